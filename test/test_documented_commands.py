@@ -33,7 +33,7 @@ PAGES = [*PAGES, ROOT / "CONTRIBUTING.md"]
 # These need minutes, nodes, a cluster or another bag, and are tested elsewhere.
 NOT_RUN = {"demo", "study", "task-demo", "compose", "monitor", "record", "integrate"}
 NOT_RUN |= {"identify"}
-NOT_RUN |= {"--live", "--dask", "--processes", "--identify", "--limit", "--prefix"}
+NOT_RUN |= {"--live", "--dask", "--processes", "--identify", "--limit", "--prefix", "--seconds"}
 ELSEWHERE = {
     "colcon",
     "plotjuggler",

@@ -1,4 +1,4 @@
-"""Sends a demo motion to `joint_trajectory`: a sum of sines, or rest to rest through waypoints.
+"""Sends a motion to `joint_trajectory`: a sum of sines, rest to rest through waypoints, or a file.
 
 The node waits for the receiver, sends the motion with a stamp slightly in the future (it must
 arrive before it starts), waits until it is over, and repeats it if requested. If the robot is
@@ -12,24 +12,30 @@ import signal
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
+from ..dynamics.core import InputError
 from ..dynamics.model import MultibodyModel
 from ..dynamics.motion import (
     DERIVATIVES,
     MOTIONS,
     Points,
     Reference,
+    Trajectory,
     approach_time,
     exciting_motion,
+    interpolate,
+    match_joints,
     reproduction_error,
     rest_to_rest_motion,
     sampled,
 )
+from ..validation.trajectory_files import ROWS, read_points
 from .base.activation import Activation
 from .base.messages import SECOND, JointStates, MessageError, trajectory_message
 from .base.parameters import ParameterError, parameter
@@ -47,8 +53,15 @@ class TrajectoryParameters(RobotParameters):
     motion: str = parameter(
         "sum_of_sines",
         "'sum_of_sines': the exciting motion of dynamic identification; 'rest_to_rest': waypoints,"
-        " sent without velocities, so an approach may pass the first one at speed",
-        choices=MOTIONS,
+        " sent without velocities, so an approach may pass the first one at speed; 'file': the"
+        " points of trajectory_file",
+        choices=(*MOTIONS, "file"),
+    )
+    trajectory_file: str = parameter(
+        "",
+        "file: path of a trajectory (.csv or .yaml, or a bag with one JointTrajectory), absolute or"
+        " relative to the working directory; 'multibody_dynamics excite' and 'scale-time' write"
+        " such files",
     )
     joints: tuple[str, ...] = parameter(
         (), "order of the joints in offset, cosine, sine and waypoints; empty: the robot's order"
@@ -143,6 +156,8 @@ class TrajectoryParameters(RobotParameters):
             raise ParameterError("offset, cosine and sine require the motion sum_of_sines")
         if self.motion == "sum_of_sines" and self.waypoints:
             raise ParameterError("waypoints require the motion rest_to_rest")
+        if (self.motion == "file") != bool(self.trajectory_file):
+            raise ParameterError("the motion file and trajectory_file require each other")
 
 
 class TrajectoryNode(ManagedNode):
@@ -168,16 +183,7 @@ class TrajectoryNode(ManagedNode):
     def configure(self) -> None:
         p = self.parameters
         self._model = load_model(p)
-        self._motion = make_motion(self._model, p)
-        if p.motion == "sum_of_sines":
-            self._points = sampled(self._motion, p.sample_period)
-            error = reproduction_error(self._motion, self._points)
-            quality = "; interpolating them deviates by " + ", ".join(
-                f"{x:.1e} in {name}" for x, name in zip(error, DERIVATIVES, strict=True)
-            )
-        else:
-            self._points = Points(self._motion.knots, self._motion.states[:, 0])
-            quality = ", positions only"
+        self._motion, self._points, quality = _motion_and_points(self._model, p)
         self._publisher = self.create_lifecycle_publisher(
             JointTrajectory, "joint_trajectory", RELIABLE
         )
@@ -294,6 +300,39 @@ class TrajectoryNode(ManagedNode):
             signal.raise_signal(signal.SIGTERM)
         else:
             self.defer(lambda: self.state == "active" and self.trigger_deactivate())
+
+
+def _motion_and_points(
+    model: MultibodyModel, p: TrajectoryParameters
+) -> tuple[Reference, Points, str]:
+    """The motion, the points that are sent, and a remark for the log."""
+    if p.motion == "file":
+        points = read_file(model, Path(p.trajectory_file))
+        return interpolate(model.joint_names, *points), points, f" of {p.trajectory_file}"
+    motion = make_motion(model, p)
+    if isinstance(motion, Trajectory):
+        return motion, Points(motion.knots, motion.states[:, 0]), ", positions only"
+    points = sampled(motion, p.sample_period)
+    error = reproduction_error(motion, points)
+    deviations = (f"{x:.1e} in {name}" for x, name in zip(error, DERIVATIVES, strict=True))
+    return motion, points, "; interpolating them deviates by " + ", ".join(deviations)
+
+
+def read_file(model: MultibodyModel, path: Path) -> Points:
+    """The points of a trajectory file in the order of the robot's joints, beginning at zero.
+
+    Raises InputError, which names the file, if it cannot be read or has other joints.
+    """
+    found = read_points(path)
+    try:
+        order = match_joints(model.joint_names, found.joint_names)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    given = found.given()
+    rows = (given.get(name) for name in ROWS)
+    return Points(
+        found.times - found.times[0], *(None if row is None else row[:, order] for row in rows)
+    )
 
 
 def make_motion(model: MultibodyModel, p: TrajectoryParameters) -> Reference:

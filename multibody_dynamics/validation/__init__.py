@@ -13,6 +13,7 @@ A recording is compared in one pass, as a stream. The modules, in the order of t
     fleet          many recordings, in parallel processes or on a Dask cluster
     report         the results as HTML, Markdown, JSON and pictures
     output_bag     the results as a bag for PlotJuggler
+    trajectory_files  desired motions from files (CSV, YAML, bags), and back
 
 A robot that runs for days is watched for drift:
 

@@ -12,6 +12,7 @@ from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
+from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.motion.trajectories import interpolate
 from multibody_dynamics.nodes.base.messages import (
     SECOND,
@@ -21,7 +22,12 @@ from multibody_dynamics.nodes.base.messages import (
     set_stamp,
 )
 from multibody_dynamics.nodes.base.parameters import ParameterError
-from multibody_dynamics.nodes.trajectory_node import TrajectoryParameters, load_model, make_motion
+from multibody_dynamics.nodes.trajectory_node import (
+    TrajectoryParameters,
+    load_model,
+    make_motion,
+    read_file,
+)
 from ros_harness import RosHarness, ros
 
 __all__ = ["ros"]  # the fixture
@@ -109,6 +115,38 @@ def test_it_sends_the_motion_and_exits(ros, tmp_path, motion):
     off = np.abs(np.subtract(actual, wanted(wanted.duration)[0]))  # nothing moved the robot
     far = f"'{NAMES[off.argmax()]}' is {off.max():.2g} rad or m from its goal"
     assert f"completed motion 1 of 1: joint {far}" in node.output
+
+
+def test_it_sends_the_points_of_a_file_in_the_order_of_the_robot(ros, tmp_path):
+    """Joints swapped and times not starting at zero, as in a table of another tool."""
+    times = np.linspace(0.0, 0.3, 13)
+    sine = np.sin(np.pi * times / 0.3) ** 4
+    table = np.column_stack([2.0 + times, 0.1 + 0.2 * sine, 0.1 * sine])
+    file = tmp_path / "motion.csv"
+    np.savetxt(file, table, delimiter=",", header="t,q slide,q turn", comments="")
+    received = ros.record(JointTrajectory, "joint_trajectory", writers=0)
+    send = state_sender(ros, (0.0, 0.1))
+    chosen = {"motion": "file", "trajectory_file": str(file), "exit_when_done": True}
+    node = ros.start(NODE, settings(tmp_path, **chosen))
+    ros.until(lambda: received, "a trajectory", each=send)
+    request = read_trajectory(received[0], JointMatcher(NAMES))
+    np.testing.assert_allclose(request.times - request.times[0], times, atol=1e-8)
+    np.testing.assert_allclose(request.positions, table[:, [2, 1]], atol=1e-12)
+    ros.until(lambda: node.exit_code is not None, "the end of the motion", each=send)
+    assert node.exit_code == 0
+
+
+def test_a_file_with_other_joints_is_refused_by_name(tmp_path):
+    file = tmp_path / "motion.csv"
+    file.write_text("t,q wrist\n0,1\n1,2\n")
+    with pytest.raises(InputError, match=rf"{file}: joints do not match .*unknown: wrist"):
+        read_file(model(tmp_path), file)
+
+
+def test_a_file_and_its_motion_require_each_other():
+    for given in ({"motion": "file"}, {"trajectory_file": "motion.csv"}):
+        with pytest.raises(ParameterError, match="require each other"):
+            TrajectoryParameters(robot_file="arm.urdf", **given).check()
 
 
 def test_it_fails_without_subscribers(ros, tmp_path):

@@ -32,7 +32,7 @@ COMMANDS = (
         "compose",
         "validate",
     ),
-    *("collision-thresholds", "study"),
+    *("collision-thresholds", "study", "excite"),
 )
 
 
@@ -280,3 +280,28 @@ def test_study_of_something_that_does_not_exist(tmp_path, capsys):
         with pytest.raises(SystemExit) as end:
             cli.main(["study", *words])
         assert end.value.code == 2
+
+
+def test_excite_writes_what_trajectory_node_sends(tmp_path, capsys):
+    config = Path(PANDA).parents[1]
+    robot = str(config / "robots" / "planar_two_link.urdf")
+    words = ["excite", robot, "--starts", "1", "--iterations", "6", "--processes", "1"]
+    words += ["--acceleration", "8", "--period", "4", "--harmonics", "2", "--repetitions", "1"]
+    assert cli.main([*words, "-o", str(tmp_path / "plan")]) == 0
+    printed = capsys.readouterr().out
+    for text in ("run fourier: 6.0 s", "shoulder.viscous", "Without effect on the torques"):
+        assert text in printed
+    files = {file.name for file in (tmp_path / "plan").iterdir()}
+    assert files == {
+        *("fourier.csv", "fourier.yaml", "friction.csv", "friction.yaml"),
+        *("summary.json", "excitation.png"),
+    }
+
+
+def test_excite_names_the_option_that_does_not_fit(tmp_path, capsys):
+    words = ["excite", PANDA, "-o", str(tmp_path / "plan")]
+    assert "--runs hop: expected some of fourier" in rejected(capsys, *words, "--runs", "hop")
+    assert "--box: expected x, y, z" in rejected(capsys, *words, "--box", "1,2,3")
+    assert "--torque: expected 1 or 7 numbers" in rejected(capsys, *words, "--torque", "1,2")
+    assert "--noise: expected 1 or 7 numbers" in rejected(capsys, *words, "--noise", "1,2")
+    assert not (tmp_path / "plan").exists()

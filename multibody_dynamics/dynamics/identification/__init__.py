@@ -67,6 +67,31 @@ forward_dynamics_sensitivity  dq''/dp (..., n, p) of the forward dynamics
 hybrid_dynamics_sensitivity   dq''/dp and dtau/dp (..., n, p) of the hybrid dynamics
 HybridDynamicsSensitivity     the result of hybrid_dynamics_sensitivity
 
+Exciting motions:
+
+optimal_excitation            the Fourier motion that says most about the parameters, within limits
+Excitation                    the result of optimal_excitation
+FourierForm                   period, harmonics and repetitions of a Fourier motion, and its basis
+InformationCriterion          log det or condition number of the information, with its gradient
+TorqueColumns                 torques as a linear function of base parameters and friction
+RegressorStack                regressors of many states, and gradients of functions of them
+ExcitationLimits              limits of a motion: joints, drives, springs, clearances and a box
+MotorLimits                   motors and springs of elastic joints, and their limits
+LimitUse                      how much of a limit a motion uses
+exceeded_limit                the limit that a motion exceeds most, or None
+Capsules                      capsules around the links, and the pairs that may not touch
+link_skeleton                 capsules from joint to joint, for robots without geometry
+capsules_with_pairs           capsules with the pairs that can meet
+single_joint_run              constant velocities, steps or chirps of one joint after the other
+RUN_KINDS                     the kinds of runs of single joints
+resting_pose                  a configuration at rest away from all limits
+predicted_errors              standard errors of all parameters, predicted from planned motions
+PredictedError                a parameter, its value and its predicted standard error
+TorqueNoise                   noise of torques and encoders, assumed for predictions
+standard_errors               standard errors from an information matrix
+unobservable                  parameters without effect on the torques
+friction_kinds                kinds of friction that belong to the joints, not to motors
+
 Recordings:
 
 ZeroPhaseFilter               low-pass filter with derivatives, without phase lag, for recordings
@@ -103,6 +128,26 @@ from .drives.robot_identification import (
     IdentificationSettings,
     RobotIdentification,
     identify_robot,
+)
+from .excitation.exciting_optimization import Excitation, optimal_excitation
+from .excitation.fourier_form import FourierForm
+from .excitation.information_criterion import InformationCriterion, TorqueColumns
+from .excitation.link_capsules import Capsules, capsules_with_pairs, link_skeleton
+from .excitation.motion_limits import ExcitationLimits, LimitUse, MotorLimits
+from .excitation.predicted_errors import (
+    PredictedError,
+    TorqueNoise,
+    friction_kinds,
+    predicted_errors,
+    standard_errors,
+    unobservable,
+)
+from .excitation.regressor_gradient import RegressorStack
+from .excitation.single_joint_runs import (
+    RUN_KINDS,
+    exceeded_limit,
+    resting_pose,
+    single_joint_run,
 )
 from .geometry.calibration import Calibration, calibrate
 from .geometry.geometric_sensitivity import (
@@ -148,6 +193,12 @@ __all__ = [
     # sensitivities to other parameters
     "ParameterDependence", "inverse_dynamics_sensitivity", "forward_dynamics_sensitivity",
     "hybrid_dynamics_sensitivity", "HybridDynamicsSensitivity",
+    # exciting motions
+    "optimal_excitation", "Excitation", "FourierForm", "InformationCriterion", "TorqueColumns",
+    "RegressorStack", "ExcitationLimits", "MotorLimits", "LimitUse", "exceeded_limit",
+    "Capsules", "link_skeleton", "capsules_with_pairs", "single_joint_run", "RUN_KINDS",
+    "resting_pose", "predicted_errors", "PredictedError", "TorqueNoise", "standard_errors",
+    "unobservable", "friction_kinds",
     # recordings
     "ZeroPhaseFilter", "noise_cutoff", "HIGHEST", "Residuals",
 ]  # fmt: skip

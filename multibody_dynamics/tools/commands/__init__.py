@@ -27,6 +27,7 @@ COMMANDS = (  # in the order of --help
     "monitor",
     "plot",
     "trajectory",
+    "excite",
     "record",
     "record_demo",
     "validate",

@@ -48,8 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from ...dynamics import load_actuators, load_urdf
     from ...dynamics.control import scale_time
+    from ...validation.trajectory_files import read_points, write_points
     from ..motions.scaled_trajectory import draw, limits_of, motion_through, write_json
-    from ..motions.trajectory_files import read_points, write_points
 
     model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
     actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)

@@ -13,8 +13,8 @@ from ...dynamics.core import DynamicsError, InputError
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import Trajectory, interpolate
+from ...validation.trajectory_files import Points
 from ..base.figures import GREEN, new_figure, save
-from .trajectory_files import Points
 
 TITLES = {
     "joint_torque": "joint torque Q",

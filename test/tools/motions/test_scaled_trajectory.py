@@ -11,7 +11,7 @@ from matplotlib.image import imread
 from bag_files import STORE, messages_of, write_bag
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools import cli
-from multibody_dynamics.tools.motions.trajectory_files import MESSAGE, read_points
+from multibody_dynamics.validation.trajectory_files import MESSAGE, read_points
 from robots import CONFIG
 
 ARM = CONFIG / "robots" / "planar_two_link.urdf"

@@ -20,8 +20,8 @@ import yaml
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
-from ...dynamics.core import Array, InputError
-from ...validation.recordings import read_columns, stacked
+from ..dynamics.core import Array, InputError, read_yaml_documents
+from .recordings import read_columns, stacked
 
 MESSAGE = "trajectory_msgs/msg/JointTrajectory"
 COLUMNS = (("q", "qd", "qdd"), ("q", "q'", "q''"))  # column names in tables
@@ -75,7 +75,7 @@ def read_points(path: Path, *, topic: str = "", message: int | None = None) -> P
             return _read_csv(path)
         if path.suffix in (".yaml", ".yml"):
             return _read_yaml(path)
-    except (InputError, ValueError, TypeError, KeyError, OSError, yaml.YAMLError) as error:
+    except (InputError, ValueError, TypeError, KeyError, OSError) as error:
         text = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from None
     raise InputError(f"{path}: must be a bag, or end in .csv or .yaml")
@@ -176,7 +176,7 @@ def _read_csv(path: Path) -> Points:
 
 def _read_yaml(path: Path) -> Points:
     # `ros2 topic echo` prints --- after every message.
-    documents = [each for each in yaml.safe_load_all(path.read_text(encoding="utf-8")) if each]
+    documents = [each for each in read_yaml_documents(path) if each]
     if len(documents) != 1:
         raise InputError(f"{len(documents)} documents: expected one with joint_names and points")
     tree = documents[0]

@@ -1,0 +1,1 @@
+"""Motions from which the parameters of a robot can be identified well."""

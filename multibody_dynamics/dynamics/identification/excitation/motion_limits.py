@@ -1,0 +1,279 @@
+"""Limits of an exciting motion, and how much of them a motion uses.
+
+The drive of a rigid joint bears the torque Q of the inverse dynamics and the friction of the joint;
+the motors of a joint with springs bear what the flat map demands (`motor_motion`), which contains
+Q' and Q''. The rate of a torque is a difference over the control period, as a drive sees it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core import Array, InputError, as_array, read_only
+from ...elastic import Actuators, MotorMotion, motor_motion
+from ...model import MultibodyModel
+from ...rigid import inverse_dynamics
+from ..bodies.joint_friction import JointFriction
+from .link_capsules import Capsules, box_distances, distances, finite_range
+
+TINY = 1e-9  # m
+NAMES = ("velocity", "acceleration", "torque", "torque_rate")
+
+
+class LimitUse(NamedTuple):
+    """How much of a limit a motion uses: `used` is 1 at the limit; `value` the worst value."""
+
+    name: str  # of the joint, the motor, the pair of bodies, or the side of the box
+    quantity: str
+    value: float
+    limit: float
+    used: float
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.quantity} {self.value:.4g}, limit {self.limit:.4g}"
+
+
+@dataclass(frozen=True, eq=False)
+class MotorLimits:
+    """The motors and springs of a robot, and what a motion may use of them.
+
+    stiffness (v,) : constant second outputs of joints with variable stiffness.
+    torque, torque_rate, speed (m,) and travel (m, 2) : on the link side of the gear.
+    """
+
+    actuators: Actuators
+    stiffness: Array
+    torque: Array
+    torque_rate: Array
+    speed: Array
+    travel: Array
+
+    def motor_motion(self, rows: Array, torque: Array) -> MotorMotion:
+        """The motion of the motors (k, m) for rows q, q', q'' and Q, Q', Q'', both (k, 3, n)."""
+        bent = None
+        if self.actuators.is_damped.any():
+            bent = self.actuators.settled_deflection(torque, beyond="continue")
+        return motor_motion(
+            self.actuators,
+            rows,
+            torque,
+            self.second_outputs(3),
+            deflection=bent,
+            beyond="continue",
+        )
+
+    def second_outputs(self, rows: int) -> Array | None:
+        """The constant second outputs with their rates, (rows, v), or None."""
+        if not len(self.stiffness):
+            return None
+        second = np.zeros((rows, len(self.stiffness)))
+        second[0] = self.stiffness
+        return second
+
+    def uses(self, times: Array, states: Array, torque: Array) -> list[LimitUse]:
+        """How much of every finite limit a motion uses; torque (k, 3, n) rows Q, Q', Q''."""
+        names = self.actuators.motor_names
+        moved = self.motor_motion(states[:, :3], torque)
+        rate = np.diff(moved.torque, axis=0) / np.diff(times)[:, None]
+        middle, half = middle_and_half(self.travel)
+        found = _uses(names, "motor torque", moved.torque, self.torque)
+        found += _uses(names, "torque rate", rate, self.torque_rate)
+        found += _uses(names, "motor speed", moved.velocity, self.speed)
+        return found + _uses(names, "deflection", moved.deflection - middle, half, middle)
+
+
+@dataclass(frozen=True, eq=False)
+class ExcitationLimits:
+    """What a motion of a robot may use. Infinite: no limit. Raises InputError for wrong shapes.
+
+    lower, upper, velocity, acceleration (n,) : rad or m and per s^k.
+    torque, torque_rate : (n,) N m and N m/s of the joints; ignored where motors have springs.
+    capsules, clearance : distance in m that the capsules keep from each other; None: no check.
+    box : (2, 3) lower and upper corner in which links and tool stay, m, inertial axes; or None.
+    friction : of the joints, which their drives overcome, or None.
+    motors : of a robot with elastic joints, and their limits, or None.
+    """
+
+    model: MultibodyModel
+    lower: Array
+    upper: Array
+    velocity: Array
+    acceleration: Array
+    torque: Array
+    torque_rate: Array
+    capsules: Capsules | None = None
+    clearance: float = 0.02
+    box: Array | None = None
+    friction: JointFriction | None = None
+    motors: MotorLimits | None = None
+
+    def __post_init__(self) -> None:
+        n = self.model.n
+        for name in ("lower", "upper", *NAMES):
+            row = np.broadcast_to(np.asarray(getattr(self, name), dtype=np.float64), (n,))
+            object.__setattr__(self, name, read_only(row))
+        for j in np.flatnonzero(~(self.lower < self.upper)).tolist():
+            raise InputError(
+                f"position of joint '{self.model.joint_names[j]}': no room between"
+                f" {self.lower[j]:g} and {self.upper[j]:g}"
+            )
+        for name in NAMES:
+            for j in np.flatnonzero(~(getattr(self, name) > 0.0)).tolist():
+                raise InputError(
+                    f"{name} of joint '{self.model.joint_names[j]}': limit"
+                    f" {getattr(self, name)[j]} is not positive"
+                )
+        if self.box is not None:
+            corners = as_array("box", self.box, (2, 3))
+            if not (corners[0] < corners[1]).all():
+                raise InputError(f"box: the lower corner {corners[0]} is not below {corners[1]}")
+            object.__setattr__(self, "box", read_only(corners))
+
+    # wide: kinds of limits, keyword-only
+    @classmethod
+    def of(
+        cls,
+        model: MultibodyModel,
+        *,
+        margin: float = 0.1,
+        acceleration: Any = None,
+        torque: Any = None,
+        torque_rate: Any = None,
+        actuators: Actuators | None = None,
+        stiffness: Any = None,
+        **others: Any,
+    ) -> ExcitationLimits:
+        """The limits of a robot, less a margin, a share from 0 to below 1 of each.
+
+        Positions keep margin / 2 of their range from both ends; unlimited joints have a range of
+        2 pi rad or 0.4 m. Speeds and torques come from the model and the actuators; acceleration,
+        torque and torque_rate, numbers or (n,), replace or complete them.
+        """
+        if not 0.0 <= margin < 1.0:
+            raise InputError(f"margin is {margin}; expected a share from 0 to below 1")
+        lower, upper = finite_range(model)
+        room = 0.5 * margin * (upper - lower)
+        given: dict[str, Any] = {
+            "velocity": model.limits.velocity,
+            "acceleration": np.inf if acceleration is None else acceleration,
+            "torque": model.limits.effort if torque is None else torque,
+            "torque_rate": np.inf if torque_rate is None else torque_rate,
+        }
+        share = 1.0 - margin
+        less: dict[str, Any] = {name: share * np.asarray(x) for name, x in given.items()}
+        limits = cls(model, lower + room, upper - room, **less, **others)
+        if actuators is None:
+            return limits
+        actuators.refuse_other_joints(model)
+        actuators.refuse_counting_twice(model.reflected_inertia)
+        motors = MotorLimits(
+            actuators,
+            middle_stiffness(actuators) if stiffness is None else np.asarray(stiffness),
+            share * actuators.torque_limit,
+            limits.torque_rate[actuators.joint_of_motor],
+            share * actuators.speed_limit,
+            share * actuators.spring_travel,
+        )
+        return replace(limits, motors=motors)
+
+    def uses(self, times: Array, states: Array) -> list[LimitUse]:
+        """How much of every finite limit a motion uses, (k,) s and (k, 5, n), the most used first.
+
+        The torque rates are differences between the given times.
+        """
+        names = self.model.joint_names
+        q, qd, qdd = states[:, 0], states[:, 1], states[:, 2]
+        half = 0.5 * (self.upper - self.lower)
+        middle = 0.5 * (self.upper + self.lower)
+        found = _uses(names, "position", q - middle, half, middle)
+        found += _uses(names, "velocity", qd, self.velocity)
+        found += _uses(names, "acceleration", qdd, self.acceleration)
+        found += self._drive_uses(times, states)
+        if self.capsules is not None and len(self.capsules.pairs):
+            found += self._clearance_uses(q)
+        if self.box is not None and self.capsules is not None:
+            inside = float(box_distances(self.model, self.capsules, q, self.box).min())
+            found.append(LimitUse("box", "distance to its side", inside, 0.0, 1.0 - inside))
+        return sorted(found, key=lambda use: -use.used)
+
+    def at_rest(self, q: Array) -> Array:
+        """The greatest use (k,) of a limit at rest at configurations (k, n)."""
+        still = np.zeros_like(q)
+        Q = inverse_dynamics(self.model, q, still, still).tau
+        middle, half = 0.5 * (self.lower + self.upper), 0.5 * (self.upper - self.lower)
+        shares = [np.abs(q - middle) / half, np.abs(Q) / self.torque]
+        if self.motors is not None:
+            rows = np.stack([q, still, still], axis=1)
+            moved = self.motors.motor_motion(rows, np.stack([Q, still, still], axis=1))
+            centre, width = middle_and_half(self.motors.travel)
+            shares.append(np.abs(moved.torque) / self.motors.torque)
+            shares.append(np.abs(moved.deflection - centre) / width)
+        if self.capsules is not None and len(self.capsules.pairs):
+            apart = distances(self.model, self.capsules, q)
+            shares.append(self.clearance / np.maximum(apart, TINY))
+        if self.box is not None and self.capsules is not None:
+            shares.append(1.0 - box_distances(self.model, self.capsules, q, self.box))
+        return np.asarray(np.concatenate(shares, axis=1).max(axis=1))
+
+    def _drive_uses(self, times: Array, states: Array) -> list[LimitUse]:
+        rows, names = states.swapaxes(0, 1), self.model.joint_names
+        if self.motors is None:
+            Q = inverse_dynamics(self.model, *rows[:3]).tau
+            if self.friction is not None:
+                Q = Q + self.friction.torque(rows[1])
+            rate = np.diff(Q, axis=0) / np.diff(times)[:, None]
+            found = _uses(names, "torque", Q, self.torque)
+            return found + _uses(names, "torque rate", rate, self.torque_rate)
+        torque = link_torques(self.model, states)
+        found = _uses(names, "joint torque", torque[:, 0], self.torque)
+        return found + self.motors.uses(times, states, torque)
+
+    def _clearance_uses(self, q: Array) -> list[LimitUse]:
+        assert self.capsules is not None
+        least = distances(self.model, self.capsules, q).min(axis=0)
+        labels = (self.model.base_name, *self.model.body_names)
+        found = []
+        for (a, b), distance in zip(self.capsules.pairs.tolist(), least.tolist(), strict=True):
+            one, other = (labels[self.capsules.bodies[c] + 1] for c in (a, b))
+            used = self.clearance / distance if distance > 0.0 else np.inf
+            found.append(LimitUse(f"{one} - {other}", "clearance", distance, self.clearance, used))
+        return found
+
+
+def link_torques(model: MultibodyModel, states: Array) -> Array:
+    """Q, Q' and Q'' (k, 3, n) of the links along states (k, 5, n)."""
+    return np.stack([np.asarray(row) for row in inverse_dynamics(model, *states.swapaxes(0, 1))], 1)
+
+
+def middle_stiffness(actuators: Actuators) -> Array:
+    """(v,) the middle of the feasible second outputs of joints with variable stiffness, at rest."""
+    values = []
+    for _, actuator, _, _ in actuators.each():
+        if actuator.second_output is not None:
+            low, high = (float(end) for end in actuator.second_output_range(np.zeros(()), 1.0))
+            values.append(0.5 * (low + high) if np.isfinite(high) else 2.0 * low)
+    return np.array(values)
+
+
+def middle_and_half(ends: Array) -> tuple[Array, Array]:
+    """Middle and half width (m,) of intervals (m, 2); zero and infinity where they are open."""
+    closed = np.isfinite(ends[:, 0]) & np.isfinite(ends[:, 1])
+    lower, upper = np.where(closed[:, None], ends, 0.0).T
+    return 0.5 * (lower + upper), np.where(closed, 0.5 * (upper - lower), np.inf)
+
+
+def _uses(
+    names: tuple[str, ...], quantity: str, values: Array, limit: Array, middle: Any = 0.0
+) -> list[LimitUse]:
+    """The worst value of each column of `values` (k, m) against +-limit (m,), where finite."""
+    middle = np.broadcast_to(middle, limit.shape)
+    found = []
+    for j in np.flatnonzero(np.isfinite(limit)).tolist():
+        worst = values[np.abs(values[:, j]).argmax(), j]
+        used = float(abs(worst) / limit[j])
+        bound = float(middle[j] + np.copysign(limit[j], worst))
+        found.append(LimitUse(names[j], quantity, float(middle[j] + worst), bound, used))
+    return found

@@ -1,0 +1,146 @@
+"""The command `excite`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from ..base.arguments import numbers, positive
+
+HELP = "Plan motions from which a robot's parameters can be identified well"
+DETAILS = (
+    "Optimises Fourier series within position, speed, acceleration and torque limits, a box and"
+    " without self-collisions, and adds runs of single joints. Prints how well each parameter will"
+    " be known and writes the trajectories, which trajectory_node sends, with a summary and a"
+    " picture. Exit status 2 if no motion within the limits was found."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path)
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True,
+                        help="folder for the trajectories, summary.json and"
+                        " excitation.png")  # fmt: skip
+    parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
+                        help="springs and motors: their torque and speed limits then count, through"
+                        " the flat map")  # fmt: skip
+    parser.add_argument("--data", metavar="YAML", type=Path,
+                        help="friction, rotor inertias, payload and corrected inertias, as for"
+                        " validate")  # fmt: skip
+    parser.add_argument("--runs", metavar="NAME,...", type=lambda text: text.split(","),
+                        help="some of fourier, friction, steps, chirps (fourier,friction, and"
+                        " chirps with --elastic-joints)")  # fmt: skip
+    parser.add_argument("--one-file", action="store_true",
+                        help="all runs in one trajectory, with moves between them")  # fmt: skip
+    _add_motion(parser)
+    _add_limits(parser)
+    _add_noise(parser)
+    _add_search(parser)
+
+
+def _add_motion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--criterion", choices=("log_det", "condition"), default="log_det",
+                        help="smallest confidence ellipsoid, or smallest condition number"
+                        " (%(default)s)")  # fmt: skip
+    parser.add_argument("--period", metavar="S", type=positive, default=10.0,
+                        help="period of the first harmonic, s (%(default)s)")  # fmt: skip
+    parser.add_argument("--harmonics", metavar="N", type=int, default=5,
+                        help="number of harmonics (%(default)s)")  # fmt: skip
+    parser.add_argument("--repetitions", metavar="N", type=positive, default=2.0,
+                        help="number of periods (%(default)s)")  # fmt: skip
+    parser.add_argument("--ramp", metavar="S", type=positive, default=1.0,
+                        help="time to speed up, and to slow down, s (%(default)s)")  # fmt: skip
+    parser.add_argument("--pose", metavar="Q1,Q2,...", type=numbers, default=[],
+                        help="where single joints move, rad or m (the middle of the"
+                        " ranges, if it is free)")  # fmt: skip
+    parser.add_argument("--sample-period", metavar="S", type=positive, default=0.01,
+                        help="time between the points of a trajectory, s"
+                        " (%(default)s)")  # fmt: skip
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--margin", metavar="SHARE", type=float, default=0.1,
+                        help="share of every limit that is left unused (%(default)s)")  # fmt: skip
+    for name, unit in (("acceleration", "rad/s^2"), ("torque", "N m"), ("torque-rate", "N m/s")):
+        parser.add_argument(f"--{name}", metavar="X,...", type=numbers, default=[],
+                            help=f"limit of all joints or of each, {unit}"
+                            + (" (effort of the URDF)" if name == "torque" else ""))  # fmt: skip
+    parser.add_argument("--box", metavar="X,Y,Z,X,Y,Z", type=numbers, default=[],
+                        help="lower and upper corner of a box that links and tool do not leave, m,"
+                        " in the frame of the base; write --box=-1,... if it begins with a"
+                        " minus")  # fmt: skip
+    parser.add_argument("--clearance", metavar="M", type=float, default=0.02,
+                        help="distance between links, m (%(default)s)")  # fmt: skip
+    parser.add_argument("--link-radius", metavar="M", type=positive, default=0.06,
+                        help="radius of the capsules around links without collision geometry, m"
+                        " (%(default)s)")  # fmt: skip
+    parser.add_argument("--meshes", metavar="DIR", type=Path, action="append", default=[],
+                        help="folder in which packages with collision meshes lie; may be"
+                        " repeated")  # fmt: skip
+
+
+def _add_noise(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--noise", metavar="X,...", type=numbers, default=[],
+                        help="standard deviation of the measured torque of all drives or of each"
+                        " joint, N m (0.5 %% of the torque limit)")  # fmt: skip
+    parser.add_argument("--bits", metavar="N", type=int, default=18,
+                        help="of an encoder per turn of the joint (%(default)s)")  # fmt: skip
+    parser.add_argument("--rate", metavar="HZ", type=positive, default=100.0,
+                        help="independent samples per second (%(default)s)")  # fmt: skip
+
+
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--starts", metavar="N", type=int, default=8,
+                        help="number of random starts (%(default)s)")  # fmt: skip
+    parser.add_argument("--iterations", metavar="N", type=int, default=200,
+                        help="of each start (%(default)s)")  # fmt: skip
+    parser.add_argument("--seconds", metavar="S", type=positive,
+                        help="time limit of the optimisation; the result then depends on the speed"
+                        " of the computer")  # fmt: skip
+    parser.add_argument("--seed", metavar="N", type=int, default=0,
+                        help="of the first start (%(default)s)")  # fmt: skip
+    parser.add_argument("--processes", metavar="N", type=int, default=os.cpu_count() or 1,
+                        help="number of processes (all cores)")  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    from math import pi, sqrt
+
+    from ...dynamics.identification import FourierForm
+    from ..motions.excitation_files import describe_plan, write_plan
+    from ..motions.excitation_plan import PlanOptions, make_plan
+
+    plan = make_plan(
+        PlanOptions(
+            robot=options.robot,
+            elastic_joints=options.elastic_joints,
+            data=options.data,
+            runs=tuple(options.runs or ()),
+            criterion=options.criterion,
+            form=FourierForm(options.period, options.harmonics, options.repetitions, options.ramp),
+            margin=options.margin,
+            acceleration=options.acceleration,
+            torque=options.torque,
+            torque_rate=options.torque_rate,
+            box=options.box,
+            clearance=options.clearance,
+            radius=options.link_radius,
+            meshes=tuple(options.meshes),
+            pose=options.pose,
+            noise=options.noise,
+            encoder=2.0 * pi / 2**options.bits / sqrt(12.0),
+            rate=options.rate,
+            starts=options.starts,
+            iterations=options.iterations,
+            seconds=options.seconds,
+            seed=options.seed,
+            processes=options.processes,
+            sample_period=options.sample_period,
+            one_file=options.one_file,
+        )
+    )
+    print(*describe_plan(plan), sep="\n")
+    for file in write_plan(plan, options.output):
+        print(f"wrote {file}")
+    return 0

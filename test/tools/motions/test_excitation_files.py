@@ -1,0 +1,73 @@
+"""The files of a plan lead trajectory_node along its motions; its text names the parameters."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import identification as idn
+from multibody_dynamics.nodes.base.robot import share_directory
+from multibody_dynamics.nodes.trajectory_node import read_file
+from multibody_dynamics.tools.motions.excitation_files import (
+    describe_plan,
+    summary_of,
+    write_plan,
+)
+from multibody_dynamics.tools.motions.excitation_plan import PlanOptions, make_plan
+
+CONFIG = Path(share_directory()) / "config"
+QUICK = PlanOptions(
+    CONFIG / "robots" / "planar_two_link.urdf",
+    form=idn.FourierForm(4.0, 2, 1.0, 0.5),
+    acceleration=(8.0,),
+    starts=1,
+    iterations=8,
+)
+
+
+@pytest.fixture(scope="module")
+def elastic():
+    springs = CONFIG / "elastic_joints" / "planar_two_link.yaml"
+    runs = ("fourier", "steps", "chirps")
+    return make_plan(replace(QUICK, elastic_joints=springs, runs=runs, torque_rate=(5000.0,)))
+
+
+def test_files_lead_trajectory_node_along_the_motion(tmp_path, elastic):
+    write_plan(elastic, tmp_path)
+    for name, run in elastic.runs.items():
+        given = yaml.safe_load((tmp_path / f"{name}.yaml").read_text())
+        parameters = given["trajectory_node"]["ros__parameters"]
+        assert parameters["motion"] == "file"
+        points = read_file(elastic.model, Path(parameters["trajectory_file"]))
+        again = dyn.motion.interpolate(elastic.model.joint_names, *points)
+        times = np.linspace(0.0, run.duration, 200)
+        difference = again.sample(times) - run.sample(run.start_time + times)
+        assert np.abs(difference[:, 0]).max() < 1e-6
+        assert np.abs(difference[:, 2]).max() < 1e-2
+    assert (tmp_path / "excitation.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_motors_and_springs_are_predicted(elastic):
+    names = {error.name: error for error in elastic.errors}
+    for motor in elastic.limits.motors.actuators.motor_names:
+        for kind in ("inertia", "viscous", "spring"):
+            assert names[f"{motor}.{kind}"].verdict in ("well", "roughly", "barely")
+    text = "\n".join(describe_plan(elastic))
+    assert "run chirps" in text
+    assert "known" in text
+
+
+def test_the_summary_contains_the_sum_of_sines(elastic):
+    summary = json.loads(json.dumps(summary_of(elastic), allow_nan=False))
+    given = summary["excitation"]["sum_of_sines"]
+    motion = dyn.motion.exciting_motion(elastic.model, **given)
+    run = elastic.runs["fourier"]
+    for t in (0.3, 2.0, 4.4):
+        np.testing.assert_allclose(motion(t), run(t), atol=1e-9)
+    assert set(summary["runs"]) == {"fourier", "steps", "chirps"}
