@@ -28,10 +28,10 @@ import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.context import Context
 from rclpy.experimental import EventsExecutor
-from rclpy.parameter import Parameter
+from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from multibody_dynamics.tools.base.ros_settings import ros_environment
@@ -196,6 +196,12 @@ class RosHarness:
             parameters=[Parameter(k, value=v).to_parameter_msg() for k, v in values.items()]
         )
         return list(self.call(SetParameters, f"{node.name}/set_parameters", request).results)
+
+    def get_parameters(self, node: NodeProcess, *names: str) -> list[Any]:
+        """The present values of these parameters."""
+        request = GetParameters.Request(names=list(names))
+        answer = self.call(GetParameters, f"{node.name}/get_parameters", request)
+        return [parameter_value_to_python(value) for value in answer.values]
 
     def diagnosis(self, part: str) -> tuple[int, str, dict[str, str]]:
         """Level, message and values of the latest status whose name ends with `part`."""

@@ -11,14 +11,16 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from ..dynamics.control import FlatnessLaw
+from ..dynamics.control import FlatnessLaw, FlatnessSettings
 from ..dynamics.core import Array, DynamicsError
 from ..dynamics.elastic import Actuators
 from ..dynamics.model import MultibodyModel
@@ -29,13 +31,14 @@ from .base.qos import RELIABLE, best_effort
 from .base.runtime import run
 from .following import controller_report as report
 from .following.collision_reaction import OFF, REPORT, RETRACT, CollisionReaction
-from .following.controller_design import design, make_law, stop_report
+from .following.controller_design import check_first, make_law, stop_report
 from .following.controller_outputs import ControllerOutputs
 from .following.faults import COLLISION, Fault, Faults
 from .following.flatness_controller_parameters import FlatnessControllerParameters
 from .following.impedance_reference import change_impedance
 from .following.law_design import prepare_laws
 from .following.learning_node import LearningNode
+from .following.live_laws import LiveLaws
 from .following.state_pairs import MeasuredSignals
 from .following.stop_guard import StopGuard
 from .following.stopping import PERIOD, StoppingNode
@@ -56,9 +59,19 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
     # Life cycle
 
     def _make(self, model: MultibodyModel, actuators: Actuators) -> ControllerOutputs:
-        p = self.parameters
-        self._law = make_law(model, actuators, p, self._stiffness)
-        prepare_laws(self._law, p, self.get_logger())
+        log = self.get_logger()
+        self._law, p, self._designed_for = prepare_laws(
+            lambda values: make_law(model, actuators, values, self._stiffness), self.parameters, log
+        )
+        self._filter_bandwidth = p.filter_bandwidth
+        self._laws = LiveLaws(
+            self._law,
+            p,
+            self._designed_for,
+            logger=log,
+            defer=self.defer,
+            restore=lambda name, value: self.set_parameters([Parameter(name, value=value)]),
+        )
         infos, warnings = stop_report(self._law, p)
         for line in infos:
             self.get_logger().info(line)
@@ -77,7 +90,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         self._error: Array = np.zeros((2, self._model.n))
         self._origin: int | None = None  # stamp at which the estimator's time is zero
         self._period = self._lead = 0.0  # s
-        self._is_designed = bool(p.design_position)
+        self._is_checked = bool(p.design_position)
         law.restart()
         law.forget_adaptation()
         super().activate()
@@ -93,20 +106,37 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         if law.detector is not None:
             self._collisions = CollisionReaction(law.detector, self._soft_limits)
         self._faults = Faults(motors, links, can_stop_on_links=law.on_links is not None)
-        self.get_logger().info(f"active; law: {p.law}; state from {p.state_source}")
+        self.get_logger().info(f"active; law: {self._laws.in_force}; state from {p.state_source}")
 
     def reconfigure(self, values: FlatnessControllerParameters) -> None:
         super().reconfigure(values)
         if self._outputs is None:
             return
-        if problem := self._law.change(values.settings(self._law.settings.collisions)):
-            self.get_logger().error(problem)
+        self._change_laws(values)
+        self._laws.choose(values, self._settings(values), lambda: self._change_laws(values))
         self._law.limit(self._limits)
         self._law.adapt(values.adapt)
         if self._law.detector is not None:
             self._law.detector.scale = values.collision_threshold_scale
+
+    def _settings(self, values: FlatnessControllerParameters) -> FlatnessSettings:
+        """The settings of the law, with the filter for which it was judged."""
+        judged = replace(values, filter_bandwidth=self._filter_bandwidth)
+        return judged.settings(self._law.settings.collisions)
+
+    def _change_laws(self, values: FlatnessControllerParameters) -> None:
+        """Bring the settings of these parameters into force, with the law and the damping that
+        were accepted."""
+        accepted = replace(values, impedance_damping=self._laws.damping)
+        if problem := self._law.change(self._settings(accepted)):
+            self.get_logger().error(problem)
         if self._is_running and self._faults.fault is None and self._motion.is_there:
-            self._law.switch(values.law, values.transfer_time)
+            self._law.switch(self._laws.in_force, values.transfer_time)
+
+    def cleanup(self) -> None:
+        if self._outputs is not None:
+            self._laws.close()
+        super().cleanup()
 
     def _restart(self, why: str) -> None:
         was_following = self._motion.is_there
@@ -156,7 +186,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
             if stamp:  # 0: now
                 self._check_stamp(stamp)
             self._check_may_move()
-            change_impedance(self._law, self.parameters.law, message)
+            change_impedance(self._law, self._laws.in_force, message, self._laws.damping)
         except MessageError as error:
             self._reject("impedance_reference", error)
         else:
@@ -198,10 +228,11 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
             if self._faults.is_silent:
                 self._last_stamp = stamp  # no output is due: the filters need not coast
                 return
-            if not self._is_designed:  # takes too long for a cycle: start with the next state
-                if fault := design(law, p, self._position):
+            if not self._is_checked:  # takes too long for a cycle: start with the next state
+                name, designed_for = self._laws.in_force, self._designed_for
+                if fault := check_first(law, p, name, designed_for, self._position):
                     self._fail(fault)
-                self._is_designed = fault is None
+                self._is_checked = fault is None
                 return
             if not self._motion.is_there:
                 self._begin(stamp)
@@ -254,7 +285,8 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
             p.initial_stiffness, law.springs, law.joint_torque, stamp, p.transfer_time
         )
         self._hold_at(q, stamp)
-        law.start(self._faults.stop_law if self._faults.fault else p.law, p.transfer_time)
+        chosen = self._faults.stop_law if self._faults.fault else self._laws.in_force
+        law.start(chosen, p.transfer_time)
 
     def _refer(self, stamp: int, step: float) -> None:
         """Update the desired motion, stiffness and known external torques of this cycle."""
@@ -344,7 +376,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         values |= self._stiffness_values()
         mode = "stopped" if faults.fault else self._motion.mode
         yield self._status("reference", OK, mode, values)
-        yield self._status("law", *report.law(law, p.law, is_silent=faults.is_silent))
+        yield self._status("law", *report.law(law, self._laws, is_silent=faults.is_silent))
         yield self._status("estimator", *report.estimator(law))
         if (adaptation := law.adaptation) is not None:
             yield self._status("adaptation", *report.adaptation(adaptation))

@@ -69,6 +69,14 @@ LoopJudge                the poses and parameter errors of judge_loop, for sever
 stable_bandwidth         the largest bandwidth with which a loop is stable at all poses
 StableBandwidth          result of stable_bandwidth
 spread_poses             poses (count, n) that fill the joint range evenly
+middle_of_range          (n,) the position in the middle of the joint range
+lag_limit                rad/s above which filtered, delayed torques excite what they should damp
+law_gradient             slopes of any control law at rest, for the sampled loop
+LawGradient              result of law_gradient
+NOT_LOWERED              laws whose bandwidth FlatnessLaw.stabilise does not lower
+JudgingProcess           judges laws in a process of its own, beside a running cycle
+JudgingRequest           what a JudgingProcess judges: a law, its position and conditions
+Verdict                  result of a JudgingProcess
 sampled_loop             the closed loop near rest as one matrix: hold, delay, filters, observers
 SampledLoop              result of sampled_loop: its poles, growth and worst mode
 RobotErrors              relative errors of a robot against the model of its controller
@@ -219,7 +227,8 @@ from .impedance.stiffness_ramp import StiffnessRamp
 from .impedance.tool_spring import cartesian_spring
 from .impedance.virtual_springs import VirtualSprings
 from .laws.feedforward_law import FeedforwardLaw
-from .laws.flatness_law import ON_LINKS, FlatnessLaw, FlatnessSettings
+from .laws.flatness_law import NOT_LOWERED, ON_LINKS, FlatnessLaw, FlatnessSettings
+from .laws.judging_process import JudgingProcess, JudgingRequest, Verdict
 from .laws.law_table import (
     DISTURBANCE_BANDWIDTH,
     LAWS,
@@ -259,7 +268,15 @@ from .observers.state_predictor import CORRECTION_BANDWIDTH, LONGEST_DELAY, Stat
 from .signals.derivative_filter import MAX_STEP, DerivativeFilter
 from .signals.low_pass import LowPass
 from .signals.sent_torques import SentTorques
-from .stability.loop_judgement import LoopJudge, LoopJudgement, judge_loop, spread_poses
+from .stability.lag_limit import lag_limit
+from .stability.law_gradient import LawGradient, law_gradient
+from .stability.loop_judgement import (
+    LoopJudge,
+    LoopJudgement,
+    judge_loop,
+    middle_of_range,
+    spread_poses,
+)
 from .stability.loop_sampling import RobotErrors, SampledLoop, sampled_loop
 from .stability.stable_bandwidth import StableBandwidth, stable_bandwidth
 from .torque.inertia_shaping import InertiaShaping
@@ -319,7 +336,9 @@ __all__ = [
     "joint_resonances", "inertias_felt", "inertias_held", "forecast_stop", "StopForecast",
     # stability of the sampled loop
     "judge_loop", "LoopJudge", "LoopJudgement", "stable_bandwidth", "StableBandwidth",
-    "spread_poses", "sampled_loop", "SampledLoop", "RobotErrors",
+    "spread_poses", "middle_of_range", "lag_limit", "law_gradient", "LawGradient",
+    "NOT_LOWERED", "JudgingProcess", "JudgingRequest", "Verdict", "sampled_loop", "SampledLoop",
+    "RobotErrors",
     # torque sources
     "TorqueGains", "TORQUE_DESIGNS", "inertia_shaping_gains", "torque_observer_gains",
     "torque_lqr_gains", "TorqueObserver", "passive_share", "TorqueLoop", "TorqueJoint",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -231,6 +231,10 @@ class Actuators:
         viscous, coulomb, reference = self._friction
         return viscous + coulomb / reference * (1.0 - np.tanh(v / reference) ** 2)
 
+    def without_coulomb_friction(self) -> Actuators:
+        """The same actuators with viscous friction alone, for linear analyses at rest."""
+        return replace(self, actuators=tuple(_without_coulomb(each) for each in self.actuators))
+
     def motor_torque(self, velocity: Any, acceleration: Any, load: Any) -> Array:
         """tau_m (..., m) = M_m theta'' + load + friction(theta')."""
         shape = (len(self.motors),)
@@ -404,3 +408,14 @@ class Actuators:
         """Prefix any InputError raised inside with the name of the joint."""
         with refused_as(InputError, f"joint '{self.joint_names[i]}'"):
             yield
+
+
+def _without_coulomb(actuator: Actuator) -> Actuator:
+    changes: dict[str, Any] = {}
+    for each in fields(actuator):
+        value = getattr(actuator, each.name)
+        if isinstance(value, Motor):
+            changes[each.name] = replace(value, coulomb=0.0)
+        elif isinstance(motor := getattr(value, "motor", None), Motor):  # of a stiffness drive
+            changes[each.name] = replace(value, motor=replace(motor, coulomb=0.0))
+    return replace(actuator, **changes)

@@ -13,6 +13,7 @@ from ...dynamics.control import (
     StopForecast,
     forecast_stop,
     load_collision_thresholds,
+    middle_of_range,
 )
 from ...dynamics.core import Array, InputError
 from ...dynamics.elastic import Actuators
@@ -21,7 +22,7 @@ from ..base.parameters import ParameterError
 from ..base.robot import find_file
 from .faults import Fault
 from .flatness_controller_parameters import FlatnessControllerParameters
-from .law_design import design_at
+from .law_design import check_at
 from .stiffness_reference import StiffnessReference
 
 EXPECTED_DELAY = 0.02  # s, delay of the torques that a stop should tolerate; warn if less
@@ -75,10 +76,18 @@ def _thresholds(
     return found
 
 
-def design(law: FlatnessLaw, p: FlatnessControllerParameters, position: Array) -> Fault | None:
-    """Design the laws at the measured position (n,); returns a fault if that is impossible."""
+def check_first(
+    law: FlatnessLaw,
+    p: FlatnessControllerParameters,
+    name: str,
+    designed: Array,
+    position: Array,
+) -> Fault | None:
+    """Judge the law `name`, designed for `designed` (n,), at the first measured position (n,), for
+    which the estimator is designed; returns a fault if it is unstable there."""
     try:
-        design_at(law, p, position)
+        law.estimator.design(position)
+        check_at(law, p, name, designed, position)
     except InputError as error:
         return Fault.no_design(position, law.model.joint_names, str(error))
     law.restart()
@@ -90,7 +99,7 @@ def stop_report(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """How the arm stops when torques are late: lines of information, and warnings."""
     model, actuators = law.model, law.actuators
-    position = np.array(p.design_position) if p.design_position else _middle(model)
+    position = np.array(p.design_position) if p.design_position else middle_of_range(model)
     try:
         forecast = forecast_stop(
             model,
@@ -106,10 +115,6 @@ def stop_report(
     units = _units(model, actuators)
     lines = tuple(_lines(actuators, forecast, units))
     return lines, tuple(_warnings(actuators, forecast, viscous, p.stop_timeout, units))
-
-
-def _middle(model: MultibodyModel) -> Array:
-    return np.asarray(np.clip(0.0, model.limits.lower, model.limits.upper))
 
 
 def _stable(forecast: StopForecast) -> str:

@@ -12,6 +12,7 @@ from ...dynamics.core import Array
 from ..base.diagnostics import ERROR, OK, STALE, WARN
 from .collision_reaction import OFF, CollisionReaction
 from .faults import Faults
+from .live_laws import LiveLaws
 from .state_pairs import MeasuredSignals
 
 
@@ -65,8 +66,10 @@ def largest_error(error: Array, joint_names: tuple[str, ...]) -> dict[str, objec
     }
 
 
-def law(controller: FlatnessLaw, chosen: str, *, is_silent: bool) -> Report:
-    """The active law, the one that was selected, and the stability of those that were judged."""
+def law(controller: FlatnessLaw, live: LiveLaws, *, is_silent: bool) -> Report:
+    """The active law, the one that was selected, the one that is being judged, and the stability of
+    those that were judged."""
+    chosen = live.in_force
     if is_silent:
         return Report(
             ERROR, "none: no torques are sent until ~/enable is called", {"chosen": chosen}
@@ -75,6 +78,10 @@ def law(controller: FlatnessLaw, chosen: str, *, is_silent: bool) -> Report:
         "chosen": chosen,
         "share of the law in the torque": float(controller.transfer.share),
     }
+    if live.judging:
+        values["judging"] = live.judging
+    if live.refused:
+        values["refused"] = live.refused
     if (impedance := controller.impedance) is not None:
         values["damping ratio"] = impedance.damping_ratio
         values["energy for rising stiffness [J]"] = impedance.ramp.energy
@@ -85,7 +92,8 @@ def law(controller: FlatnessLaw, chosen: str, *, is_silent: bool) -> Report:
         values[f"stability: {name}"] = str(judgement)
     for name, lowered in controller.lowered.items():
         for setting, value in lowered.items():
-            values[f"lowered: {name}, {setting} [rad/s]"] = float(np.max(value))
+            unit = " [rad/s]" if setting.endswith("bandwidth") else ""
+            values[f"lowered: {name}, {setting}{unit}"] = float(np.max(value))
     running = controller.transfer.law
     if isinstance(running, ScheduledFeedback):
         values["age of the gains [s]"] = running.age

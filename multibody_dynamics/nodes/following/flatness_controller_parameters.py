@@ -39,7 +39,8 @@ class FlatnessControllerParameters(FollowingParameters):
 
     law: str = parameter(
         "motor_pd",
-        "control law (see the table of laws); switching causes no jump in torque",
+        "control law (see the table of laws); one that is chosen while the node is configured is"
+        " judged beside the cycle, and comes into force if accepted, without a jump in torque",
         choices=tuple(LAWS),
         live=True,
     )
@@ -202,7 +203,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     impedance_damping: float = parameter(
         0.7,
-        "joint_impedance, cartesian_impedance: damping ratio of every mode with stiffness",
+        "joint_impedance, cartesian_impedance: damping ratio of every mode with stiffness; a new"
+        " value is judged beside the cycle while one of these laws is in force",
         bounds=(0.0, 2.0),
         live=True,
     )
@@ -245,22 +247,23 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     design_position: tuple[float, ...] = parameter(
         (),
-        "position at which gains are designed, one value per joint of the robot; empty: the first"
-        " measured position",
+        "position at which gains are designed, one value per joint of the robot; empty: the middle"
+        " of the joint range",
         unit="rad or m",
     )
     unstable_poses: str = parameter(
         "lower",
-        "response at configuration to a law whose loop is not stable throughout the joint range:"
-        " lower disturbance_bandwidth, then the bandwidth of the law, and refuse to configure if"
-        " that does not help; refuse immediately; or only report it in the log and on /diagnostics,"
-        " unless it is unstable at the design position",
+        "response to a law whose loop is not stable throughout the joint range, at configuration or"
+        " when it is chosen: make the filter faster (at configuration, if it is too slow for a"
+        " resonance), lower disturbance_bandwidth, then the bandwidth of the law, and refuse the"
+        " law if that does not help; refuse immediately; or only report it in the log and on"
+        " /diagnostics, unless it is unstable at the design position",
         choices=("lower", "reject", "report"),
     )
     judged_poses: int = parameter(
         100,
-        "number of poses, besides the design position, at which the stability of the loop is judged"
-        " at configuration; 0: the design position only",
+        "number of poses, besides the design position, at which the stability of a loop is judged;"
+        " 0: the design position only",
         bounds=(0, 10000),
     )
     judged_delay: float = parameter(

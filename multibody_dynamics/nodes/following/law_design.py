@@ -2,81 +2,138 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
-from ...dynamics.control import FlatnessLaw, LoopJudgement
+from ...dynamics.control import (
+    NOT_LOWERED,
+    FlatnessLaw,
+    LoopJudgement,
+    middle_of_range,
+    spread_poses,
+)
 from ...dynamics.core import Array, DynamicsError, InputError
 from ..base.parameters import ParameterError
+from .collision_reaction import OFF, REPORT
 from .flatness_controller_parameters import FlatnessControllerParameters
 
-STOP = "hold"  # the law that stops the arm after a fault
+Parameters = FlatnessControllerParameters
+HOLD = "hold"  # the law that stops the arm after a fault
 LONG = 10  # cycles of delay; beyond, only the design pose is judged: the loop gets large
+TRIED = 20  # positions at which a design is tried
+FEW = 20  # poses at which laws are judged that are only reported
 
 
-def prepare_laws(law: FlatnessLaw, p: FlatnessControllerParameters, logger: RcutilsLogger) -> None:
+class Prepared(NamedTuple):
+    """The `law` with its `parameters`, whose filter_bandwidth may be raised, and the position (n,)
+    for which everything is designed."""
+
+    law: FlatnessLaw
+    parameters: Parameters
+    position: Array
+
+
+def prepare_laws(
+    make: Callable[[Parameters], FlatnessLaw], p: Parameters, logger: RcutilsLogger
+) -> Prepared:
     """Design the laws, and judge, throughout the joint range, the chosen one and the one that
-    stops the arm; fills `law.judgements`.
+    stops the arm, and those with which it reacts to collisions; fills `law.judgements`.
 
-    Without `design_position` they are designed for zero, within the limits, until the first state
-    is known (:func:`design_at`): this compiles the code, and most gains hardly depend on the pose.
+    Without `design_position` they are designed for the middle of the joint range, and keep these
+    gains: what was judged is what runs.
 
-    With `unstable_poses` at "lower", bandwidths are lowered until the loop is stable at all poses;
-    see :meth:`.FlatnessLaw.stabilise`. Raises ParameterError if the chosen law is unstable at the
-    design position or, with "lower" and "reject", anywhere.
+    With `unstable_poses` at "lower", the filter is made faster if torques come too late for an
+    oscillation, and bandwidths are lowered until the loop is stable at all poses; see
+    :meth:`.FlatnessLaw.faster_filter` and :meth:`.FlatnessLaw.stabilise`. Raises ParameterError if
+    the chosen law is unstable at the design position or, with "lower" and "reject", anywhere.
     """
-    limits = law.model.limits
-    q = np.clip(np.zeros(law.model.n), limits.lower, limits.upper)
-    is_given = bool(p.design_position)
-    if is_given:
-        q = np.array(p.design_position)
-        law.design(q)
+    law = make(p)
+    position = _designed(law, p)
+    names = list(dict.fromkeys((p.law, HOLD, *_reactions(p))))
+    judged = _judged(law, p, names, position, logger)
+    if p.unstable_poses == "lower" and not p.collision_thresholds:
+        late = [name for name, found in judged.items() if found is not None and found.is_late]
+        faster = _faster_filter(law, p, late, position)
+        if faster is not None:
+            _warn_of_noise(p.filter_bandwidth, faster, logger)
+            p = replace(p, filter_bandwidth=faster)
+            law = make(p)
+            _designed(law, p)
+            judged = _judged(law, p, names, position, logger)
+    for name, judgement in judged.items():
+        if judgement is not None and judgement.unstable_share and p.unstable_poses == "lower":
+            judgement = law.stabilise(name, position, **judging_conditions(p, name))
+        if refusal := take_judgement(law, p, name, judgement, logger):
+            if name == p.law:
+                raise ParameterError(refusal)
+            logger.warning(refusal)
+    if law.lowered:
+        law.design(position)
+    return Prepared(law, p, position)
+
+
+def take_judgement(
+    law: FlatnessLaw,
+    p: Parameters,
+    name: str,
+    judgement: LoopJudgement | None,
+    logger: RcutilsLogger,
+) -> str:
+    """Log and keep a judgement, and what was lowered for it; returns why the law is refused, or
+    an empty text."""
+    if judgement is None:
+        logger.info(f"law '{name}' is not judged: it uses links that are only observed")
+        return ""
+    law.judgements[name] = judgement
+    is_refused = bool(p.design_position) and judgement.is_unstable_at_design
+    if name not in NOT_LOWERED:
+        is_refused |= p.unstable_poses in ("lower", "reject") and judgement.unstable_share > 0.0
+    if is_refused:
+        return f"law '{name}' is refused: {judgement}; use a lower bandwidth or stiffness"
+    lowered = law.lowered.get(name)
+    if lowered:
+        logger.warning(f"law '{name}' is lowered to {shown_settings(lowered)}: {judgement}")
+    elif judgement.unstable_share:  # rclpy demands one severity for each line of code
+        logger.warning(f"law '{name}': {judgement}")
     else:
-        with suppress(InputError):
-            law.design(q)
-    law.judgements.clear()
-    law.lowered.clear()
-    for name in dict.fromkeys((p.law, STOP)):
-        try:
-            found = _judged(law, p, name, q)
-        except DynamicsError as error:
-            if is_given:
-                raise ParameterError(f"law '{name}': {error}") from None
-            logger.warning(f"law '{name}' was not judged: {error}")
-            continue
-        if found is None:
-            logger.info(f"law '{name}' is not judged: it is not linear near rest")
-            continue
-        law.judgements[name] = found
-        is_refused = is_given and found.is_unstable_at_design
-        is_refused |= p.unstable_poses in ("lower", "reject") and found.unstable_share > 0.0
-        if is_refused and name == p.law:
-            raise ParameterError(f"law '{name}' is refused: {found}; use a lower bandwidth")
-        lowered = law.lowered.get(name)
-        if lowered:
-            changes = ", ".join(f"{key} {_shown(value)}" for key, value in lowered.items())
-            logger.warning(f"law '{name}' is lowered to {changes} in rad/s: {found}")
-        elif found.unstable_share:  # rclpy demands one severity for each line of code
-            logger.warning(f"law '{name}': {found}")
-        else:
-            logger.info(f"law '{name}': {found}")
-    if law.lowered and is_given:
-        law.design(q)
+        logger.info(f"law '{name}': {judgement}")
+    return ""
 
 
-def _judged(
-    law: FlatnessLaw, p: FlatnessControllerParameters, name: str, q: Array
-) -> LoopJudgement | None:
-    """The judgement of one law, lowered if the parameters say so."""
-    conditions = _conditions(p, name)
-    is_long = conditions["delay"] > LONG * conditions["period"]
-    conditions["poses"] = 0 if is_long else p.judged_poses
-    conditions["model_error"] = p.judged_model_error
-    judge = law.stabilise if p.unstable_poses == "lower" else law.judge
-    return judge(name, q, **conditions)
+def judging_conditions(p: Parameters, name: str) -> dict[str, Any]:
+    """The arguments of :meth:`.FlatnessLaw.judge` for a law. Known delays count only where they
+    are not predicted: for a law that stops the arm, or with predict_state off."""
+    is_predicted = p.predict_state and name != HOLD
+    known = 0.0 if is_predicted else p.sensor_delay + p.command_delay
+    delay = known + p.unknown_delay
+    poses = min(p.judged_poses, FEW) if name in NOT_LOWERED else p.judged_poses
+    return {
+        "delay": delay,
+        "period": p.period,
+        "poses": 0 if delay > LONG * p.period else poses,
+        "model_error": p.judged_model_error,
+    }
+
+
+def check_at(law: FlatnessLaw, p: Parameters, name: str, designed: Array, q: Array) -> None:
+    """Judge a law, designed for the position `designed` (n,), at the first measured one q (n,),
+    with an exact model. Raises InputError if it is unstable there."""
+    conditions = judging_conditions(p, name) | {"poses": 0, "model_error": 0.0}
+    found = law.judge(name, designed, at=q, **conditions)
+    if found is not None and found.is_unstable_at_design:
+        raise InputError(f"law '{name}' is refused: {found}; use a lower bandwidth")
+
+
+def shown_settings(lowered: dict[str, Any]) -> str:
+    """Changed settings of a law, as text with units."""
+    units = {"stiffness_share": "", "inertia_share": "", "damping_ratio": ""}
+    return ", ".join(
+        f"{key} {_shown(value)}{units.get(key, ' in rad/s')}" for key, value in lowered.items()
+    )
 
 
 def _shown(value: Any) -> str:
@@ -84,18 +141,56 @@ def _shown(value: Any) -> str:
     return ", ".join(f"{each:.3g}" for each in row)
 
 
-def design_at(law: FlatnessLaw, p: FlatnessControllerParameters, q: Array) -> None:
-    """Design the laws for the first measured position (n,). Raises InputError if the chosen law is
-    unstable there."""
-    law.design(q)
-    found = law.judge(p.law, q, poses=0, **_conditions(p, p.law))
-    if found is not None and found.is_unstable_at_design:
-        raise InputError(f"law '{p.law}' is refused: {found}; use a lower bandwidth")
+def _designed(law: FlatnessLaw, p: Parameters) -> Array:
+    """Design the laws at `design_position`, or at the first position near the middle of the joint
+    range, or elsewhere, where a design succeeds; returns the position. Raises ParameterError if
+    there is none."""
+    if p.design_position:
+        given = np.array(p.design_position)
+        law.design(given)
+        return given
+    middle = middle_of_range(law.model)
+    refusal = ""
+    for q in (middle, *spread_poses(law.model, TRIED)):
+        try:
+            law.design(q)
+        except InputError as error:
+            refusal = refusal or str(error)
+        else:
+            return np.asarray(q)
+    raise ParameterError(f"no design succeeds anywhere in the joint range: {refusal}")
 
 
-def _conditions(p: FlatnessControllerParameters, name: str) -> dict[str, Any]:
-    """Delay and period in s for which the loop of a law is judged. Known delays count only where
-    they are not predicted: for a law that stops the arm, or with predict_state off."""
-    is_predicted = p.predict_state and name != STOP
-    known = 0.0 if is_predicted else p.sensor_delay + p.command_delay
-    return {"delay": known + p.unknown_delay, "period": p.period}
+def _judged(
+    law: FlatnessLaw, p: Parameters, names: list[str], q: Array, logger: RcutilsLogger
+) -> dict[str, LoopJudgement | None]:
+    """The judgements of these laws, without lowering them."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = law.judge(name, q, **judging_conditions(p, name))
+        except DynamicsError as error:
+            if name == p.law:
+                raise ParameterError(f"law '{name}': {error}") from None
+            logger.warning(f"law '{name}' was not judged: {error}")
+    return found
+
+
+def _faster_filter(law: FlatnessLaw, p: Parameters, names: list[str], q: Array) -> float | None:
+    """The filter bandwidth in Hz that these laws need, if there is one."""
+    chosen = [name for name in names if name not in NOT_LOWERED]
+    return law.faster_filter(chosen, q, **judging_conditions(p, HOLD)) if chosen else None
+
+
+def _warn_of_noise(given: float, faster: float, logger: RcutilsLogger) -> None:
+    logger.warning(
+        f"filter_bandwidth is raised from {given:.3g} to {faster:.3g} Hz, because the torques would"
+        " come too late for the fastest resonance of the arm; velocities get"
+        f" {(faster / given) ** 1.5:.2g} times as noisy"
+    )
+
+
+def _reactions(p: Parameters) -> tuple[str, ...]:
+    """The law with which the arm reacts to a collision, if it does."""
+    is_passive = p.collision_reaction in (OFF, REPORT, "stop")
+    return ("joint_impedance",) if p.collision_thresholds and not is_passive else ()

@@ -19,6 +19,7 @@ from ..base.messages import SECOND, MessageError
 from .faults import DELAY, TRACKING, Fault, Faults, Reaction
 from .flatness_controller_parameters import FlatnessControllerParameters
 from .following import FollowingNode
+from .live_laws import LiveLaws
 from .state_pairs import MeasuredSignals, missing_of
 from .stop_guard import StopGuard
 from .trajectory_goal import Code
@@ -32,8 +33,8 @@ SILENT = "sending the holding torque, then nothing; brakes or drives must stop t
 class StoppingNode(FollowingNode):
     """A node that stops the arm when a fault occurs.
 
-    A subclass sets `_law` at `configure`, and `_faults`, `_guard`, `_inputs`, `_error` (2, n),
-    `_period` in s and `_is_designed` at `activate`.
+    A subclass sets `_law` and `_laws` at `configure`, and `_faults`, `_guard`, `_inputs`, `_error` (2, n),
+    `_period` in s and `_is_checked` at `activate`.
     """
 
     Parameters = FlatnessControllerParameters
@@ -43,7 +44,8 @@ class StoppingNode(FollowingNode):
     _inputs: MeasuredSignals
     _error: Array
     _period: float
-    _is_designed: bool
+    _is_checked: bool
+    _laws: LiveLaws
 
     @abstractmethod
     def _publish(self, stamp: int, lookahead: int) -> None:
@@ -150,13 +152,13 @@ class StoppingNode(FollowingNode):
         assert fault is not None
         p, law = self.parameters, self._law
         self.get_logger().info(f"{fault.reason}: cleared, following again")
-        if self._is_designed:
+        if self._is_checked:
             law.tolerate_delay(False)
         if fault.is_final:  # brakes may have held the arm: begin as at activation
             self._faults.has_begun = False
         if self._motion.is_there:  # after a silence, the next cycle starts a new hold anyway
             self._motion.hold(self._position, self._last_stamp)
-            law.switch(p.law, p.transfer_time)
+            law.switch(self._laws.in_force, p.transfer_time)
 
     def _on_no_links(self) -> None:
         match self._faults.links_missing(self._law.name):

@@ -222,6 +222,13 @@ class Controller(ABC):
         self.applied_torque[:] = self.torque
         return self.torque
 
+    @property
+    def memory(self) -> tuple[Array, ...]:
+        """What the law remembers besides `applied_torque`: the arrays that an update reads and
+        overwrites, after the first one. Estimates of adaptation and filters of the desired motion
+        do not count."""
+        return ()
+
     def problems(self) -> tuple[str, ...]:
         """Problems of the feedforward at the last update, by motor, such as a stiffness beyond its
         range; empty if there were none."""
@@ -247,6 +254,10 @@ class Controller(ABC):
     def reset(self) -> None:
         """Clear the effects of earlier updates: integrators and the filters of damped springs."""
         self.torque[:] = self.applied_torque[:] = 0.0
+
+    def vary(self, k: int) -> None:  # noqa: B027 - most laws have fixed gains
+        """Take the k-th of many values of what may change while the law runs, such as a stiffness;
+        0: the present target. For judging its stability; the law must not be running."""
 
     def set_model(self, model: MultibodyModel) -> None:
         """Use another model of the robot from the next update on, for example with a payload; gains

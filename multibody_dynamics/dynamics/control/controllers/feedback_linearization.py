@@ -155,6 +155,10 @@ class FeedbackLinearization(Controller):
                 np.fill_diagonal(self._taylor[:, k:], time**k / factorial(k))
         return self._taylor
 
+    @property
+    def memory(self) -> tuple[Array, ...]:
+        return self.motion[4], self._second.commanded
+
     def reset(self) -> None:
         super().reset()
         self.motion[4] = 0.0
@@ -252,7 +256,7 @@ class SecondOutputs:
         self.reset()
 
     def reset(self) -> None:
-        self._commanded = np.zeros(self.law.stiffness.shape[1])
+        self.commanded = np.zeros(self.law.stiffness.shape[1])
 
     def command(self, rows: Array, lead: float) -> None:
         """Fill rows (3, v): the measured sigma and sigma', `lead` ahead, and w; the reference where
@@ -263,11 +267,11 @@ class SecondOutputs:
         rows[1] += lead * rows[2]
         for i, actuator, motors, j in self.joints:
             value, rate = self._measured(i, actuator, motors)
-            value += lead * rate + 0.5 * lead**2 * self._commanded[j]
-            rate += lead * self._commanded[j]
+            value += lead * rate + 0.5 * lead**2 * self.commanded[j]
+            rate += lead * self.commanded[j]
             k0, k1 = law.second_coefficients[:, j]
             rows[2, j] += k1 * (rows[1, j] - rate) + k0 * (rows[0, j] - value)
-            rows[0, j], rows[1, j], self._commanded[j] = value, rate, rows[2, j]
+            rows[0, j], rows[1, j], self.commanded[j] = value, rate, rows[2, j]
 
     def drive(self, torque: Array) -> None:
         """Set the torques of stiffness drives, which follow w even outside the range of the
@@ -280,7 +284,7 @@ class SecondOutputs:
             k = motors[1]
             assert isinstance(actuator, VariableStiffness)
             assert actuator.drive is not None
-            inertial = actuator.drive.motor.inertia * self._commanded[j] / actuator.drive.gain
+            inertial = actuator.drive.motor.inertia * self.commanded[j] / actuator.drive.gain
             torque[k] = inertial + law._springs.load[k] + friction[k]
 
     def _measured(self, i: int, actuator: Any, motors: range) -> tuple[float, float]:

@@ -130,6 +130,15 @@ class TorqueController(Controller):
         self.link_stiffness: Array = per_name("link_stiffness", link_stiffness, names)
         self.link_damping: Array = per_name("link_damping", link_damping, names)
 
+    @property
+    def memory(self) -> tuple[Array, ...]:
+        own = self._acted, self._known, *self._observer.memory
+        if self._integral_gain.any():
+            own = (self.integral_torque, *own)
+        if not self.actuators.is_damped.any():
+            return own
+        return (*own, self._flat.deflection, self._later.deflection)
+
     def reset(self) -> None:
         super().reset()
         self._integral.reset()

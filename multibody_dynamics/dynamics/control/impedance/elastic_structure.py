@@ -146,6 +146,11 @@ class ElasticStructureController(Controller):
         """(2, v) of the second outputs, see :class:`.SecondOutputs`."""
         return self._second_poles.second
 
+    @property
+    def memory(self) -> tuple[Array, ...]:
+        of_springs = (self.virtual.x, self.virtual.force) if self._damped.any() else ()
+        return of_springs if self.observer is None else (*of_springs, *self.observer.memory)
+
     def reset(self) -> None:
         super().reset()
         self._second.reset()
@@ -297,7 +302,7 @@ class ElasticStructureController(Controller):
         virtual = self.virtual
         kept += [(row, row.copy()) for row in (virtual.force, virtual._values, self.eta)]
         kept += [(self.eta_rate, self.eta_rate.copy()), (virtual.present, virtual.present.copy())]
-        was = self.dissipated, self._second._commanded.copy()
+        was = self.dissipated, self._second.commanded.copy()
         names = self.actuators.joint_names
         self._links[:] = [as_array("q", q, (self.actuators.n,), names), qd]
         self._motors[:] = [theta, thetad]
@@ -307,7 +312,7 @@ class ElasticStructureController(Controller):
         V = self._stored()
         for row, value in kept:
             row[:] = value
-        self.dissipated, self._second._commanded = was
+        self.dissipated, self._second.commanded = was
         return V
 
     def _stored(self) -> float:

@@ -60,6 +60,7 @@ from ..torque.inertia_shaping import InertiaShaping
 from .damping_design import impedance_damping
 from .impedance_limits import (
     DEFAULT,
+    MOST,
     carrying_stiffness,
     check_use,
     sampled_poses,
@@ -70,6 +71,7 @@ from .tool_spring import cartesian_spring
 
 ITERATIONS = 2
 CONVERGED = 60  # iterations from any start
+SOFT = 0.3  # share of the largest stiffness with which loops are judged, too
 REDESIGN = 10  # cycles after which the dampers are designed anew
 NO_MOTION_COUPLING = 1e-12
 RATIO = "damping_ratio"
@@ -89,6 +91,7 @@ class ImpedanceController(Controller):
     stiffness_time : s, shortest time in which stiffness and damping ratio change.
     stiffness_energy : J, capacity of the tank that supplies the energy for rising stiffness, see
         :class:`.StiffnessRamp`.
+    stiffness_share : the largest use of the springs that is accepted, see `impedance_limits`.
 
     Attributes: those of a :class:`.Controller`; `ramp` of the stiffness, `equilibrium` of links,
     `dissipated`: W, power of the law's dampers at the last update; `second_projection` (m, m) and
@@ -110,17 +113,24 @@ class ImpedanceController(Controller):
         bandwidth: float = 40.0,
         stiffness_time: float = 0.5,
         stiffness_energy: float = 1.0,
+        stiffness_share: float = MOST,
         friction: Any = 1.0,
         period: float = PERIOD,
     ) -> None:
         super().__init__(model, actuators, friction=friction, period=period)
         n, m = actuators.n, len(actuators.motors)
+        if not 0.0 < stiffness_share <= MOST:
+            raise InputError(
+                f"stiffness_share is {stiffness_share}: must be positive, and at most {MOST}"
+            )
+        self.stiffness_share = float(stiffness_share)
         self.shaping = InertiaShaping(actuators, inertia_share)
         self._design = as_array("position", position, (n,), actuators.joint_names)
         self._carrying = carrying_stiffness(model, actuators, self._design, bandwidth)
         self._poses = sampled_poses(model, self._design)
         self.ramp = StiffnessRamp(stiffness, time=stiffness_time, capacity=stiffness_energy)
         self._stretch = np.zeros_like(self.ramp.value)
+        self._given: Array | None = None
         self._present_ratio = damping_ratio
         self.damping_ratio, self.least_damping = damping_ratio, least_damping
         self._now, self._later = self._flat_map(), self._flat_map()
@@ -181,7 +191,8 @@ class ImpedanceController(Controller):
 
     def _aim(self, stiffness: Array, duration: float) -> None:
         matrices = self._matrices(stiffness, self._poses)
-        check_use(self.actuators, self._carrying, matrices, self._poses)
+        limit = self.stiffness_share
+        check_use(self.actuators, self._carrying, matrices, self._poses, limit)
         self.ramp.aim(stiffness, duration)
 
     @property
@@ -211,6 +222,30 @@ class ImpedanceController(Controller):
         if (row != self.ramp.target).any():
             self._aim(row, duration)
         self._aim_ratio(ratio, duration)
+
+    @property
+    def memory(self) -> tuple[Array, ...]:
+        return (self.equilibrium.q,)
+
+    def vary(self, k: int) -> None:
+        """Take a stiffness that uses all of `stiffness_share` (k = 1, 2, 5, 6, ..) or SOFT of it,
+        in proportion to the springs (k odd) or distributed at random. Less is not judged: without
+        stiffness, the arm rests on an exact model of gravity."""
+        if self._given is None:
+            self._given = self.ramp.target.copy()
+        row = self._given
+        if k:
+            row = self._proportional()
+            if k % 2 == 0:
+                row *= np.random.default_rng(k).uniform(0.1, 1.0, len(row))
+            use = use_of_springs(self._carrying, self._matrices(row, self._poses)).max()
+            row *= (1.0 if k % 4 in (1, 2) else SOFT) * self.stiffness_share / float(use)
+        self.ramp.aim(row)
+        self.ramp.settle()
+
+    @abstractmethod
+    def _proportional(self) -> Array:
+        """(k,) stiffnesses in proportion to the springs."""
 
     def reset(self) -> None:
         super().reset()
@@ -403,6 +438,9 @@ class JointImpedance(ImpedanceController):
         """Approach another stiffness, as in the constructor."""
         self.target = per_name("link_stiffness", stiffness, self.actuators.joint_names)
 
+    def _proportional(self) -> Array:
+        return self._carrying.copy()
+
     def _spring(self, q: Array) -> tuple[Array, Array, Array]:
         error = self._desired[0] - q
         return self.ramp.value * error, np.diag(self.ramp.value), 0.5 * error**2
@@ -482,6 +520,9 @@ class CartesianImpedance(ImpedanceController):
         row = np.array([0.1] * 3 + [1.0] * 3 + [0.0] * self.model.n)
         use = use_of_springs(self._carrying, self._matrices(row, self._poses))
         return DEFAULT / float(use.max()) * row[:6]
+
+    def _proportional(self) -> Array:
+        return np.concatenate((self._default(), 0.02 * self._carrying))
 
     def _begin(self) -> None:
         super()._begin()

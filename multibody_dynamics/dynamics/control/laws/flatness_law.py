@@ -40,13 +40,19 @@ from ..observers.state_predictor import LONGEST_DELAY, StatePredictor
 from ..signals.derivative_filter import DerivativeFilter
 from ..signals.sent_torques import SentTorques
 from ..stability.loop_judgement import LoopJudge, LoopJudgement
+from .faster_filter import faster_filter
 from .feedforward_law import gravity_load
 from .law_table import LAWS, ControllerSettings, make_controller
 from .lowered_bandwidths import lowered_bandwidths
+from .lowered_impedance import lowered_impedance
 
 ON_LINKS = "link_damping"  # not in LAWS: stops the arm if motor states are missing
 STOPS = ("hold", ON_LINKS)  # act on the measured state: a stop must not depend on a prediction
 LONG_AGO = 1.0  # s, for which the initial torque is taken to have acted already
+FEEDFORWARD_LEAD = 0.5  # cycles, with which laws are judged that predict or filter with their lead
+IMPEDANCES = ("joint_impedance", "cartesian_impedance")
+NOT_LOWERED = ("feedback_linearization", "torque_control", "computed_torque")
+"""Laws for which no lower bandwidth is sought; a lower one need not be more stable."""
 QUIET = 0.2  # s without a rejected sample until the observer's state is considered valid again
 
 
@@ -299,16 +305,22 @@ class FlatnessLaw:
         return replace(settings, **self.lowered.get(name, {}))
 
     def judge(
-        self, name: str, q: Array, *, period: float = PERIOD, **conditions: Any
+        self,
+        name: str,
+        q: Array,
+        *,
+        at: Array | None = None,
+        period: float = PERIOD,
+        **conditions: Any,
     ) -> LoopJudgement | None:
         """Stability of the law `name`, designed for rest at q (n,), throughout the joint range.
 
-        period : s of a cycle. conditions : `delay`, `model_error` and `poses` of
-        :func:`.judge_loop`. Returns None for laws that are not linear near rest, and for those that
-        use link states estimated by the observer of motor_encoders.
+        at : (n,) position that is judged first, in place of q. period : s of a cycle. conditions :
+        `delay`, `model_error` and `poses` of :func:`.judge_loop`. Returns None for laws that use
+        link states estimated by the observer of motor_encoders.
         """
         law = self._made(replace(self._settings_of(name, q), period=period))
-        if (judge := self._judge_of(law, q, conditions)) is None:
+        if (judge := self._judge_of(law, q if at is None else at, conditions)) is None:
             return None
         return judge.judge(law)
 
@@ -318,9 +330,9 @@ class FlatnessLaw:
         """Lower the bandwidths of the law `name` until its loop is stable at all poses, and return
         its judgement; arguments and None as for :meth:`judge`.
 
-        The values that were found (:mod:`lowered_bandwidths`) are in `lowered` and apply to all
-        designs from now on. If there are none, nothing is lowered, and the judgement is that of the
-        given bandwidths.
+        The values that were found (:mod:`lowered_bandwidths`, :mod:`lowered_impedance`) are in
+        `lowered` and apply to all designs from now on. If there are none, and for the laws of
+        NOT_LOWERED, nothing is lowered, and the judgement is that of the given bandwidths.
         """
         self.lowered.pop(name, None)
         settings = replace(self._settings_of(name, q), period=period)
@@ -328,18 +340,32 @@ class FlatnessLaw:
         if (judge := self._judge_of(law, q, conditions)) is None:
             return None
         judgement = judge.judge(law)
-        if not judgement.is_unstable.any():
+        if not judgement.is_unstable.any() or name in NOT_LOWERED:
             return judgement
-        found = lowered_bandwidths(settings, self._made, judge)
+        search = lowered_impedance if name in IMPEDANCES else lowered_bandwidths
+        found = search(settings, self._made, judge)
         if found is None:
             return judgement
         self.lowered[name] = found
         return judge.judge(self._made(replace(settings, **found)))
 
+    def faster_filter(
+        self, names: Iterable[str], q: Array, *, period: float = PERIOD, **conditions: Any
+    ) -> float | None:
+        """The bandwidth in Hz of the filter of the state with which none of these laws excites
+        oscillations because its torque comes late (:meth:`.LoopJudgement.is_late`), up to
+        FASTEST_FILTER times the given one; None if there is none. Arguments as for :meth:`judge`.
+        """
+        laws = [self._made(replace(self._settings_of(name, q), period=period)) for name in names]
+        judges = [self._judge_of(law, q, conditions) for law in laws]
+        pairs = [(law, each) for law, each in zip(laws, judges, strict=True) if each is not None]
+        return faster_filter(pairs)
+
     def _made(self, settings: ControllerSettings) -> Controller:
         """A controller for :meth:`judge`, with the present second outputs."""
-        law = make_controller(self.model, self.actuators, settings)
+        law = make_controller(self.model, self.actuators.without_coulomb_friction(), settings)
         law.stiffness[0] = self.stiffness[0]
+        law.lead = FEEDFORWARD_LEAD * settings.period
         return law
 
     def _judge_of(
@@ -347,10 +373,9 @@ class FlatnessLaw:
     ) -> LoopJudge | None:
         """The poses and errors with which laws like this one are judged; None if they are not."""
         estimation = self.settings.estimation
-        if not isinstance(law, LinearFeedback | HoldController):
-            return None
         if estimation.source == "motor_encoders":
-            if isinstance(law, LinearFeedback) and law.uses_links:
+            on_motors = isinstance(law, LinearFeedback) and not law.uses_links
+            if not on_motors and not isinstance(law, HoldController):
                 return None
             estimation = replace(
                 estimation,
@@ -358,6 +383,18 @@ class FlatnessLaw:
                 bandwidth=self.settings.motor_bandwidth,
             )
         return LoopJudge(law, q, estimation=estimation, **conditions)
+
+    def redesign(self, name: str, q: Array, lowered: Mapping[str, Any]) -> Controller:
+        """A controller of the law `name` for rest at q (n,), with `lowered` settings; for
+        :meth:`install`. Takes too long for a cycle, but may run beside it."""
+        settings = replace(self._settings_of(name, q), **lowered)
+        return make_controller(self.model, self.actuators, settings)
+
+    def install(self, name: str, law: Controller) -> None:
+        """Use `law` under this name from its next start on."""
+        self._laws[name] = law
+        law.limit(self.transfer.limits.torque)
+        self.adapt(self.adapts)
 
     def tolerate_delay(self, is_late: bool) -> None:
         """Choose the controller that "hold" uses from its next start on: the

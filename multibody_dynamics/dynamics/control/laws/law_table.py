@@ -42,6 +42,7 @@ from ..impedance.elastic_structure_gains import (
     esp_impedance_gains,
 )
 from ..impedance.impedance import CartesianImpedance, JointImpedance
+from ..impedance.impedance_limits import MOST
 from ..observers.adaptive_feedforward import AdaptationSettings
 from ..observers.disturbance_compensation import SHARE
 from ..torque.torque_gains import TORQUE_DESIGNS, whole_arm_poles
@@ -106,6 +107,7 @@ class ControllerSettings:
         and "esp_impedance"; default: 0.7, and 0.3 for the latter two.
     inertia_share : of both impedances.
     stiffness_time, stiffness_energy : s and J, limits on changes of the stiffness of both.
+    stiffness_share : the largest stiffness that both accept, as a share of the springs'.
     contact_bandwidth : rad/s, of the observer of external torques in "esp" and "esp_impedance", see
         :class:`.ElasticStructureController`; 0 for none.
     period : s of a cycle.
@@ -148,6 +150,7 @@ class ControllerSettings:
     inertia_share: Any = 0.5
     stiffness_time: float = 0.5
     stiffness_energy: float = 1.0
+    stiffness_share: float = MOST
     contact_bandwidth: float = CONTACT_BANDWIDTH
     period: float = PERIOD
 
@@ -421,7 +424,14 @@ def _cartesian_impedance(
 
 
 def _impedance(settings: ControllerSettings) -> dict[str, Any]:
-    names = ("damping_ratio", "inertia_share", "stiffness_time", "stiffness_energy", "period")
+    names = (
+        "damping_ratio",
+        "inertia_share",
+        "stiffness_time",
+        "stiffness_energy",
+        "stiffness_share",
+        "period",
+    )
     given = {name: getattr(settings, name) for name in names}
     if settings.damping_ratio is None:
         del given["damping_ratio"]
@@ -509,7 +519,9 @@ _LINEAR = frozenset(
 
 _ESP = frozenset({"stiffness", "damping_ratio", "contact_bandwidth"})
 
-_IMPEDANCE = frozenset({"damping_ratio", "inertia_share", "stiffness_time", "stiffness_energy"})
+_IMPEDANCE = frozenset(
+    {"damping_ratio", "inertia_share", "stiffness_time", "stiffness_energy", "stiffness_share"}
+)
 
 LAWS: Mapping[str, Law] = MappingProxyType(
     {
@@ -597,6 +609,7 @@ _FIXED = (
     "adaptation",
     "tool",
     "inertia_share",
+    "stiffness_share",
     "ramp.time",
     "ramp.capacity",
     "contact_bandwidth",

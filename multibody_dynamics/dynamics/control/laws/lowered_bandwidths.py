@@ -3,7 +3,8 @@
 The compensation of disturbances demands most of the model, because it acts on whatever the model
 gets wrong. It is therefore slowed down first, to a tenth at most. If that is not enough, it is
 turned off, the bandwidth of the law itself is lowered, to a quarter at most, and the compensation
-is added again as far as possible.
+is added again as far as possible. The same applies to the observer of contacts in "esp" and
+"esp_impedance", whose damping ratio is lowered together with the bandwidth.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..controllers.controllers import Controller
+from ..impedance.elastic_structure_gains import DAMPING_RATIO
 from ..stability.loop_judgement import LoopJudge
 from ..stability.stable_bandwidth import stable_bandwidth
 from .law_table import LAWS, ControllerSettings
@@ -39,25 +41,33 @@ def lowered_bandwidths(
 
     def compensated(fixed: dict[str, Any]) -> dict[str, Any] | None:
         def controller(value: float) -> Controller:
-            return make(replace(settings, **fixed | {"disturbance_bandwidth": value}))
+            return make(replace(settings, **fixed | {observer: value}))
 
         found = stable_bandwidth(controller, given, LEAST_COMPENSATION * given, judge)
-        return fixed | {"disturbance_bandwidth": found.bandwidth} if found else None
+        return fixed | {observer: found.bandwidth} if found else None
 
     def slower(fixed: dict[str, Any]) -> dict[str, Any] | None:
         speed = np.asarray(settings.speed, dtype=np.float64)
 
+        def scaled(share: float) -> dict[str, Any]:
+            changed: dict[str, Any] = {"bandwidth": share * speed}
+            if observer == "contact_bandwidth":
+                ratio = settings.damping_ratio
+                changed["damping_ratio"] = share * (DAMPING_RATIO if ratio is None else ratio)
+            return fixed | changed
+
         def controller(share: float) -> Controller:
-            return make(replace(settings, **fixed | {"bandwidth": share * speed}))
+            return make(replace(settings, **scaled(share)))
 
         found = stable_bandwidth(controller, 1.0, LEAST_BANDWIDTH, judge)
-        return fixed | {"bandwidth": found.bandwidth * speed} if found else None
+        return scaled(found.bandwidth) if found else None
 
-    compensates = "disturbance_bandwidth" in LAWS[settings.law].own
-    given = settings.disturbance_bandwidth if compensates else 0.0
+    own = LAWS[settings.law].own
+    observer = "contact_bandwidth" if "contact_bandwidth" in own else "disturbance_bandwidth"
+    given = getattr(settings, observer) if observer in own else 0.0
     if given and (found := compensated({})):
         return found
-    alone: dict[str, Any] = {"disturbance_bandwidth": 0.0} if given else {}
+    alone: dict[str, Any] = {observer: 0.0} if given else {}
     if given and is_stable(alone):
         return alone
     if settings.poles is not None or settings.proportional is not None:
@@ -65,4 +75,5 @@ def lowered_bandwidths(
     found = slower(alone)
     if found is None or not given:
         return found
-    return compensated({"bandwidth": found["bandwidth"]}) or found
+    del found[observer]
+    return compensated(found) or found | alone

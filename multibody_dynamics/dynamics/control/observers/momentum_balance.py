@@ -101,6 +101,11 @@ class MomentumBalance:
         self._is_started = False
 
     @property
+    def memory(self) -> tuple[Array, ...]:
+        """The arrays that an update reads and overwrites, after the first one."""
+        return self._momentum, self._torque, self._bias
+
+    @property
     def gravity(self) -> Array:
         """(n,) gravity torques of the links at the last sample."""
         return self._gravity.result[0]

@@ -26,28 +26,29 @@ class LowPass:
     """Low-pass of `count` signals with ORDER poles at -bandwidth, in rad/s; the delay of slow
     signals is ORDER / bandwidth.
 
-    Attributes: `value` and `rate` (count,), which `update` overwrites in place. Not thread-safe.
-    Raises InputError for a bandwidth that is not positive.
+    Attributes: `value` and `rate` (count,), and the `lags` (ORDER, count) of which `value` is the
+    last, which `update` overwrites in place. Not thread-safe. Raises InputError for a bandwidth
+    that is not positive.
     """
 
     def __init__(self, count: int, bandwidth: float) -> None:
         self.bandwidth = positive("bandwidth", bandwidth, "rad/s")
-        self._lags = np.zeros((ORDER, count))
-        self.value: Array = self._lags[-1]
+        self.lags: Array = np.zeros((ORDER, count))
+        self.value: Array = self.lags[-1]
         self.rate: Array = np.zeros(count)
         self._step = 0.0
         self._transition, self._gain = np.eye(ORDER), np.zeros((ORDER, 1))
 
     def reset(self) -> None:
         """Set output and rate to zero."""
-        self._lags[:] = self.rate[:] = 0.0
+        self.lags[:] = self.rate[:] = 0.0
 
     def update(self, step: float, value: Array) -> Array:
         """Advance by `step` s, in which the input is `value` (count,), and return the output."""
         if step != self._step:
             self._discretise(step)
-        self._lags[:] = self._transition @ self._lags + self._gain * value
-        np.subtract(self._lags[-2], self._lags[-1], out=self.rate)
+        self.lags[:] = self._transition @ self.lags + self._gain * value
+        np.subtract(self.lags[-2], self.lags[-1], out=self.rate)
         self.rate *= self.bandwidth
         return self.value
 

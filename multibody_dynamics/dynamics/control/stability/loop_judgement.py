@@ -4,7 +4,8 @@ The inertia behind a spring changes with the pose, and so does the resonance tha
 has to damp. `judge_loop` evaluates the :mod:`loop_sampling` at the design pose and at a
 deterministic sequence of poses that fills the joint range evenly, for each pose with the robot's
 parameters at another corner of a given box of errors. A law whose gains follow the pose is judged
-with the gains that it has at each pose.
+with the gains that it has at each pose, and one whose stiffness may change while it runs with
+another stiffness at each pose (:meth:`.Controller.vary`).
 
 The poses are those of the additive recurrence p_k = frac(1/2 + k a), a_i = g^-i, where g is the
 positive root of g^(n+1) = g + 1: the generalised golden ratio (M. Roberts, "The unreasonable
@@ -20,10 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Array, InputError, as_array
+from ...core import Array, DynamicsError, InputError, as_array
 from ...model import MultibodyModel
 from ..controllers.controllers import Controller
 from ..observers.state_estimation import StateEstimation
+from .lag_limit import lag_limit
 from .loop_sampling import RobotErrors, SampledLoop, sampled_loop
 
 POSES = 100
@@ -38,8 +40,18 @@ def spread_poses(model: MultibodyModel, count: int = POSES) -> Array:
         ratio = (1.0 + ratio) ** (1.0 / (model.n + 1))
     steps = ratio ** -np.arange(1.0, model.n + 1)
     shares = (0.5 + np.arange(1, count + 1)[:, None] * steps) % 1.0
-    lower, upper = np.maximum(model.limits.lower, -TURN), np.minimum(model.limits.upper, TURN)
+    lower, upper = _range(model)
     return np.asarray(lower + shares * np.maximum(upper - lower, 0.0))
+
+
+def middle_of_range(model: MultibodyModel) -> Array:
+    """(n,) the position in the middle of the joint range."""
+    lower, upper = _range(model)
+    return np.asarray(0.5 * (lower + upper))
+
+
+def _range(model: MultibodyModel) -> tuple[Array, Array]:
+    return np.maximum(model.limits.lower, -TURN), np.minimum(model.limits.upper, TURN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +67,7 @@ class LoopJudgement:
     delay, model_error : for which the loop was judged.
     pole, joint : at the worst pose, the pole in 1/s with the largest growth, and the joint that
         moves most in its mode.
+    lag_limit : rad/s, above which motors excite what they should damp, see :mod:`lag_limit`.
     """
 
     poses: Array
@@ -64,6 +77,13 @@ class LoopJudgement:
     model_error: float
     pole: complex
     joint: str
+    lag_limit: float = np.inf
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the arm is unstable because filter and delay let the torques come too late for
+        the worst oscillation: a faster filter or less delay helps, a lower bandwidth hardly."""
+        return bool(self.is_unstable.any()) and self.pole.imag > self.lag_limit
 
     @property
     def is_unstable(self) -> NDArray[np.bool_]:
@@ -94,9 +114,16 @@ class LoopJudgement:
         if self.is_unstable_at_design:
             found += ", including the design position"
         off = f" and parameter errors of {100.0 * self.model_error:g} %" if self.model_error else ""
+        late = ""
+        if self.is_late:
+            late = (
+                f"; filter and delay make the motors excite what is faster than "
+                f"{self.lag_limit:.0f} rad/s: a faster filter or less delay helps"
+            )
         return (
             f"{found}, with a delay of {1e3 * self.delay:g} ms{off}; worst: pole "
             f"{self.pole.real:.3g} +- {self.pole.imag:.3g}i 1/s, joint '{self.joint}', at [{pose}]"
+            f"{late}"
         )
 
 
@@ -154,37 +181,43 @@ class LoopJudge:
         else:
             others = as_array("poses", poses, (model.n,), model.joint_names)
         self.poses: Array = np.vstack((first, others.reshape(-1, model.n)))
-        self.delay, self.model_error, self._estimation = delay, model_error, estimation
+        self.delay, self.model_error, self.estimation = delay, model_error, estimation
+        self.lag_limit = lag_limit(estimation, delay, controller.period)
 
     def exact(self, controller: Controller) -> SampledLoop:
         """The loop at the design pose with an exact model."""
-        return sampled_loop(
-            controller, self.poses[0], delay=self.delay, estimation=self._estimation
-        )
+        controller.vary(0)
+        return sampled_loop(controller, self.poses[0], delay=self.delay, estimation=self.estimation)
 
     def loop(self, controller: Controller, k: int) -> SampledLoop | None:
         """The loop at pose k with the parameter errors of that pose; None where the springs cannot
         carry the arm."""
         size = self.model_error
+        controller.vary(k)
         errors = RobotErrors.corner(controller.actuators, size, k) if size else None
         try:
             return sampled_loop(
                 controller,
                 self.poses[k],
                 delay=self.delay,
-                estimation=self._estimation,
+                estimation=self.estimation,
                 errors=errors,
             )
-        except InputError:
+        except DynamicsError:  # also InputError
             return None
 
-    def unstable_pose(self, controller: Controller, order: Sequence[int] = ()) -> int | None:
-        """The first pose with an unstable loop, or None; `order` are the poses to begin with."""
-        if self.exact(controller).growth > MARGINAL:
+    def unstable_pose(
+        self, controller: Controller, order: Sequence[int] = (), above: float = 0.0
+    ) -> int | None:
+        """The first pose with an unstable loop, or None; `order` are the poses to begin with.
+
+        above : rad/s; slower oscillations do not count.
+        """
+        if self.exact(controller).growth_above(above) > MARGINAL:
             return 0
         for k in dict.fromkeys((*order, *range(len(self.poses)))):
             loop = self.loop(controller, k)
-            if loop is not None and loop.growth > MARGINAL:
+            if loop is not None and loop.growth_above(above) > MARGINAL:
                 return k
         return None
 
@@ -200,5 +233,11 @@ class LoopJudge:
             if loop.growth > worst.growth:
                 worst = loop
         return LoopJudgement(
-            self.poses, growth, exact.growth, self.delay, self.model_error, *worst.worst()
+            self.poses,
+            growth,
+            exact.growth,
+            self.delay,
+            self.model_error,
+            *worst.worst(),
+            self.lag_limit,
         )

@@ -16,9 +16,10 @@ the period h, whole j and 0 <= f < 1, and is then held for h gives exactly
     x_(k+1) = e^(A (1-f) h) (e^(A f h) x_k + int_0^(f h) e^(A s) ds B tau_(k-j-1))
               + int_0^((1-f) h) e^(A s) ds B tau_(k-j).
 
-The cycle of a controller is linear near rest as well, and is evaluated here on signals that are
-matrices: row i of a signal is the gradient of its i-th component with respect to z. Coulomb
-friction, limits of torques, and products of velocities are left out. The plant may differ from the
+The cycle of a controller is linear near rest as well. For linear feedback and the law "hold", it is
+evaluated here on signals that are matrices: row i of a signal is the gradient of its i-th component
+with respect to z. Of any other law, :mod:`law_gradient` takes the slopes. Coulomb friction, limits
+of torques, and products of velocities are left out. The plant may differ from the
 model of the controller (:class:`RobotErrors`).
 
 Source: K. Astrom, B. Wittenmark, Computer-Controlled Systems, 3rd ed., 1997, sections 2.3 and 3.2
@@ -45,6 +46,7 @@ from ..gains.joint_gains import ComplexArray, Rest, at_rest, gravity_stiffness, 
 from ..observers.state_estimation import StateEstimation
 from ..signals.derivative_filter import discretised
 from ..signals.low_pass import ORDER, low_pass_step
+from .law_gradient import LawGradient, law_gradient, memory_size
 
 SMALL = 1e-5  # rad, rad/s: deflections from which the slopes of the flat map are taken
 
@@ -108,6 +110,14 @@ class SampledLoop:
         """1/s, rate of the slowest decay, negative, or of the fastest growth."""
         return float(np.log(self.spectral_radius) / self.period)
 
+    def growth_above(self, frequency: float) -> float:
+        """1/s, the largest growth of a mode that oscillates faster than `frequency` in rad/s; -inf
+        if there is none."""
+        if frequency <= 0.0:
+            return self.growth
+        fast = self.poles[np.abs(self.poles.imag) > frequency]
+        return float(fast.real.max()) if fast.size else -np.inf
+
     @property
     def poles(self) -> ComplexArray:
         """Poles in 1/s, ln(multiplier) / period, without modes that vanish within a sample."""
@@ -152,21 +162,16 @@ def sampled_loop(
 ) -> SampledLoop:
     """The loop of an arm at rest at q (n,) under a controller.
 
-    controller : a :class:`.LinearFeedback` or :class:`.HoldController`; its `period`, gains, second
-        outputs and observers are those of the loop.
+    controller : any law; its `period`, gains, second outputs and observers are those of the loop.
+        Other laws than :class:`.LinearFeedback` and :class:`.HoldController` are reset and
+        evaluated, so they must not be running, and Coulomb friction that they compensate counts.
     delay : s from a sample until its torque acts; the hold for one period is added to it.
     estimation : the filters of the state; None for a state that is known exactly.
     errors : of the robot against the model of the controller.
 
-    Raises InputError for controllers that are not linear near rest, for the source
-    "motor_encoders", whose observer is not part of this analysis, and where the springs cannot
-    carry the arm.
+    Raises InputError for the source "motor_encoders", whose observer is not part of this analysis,
+    and where the springs cannot carry the arm.
     """
-    if not isinstance(controller, LinearFeedback | HoldController):
-        raise InputError(
-            f"controller: expected LinearFeedback or HoldController, which are linear near rest; "
-            f"got {type(controller).__name__}"
-        )
     if not 0.0 <= delay < np.inf:
         raise InputError(f"delay is {delay} s: must be zero or greater")
     names = controller.actuators.joint_names
@@ -207,7 +212,7 @@ class _Assembly:
 
     def __init__(
         self,
-        controller: LinearFeedback | HoldController,
+        controller: Controller,
         q: Array,
         delay: float,
         estimation: StateEstimation | None,
@@ -226,13 +231,17 @@ class _Assembly:
         self.fraction = max(periods - self.late, 0.0)
         compensates = integrates = False
         remembered = 0
+        self.gradient: LawGradient | None = None
+        if not isinstance(controller, LinearFeedback | HoldController):
+            self.gradient = law_gradient(controller, q, self.rest)
         if is_linear := isinstance(controller, LinearFeedback):
             self.gains = controller.gains_at(q)
             remembered = len(self.gains.past)
             compensates = controller.compensation is not None
             integrates = bool(controller.integral.any())
         self.damped = np.flatnonzero(actuators.is_damped)
-        sent = max(self.late + (self.fraction > 1e-9), 2 * compensates)
+        is_general = self.gradient is not None
+        sent = max(self.late + (self.fraction > 1e-9), 2 * compensates, int(is_general))
         sizes = {
             "arm": len(self.arm.A),
             "estimate": (2 if estimation is None else estimation.order) * (n + m),
@@ -241,6 +250,7 @@ class _Assembly:
             "bent": len(self.damped) * is_linear,
             "integral": m * integrates,
             "fed": remembered * m,
+            "memory": memory_size(controller) * is_general,
             "sent": sent * m,
         }
         total = sum(sizes.values())
@@ -258,9 +268,12 @@ class _Assembly:
         estimate = self._estimate()
         now = self._signals(estimate)
         after = dict(self.state, estimate=estimate)
-        if isinstance(self.controller, HoldController):
+        if self.gradient is not None:
+            torque = self._general(self.gradient, now, after)
+        elif isinstance(self.controller, HoldController):
             torque = self._hold(self.controller, now)
         else:
+            assert isinstance(self.controller, LinearFeedback)
             torque = self._linear_feedback(self.controller, now, before, after)
         sent = np.vstack((torque, self.state["sent"]))
         after["arm"] = self._advance(sent)
@@ -322,6 +335,13 @@ class _Assembly:
         return _Signals(position[:n], rate[:n], position[n:], rate[n:])
 
     # Controllers
+
+    def _general(self, law: LawGradient, now: _Signals, after: dict[str, Array]) -> Array:
+        """Any law, by its slopes; what it remembers goes to `after`."""
+        motion = now.q, now.theta, now.qd, now.thetad
+        inputs = np.vstack((*motion, self.state["sent"][: self.m], self.state["memory"]))
+        after["memory"] = law.memory @ inputs
+        return law.torque @ inputs
 
     def _hold(self, law: HoldController, now: _Signals) -> Array:
         """HoldController with its reference at rest."""

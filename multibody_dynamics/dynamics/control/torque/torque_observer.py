@@ -68,6 +68,11 @@ class TorqueObserver:
         self._period = 0.0
         self.set_period(period)
 
+    @property
+    def memory(self) -> tuple[Array, ...]:
+        """The arrays that an update reads and overwrites, after the first one."""
+        return self._state, self._before
+
     def reset(self) -> None:
         """Start again from d = 0 at the next update."""
         self.disturbance[:] = 0.0

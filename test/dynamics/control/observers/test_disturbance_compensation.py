@@ -23,8 +23,10 @@ from multibody_dynamics.dynamics.control.controllers.bumpless_transfer import Bu
 from multibody_dynamics.dynamics.control.laws.law_table import ControllerSettings, make_controller
 from multibody_dynamics.dynamics.control.observers.disturbance_compensation import (
     DisturbanceCompensation,
+    soft_limit,
 )
 from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.springs import LinearSpring
 from multibody_dynamics.dynamics.motion.limits import JointCommandLimits
 from multibody_dynamics.dynamics.motion.trajectories import hold
@@ -133,14 +135,18 @@ def test_nothing_winds_up_while_the_torque_is_limited():
     np.testing.assert_allclose(law.compensation.motor, 0.0, atol=0.02)
 
 
-def test_disturbances_are_compensated_up_to_a_share_of_the_torque_limits():
-    arm = linear_arm()
-    limited = tuple(
+def limited(arm: Arm) -> Actuators:
+    """Motors of at most 10 N m."""
+    actuators = tuple(
         replace(each, motor=replace(each.motor, torque_limit=10.0))
         for each in arm.actuators.actuators
     )
-    actuators = replace(arm.actuators, actuators=limited)
-    compensation = DisturbanceCompensation(arm.model, actuators, 200.0, share=0.2)
+    return replace(arm.actuators, actuators=actuators)
+
+
+def test_disturbances_are_compensated_up_to_a_share_of_the_torque_limits():
+    arm = linear_arm()
+    compensation = DisturbanceCompensation(arm.model, limited(arm), 200.0, share=0.2)
     rest = at_start(arm)[0]
     for _ in range(100):  # torques that would move the motors at once, but they do not
         compensation.update(STEP, rest[:2], rest[2:], np.array([500.0, -500.0]), known=300.0)
@@ -150,7 +156,42 @@ def test_disturbances_are_compensated_up_to_a_share_of_the_torque_limits():
     assert not compensation.link.any()
     for share in (-0.1, 1.1, np.nan):
         with pytest.raises(InputError, match=r"share of the torque limits is .*from 0 to 1"):
-            DisturbanceCompensation(arm.model, actuators, 200.0, share=share)
+            DisturbanceCompensation(arm.model, arm.actuators, 200.0, share=share)
+
+
+def test_the_limit_bends_smoothly():
+    limit = np.array([2.0])
+    values = np.linspace(-3.0, 3.0, 601)
+    bent = np.array([soft_limit(np.array([v]), np.ones(1), limit) for v in values])[:, :, 0]
+    inner = np.abs(values) <= 1.6
+    np.testing.assert_array_equal(bent[inner, 0], values[inner])
+    np.testing.assert_array_equal(
+        bent[np.abs(values) >= 2.4, 0], 2.0 * np.sign(values)[[0, -1]].repeat(61)
+    )
+    slope = np.gradient(bent[:, 0], values)
+    np.testing.assert_allclose(slope, bent[:, 1], atol=0.02)  # the rate is that of the value
+    assert np.abs(np.diff(bent[:, 1])).max() < 0.02  # and continuous
+    for unlimited in (np.inf, 1e300):
+        value, rate = soft_limit(np.array([7.0]), np.array([3.0]), np.array([unlimited]))
+        assert (value, rate) == (7.0, 3.0)
+    value, rate = soft_limit(np.array([7.0, 0.0]), np.ones(2), np.zeros(2))
+    assert not value.any()
+
+
+def test_noise_beyond_the_limit_does_not_hide_a_disturbance():
+    """Encoders of 14 bits: differences of velocities are noise of several times the limit."""
+    arm = linear_arm()
+    compensation = DisturbanceCompensation(arm.model, limited(arm), 120.0, share=0.1)
+    rng = np.random.default_rng(1)
+    rest, _, load = at_start(arm)
+    limit = np.full(2, 1.0)
+    noise = 4.0 * limit * STEP / arm.actuators.motor_inertia  # of theta', N m / (kg m^2 / s)
+    found = []
+    for _ in range(4000):
+        thetad = rest[3] + noise * rng.standard_normal(2)
+        compensation.update(STEP, rest[:2], (rest[2], thetad), load - 0.5 * limit)
+        found.append(compensation.motor.copy())
+    np.testing.assert_allclose(np.mean(found[500:], axis=0), 0.5 * limit, rtol=0.1)
 
 
 def test_a_long_pause_keeps_the_estimates():

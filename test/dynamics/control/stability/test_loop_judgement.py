@@ -102,7 +102,8 @@ def test_the_laws_of_a_cycle_are_judged_by_name():
     wanted = judge_loop(own, arm.rest, delay=1e-3, estimation=ENCODERS, poses=3)
     np.testing.assert_array_equal(found.growth, wanted.growth)
     assert cycle.judge("hold", arm.rest, poses=0) is not None
-    assert cycle.judge("computed_torque", arm.rest, poses=0) is None
+    for law in ("computed_torque", "esp", "joint_impedance"):
+        assert cycle.judge(law, arm.rest, poses=0) is not None
     without = {"disturbance_bandwidth": 0.0}
     on_motors = FlatnessSettings(
         law="state_feedback",

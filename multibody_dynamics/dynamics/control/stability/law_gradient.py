@@ -1,0 +1,89 @@
+"""The linear map of one cycle of any control law near rest, by differences of its update.
+
+A law is a map from the measured state, the torque that was sent before, and what the law remembers
+(:attr:`.Controller.memory`), to a torque and a new memory. Its slope at rest is all that the
+stability of the sampled loop needs to know about it. The law itself is evaluated, the very code
+that runs in the control cycle: nothing is derived a second time, and no law has to be linear.
+
+Laws with linear feedback have closed forms in :mod:`loop_sampling`, which are faster.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core import Array
+from ..controllers.controllers import Controller
+from ..gains.joint_gains import Rest
+
+SETTLING = 3  # updates at rest, after which no law starts anything any more
+DEVIATION = 1e-5  # rad, rad/s; of large numbers, this share
+
+
+class LawGradient(NamedTuple):
+    """Slopes of `torque` (m, k) and of the new `memory` (s, k) with respect to k = 2 (n + m) + m +
+    s inputs: q, theta, q', theta', the torque sent before, and the memory."""
+
+    torque: Array
+    memory: Array
+
+
+def memory_size(law: Controller) -> int:
+    """s, of what the law remembers."""
+    return sum(part.size for part in law.memory)
+
+
+def law_gradient(law: Controller, q: Array, rest: Rest) -> LawGradient:
+    """The slopes of a law at rest at q (n,), with the desired motion at rest there, too.
+
+    `law` is reset, and left in an arbitrary state: use one that does not run. Coulomb friction
+    in it counts with its slope at zero velocity. Raises DynamicsError where the law has no
+    solution.
+    """
+    n, m = law.actuators.n, len(law.actuators.motors)
+    desired = np.zeros((5, n))
+    desired[0] = q
+    law.reset()
+    law.stiffness[:] = rest.second
+    inputs = np.concatenate((q, rest.theta, np.zeros(n + m)))
+    for _ in range(SETTLING):
+        _update(law, desired, inputs)
+    sent = law.torque.copy()
+    kept = [part.copy() for part in law.memory]
+    start = np.concatenate((inputs, sent, *(part.ravel() for part in kept)))
+    moved = 2 * (n + m)
+    scales = DEVIATION * np.maximum(1.0, np.abs(start))
+    scales[moved:] *= 100.0  # torques and momenta, on which laws depend linearly
+    at_rest = _after(law, desired, start)
+    columns = np.zeros((len(at_rest), len(start)))
+    for k, scale in enumerate(scales):
+        point = start.copy()
+        point[k] += scale
+        above = _after(law, desired, point)
+        below = at_rest
+        if k < moved:
+            point[k] = start[k] - scale
+            below, scale = _after(law, desired, point), 2.0 * scale
+        columns[:, k] = (above - below) / scale
+    return LawGradient(columns[:m], columns[m:])
+
+
+def _after(law: Controller, desired: Array, point: Array) -> Array:
+    """Torque and memory after an update from `point`, the inputs of :class:`LawGradient`."""
+    n, m = law.actuators.n, len(law.actuators.motors)
+    moved = 2 * (n + m)
+    law.applied_torque[:] = point[moved : moved + m]
+    begin = moved + m
+    for part in law.memory:
+        part.ravel()[:] = point[begin : begin + part.size]
+        begin += part.size
+    _update(law, desired, point[:moved])
+    return np.concatenate((law.torque, *(part.ravel() for part in law.memory)))
+
+
+def _update(law: Controller, desired: Array, motion: Array) -> None:
+    n, m = law.actuators.n, len(law.actuators.motors)
+    q, theta, qd, thetad = np.split(motion, np.cumsum((n, m, n)))
+    law.update(desired, q, qd, theta, thetad, ahead=desired)

@@ -1,0 +1,38 @@
+"""Filters made faster for the resonance of a small last link."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from elastic_arms import shipped
+from multibody_dynamics.dynamics import load_actuators, load_urdf
+from multibody_dynamics.dynamics.control import FlatnessLaw, middle_of_range
+from robots import CONFIG
+
+CONDITIONS = {"delay": 1e-3, "poses": 5}
+
+
+def test_a_faster_filter_stabilises_the_six_joint_arm():
+    """The damping of the motors comes late for 577 rad/s, with gravity or without; lower gains do
+    not help."""
+    robot = CONFIG / "robots" / "six_joint_arm.urdf"
+    given = load_urdf(robot)
+    actuators = load_actuators(CONFIG / "elastic_joints" / "six_joint_arm.yaml", given.joint_names)
+    for model in (given, given.with_gravity((0.0, 0.0, 0.0))):
+        law = FlatnessLaw(model, actuators)
+        q = middle_of_range(model)
+        found = law.judge("motor_pd", q, **CONDITIONS)
+        assert found.is_unstable.any()
+        assert found.is_late
+        assert found.joint == "wrist_3"
+        assert "a faster filter or less delay helps" in str(found)
+        bandwidth = law.faster_filter(("motor_pd", "hold"), q, **CONDITIONS)
+        assert 100.0 < bandwidth < 200.0
+        assert law.judge("motor_pd", q, **CONDITIONS).growth.max() == found.growth.max()
+    assert law.faster_filter(("motor_pd",), q, delay=4e-3, poses=2) is None
+
+
+def test_an_arm_without_fast_resonances_is_not_late():
+    arm = shipped("planar_two_link")
+    found = FlatnessLaw(arm.model, arm.actuators).judge("motor_pd", np.zeros(2), **CONDITIONS)
+    assert not found.is_late

@@ -1,0 +1,51 @@
+"""Laws judged in a process of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elastic_arms import linear_arm
+from multibody_dynamics.dynamics.control import (
+    FlatnessSettings,
+    JudgingProcess,
+    JudgingRequest,
+)
+from multibody_dynamics.dynamics.control.laws.judging_process import judge_law
+from multibody_dynamics.dynamics.core import DynamicsError
+
+
+def request(**changes):
+    arm = linear_arm()
+    given = {"conditions": {"delay": 1e-3, "poses": 2}, "q": arm.rest, "second": np.zeros(0)}
+    settings = FlatnessSettings()
+    return JudgingRequest(
+        arm.model, arm.actuators, settings, **{"name": "hold", **given, **changes}
+    )
+
+
+def test_a_process_gives_the_same_verdict():
+    process = JudgingProcess()
+    try:
+        asked = request()
+        wanted, found = judge_law(asked), process.submit(asked).result(timeout=120.0)
+        np.testing.assert_array_equal(found.judgement.growth, wanted.judgement.growth)
+        assert str(found.judgement) == str(wanted.judgement)
+        assert found.lowered == wanted.lowered == {}
+        with pytest.raises(DynamicsError, match="position: expected shape"):
+            process.submit(request(q=np.zeros(3))).result(timeout=120.0)
+    finally:
+        process.close()
+    process.close()
+
+
+def test_bandwidths_are_lowered_unless_that_is_not_wanted():
+    late = {"conditions": {"delay": 1e-3, "poses": 2, "model_error": 0.5}, "name": "motor_pd"}
+    verdict = judge_law(request(**late))
+    assert verdict.lowered["disturbance_bandwidth"] < 120.0
+    assert not verdict.judgement.is_unstable.any()
+    before = judge_law(request(**late, lowers=False))
+    assert before.lowered == {}
+    assert before.judgement.is_unstable.any()
+    again = judge_law(request(**late, lowers=False, lowered={"motor_pd": verdict.lowered}))
+    np.testing.assert_array_equal(again.judgement.growth, verdict.judgement.growth)

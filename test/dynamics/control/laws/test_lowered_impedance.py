@@ -1,0 +1,133 @@
+"""Impedances lowered until their sampled loops are stable, and tried on both plants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from elastic_arms import linear_arm, shipped, without_coulomb
+from multibody_dynamics.dynamics.control import (
+    ControllerSettings,
+    FlatnessLaw,
+    FlatnessSettings,
+    LoopJudge,
+    StateEstimation,
+    make_controller,
+)
+from multibody_dynamics.dynamics.control.laws.lowered_impedance import lowered_impedance
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.plant import DelayLine, ElasticRobot
+from multibody_dynamics.resources import share_directory
+from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
+
+STEP = 1e-3
+ENCODERS = StateEstimation("link_and_motor_encoders", bandwidth=100.0)
+
+
+class Stated:
+    """A judge of settings in place of controllers."""
+
+    def __init__(self, is_stable):
+        self.is_stable = is_stable
+
+    def unstable_pose(self, settings, order=()):
+        return None if self.is_stable(settings) else 0
+
+
+def lowered(settings, is_stable, needed=0.0):
+    def make(changed):
+        if changed.stiffness_share < needed:
+            raise InputError("the springs cannot carry the stiffness")
+        return changed
+
+    return lowered_impedance(settings, make, Stated(is_stable))
+
+
+def test_the_stiffness_is_lowered_before_the_torque_feedback():
+    given = ControllerSettings(law="joint_impedance")
+    found = lowered(given, lambda s: s.stiffness_share < 0.5)
+    assert set(found) == {"stiffness_share"}
+    assert 0.3 < found["stiffness_share"] < 0.5
+    found = lowered(given, lambda s: s.stiffness_share < 0.5 * s.inertia_share, needed=0.3)
+    assert found["inertia_share"] > 0.5
+    assert 0.3 < found["stiffness_share"] < 0.5 * found["inertia_share"]
+    assert lowered(given, lambda s: s.stiffness_share < 0.5, needed=0.6) is None
+    rows = replace(given, inertia_share=[0.5, 1.0])
+    found = lowered(rows, lambda s: np.min(s.inertia_share) > 0.9)
+    assert found["inertia_share"][1] == 1.0
+    assert 0.9 < found["inertia_share"][0] <= 1.0
+
+
+def swing(arm, settings, cycles, plant):
+    """The largest joint speed in the last fifth of a simulation of a sampled loop with encoders,
+    after a small push."""
+    law = FlatnessLaw(
+        arm.model,
+        arm.actuators,
+        FlatnessSettings(
+            law=settings.law,
+            controllers={"hold": ControllerSettings(law="hold"), settings.law: settings},
+            estimation=ENCODERS,
+        ),
+    )
+    law.design(arm.rest)
+    plant.reset(arm.rest)
+    line = DelayLine(1e-3, STEP, plant.motor_torque.copy())
+    worst = 0.0
+    for k in range(cycles):
+        law.measure(k * STEP, {"link_position": plant.q, "motor_position": plant.theta})
+        if k == 0:
+            law.transfer.torque[:] = law.holding_torque()
+            law.start(settings.law, 0.0)
+        law.desired[0], law.ahead[0] = arm.rest, arm.rest
+        law.update(STEP, 0.5 * STEP)
+        kick = 0.02 if k == 1 else 0.0
+        for duration, torque in line.push(law.transfer.torque + kick):
+            plant.step(torque, duration)
+        if k > 0.8 * cycles:
+            worst = max(worst, float(np.abs(plant.qd).max()))
+    return worst
+
+
+@pytest.mark.parametrize("name", ["internal", "mujoco"])
+def test_what_is_accepted_is_stable_on_both_plants_and_what_is_not_is_not(name):
+    """1 kHz, 1 ms of delay, no Coulomb friction."""
+    arm = without_coulomb(shipped("planar_two_link"))
+    robot = share_directory() / "config" / "robots" / "planar_two_link.urdf"
+    make_plant = {
+        "internal": lambda: ElasticRobot(arm.model, arm.actuators),
+        "mujoco": lambda: MujocoRobot(arm.model, arm.actuators, robot.read_bytes()),
+    }[name]
+    given = ControllerSettings(law="joint_impedance", position=arm.rest)
+
+    def make(settings):
+        law = make_controller(arm.model, arm.actuators, settings)
+        law.lead = 0.5 * STEP
+        return law
+
+    judge = LoopJudge(make(given), arm.rest, delay=1e-3, estimation=ENCODERS, poses=6)
+    found = lowered_impedance(given, make, judge)
+    assert found["stiffness_share"] < 0.8
+    accepted = replace(given, **found)
+    springs = make(given)._carrying
+    stiffest = found["stiffness_share"] * springs
+    with pytest.raises(InputError, match=r"at most 0\.\d+ is possible"):
+        make(replace(accepted, link_stiffness=1.02 * stiffest))
+    stable = replace(accepted, link_stiffness=0.999 * stiffest)
+    assert swing(arm, stable, 600, make_plant()) < 1e-3
+    diverging = replace(given, link_stiffness=0.79 * springs)
+    assert judge.exact(make(diverging)).growth > 10.0
+    assert swing(arm, diverging, 600, make_plant()) > 1e-2
+
+
+def test_a_cycle_lowers_its_impedance():
+    arm = linear_arm()
+    controllers = {law: ControllerSettings(law=law) for law in ("joint_impedance", "hold")}
+    cycle = FlatnessLaw(
+        arm.model, arm.actuators, FlatnessSettings(law="joint_impedance", controllers=controllers)
+    )
+    found = cycle.stabilise("joint_impedance", arm.rest, delay=1e-3, poses=4)
+    assert not found.is_unstable.any()
+    assert 0.02 < cycle.lowered["joint_impedance"]["stiffness_share"] < 0.8
