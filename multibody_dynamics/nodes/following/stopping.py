@@ -33,8 +33,8 @@ SILENT = "sending the holding torque, then nothing; brakes or drives must stop t
 class StoppingNode(FollowingNode):
     """A node that stops the arm when a fault occurs.
 
-    A subclass sets `_law` and `_laws` at `configure`, and `_faults`, `_guard`, `_inputs`, `_error` (2, n),
-    `_period` in s and `_is_checked` at `activate`.
+    A subclass sets `_law` and `_laws` at `configure`, and `_faults`, `_guard`, `_inputs`, `_error`
+    (2, n), `_period` in s and `_is_checked` at `activate`.
     """
 
     Parameters = FlatnessControllerParameters
