@@ -20,20 +20,10 @@ from multibody_dynamics.tools.commands import record_demo
 
 PANDA = str(share_directory() / "config" / "robots" / "panda.urdf")
 COMMANDS = (
-    *("demo", "task-demo", "report", "inspect", "torque-report", "plot", "trajectory", "record"),
-    "record-demo",
-    *(
-        "identify-springs",
-        "write-back",
-        "scale-time",
-        "integrate",
-        "gazebo",
-        "monitor",
-        "compose",
-        "validate",
-    ),
-    *("collision-thresholds", "study", "excite"),
-)
+    "demo", "task-demo", "report", "inspect", "torque-report", "plot", "trajectory", "record",
+    "record-demo", "identify", "identify-springs", "write-back", "scale-time", "integrate",
+    "gazebo", "monitor", "compose", "validate", "collision-thresholds", "study", "excite",
+)  # fmt: skip
 
 
 def rejected(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
