@@ -393,6 +393,9 @@ class FlatnessLaw:
     def install(self, name: str, law: Controller) -> None:
         """Use `law` under this name from its next start on."""
         self._laws[name] = law
+        if name == "hold":
+            self._holds = law, *self._holds[1:]
+            self.tolerate_delay(self.tolerates_delay)
         law.limit(self.transfer.limits.torque)
         self.adapt(self.adapts)
 
