@@ -267,6 +267,14 @@ class FlatnessLaw:
         self.predictor.reset()
         self._sample = self._sent_at = None
 
+    def renew(self) -> None:
+        """Restart, and forget what earlier runs have shown: estimates of adaptations, and that
+        torques were late."""
+        self.restart()
+        self.forget_adaptation()
+        if self._holds:
+            self.tolerate_delay(False)
+
     def design(self, q: Array) -> None:
         """Design every law of `settings` for rest at q (n,). Raises InputError where gains are not
         stable there."""
