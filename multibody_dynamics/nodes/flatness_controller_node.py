@@ -91,8 +91,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         self._origin: int | None = None  # stamp at which the estimator's time is zero
         self._period = self._lead = 0.0  # s
         self._is_checked = bool(p.design_position)
-        law.restart()
-        law.forget_adaptation()
+        law.renew()
         super().activate()
         depth = best_effort(p.state_queue_depth)
         self._listen(JointState, "motor_states", partial(self._on_states, "motors"), depth)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -262,6 +263,8 @@ class DriftWatch:
         new = file.with_name(f"{file.name}.new")
         with new.open("wb") as stream:
             np.savez(stream, facts=np.array(json.dumps(facts)), **arrays)  # type: ignore[arg-type]
+            stream.flush()
+            os.fsync(stream.fileno())  # otherwise a power failure could leave an empty file
         new.replace(file)
 
     def _named(self) -> Iterator[tuple[str, DriftSums]]:
@@ -284,9 +287,10 @@ class DriftWatch:
             with np.load(file) as found:
                 facts: dict[str, Any] = json.loads(str(found["facts"]))
                 arrays = {key: found[key] for key in found if key != "facts"}
-        except (OSError, ValueError, KeyError, BadZipFile) as error:
+                identity = facts["identity"]
+        except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile) as error:
             raise InputError(f"{file}: cannot be read: {error}") from None
-        if facts["identity"] != self._identity():
+        if identity != self._identity():
             raise InputError(
                 f"{file}: belongs to another robot, friction or settings; remove it to start a new"
                 " reference"

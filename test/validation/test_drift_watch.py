@@ -129,9 +129,19 @@ def test_memory_of_something_else(trained, tmp_path):
         watch(replace(SETTINGS, segment=1.0)).load(file)
     with pytest.raises(InputError, match="cannot be read"):
         watch().load(tmp_path / "absent.npz")
-    (tmp_path / "broken.npz").write_bytes(file.read_bytes()[:1000])
+    broken = tmp_path / "broken.npz"
+    for content in (file.read_bytes()[:1000], b""):
+        broken.write_bytes(content)
+        with pytest.raises(InputError, match="cannot be read"):
+            watch().load(broken)
+    with broken.open("wb") as stream:
+        np.savez(stream, facts=np.array("{}"))
     with pytest.raises(InputError, match="cannot be read"):
-        watch().load(tmp_path / "broken.npz")
+        watch().load(broken)
+    with broken.open("wb") as stream:
+        np.save(stream, np.zeros(3))
+    with pytest.raises(InputError, match="cannot be read"):
+        watch().load(broken)
 
 
 def test_settings_that_contradict_each_other():

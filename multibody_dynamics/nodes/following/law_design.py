@@ -89,10 +89,7 @@ def take_judgement(
         logger.info(f"law '{name}' is not judged: it uses links that are only observed")
         return ""
     law.judgements[name] = judgement
-    is_refused = bool(p.design_position) and judgement.is_unstable_at_design
-    if name not in NOT_LOWERED:
-        is_refused |= p.unstable_poses in ("lower", "reject") and judgement.unstable_share > 0.0
-    if is_refused:
+    if is_refused(p, name, judgement):
         return f"law '{name}' is refused: {judgement}; use a lower bandwidth or stiffness"
     lowered = law.lowered.get(name)
     if lowered:
@@ -102,6 +99,14 @@ def take_judgement(
     else:
         logger.info(f"law '{name}': {judgement}")
     return ""
+
+
+def is_refused(p: Parameters, name: str, judgement: LoopJudgement) -> bool:
+    """Whether a law with this judgement must not come into force."""
+    if p.design_position and judgement.is_unstable_at_design:
+        return True
+    demands = name not in NOT_LOWERED and p.unstable_poses in ("lower", "reject")
+    return demands and judgement.unstable_share > 0.0
 
 
 def judging_conditions(p: Parameters, name: str) -> dict[str, Any]:

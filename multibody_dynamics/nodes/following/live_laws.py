@@ -2,8 +2,9 @@
 
 The chosen law is judged as at configuration, in a process of its own, while the law in force keeps
 running; the cycle is not held up. If bandwidths have to be lowered, the law is designed anew in a
-thread. Once accepted, it comes into force; if refused, the parameter `law` returns to the law in
-force. A law that was judged before under the same conditions comes into force at once.
+thread. Once accepted, it comes into force, with the parameters of that time; if refused, the
+parameter `law` returns to the law in force. A law that was judged before under the same conditions,
+and accepted, comes into force at once.
 
 The damping ratio of an impedance in force is judged in the same way. The stiffness is not: the
 impedance was judged with every stiffness that it accepts. Changes of the delays and of
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
@@ -29,9 +30,10 @@ from ...dynamics.control import (
 )
 from ...dynamics.core import Array
 from .flatness_controller_parameters import FlatnessControllerParameters
-from .law_design import judging_conditions, take_judgement
+from .law_design import is_refused, judging_conditions, take_judgement
 
 Parameters = FlatnessControllerParameters
+Kept = TypeVar("Kept")
 
 
 class _Found(NamedTuple):
@@ -71,15 +73,23 @@ class LiveLaws:
         self._logger, self._defer, self._restore = logger, defer, restore
         self.in_force, self.judging, self.refused = p.law, "", ""
         self.damping = p.impedance_damping
-        self._judged = {name: _conditions(p, name) for name in law.judgements}
+        self._judged = {
+            name: _conditions(p, name)
+            for name, judgement in law.judgements.items()
+            if not is_refused(p, name, judgement)
+        }
         self._process = JudgingProcess()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="live laws")
+        self._thread = ThreadPoolExecutor(
+            1, thread_name_prefix="live laws", initializer=JudgingProcess.give_way
+        )
         self._newest = 0
+        self._pending: Future[_Found] | None = None
+        self._asked: tuple[object, ...] = ()  # name and conditions of the law that is being judged
+        self._wanted: tuple[Parameters, Callable[[], None]] = (p, lambda: None)
 
     def close(self) -> None:
         """Forget what is being judged, and end the process."""
-        self._newest += 1
-        self.judging = ""
+        self._forget()
         self._process.close()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
@@ -88,16 +98,20 @@ class LiveLaws:
         call `then`; judge the law in force again if the conditions have changed. `settings` are
         those of the parameters."""
         name = p.law
-        known = self._judged.get(name)
-        if name != self.in_force and known != _conditions(p, name):
-            if self.judging != name:
-                self._submit(p, settings, then)
-        elif name == self.in_force and known not in (None, _conditions(p, name)):
-            self._submit(p, settings, then)
-        else:
-            self._newest += 1  # whatever was being judged is no longer wanted
-            self.judging = ""
+        known, conditions = self._judged.get(name), _conditions(p, name)
+        self._wanted = p, then  # whatever changes meanwhile is in effect once the law is accepted
+        if known == conditions or (name == self.in_force and known is None):
+            self._forget()
             self._accept(p, then)
+        elif not self.judging or self._asked != (name, conditions):
+            self._submit(p, settings)
+
+    def _forget(self) -> None:
+        """Whatever is being judged is no longer wanted."""
+        self._newest += 1
+        self.judging = ""
+        if self._pending is not None:
+            self._pending.cancel()
 
     def _accept(self, p: Parameters, then: Callable[[], None]) -> None:
         is_new = (p.law, p.impedance_damping) != (self.in_force, self.damping)
@@ -106,9 +120,10 @@ class LiveLaws:
             self.refused = ""
             then()
 
-    def _submit(self, p: Parameters, settings: FlatnessSettings, then: Callable[[], None]) -> None:
-        self._newest += 1
+    def _submit(self, p: Parameters, settings: FlatnessSettings) -> None:
+        self._forget()
         self.judging, number, law = p.law, self._newest, self._law
+        self._asked = p.law, _conditions(p, p.law)
         what = "" if p.law == self.in_force else f"; '{self.in_force}' remains in force until then"
         self._logger.info(f"law '{p.law}' is being judged{what}")
         request = JudgingRequest(
@@ -122,10 +137,8 @@ class LiveLaws:
             judging_conditions(p, p.law),
             lowers=p.unstable_poses == "lower" and p.law != self.in_force,
         )
-        judged = self._thread.submit(self._judge, request)
-        judged.add_done_callback(
-            lambda done: self._defer(lambda: self._take(number, p, done, then))
-        )
+        self._pending = self._thread.submit(self._judge, request)
+        self._pending.add_done_callback(lambda done: self._defer(lambda: self._take(number, done)))
 
     def _judge(self, request: JudgingRequest) -> _Found:
         """In the thread: wait for the process, and design the law anew if it was lowered."""
@@ -135,27 +148,24 @@ class LiveLaws:
         law = self._law
         return _Found(verdict, law.redesign(request.name, request.q, verdict.lowered))
 
-    def _take(
-        self, number: int, p: Parameters, done: Future[_Found], then: Callable[[], None]
-    ) -> None:
+    def _take(self, number: int, done: Future[_Found]) -> None:
         """In the thread of the executor: accept or refuse what was judged."""
         if number != self._newest or done.cancelled():
             return
         self.judging = ""
+        p, then = self._wanted
         name, law = p.law, self._law
         if (error := done.exception()) is not None:
             self._refuse(p, f"law '{name}' is refused: it could not be judged: {error!r}")
             return
         verdict, redesigned = done.result()
-        before = law.judgements.get(name), law.lowered.get(name)
+        judgement, lowered = law.judgements.get(name), law.lowered.get(name)
         if redesigned is not None:
             law.lowered[name] = verdict.lowered
         refusal = take_judgement(law, p, name, verdict.judgement, self._logger)
         if refusal:
-            for kept, old in zip((law.judgements, law.lowered), before, strict=True):
-                kept.pop(name, None)
-                if old is not None:
-                    kept[name] = old  # type: ignore[assignment]
+            _put_back(law.judgements, name, judgement)
+            _put_back(law.lowered, name, lowered)
             self._refuse(p, refusal)
             return
         if redesigned is not None:
@@ -171,6 +181,13 @@ class LiveLaws:
             self._restore("law", self.in_force)
         elif p.impedance_damping != self.damping:
             self._restore("impedance_damping", self.damping)
+
+
+def _put_back(kept: dict[str, Kept], name: str, old: Kept | None) -> None:
+    """Give an entry the value that it had, or remove it if it had none."""
+    kept.pop(name, None)
+    if old is not None:
+        kept[name] = old
 
 
 def _has_damping(name: str) -> bool:

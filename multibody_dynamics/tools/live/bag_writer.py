@@ -100,7 +100,7 @@ class BagWriter:
             for topic in self._topics.values():
                 self._connection(topic)
             self._writer.close()
-        except OSError as error:
+        except Exception as error:
             self._fail(error)
 
     # In the thread
@@ -111,7 +111,7 @@ class BagWriter:
             if not self.failure:
                 try:
                     self._writer.write(self._connection(topic), received, message)
-                except OSError as error:
+                except Exception as error:  # the thread must not end: nobody would notice
                     self._fail(error)
             self._bytes_out += len(message)
 
@@ -127,13 +127,17 @@ class BagWriter:
             )
         return found
 
-    def _fail(self, error: OSError) -> None:
-        self.failure = f"{self.folder} cannot be written: {error.strerror or error}"
+    def _fail(self, error: Exception) -> None:
+        self.failure = f"{self.folder} cannot be written: {_reason(error)}"
         with suppress(OSError):  # what is still in its buffers cannot be written either
             self._writer.abort()
         hashes = {each.kind.name: each.kind.hash for each in self._topics.values()}
         try:
             self._written = repair(self.folder, hashes)
-        except OSError as second:
+        except Exception as second:
             self._written = {}
-            self.failure += f"; the bag is not readable: {second.strerror or second}"
+            self.failure += f"; the bag is not readable: {_reason(second)}"
+
+
+def _reason(error: Exception) -> object:
+    return getattr(error, "strerror", None) or error

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from ...dynamics.core import Array, InputError
@@ -144,10 +145,19 @@ def _of_table(
             rows_of = signals.get(signal)
             if rows_of is not None:
                 rows_of[:, model.joint_index(joint)] = constant
-    if (q := signals.get("q")) is not None:
-        turning = np.flatnonzero(turning_joints(model))
-        q[:, turning] = np.unwrap(q[:, turning], axis=0)
+    _remove_turns(signals.get("q"), signals.get("theta"), turning_joints(model))
     return _run(path, t, signals, payload)
+
+
+def _remove_turns(q: Array | None, theta: Array | None, turning: NDArray[np.bool_]) -> None:
+    """Make positions (k, n) that were recorded modulo one turn continuous, in place, with less than
+    half a turn between motors and links."""
+    for rows in (q, theta):
+        if rows is not None:
+            rows[:, turning] = np.unwrap(rows[:, turning], axis=0)
+    if q is not None and theta is not None:
+        turns = np.round(np.median(theta - q, axis=0) / (2.0 * np.pi))
+        theta -= 2.0 * np.pi * np.where(turning & np.isfinite(turns), turns, 0.0)
 
 
 def _csv_arrays(path: Path) -> tuple[dict[str, Array], tuple[str, ...]]:

@@ -105,6 +105,11 @@ def _write_spring(
             found.changes.append(Change(joint, "bias of the torque", None, figure, "of the sensor"))
         elif key == "scale":
             found.changes.append(Change(joint, "spring scale", 1.0, figure))
+            if figure.value <= 0.0:
+                raise InputError(
+                    f"joint '{joint}': spring scale {figure.value:.4g} is not possible; nothing was"
+                    " written"
+                )
             name = "torque" if spring["law"] == "table" else "coefficients"
             if figure.value != 1.0:
                 text.scale(joint, ("spring", name), figure.value)

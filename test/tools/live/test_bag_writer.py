@@ -16,7 +16,7 @@ from rosbags.interfaces import (
     QosReliability,
     QosTime,
 )
-from rosbags.rosbag2 import Reader
+from rosbags.rosbag2 import Reader, WriterError
 
 from bag_files import BEGIN, joint_state
 from multibody_dynamics.dynamics import InputError
@@ -106,6 +106,22 @@ def test_full_disk_leaves_a_readable_bag(tmp_path):
     assert len(kept) > 20_000  # 4 of the 5 MB
     assert set(kept) == {message}
     assert len(kept) + lost == count
+
+
+def test_whatever_ends_the_writing_is_a_failure(tmp_path, monkeypatch):
+    """The thread must not end silently, with every message counted as written."""
+    writer = BagWriter(tmp_path / "bag")
+    writer.add_topic(RecordedTopic("/states", KIND, ()))
+    (sent,) = messages(1)
+
+    def refuse(*given):
+        raise WriterError("refused")
+
+    monkeypatch.setattr(writer._writer, "write", refuse)
+    writer.add("/states", BEGIN, sent)
+    writer.close()
+    assert "cannot be written: refused" in writer.failure
+    assert writer.lost("/states") == 1
 
 
 def test_folders_that_cannot_be_created(tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 from drive_runs import elastic_run, planar
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools.recordings.identification_recordings import read_run
 
 MODEL = planar()[0]
@@ -62,6 +63,23 @@ def test_a_csv_table_has_the_same_content(tmp_path):
     run = read_run(tmp_path / "a.csv", MODEL, elastic=True, prefix="left_")
     assert np.allclose(run.theta, run.q + 0.1)
     assert np.allclose(run.motor_torque, 5.0 * run.q)
+
+
+def test_turns_of_links_and_motors_are_removed(tmp_path):
+    """Both were recorded modulo one turn; the springs would seem to be twisted by whole turns."""
+    file = tmp_path / "arm.urdf"
+    text = (share_directory() / "config" / "robots" / "planar_two_link.urdf").read_text()
+    file.write_text(text.replace('type="revolute"', 'type="continuous"'))
+    model = dyn.load_urdf(file)
+    t = 0.01 * np.arange(800)
+    q = np.stack([4.0 * t, 3.0 - 2.0 * t], axis=1)
+    theta = q + 0.1 + 2.0 * np.pi
+    arrays = {"q": q % (2.0 * np.pi), "theta": theta % (2.0 * np.pi), "tau": q}
+    names = np.array(model.joint_names)
+    np.savez(tmp_path / "a.npz", t=t, joint_names=names, **arrays)
+    run = read_run(tmp_path / "a.npz", model, elastic=True)
+    assert np.allclose(run.theta - run.q, 0.1)
+    assert np.allclose(run.q - run.q[0], q - q[0])
 
 
 def test_missing_joints_are_named(tmp_path):

@@ -267,6 +267,14 @@ class FlatnessLaw:
         self.predictor.reset()
         self._sample = self._sent_at = None
 
+    def renew(self) -> None:
+        """Restart, and forget what earlier runs have shown: estimates of adaptations, and that
+        torques were late."""
+        self.restart()
+        self.forget_adaptation()
+        if self._holds:
+            self.tolerate_delay(False)
+
     def design(self, q: Array) -> None:
         """Design every law of `settings` for rest at q (n,). Raises InputError where gains are not
         stable there."""
@@ -393,6 +401,9 @@ class FlatnessLaw:
     def install(self, name: str, law: Controller) -> None:
         """Use `law` under this name from its next start on."""
         self._laws[name] = law
+        if name == "hold":
+            self._holds = law, *self._holds[1:]
+            self.tolerate_delay(self.tolerates_delay)
         law.limit(self.transfer.limits.torque)
         self.adapt(self.adapts)
 

@@ -2,7 +2,9 @@
 
 Judging takes seconds of Python code, which holds the interpreter's lock: in a thread of the
 controller's process, it would delay the cycle by milliseconds again and again. The process has a
-lower priority (nice 5), starts with the first request, and ends with the one that created it.
+lower priority (nice 5), starts with the first request, and ends with the one that created it. It
+never has a real-time priority: a controller started with SCHED_FIFO would otherwise pass on its
+own, and seconds of judging would hold up the cycle on the same processor.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import signal
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import connection, get_context, parent_process
@@ -66,7 +69,10 @@ def judge_law(request: JudgingRequest) -> Verdict:
 
 
 class JudgingProcess:
-    """One process, which judges one law after the other.
+    """One process, which judges one law after the other. If it ended, the next request starts
+    another one.
+
+    The process inherits the scheduling of the thread that submits: see :meth:`give_way`.
 
     >>> process = JudgingProcess()
     >>> verdict = process.submit(request)  # a Future, at once
@@ -75,29 +81,48 @@ class JudgingProcess:
 
     def __init__(self) -> None:
         self._pool: ProcessPoolExecutor | None = None
+        self._is_closed = False
+        self._lock = threading.Lock()  # requests come from another thread than the end
 
     def submit(self, request: JudgingRequest) -> Future[Verdict]:
-        """Judge a law; the future raises what :func:`judge_law` raises."""
-        if self._pool is None:
+        """Judge a law; the future raises what :func:`judge_law` raises, and BrokenProcessPool if
+        the process ends. Raises RuntimeError after :meth:`close`."""
+        with self._lock:
+            if self._is_closed:
+                raise RuntimeError("the process that judges laws is closed")
+            if self._pool is not None:
+                with suppress(BrokenProcessPool):  # killed, for example for lack of memory
+                    return self._pool.submit(judge_law, request)
+                self._pool.shutdown(wait=False)
             self._pool = ProcessPoolExecutor(
                 1, mp_context=get_context("spawn"), initializer=_prepare
             )
-        return self._pool.submit(judge_law, request)
+            return self._pool.submit(judge_law, request)
+
+    @staticmethod
+    def give_way() -> None:
+        """Give up a real-time priority of this thread, and of all that it starts from now on."""
+        with suppress(OSError, AttributeError):
+            if os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK in (os.SCHED_FIFO, os.SCHED_RR):
+                os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
     def close(self) -> None:
         """End the process, without waiting for verdicts."""
-        if self._pool is None:
+        with self._lock:
+            self._is_closed = True
+            pool, self._pool = self._pool, None
+        if pool is None:
             return
-        workers = list((self._pool._processes or {}).values())
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        workers = list((pool._processes or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
         for worker in workers:
             worker.terminate()
-        self._pool = None
 
 
 def _prepare() -> None:
     """In the new process: low priority, no reaction to Ctrl-C, and an end with its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    JudgingProcess.give_way()
     with suppress(OSError, AttributeError):
         os.nice(NICE)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -433,3 +433,24 @@ def test_missing_links_are_replaced_by_the_model_at_rest_without_compiling(arm):
     first = arm.actuators.first_motor
     single = np.array([len(motors) == 1 for _, _, motors, _ in arm.actuators.each()])
     np.testing.assert_allclose(back.position[first][single], theta[first][single], atol=1e-10)
+
+
+def test_late_torques_of_an_earlier_run_are_forgotten():
+    law = make(linear_arm(), law="hold")
+    hold = law._laws["hold"]
+    law.tolerate_delay(True)
+    law.restart()  # as after a jump of the time, during a stop
+    assert law.tolerates_delay
+    law.renew()
+    assert not law.tolerates_delay
+    assert law._laws["hold"] is hold
+
+
+def test_a_hold_that_was_installed_remains_after_late_torques():
+    law = make(linear_arm(), law="hold")
+    new = law.redesign("hold", linear_arm().rest, {})
+    law.tolerate_delay(True)
+    law.install("hold", new)
+    assert law._laws["hold"] is law._late
+    law.tolerate_delay(False)
+    assert law._laws["hold"] is new
