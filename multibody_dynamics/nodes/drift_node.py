@@ -1,9 +1,9 @@
-"""Watches a robot over days, and says when it no longer agrees with what it was, and why.
+"""Watches a robot over days, and reports when it no longer behaves as before, and why.
 
 The differences between measured and predicted torques during the first hours of motion are the
 reference. Later, the node reports a changed payload, changed friction or torque offset of a joint,
-or changed stiffness of a spring, as a warning on /diagnostics. It needs little memory, which it
-keeps on the disk. docs/drift_node.md describes topics, parameters and behaviour.
+or changed stiffness of a spring, as a warning on /diagnostics. It needs little memory and keeps its
+statistics on disk. docs/drift_node.md describes topics, parameters and behaviour.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ HELP = "Identify links, friction, motors and springs together from recordings"
 DETAILS = (
     "Identifies what the recordings determine: inertias of the links, friction of links and motors,"
     " rotors, drive gains, spring laws, damping and delays, with standard errors. Motor torques,"
-    " currents, spring torques, link and motor positions are used as far as they were recorded. A"
+    " currents, spring torques, link and motor positions are used if they were recorded. A"
     " bag has joint states of the links and, with springs, of the motors; a table has columns t and"
     " for every joint 'q JOINT', 'qd JOINT', 'theta JOINT' of the motor, 'Q JOINT' of a torque"
     " sensor, 'tau JOINT' and 'current JOINT' of the motor (.csv), or arrays of these names and"
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         " masses of the URDF); may be repeated")  # fmt: skip
     parser.add_argument("--held-out", metavar="N", type=int,
                         help="last recordings to judge the result on, instead of fitting them (1;"
-                        " of a single recording, its last quarter)")  # fmt: skip
+                        " if there is only one, its last quarter)")  # fmt: skip
     _add_recording(parser)
     _add_model(parser)
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("identified"),

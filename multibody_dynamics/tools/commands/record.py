@@ -12,7 +12,7 @@ DETAILS = (
     "Writes a rosbag2 folder in MCAP format. Without TOPICS: joint_states, motor_states,"
     " motor_torque, robot_description, and all topics called commands or motor_torque in any node."
     " Ends after --duration or with Ctrl-C; exits with status 1 if a message was lost, a topic was"
-    " not there, or the disk could not be written."
+    " not published, or the disk could not be written."
 )
 
 

@@ -13,7 +13,7 @@ from collections import deque
 from statistics import median
 
 STAMP_AT = 4  # bytes of the CDR header, before the stamp of a message that begins with a Header
-MISSED = 1.5  # usual steps between two stamps, from which messages count as missing
+MISSED = 1.5  # in usual steps: longer steps between two stamps count as missing messages
 USUAL = 101  # steps of which the median is the usual one
 
 

@@ -59,7 +59,8 @@ class Results:
 def read_results(path: Path) -> Results:
     """The results in a folder, or in one of these files.
 
-    Raises InputError if there are none, or naming the file and the entry that is not valid.
+    Raises InputError if there are none, or if an entry is invalid; the message names the file and
+    the entry.
     """
     files = [path] if path.is_file() else [path / name for name in (JSON, YAML, SPRINGS)]
     files = [file for file in files if file.is_file()]

@@ -31,7 +31,7 @@ Kind = Literal["log_det", "condition"]
 KINDS: tuple[str, ...] = get_args(Kind)
 FRICTION = ("viscous", "coulomb", "offset")
 ROUNDING = 1e-12  # singular values of the columns that count as zero, relative
-SEPARATE = 1e-6  # share of a constant torque outside of the other columns
+SEPARATE = 1e-6  # least share of a constant torque outside the span of the other columns
 TINY = 1e-13  # smallest eigenvalue of the scaled information matrix that counts, relative
 
 
@@ -41,7 +41,8 @@ class TorqueColumns:
     An offset that no motion can tell from the other parameters is left out: that of a vertical
     prismatic joint, for example, from the weight that it carries, if its drive has a rotor.
 
-    rotors : include the reflected inertias of the drives, which an elastic joint has elsewhere.
+    rotors : include the reflected inertias of the drives; those of elastic joints belong to the
+        motors.
     friction : some of "viscous", "coulomb" (smooth, tanh(q' / v0)) and "offset", for every joint.
     """
 
