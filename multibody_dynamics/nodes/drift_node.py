@@ -34,7 +34,7 @@ from .base.runtime import run
 from .validation.drift_parameters import DriftParameters
 from .validation.spring_samples import SpringSamples
 
-QUEUE = 1000  # states, while statistics are written to the disk
+QUEUE = 1000  # states that may wait while statistics are written to the disk
 WARMTHS = ("cold", "cool", "lukewarm", "warm")
 
 
@@ -179,7 +179,7 @@ class DriftNode(DescribedNode):
 
     @property
     def _period(self) -> float:
-        """Of the samples, s; 0 until it is known."""
+        """Period of the samples, s; 0 until it is known."""
         return 1.0 / (8.0 * self._stream.look.cutoff) if self._stream.look else 0.0
 
     def _add(self, stamp: int, found: Any) -> None:

@@ -34,7 +34,7 @@ FLOOR = 0.002  # share of the effort limit: smaller changes of friction are not 
 
 @dataclass(frozen=True)
 class DriftSettings:
-    """When a change is drift.
+    """When a change counts as drift.
 
     segment, block, reference : s of motion, of the pieces from which the noise is learned, of the
     periods that are judged, and of the reference at each level of warmth. warm_up_time : s, time

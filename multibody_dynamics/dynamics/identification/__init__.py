@@ -35,14 +35,15 @@ motor_side_torque             Q from motor torque, velocity and acceleration, N 
 
 Links, friction, motors and springs together:
 
-identify_robot                links, friction, motors and springs together, from whatever was
-measured MeasuredRun                   one recording: positions, torques and currents of n joints
+identify_robot                links, friction, motors and springs, from whatever was measured
+MeasuredRun                   one recording: positions, torques and currents of n joints
 CarriedPayload                a load of known or unknown mass, carried during a run
-IdentificationSettings        settings of identify_robot RobotIdentification           the result of
-identify_robot, with residuals and remarks IdentifiedRobot               the identified robot, and
-identified.json IdentifiedValue               a number, its standard error, and whether it is
-determined read_identified               the values of an identified.json leaves
-all numbers of nested values by their names, joined with dots
+IdentificationSettings        settings of identify_robot
+RobotIdentification           the result of identify_robot, with residuals and remarks
+IdentifiedRobot               the identified robot, and identified.json
+IdentifiedValue               a number, its standard error, and whether it is determined
+read_identified               the values of an identified.json
+leaves                        all numbers of nested values by their names, joined with dots
 
 Kinematic calibration:
 
@@ -68,25 +69,28 @@ HybridDynamicsSensitivity     the result of hybrid_dynamics_sensitivity
 
 Exciting motions:
 
-optimal_excitation            the most informative Fourier motion within limits Excitation
-the result of optimal_excitation FourierForm                   period, harmonics and repetitions of
-a Fourier motion, and its basis InformationCriterion          log det or condition number of the
-information, with its gradient TorqueColumns                 torques as a linear function of base
-parameters and friction RegressorStack                regressors of many states, and gradients of
-functions of them ExcitationLimits              limits of a motion: joints, drives, springs,
-clearances and a box MotorLimits                   motors and springs of elastic joints, and their
-limits LimitUse                      how much of a limit a motion uses exceeded_limit
-the limit that a motion exceeds most, or None Capsules                      capsules around the
-links, and the pairs that may not touch link_skeleton                 capsules from joint to joint,
-for robots without geometry capsules_with_pairs           capsules with the pairs that can meet
+optimal_excitation            the most informative Fourier motion within limits
+Excitation                    the result of optimal_excitation
+FourierForm                   period, harmonics and repetitions of a Fourier motion, and its basis
+InformationCriterion          log det or condition number of the information, with its gradient
+TorqueColumns                 torques as a linear function of base parameters and friction
+RegressorStack                regressors of many states, and gradients of functions of them
+ExcitationLimits              limits of a motion: joints, drives, springs, clearances and a box
+MotorLimits                   motors and springs of elastic joints, and their limits
+LimitUse                      how much of a limit a motion uses
+exceeded_limit                the limit that a motion exceeds most, or None
+Capsules                      capsules around the links, and the pairs that may not touch
+link_skeleton                 capsules from joint to joint, for robots without geometry
+capsules_with_pairs           capsules with the pairs that can meet
 single_joint_run              constant velocities, steps or chirps of one joint after the other
-RUN_KINDS                     the kinds of runs of single joints resting_pose                  a
-configuration at rest away from all limits predicted_errors              standard errors of all
-parameters, predicted from planned motions PredictedError                a parameter, its value and
-its predicted standard error TorqueNoise                   noise of torques and encoders, assumed
-for predictions standard_errors               standard errors from an information matrix
-unobservable                  parameters without effect on the torques friction_kinds
-kinds of friction that belong to the joints, not to motors
+RUN_KINDS                     the kinds of runs of single joints
+resting_pose                  a configuration at rest away from all limits
+predicted_errors              standard errors of all parameters, predicted from planned motions
+PredictedError                a parameter, its value and its predicted standard error
+TorqueNoise                   noise of torques and encoders, assumed for predictions
+standard_errors               standard errors from an information matrix
+unobservable                  parameters without effect on the torques
+friction_kinds                kinds of friction that belong to the joints, not to motors
 
 Recordings:
 

@@ -10,10 +10,10 @@ from ..base.arguments import numbers, positive
 
 HELP = "Plan motions from which a robot's parameters can be identified well"
 DETAILS = (
-    "Optimises Fourier series within position, speed, acceleration and torque limits, a box and"
-    " without self-collisions, and adds runs of single joints. Prints how well each parameter will"
-    " be known and writes the trajectories, which trajectory_node sends, with a summary and a"
-    " picture. Exit status 2 if no motion within the limits was found."
+    "Optimises Fourier series within position, speed, acceleration and torque limits, inside a"
+    " box and without self-collisions, and adds runs of single joints. Prints how well each"
+    " parameter will be known and writes the trajectories, which trajectory_node sends, with a"
+    " summary and a picture. Exit status 2 if no motion within the limits was found."
 )
 
 
@@ -52,8 +52,8 @@ def _add_motion(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ramp", metavar="S", type=positive, default=1.0,
                         help="time to speed up, and to slow down, s (%(default)s)")  # fmt: skip
     parser.add_argument("--pose", metavar="Q1,Q2,...", type=numbers, default=[],
-                        help="where single joints move, rad or m (the middle of the"
-                        " ranges, if it is free)")  # fmt: skip
+                        help="configuration about which single joints move, rad or m (the middle"
+                        " of the ranges, if it is free)")  # fmt: skip
     parser.add_argument("--sample-period", metavar="S", type=positive, default=0.01,
                         help="time between the points of a trajectory, s"
                         " (%(default)s)")  # fmt: skip

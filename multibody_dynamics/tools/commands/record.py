@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="names, or patterns such as '*/commands', relative to the"
                         " namespace")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="BAG", type=Path, required=True,
-                        help="folder of the bag, which must not exist")  # fmt: skip
+                        help="folder of the bag, which must not exist yet")  # fmt: skip
     parser.add_argument("--duration", metavar="S", type=positive,
                         help="end after this long, counted from the first message, s")  # fmt: skip
     parser.add_argument("--all", action="store_true", help="record all topics of the robot")

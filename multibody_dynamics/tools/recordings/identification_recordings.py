@@ -35,7 +35,7 @@ SIGNALS = {
     "current": "current",
 }
 FEWEST = 8  # fewest samples of a stretch
-ON_TIME = 1e-3  # periods; samples this close to even times are used as they are
+ON_TIME = 1e-3  # periods; samples this close to evenly spaced times are used as they are
 
 
 # wide: how a recording is read
@@ -176,7 +176,7 @@ def _npz_arrays(path: Path) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
 def _run(
     path: Path, t: Array, signals: Mapping[str, Array | None], payload: CarriedPayload | None
 ) -> MeasuredRun:
-    """The samples on even times, stretch by stretch between gaps."""
+    """The samples at evenly spaced times, stretch by stretch between gaps."""
     steps = np.diff(t)
     if not (steps > 0.0).any():
         raise InputError(f"{path}: t does not increase")

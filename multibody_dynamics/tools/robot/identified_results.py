@@ -119,7 +119,7 @@ def _read_yaml(file: Path, report: Path, found: Results) -> list[str]:
         known = (_load(report).get("identification") or {}).get("parameters") or {}
 
     def figure(value: Any, key: str, *, of: str = "") -> Figure:
-        """`of`: a parameter that must be determined for this one to be, with another error."""
+        """of : the parameter that decides whether this one is determined, but has another error."""
         given = known.get(of or key, {})
         error = None if of else given.get("standard error")
         determined = not known or given.get("value") is not None

@@ -19,7 +19,7 @@ from ..controllers.controllers import Controller
 from ..gains.joint_gains import Rest
 
 SETTLING = 3  # updates at rest, after which the start-up of every law is over
-DEVIATION = 1e-5  # rad, rad/s; of large numbers, this share
+DEVIATION = 1e-5  # rad, rad/s; relative for large numbers
 
 
 class LawGradient(NamedTuple):

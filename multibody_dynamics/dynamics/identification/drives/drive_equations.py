@@ -69,15 +69,15 @@ class Channel:
 
     @property
     def unknowns(self) -> int:
-        """The number of coefficients: a tabulated term has a size and a velocity, drift is judged
-        afterwards, and a signal has a gain and a delay."""
+        """The number of coefficients: a tabulated term has a size and a velocity, a signal a gain
+        and a delay; drift is fitted later and does not count."""
         few = {"coulomb": 2, "stribeck": 2, "load": 1, "signal": 2, "sensor": 1}
         few |= {"viscous drift": 0, "coulomb drift": 0}
         return sum(few.get(name, each.stop - each.start) for name, each in self.blocks.items())
 
 
 class Options(NamedTuple):
-    """Which terms the equations have besides the usual ones."""
+    """The optional terms of the equations."""
 
     stribeck: bool = False
     load_friction: bool = False
@@ -127,8 +127,8 @@ def sources_of(runs: Sequence[MeasuredRun]) -> Sources:
             not np.array_equal(a, b) for a, b in zip(first, found, strict=True)
         ):
             raise InputError(
-                f"run '{run.name}': has other signals than '{runs[0].name}': identify runs with "
-                "the same signals together"
+                f"run '{run.name}': has other signals than '{runs[0].name}': only runs with the "
+                "same signals can be identified together"
             )
         first = found
     if first is None:

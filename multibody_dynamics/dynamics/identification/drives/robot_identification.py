@@ -67,7 +67,7 @@ class IdentificationSettings(NamedTuple):
     prior : standard deviation of the log-Cholesky numbers of links about their initial values.
     mass_range : the mass of each link remains between its initial value divided by 1 + mass_range
         and that value times 1 + mass_range.
-    rotor_spread : relative standard deviation of the inertias of rotors that are known before.
+    rotor_spread : relative standard deviation of the inertias of rotors known so far.
     stribeck, load_friction : whether friction has these terms.
     gains : N m/A by joint, known or assumed; by default those with which the initial inertias
         explain the currents. They are identified where a payload of known mass was carried.

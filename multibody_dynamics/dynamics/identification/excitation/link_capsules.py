@@ -22,7 +22,7 @@ from ...rigid import forward_kinematics
 RADIUS = 0.06  # m, of capsules without geometry
 SHORT = 1e-12
 SAMPLES = 400  # random configurations, from which pairs are chosen
-STILL = 1e-3  # m; ends that move less are those of the pedestal
+STILL = 1e-3  # m; ends that move less count as fixed to the pedestal
 
 
 @dataclass(frozen=True, eq=False)
