@@ -77,11 +77,11 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
                         help="how far the inertias may be from those of the URDF, as a relative"
                         " standard deviation (%(default)s)")  # fmt: skip
     parser.add_argument("--mass-range", metavar="X", type=positive, default=0.5,
-                        help="the mass of each link is within this share of the one of the URDF"
+                        help="the mass of each link stays within a factor of 1 + this of the URDF's"
                         " (%(default)s)")  # fmt: skip
     parser.add_argument("--spectral", action="store_true",
-                        help="weight every frequency by the residuals there, for models that are"
-                        " right up to noise")  # fmt: skip
+                        help="weight every frequency by the inverse power of the residuals there;"
+                        " for models that are exact up to noise")  # fmt: skip
     parser.add_argument("--keep-outliers", action="store_true",
                         help="fit all samples, even those that do not follow the"
                         " equations")  # fmt: skip

@@ -149,7 +149,7 @@ def _limits(
             raise InputError("--box: expected x, y, z of the lower and of the upper corner")
         box = np.reshape(options.box, (2, 3))
     else:
-        notes.append("no --box given: the motion knows neither the floor nor other surroundings")
+        notes.append("no --box given: the floor and other surroundings are not considered")
     limits = idn.ExcitationLimits.of(
         model,
         margin=options.margin,

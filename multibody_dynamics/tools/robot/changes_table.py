@@ -1,4 +1,4 @@
-"""The table of what was identified, with the values of before and of after."""
+"""The table of what was identified, with the values before and after."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Parameters:
 
     @property
     def index(self) -> dict[str, int]:
-        """The place of each name."""
+        """The index of each name."""
         return {name: i for i, name in enumerate(self.names)}
 
 
