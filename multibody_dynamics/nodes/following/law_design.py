@@ -25,7 +25,7 @@ Parameters = FlatnessControllerParameters
 HOLD = "hold"  # the law that stops the arm after a fault
 LONG = 10  # cycles of delay; beyond, only the design pose is judged: the loop gets large
 TRIED = 20  # positions at which a design is tried
-FEW = 20  # poses at which laws are judged that are only reported
+FEW = 20  # most poses at which laws of NOT_LOWERED are judged
 
 
 class Prepared(NamedTuple):

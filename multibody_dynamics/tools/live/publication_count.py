@@ -2,7 +2,7 @@
 
 Fast DDS numbers the messages of every publisher, so a gap in the numbers is a loss, whatever its
 cause: a full queue on either side, or the network. A subscriber does not learn which publisher has
-sent a message; with several of them, their numbers are told apart by their order. Where the
+sent a message; the numbers of several publishers are distinguished by their order. Where the
 middleware does not number messages, steps between header stamps are compared with the usual step.
 """
 

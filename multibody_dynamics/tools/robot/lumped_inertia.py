@@ -1,4 +1,4 @@
-"""Distributes the inertia of a moving body over the links that a URDF describes it with.
+"""Distributes the inertia of a moving body over the links of the URDF that belong to it.
 
 A moving body is its link and everything fixed to it. Identification finds the inertia of the whole;
 the difference from that of the file is assigned to one link, so all others keep their numbers: to

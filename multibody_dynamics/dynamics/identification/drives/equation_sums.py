@@ -148,7 +148,7 @@ class LeastSquares:
     def fit(self, begin: Array | None = None) -> Fit:
         """The parameters, from `begin` or from the prior."""
         if begin is None and not self._spectral:
-            # With spectral weights, the fit converges from far away.
+            # With spectral weights, the fit converges even from a poor start.
             begin = (
                 LeastSquares(self._sums, self._coefficients, self.parameters, noisy=self._noisy)
                 .fit()

@@ -35,10 +35,10 @@ from .drive_parameters import Parameters, body_names
 from .equation_sums import Fit, LeastSquares, Uncertainty
 from .identified_robot import IdentifiedRobot, IdentifiedValue
 
-SIGNIFICANT = 3.0  # standard errors of a damping that a spring did not have before
+SIGNIFICANT = 3.0  # standard errors from which damping is added to a spring that had none
 STEP = 1e-5  # of log-Cholesky numbers, for derivatives
 MASS, COM, INERTIA = "mass", "xyz", ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-LEAST_INERTIA = 1e-9  # of a motor in front of a spring, kg m^2
+LEAST_INERTIA = 1e-9  # kg m^2, of a motor that drives a spring
 
 
 class Reader:

@@ -25,9 +25,9 @@ from .fourier_form import FourierForm
 from .link_capsules import Clearances, box_excess, clearances
 from .motion_limits import ExcitationLimits, middle_and_half
 
-DISTANCE = 0.1  # m, which counts as much as the whole of another limit
+DISTANCE = 0.1  # m of clearance, which count as much as 100 % of another limit
 STEP = 1e-6  # of the central differences of the flat map, relative
-SPARSER = 2  # collisions are checked at every so many samples
+SPARSER = 2  # collisions are checked at every SPARSER-th sample
 
 
 class Drives(NamedTuple):

@@ -50,7 +50,7 @@ QUICK = 0.3  # s to reach full speed, where there is no acceleration limit
 
 
 def resting_pose(limits: ExcitationLimits, *, seed: int = 0) -> Array:
-    """A configuration (n,) at rest far from all limits: the middle, if it is, or else a random one.
+    """A configuration (n,) at rest far from all limits: mid-range if possible, or a random one.
 
     Raises DynamicsError if none of the configurations tried is within the limits.
     """
