@@ -138,7 +138,7 @@ def filtered_blocks(
 def _louder(
     run: MeasuredRun, part: slice, noise: Array, rng: np.random.Generator, sign: float
 ) -> MeasuredRun:
-    """A part of a run with more noise of the positions."""
+    """A part of a run with noise added to the positions."""
     changed: dict[str, Any] = {}
     for name in ("q", "qd", "theta", "sensor", "motor_torque", "current"):
         rows = getattr(run, name)
