@@ -22,7 +22,7 @@ STIFFNESS = np.array([500.0, 250.0])
 
 
 def robot() -> Robot:
-    """What the watch assumes: no payload, viscous friction of 1 and Coulomb friction of 0.5."""
+    """What the watch assumes: no payload, and friction of 1 N m s/rad and 0.5 N m (Coulomb)."""
     model = dyn.load_urdf(URDF)
     friction = JointFriction.smooth_coulomb([1.0, 1.0], [0.5, 0.5], [0.0, 0.0])
     springs = [SeriesElastic(Motor(0.1), LinearSpring(K)) for K in STIFFNESS]

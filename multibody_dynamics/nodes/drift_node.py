@@ -1,9 +1,9 @@
-"""Watches a robot over days, and says when it no longer agrees with what it was, and why.
+"""Watches a robot over days, and reports when it no longer behaves as before, and why.
 
 The differences between measured and predicted torques during the first hours of motion are the
 reference. Later, the node reports a changed payload, changed friction or torque offset of a joint,
-or changed stiffness of a spring, as a warning on /diagnostics. It needs little memory, which it
-keeps on the disk. docs/drift_node.md describes topics, parameters and behaviour.
+or changed stiffness of a spring, as a warning on /diagnostics. It needs little memory and keeps its
+statistics on disk. docs/drift_node.md describes topics, parameters and behaviour.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .base.runtime import run
 from .validation.drift_parameters import DriftParameters
 from .validation.spring_samples import SpringSamples
 
-QUEUE = 1000  # states, while statistics are written to the disk
+QUEUE = 1000  # states that may wait while statistics are written to the disk
 WARMTHS = ("cold", "cool", "lukewarm", "warm")
 
 
@@ -179,7 +179,7 @@ class DriftNode(DescribedNode):
 
     @property
     def _period(self) -> float:
-        """Of the samples, s; 0 until it is known."""
+        """Period of the samples, s; 0 until it is known."""
         return 1.0 / (8.0 * self._stream.look.cutoff) if self._stream.look else 0.0
 
     def _add(self, stamp: int, found: Any) -> None:

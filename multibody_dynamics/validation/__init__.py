@@ -20,7 +20,7 @@ A robot that runs for days is watched for drift:
     drift_equations   residuals of torques and springs as linear equations in changes of the model
     drift_statistics  their sums, and the noise that is learned from them
     drift_causes      which change explains the difference of two periods
-    drift_watch       reference, blocks and days, at each warmth of the joints; memory on the disk
+    drift_watch       reference, blocks and days, at each level of warmth; memory on disk
 
     validation = validate(Path("bag"), Settings(urdf=Path("robot.urdf")))
 

@@ -1,4 +1,4 @@
-"""Which change of a robot explains that its residuals are no longer those of before.
+"""Finds which change of a robot explains why its residuals differ from earlier ones.
 
 Two periods share all unknowns of `drift_statistics`, except for those of one cause, which may have
 changed by d in the later one: the Chow test (G. C. Chow, "Tests of equality between sets of
@@ -9,8 +9,8 @@ u_0 and W, u of the two periods, x = (W_0 + W)^-1 (u_0 + u) and the unknowns S o
 
 The errors are not white. s is linear in u_0 and u, so the covariance C of d follows from those of
 `Noise`, and d^T C^-1 d is compared with its F distribution. Of the causes that are significant, the
-one that explains most, s^T K^-1 s, is taken first, and the others are then tested with it: with the
-true cause, only noise remains.
+one that explains most, s^T K^-1 s, is accepted first, and the others are then tested together with
+it: once the true causes are included, only noise remains.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ MOST = 4  # causes at once
 NOTHING = np.zeros(0, dtype=np.int64)
 DETERMINED = 1e-6  # relative eigenvalue below which a direction counts as undetermined
 KNOWN = 0.99  # share of an unknown in the directions that are determined
-PENALTY = (
-    10.0  # for every unknown of a cause: the simpler of two that explain the same is preferred
-)
+PENALTY = 10.0  # per unknown of a cause: of two that explain the same, the simpler is preferred
 
 
 class Cause(NamedTuple):

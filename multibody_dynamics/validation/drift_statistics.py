@@ -1,4 +1,4 @@
-"""Sufficient statistics of torque residuals: what a robot that runs for days remembers of them.
+"""Sufficient statistics of torque residuals: all that is kept of days of motion.
 
 Two kinds of equations explain the residuals e = measured - predicted, with small changes x of the
 model's parameters as unknowns:
@@ -8,7 +8,8 @@ model's parameters as unknowns:
     spring of joint j   Q_j - f_j(theta - q) = change f_j(theta - q) + offset
 
 with mass m and first moment m c of a payload, which all torques share. Sums of A^T A, A^T e and e^2
-for every equation contain all that least squares need, in a few kilobytes for any length of time.
+for every equation contain everything that least squares needs, in a few kilobytes for any length of
+time.
 """
 
 from __future__ import annotations
@@ -76,12 +77,12 @@ class DriftSums:
     def of_torques(
         cls, A: Array, error: Array, used: NDArray[np.bool_], seconds: float
     ) -> DriftSums:
-        """Of samples (k,) of the torques: A (k, n, WIDTH), error (k, n); `used` (k, n) selects."""
+        """The sums of k samples of the torques: A (k, n, WIDTH), error and `used` (k, n)."""
         return cls._of(A, error, used, seconds, first=0)
 
     @classmethod
     def of_springs(cls, A: Array, error: Array, used: NDArray[np.bool_]) -> DriftSums:
-        """Of samples (k,) of the springs: A (k, n, SPRING), error and `used` (k, n)."""
+        """The sums of k samples of the springs: A (k, n, SPRING), error and `used` (k, n)."""
         wide = np.zeros((*A.shape[:2], WIDTH))
         wide[..., :SPRING] = A
         return cls._of(wide, error, used, 0.0, first=error.shape[1])
@@ -122,7 +123,7 @@ class DriftSums:
 
     @classmethod
     def unpacked(cls, row: Array, n: int) -> DriftSums:
-        """The sums that :meth:`packed` gave."""
+        """The sums from a row that :meth:`packed` returned."""
         k = 2 * n
         ends = np.cumsum([k * WIDTH**2, k * WIDTH, k, k])
         normal, right, square, count, seconds = np.split(np.asarray(row, np.float64), ends)
@@ -171,7 +172,7 @@ class Noise:
     def learned(cls, segments: list[DriftSums]) -> Noise:
         """From the scatter of segments about the fit to all of them.
 
-        Consecutive samples are not independent, and errors of the model are slow. The scatter is
+        Consecutive samples are not independent, and errors of the model vary slowly. The scatter is
         therefore that of sums over whole stretches. In each column, it is the largest one over
         stretches of one, two, four, ... segments, as long as at least FEWEST remain.
         """

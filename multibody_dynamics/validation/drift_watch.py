@@ -1,10 +1,10 @@
 """Watches a robot over days for drift of its model, in bounded memory, and names the cause.
 
 The residuals of the first hours of motion are the reference. Later blocks of motion are compared
-with it (`drift_causes`), and so is the last day, in which slow changes show. Friction depends on
-temperature, and therefore on how long the robot has been moving. A number from 0 (cold) to 1
-(warm) follows the motion like the temperature of a gear, with the time constant `warm_up_time`, and
-each of CLASSES ranges of it has a reference of its own.
+with it (`drift_causes`), and so is the last day, in which slow changes become visible. Friction
+depends on temperature, and therefore on how long the robot has been moving. A number from 0 (cold)
+to 1 (warm) follows the motion like the temperature of a gear, with the time constant
+`warm_up_time`, and each of CLASSES ranges of it has a reference of its own.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from .drift_causes import Change, PeriodComparison, changes
 from .drift_statistics import DriftSums, Layout, Noise, solved
 from .settings import Robot
 
-CLASSES = 4  # of the warmth
+CLASSES = 4  # levels of warmth
 HOUR = 3_600_000_000_000  # ns
 DAY = 24  # hours
 FEWEST = 30  # segments of a reference
-CONSISTENT = 4.0  # standard errors by which block and day may differ
-FLOOR = 0.002  # share of the effort limit: smaller changes of friction do not matter
+CONSISTENT = 4.0  # standard errors by which the changes over a block and over a day may differ
+FLOOR = 0.002  # share of the effort limit: smaller changes of friction are not reported
 
 
 @dataclass(frozen=True)
 class DriftSettings:
-    """When a change is drift.
+    """When a change counts as drift.
 
-    segment, block, reference : s of motion: of the pieces from which the noise is learned, of the
-    periods that are judged, and of the reference, at each warmth. warm_up_time : s, time constant.
-    level : probability of a false alarm for each block. least_... : smaller changes do not matter:
-    payload in kg, the others relative to the friction torque, effort limit and stiffness. days : of
-    which the hours are remembered.
+    segment, block, reference : s of motion, of the pieces from which the noise is learned, of the
+    periods that are judged, and of the reference at each level of warmth. warm_up_time : s, time
+    constant. level : probability of a false alarm for each block. least_... : smaller changes are
+    not reported: payload in kg, the others relative to the friction torque, effort limit and
+    stiffness. days : number of days for which every hour is remembered.
     """
 
     segment: float = 10.0
@@ -76,7 +76,7 @@ class Drift(NamedTuple):
 
 @dataclass
 class _Class:
-    """What is known at one warmth: segments of the reference, then the reference itself."""
+    """What is known at one level of warmth: segments of the reference, then the whole reference."""
 
     segments: list[DriftSums] = field(default_factory=list)
     reference: DriftSums | None = None
@@ -85,7 +85,7 @@ class _Class:
     drifts: tuple[Drift, ...] = ()
 
     def seconds(self) -> float:
-        """Of motion in the reference so far."""
+        """Seconds of motion in the reference so far."""
         if self.reference is not None:
             return self.reference.seconds
         return sum(each.seconds for each in self.segments)
@@ -96,7 +96,7 @@ class DriftWatch:
 
     body : the index of the body that may carry a payload.
 
-    Attributes: `warmth`; `drifts`, what the last judged block of any warmth showed; `judged`,
+    Attributes: `warmth`; `drifts`, what the last judged block showed, at any level; `judged`,
     number of blocks; `stamp`, of the newest samples, ns.
     """
 
@@ -219,8 +219,8 @@ class DriftWatch:
     # Progress and memory
 
     def progress(self) -> list[tuple[float, float]]:
-        """For each warmth, from cold to warm: share of the reference that is complete, and seconds
-        of motion in the block that is judged next."""
+        """For each level of warmth, from cold to warm: share of the reference that is complete, and
+        seconds of motion in the block that is judged next."""
         needed = self._settings.reference
         return [
             (
@@ -243,7 +243,7 @@ class DriftWatch:
         return found.hexdigest()
 
     def save(self, file: Path) -> None:
-        """Write everything to a file, which is replaced at once. Raises OSError."""
+        """Write everything to a file, which is replaced atomically. Raises OSError."""
         arrays: dict[str, Array] = {"segment": self._segment.packed()}
         for key, sums in self._named():
             arrays[key] = sums.packed()

@@ -66,7 +66,7 @@ def judged(ros: RosHarness) -> int:
 
 
 def named(ros: RosHarness, start: str, value: float, within: float) -> str:
-    """Wait until a warning begins like this and goes on with about this number; its text.
+    """Wait for a warning that begins with `start` and continues with a number near `value`.
 
     The first block after a fault still contains some of the time before it.
     """

@@ -61,7 +61,7 @@ def test_two_causes_at_once(reference):
 
 
 def test_directions_that_the_motion_does_not_determine():
-    """Mass and one component of the first moment act alike: their sum is found, and said so."""
+    """Mass and a component of the first moment have one effect: only their sum is known."""
     rng = np.random.default_rng(9)
 
     def alike(change=0.0, k=60):

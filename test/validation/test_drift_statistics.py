@@ -57,7 +57,7 @@ def test_directions_without_data_stay_zero():
 
 
 def test_noise_of_correlated_errors():
-    """The covariance of A^T e, found from 300 segments, is that of many more."""
+    """The covariance of A^T e, found from 300 segments, agrees with that of many more."""
     rng = np.random.default_rng(3)
     noise = Noise.learned([samples(rng) for _ in range(300)])
     fresh = [samples(rng) for _ in range(600)]

@@ -29,7 +29,7 @@ def work(watch, arm, seconds):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A watch with a reference at the highest warmth, in a file, and its arm."""
+    """A watch with a reference at the highest level of warmth, in a file, and its arm."""
     own, arm = watch(replace(SETTINGS, warm_up_time=1.0)), Arm(np.random.default_rng(1))
     assert work(own, arm, 130.0) == [(), ()]
     file = tmp_path_factory.mktemp("memory") / "drift.npz"
@@ -63,7 +63,7 @@ def test_faults_and_their_end(trained, fault, text):
 
 
 def test_changes_that_do_not_matter(trained):
-    """They are significant, but smaller than the settings ask for."""
+    """The changes are significant, but smaller than the settings require for a report."""
     file, arm = trained
     own = continued(file)
     small = arm.after(rng=np.random.default_rng(4), payload=0.1, friction=np.array([1.1, 1.0]))

@@ -35,7 +35,7 @@ motor_side_torque             Q from motor torque, velocity and acceleration, N 
 
 Links, friction, motors and springs together:
 
-identify_robot                everything that the flat model contains, from whatever was measured
+identify_robot                links, friction, motors and springs, from whatever was measured
 MeasuredRun                   one recording: positions, torques and currents of n joints
 CarriedPayload                a load of known or unknown mass, carried during a run
 IdentificationSettings        settings of identify_robot
@@ -69,7 +69,7 @@ HybridDynamicsSensitivity     the result of hybrid_dynamics_sensitivity
 
 Exciting motions:
 
-optimal_excitation            the Fourier motion that says most about the parameters, within limits
+optimal_excitation            the most informative Fourier motion within limits
 Excitation                    the result of optimal_excitation
 FourierForm                   period, harmonics and repetitions of a Fourier motion, and its basis
 InformationCriterion          log det or condition number of the information, with its gradient

@@ -1,7 +1,7 @@
 """The reaction of the flatness controller to contacts: the fault that they raise, the law that
 responds to it, and the retraction. Uses no ROS.
 
-    stop damped stop, then hold
+    stop                    damped stop, then hold
     gravity_compensation    the arm floats: an impedance without stiffness
     retract                 back along the direction of the contact, then hold softly
     impedance               the arm holds its position with little stiffness

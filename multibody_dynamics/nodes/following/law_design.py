@@ -25,7 +25,7 @@ Parameters = FlatnessControllerParameters
 HOLD = "hold"  # the law that stops the arm after a fault
 LONG = 10  # cycles of delay; beyond, only the design pose is judged: the loop gets large
 TRIED = 20  # positions at which a design is tried
-FEW = 20  # poses at which laws are judged that are only reported
+FEW = 20  # most poses at which laws of NOT_LOWERED are judged
 
 
 class Prepared(NamedTuple):
@@ -44,7 +44,7 @@ def prepare_laws(
     stops the arm, and those with which it reacts to collisions; fills `law.judgements`.
 
     Without `design_position` they are designed for the middle of the joint range, and keep these
-    gains: what was judged is what runs.
+    gains, so the gains that run are those that were judged.
 
     With `unstable_poses` at "lower", the filter is made faster if torques come too late for an
     oscillation, and bandwidths are lowered until the loop is stable at all poses; see
@@ -190,7 +190,7 @@ def _faster_filter(law: FlatnessLaw, p: Parameters, names: list[str], q: Array) 
 def _warn_of_noise(given: float, faster: float, logger: RcutilsLogger) -> None:
     logger.warning(
         f"filter_bandwidth is raised from {given:.3g} to {faster:.3g} Hz, because the torques would"
-        " come too late for the fastest resonance of the arm; velocities get"
+        " come too late for the fastest resonance of the arm; velocities become"
         f" {(faster / given) ** 1.5:.2g} times as noisy"
     )
 

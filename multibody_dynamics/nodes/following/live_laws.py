@@ -196,7 +196,7 @@ def _has_damping(name: str) -> bool:
 
 
 def _conditions(p: Parameters, name: str) -> tuple[object, ...]:
-    """What a judgement of a law depends on among the live parameters."""
+    """The live parameters on which the judgement of a law depends."""
     conditions = judging_conditions(p, name)
     damping = p.impedance_damping if _has_damping(name) else 0.0
     return (*sorted(conditions.items()), damping)

@@ -43,57 +43,64 @@ class DriftParameters(DynamicRobotParameters):
     )
     pair_tolerance: float = parameter(
         0.0,
-        "largest difference of the stamps of a joint state and a motor state that belong together",
+        "largest difference between the stamps of a joint state and a motor state that are paired",
         unit="s",
         bounds=(0.0, 0.1),
     )
 
     state_file: str = parameter(
         "drift.npz",
-        "file that remembers the reference and the last days; '': start anew at every activation",
+        "file that keeps the reference and the last days; '': start anew at every activation",
     )
     segment: float = parameter(
         10.0,
-        "motion in a segment; the scatter of segments is the noise",
+        "duration of motion in a segment; the noise is learned from the scatter of the segments",
         unit="s",
         bounds=(0.5, 600.0),
     )
     block: float = parameter(
-        600.0, "motion in a block, which is judged", unit="s", bounds=(1.0, 36000.0)
+        600.0,
+        "duration of motion in a block, after which the robot is judged",
+        unit="s",
+        bounds=(1.0, 36000.0),
     )
     reference: float = parameter(
         1800.0,
-        "motion in the reference at each of four warmths; at least 30 segments",
+        "duration of motion in the reference at each of four levels of warmth; at least 30"
+        " segments",
         unit="s",
         bounds=(15.0, 360000.0),
     )
     warm_up_time: float = parameter(
         1200.0,
-        "time constant with which the joints become warm in motion, and cold at rest",
+        "time constant with which the joints warm up in motion and cool down at rest",
         unit="s",
         bounds=(1.0, 36000.0),
     )
     remembered_days: float = parameter(
-        14.0, "days of which the hours are remembered", unit="d", bounds=(1.0, 365.0)
+        14.0,
+        "number of days for which the statistics of every hour are kept",
+        unit="d",
+        bounds=(1.0, 365.0),
     )
     false_alarm_level: float = parameter(
         1e-5, "probability of a false alarm in a block without drift", bounds=(1e-12, 0.1)
     )
     least_payload: float = parameter(
-        0.2, "smaller changes of the payload do not matter", unit="kg", bounds=(0.0, 1000.0)
+        0.2, "smaller changes of the payload are not reported", unit="kg", bounds=(0.0, 1000.0)
     )
     least_friction: float = parameter(
         0.2,
-        "smaller changes of a friction torque, relative to that of the reference, do not matter",
+        "smaller changes of a friction torque, relative to that of the reference, are not reported",
         bounds=(0.0, 10.0),
     )
     least_offset: float = parameter(
         0.02,
-        "smaller offsets of a torque, relative to the robot's effort limit, do not matter",
+        "smaller offsets of a torque, relative to the robot's effort limit, are not reported",
         bounds=(0.0, 1.0),
     )
     least_stiffness: float = parameter(
-        0.05, "smaller relative changes of a stiffness do not matter", bounds=(0.0, 1.0)
+        0.05, "smaller relative changes of a stiffness are not reported", bounds=(0.0, 1.0)
     )
 
     def check(self) -> None:

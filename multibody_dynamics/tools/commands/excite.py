@@ -10,10 +10,10 @@ from ..base.arguments import numbers, positive
 
 HELP = "Plan motions from which a robot's parameters can be identified well"
 DETAILS = (
-    "Optimises Fourier series within position, speed, acceleration and torque limits, a box and"
-    " without self-collisions, and adds runs of single joints. Prints how well each parameter will"
-    " be known and writes the trajectories, which trajectory_node sends, with a summary and a"
-    " picture. Exit status 2 if no motion within the limits was found."
+    "Optimises Fourier series within position, speed, acceleration and torque limits, inside a"
+    " box and without self-collisions, and adds runs of single joints. Prints how well each"
+    " parameter will be known and writes the trajectories, which trajectory_node sends, with a"
+    " summary and a picture. Exit status 2 if no motion within the limits was found."
 )
 
 
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="folder for the trajectories, summary.json and"
                         " excitation.png")  # fmt: skip
     parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
-                        help="springs and motors: their torque and speed limits then count, through"
+                        help="springs and motors: their torque and speed limits then apply, through"
                         " the flat map")  # fmt: skip
     parser.add_argument("--data", metavar="YAML", type=Path,
                         help="friction, rotor inertias, payload and corrected inertias, as for"
@@ -52,8 +52,8 @@ def _add_motion(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ramp", metavar="S", type=positive, default=1.0,
                         help="time to speed up, and to slow down, s (%(default)s)")  # fmt: skip
     parser.add_argument("--pose", metavar="Q1,Q2,...", type=numbers, default=[],
-                        help="where single joints move, rad or m (the middle of the"
-                        " ranges, if it is free)")  # fmt: skip
+                        help="configuration about which single joints move, rad or m (the middle"
+                        " of the ranges, if it is free)")  # fmt: skip
     parser.add_argument("--sample-period", metavar="S", type=positive, default=0.01,
                         help="time between the points of a trajectory, s"
                         " (%(default)s)")  # fmt: skip
@@ -67,8 +67,8 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
                             help=f"limit of all joints or of each, {unit}"
                             + (" (effort of the URDF)" if name == "torque" else ""))  # fmt: skip
     parser.add_argument("--box", metavar="X,Y,Z,X,Y,Z", type=numbers, default=[],
-                        help="lower and upper corner of a box that links and tool do not leave, m,"
-                        " in the frame of the base; write --box=-1,... if it begins with a"
+                        help="lower and upper corner of a box that links and tool must not leave,"
+                        " m, in the frame of the base; write --box=-1,... if it begins with a"
                         " minus")  # fmt: skip
     parser.add_argument("--clearance", metavar="M", type=float, default=0.02,
                         help="distance between links, m (%(default)s)")  # fmt: skip
@@ -85,7 +85,7 @@ def _add_noise(parser: argparse.ArgumentParser) -> None:
                         help="standard deviation of the measured torque of all drives or of each"
                         " joint, N m (0.5 %% of the torque limit)")  # fmt: skip
     parser.add_argument("--bits", metavar="N", type=int, default=18,
-                        help="of an encoder per turn of the joint (%(default)s)")  # fmt: skip
+                        help="encoder bits per turn of the joint (%(default)s)")  # fmt: skip
     parser.add_argument("--rate", metavar="HZ", type=positive, default=100.0,
                         help="independent samples per second (%(default)s)")  # fmt: skip
 
@@ -94,12 +94,12 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--starts", metavar="N", type=int, default=8,
                         help="number of random starts (%(default)s)")  # fmt: skip
     parser.add_argument("--iterations", metavar="N", type=int, default=200,
-                        help="of each start (%(default)s)")  # fmt: skip
+                        help="iterations of each start (%(default)s)")  # fmt: skip
     parser.add_argument("--seconds", metavar="S", type=positive,
                         help="time limit of the optimisation; the result then depends on the speed"
                         " of the computer")  # fmt: skip
     parser.add_argument("--seed", metavar="N", type=int, default=0,
-                        help="of the first start (%(default)s)")  # fmt: skip
+                        help="seed of the first start (%(default)s)")  # fmt: skip
     parser.add_argument("--processes", metavar="N", type=int, default=os.cpu_count() or 1,
                         help="number of processes (all cores)")  # fmt: skip
 

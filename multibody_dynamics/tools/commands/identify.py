@@ -11,7 +11,7 @@ HELP = "Identify links, friction, motors and springs together from recordings"
 DETAILS = (
     "Identifies what the recordings determine: inertias of the links, friction of links and motors,"
     " rotors, drive gains, spring laws, damping and delays, with standard errors. Motor torques,"
-    " currents, spring torques, link and motor positions are used as far as they were recorded. A"
+    " currents, spring torques, link and motor positions are used if they were recorded. A"
     " bag has joint states of the links and, with springs, of the motors; a table has columns t and"
     " for every joint 'q JOINT', 'qd JOINT', 'theta JOINT' of the motor, 'Q JOINT' of a torque"
     " sensor, 'tau JOINT' and 'current JOINT' of the motor (.csv), or arrays of these names and"
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         " masses of the URDF); may be repeated")  # fmt: skip
     parser.add_argument("--held-out", metavar="N", type=int,
                         help="last recordings to judge the result on, instead of fitting them (1;"
-                        " of a single recording, its last quarter)")  # fmt: skip
+                        " if there is only one, its last quarter)")  # fmt: skip
     _add_recording(parser)
     _add_model(parser)
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("identified"),
@@ -77,11 +77,11 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
                         help="how far the inertias may be from those of the URDF, as a relative"
                         " standard deviation (%(default)s)")  # fmt: skip
     parser.add_argument("--mass-range", metavar="X", type=positive, default=0.5,
-                        help="the mass of each link is within this share of the one of the URDF"
+                        help="the mass of each link stays within a factor of 1 + this of the URDF's"
                         " (%(default)s)")  # fmt: skip
     parser.add_argument("--spectral", action="store_true",
-                        help="weight every frequency by the residuals there, for models that are"
-                        " right up to noise")  # fmt: skip
+                        help="weight every frequency by the inverse power of the residuals there;"
+                        " for models that are exact up to noise")  # fmt: skip
     parser.add_argument("--keep-outliers", action="store_true",
                         help="fit all samples, even those that do not follow the"
                         " equations")  # fmt: skip

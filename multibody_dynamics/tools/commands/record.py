@@ -12,7 +12,7 @@ DETAILS = (
     "Writes a rosbag2 folder in MCAP format. Without TOPICS: joint_states, motor_states,"
     " motor_torque, robot_description, and all topics called commands or motor_torque in any node."
     " Ends after --duration or with Ctrl-C; exits with status 1 if a message was lost, a topic was"
-    " not there, or the disk could not be written."
+    " not published, or the disk could not be written."
 )
 
 
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="names, or patterns such as '*/commands', relative to the"
                         " namespace")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="BAG", type=Path, required=True,
-                        help="folder of the bag, which must not exist")  # fmt: skip
+                        help="folder of the bag, which must not exist yet")  # fmt: skip
     parser.add_argument("--duration", metavar="S", type=positive,
                         help="end after this long, counted from the first message, s")  # fmt: skip
     parser.add_argument("--all", action="store_true", help="record all topics of the robot")

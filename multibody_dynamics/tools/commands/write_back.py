@@ -10,14 +10,14 @@ DETAILS = (
     "RESULTS is a folder with identified.json, identified.yaml of `validate --identify` or"
     " springs.yaml of `identify-springs`, or one of these files. The text of the files is kept"
     " except for the numbers that change. changes.md in the new folder compares every number with"
-    " that of before. Exit status 1 if `inspect` finds the new robot implausible."
+    " the previous one. Exit status 1 if `inspect` finds the new robot implausible."
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", metavar="RESULTS", type=Path)
     parser.add_argument("--urdf", metavar="ROBOT", type=Path, required=True,
-                        help="URDF file of which the parameters were identified")  # fmt: skip
+                        help="URDF file of the robot that was identified")  # fmt: skip
     parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
                         help="its springs and motors")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, required=True,

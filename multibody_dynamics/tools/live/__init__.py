@@ -1,1 +1,1 @@
-"""Running nodes: several in one process, and a live table of what they publish."""
+"""Running nodes: several in one process, a live table of what they publish, and recording."""

@@ -1,9 +1,9 @@
-"""Makes a bag readable again whose writing was interrupted, for example by a full disk.
+"""Makes a bag readable again after an interrupted recording, for example by a full disk.
 
 An MCAP file consists of records: a byte for the kind, eight for the length, and the content.
 Messages are in chunks, each followed by its indices. The file is cut after the last complete chunk,
-or earlier if the end of the file and metadata.yaml do not fit on the disk, and ended without a
-summary, which readers then collect from the chunks (https://mcap.dev/spec).
+or earlier if the end of the file and metadata.yaml do not fit on the disk, and completed without a
+summary, which readers then compile from the chunks (https://mcap.dev/spec).
 """
 
 from __future__ import annotations
@@ -120,5 +120,5 @@ def _write_metadata(folder: Path, file: Path, hashes: Mapping[str, str]) -> dict
 
 
 def _extension(connection: Any) -> Any:
-    """What only the second version of bags has: serialization format and quality of service."""
+    """What only version 2 of the bag format has: serialization format and quality of service."""
     return connection.ext

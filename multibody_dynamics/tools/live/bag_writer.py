@@ -70,7 +70,7 @@ class BagWriter:
         return self._bytes_in - self._bytes_out
 
     def lost(self, topic: str) -> int:
-        """Messages of a topic that were added but are not in the bag, nor going to be."""
+        """Messages of a topic that were added, but are not in the bag and will not be."""
         refused = self._refused.get(topic, 0)
         if self._written is None:
             return refused

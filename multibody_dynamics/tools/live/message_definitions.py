@@ -71,7 +71,7 @@ class MessageTypes:
 
 
 def _names(kind: Any) -> list[str]:
-    """The message types in the description of a field's type by rosbags."""
+    """The message types in a field's type, as rosbags describes it."""
     if isinstance(kind, tuple):
         return [name for part in kind for name in _names(part)]
     return [kind] if isinstance(kind, str) and kind.count("/") == 2 else []

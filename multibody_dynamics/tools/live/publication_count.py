@@ -2,7 +2,7 @@
 
 Fast DDS numbers the messages of every publisher, so a gap in the numbers is a loss, whatever its
 cause: a full queue on either side, or the network. A subscriber does not learn which publisher has
-sent a message; with several of them, their numbers are told apart by their order. Where the
+sent a message; the numbers of several publishers are distinguished by their order. Where the
 middleware does not number messages, steps between header stamps are compared with the usual step.
 """
 
@@ -13,7 +13,7 @@ from collections import deque
 from statistics import median
 
 STAMP_AT = 4  # bytes of the CDR header, before the stamp of a message that begins with a Header
-MISSED = 1.5  # usual steps between two stamps, from which messages count as missing
+MISSED = 1.5  # in usual steps: longer steps between two stamps count as missing messages
 USUAL = 101  # steps of which the median is the usual one
 
 

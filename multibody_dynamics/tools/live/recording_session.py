@@ -15,9 +15,9 @@ import rclpy
 from ..base.ros_settings import ros_context
 from .topic_recorder import DEFAULT, TopicRecorder, TopicResult
 
-PAUSE = 0.01  # s between two looks into the queues
-DISCOVERY = 1.0  # s between two looks for new topics
-LIVE, LOGGED = 0.5, 10.0  # s between two lines of progress: on a terminal, in a file
+PAUSE = 0.01  # s between two polls of the queues
+DISCOVERY = 1.0  # s between two searches for new topics
+LIVE, LOGGED = 0.5, 10.0  # s between two progress reports: on a terminal, in a file
 
 
 # wide: the options of the command.
@@ -143,7 +143,7 @@ class _Progress:
         print(f"\r\x1b[K{text}" if self._live else text, end="" if self._live else "\n", flush=True)
 
     def end(self) -> None:
-        """Leave the line of the terminal."""
+        """End the progress line of the terminal."""
         if self._live:
             print()
 

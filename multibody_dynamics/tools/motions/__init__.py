@@ -1,1 +1,1 @@
-"""Motions in files: trajectories, their time scaling, and the integration of rigid bodies."""
+"""Motions in files: trajectories, time scaling, exciting motions, integration of rigid bodies."""

@@ -1,7 +1,7 @@
 """Capsules around the collision geometry of a URDF, and exact checks of it, through Pinocchio.
 
-Spheres, cylinders and capsules get the capsule that encloses them; boxes and meshes get that of
-their bounding box. Meshes are searched in the folder of the URDF and in those given.
+Spheres, cylinders and capsules are each enclosed by a capsule, boxes and meshes by the capsule of
+their bounding box. Meshes are searched for in the folder of the URDF and in the given folders.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class CollisionGeometry:
         return capsules_with_pairs(self._model, bodies, ends, radii)
 
     def first_collision(self, motion: Reference) -> str | None:
-        """The two shapes that touch first along a motion, and when; None if none do."""
+        """The two shapes that touch first along a motion, and when; None if no shapes touch."""
         pin, shapes = self._pin, self._shapes
         pairs = shapes.copy()
         pairs.removeAllCollisionPairs()

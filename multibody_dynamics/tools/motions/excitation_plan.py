@@ -33,7 +33,7 @@ APPROACH = 0.3  # share of the speed limits between two runs in one file
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """What is wanted; the options of the command `excite`, in SI units."""
+    """What to plan: the options of the command `excite`, in SI units."""
 
     robot: Path
     elastic_joints: Path | None = None
@@ -105,7 +105,7 @@ def make_plan(options: PlanOptions) -> Plan:
         criterion = idn.InformationCriterion(
             columns, of_joints, kind=options.criterion, rate=options.rate
         )
-        if options.seconds:  # compile now, if necessary, so that it does not take of that time
+        if options.seconds:  # compile now: this must not use up the time limit
             idn.optimal_excitation(criterion, limits, options.form, starts=1, iterations=1)
         excitation = idn.optimal_excitation(
             criterion,
@@ -139,7 +139,7 @@ def _limits(
     model = robot.model
     geometry = collision_geometry(model, options.robot, options.meshes)
     capsules = geometry.capsules if geometry else idn.link_skeleton(model, options.radius)
-    around = "the collision geometry" if geometry else f"the skeleton, of {options.radius:g} m"
+    around = "the collision geometry" if geometry else f"the skeleton, radius {options.radius:g} m"
     notes = [
         f"collisions: {len(capsules.bodies)} capsules around {around}, {len(capsules.pairs)} pairs"
     ]
@@ -149,7 +149,7 @@ def _limits(
             raise InputError("--box: expected x, y, z of the lower and of the upper corner")
         box = np.reshape(options.box, (2, 3))
     else:
-        notes.append("no --box given: the motion knows neither the floor nor other surroundings")
+        notes.append("no --box given: the floor and other surroundings are not considered")
     limits = idn.ExcitationLimits.of(
         model,
         margin=options.margin,

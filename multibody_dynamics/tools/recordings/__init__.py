@@ -1,1 +1,1 @@
-"""Recorded motions: compare their torques with the model, replay them, identify springs."""
+"""Recorded motions: compared with the model, replayed, and used to identify the robot."""

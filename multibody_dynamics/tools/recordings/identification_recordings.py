@@ -3,7 +3,7 @@
 The formats are
     bag     a rosbag2 folder, .mcap or .db3 file: JointState of the links (position; effort) and, of
             an arm with springs, of the motors on another topic (position theta; effort tau)
-    .csv    t and, for every joint, `q JOINT`; as far as measured `qd JOINT`, `theta JOINT` of its
+    .csv    t and, for every joint, `q JOINT`; if measured, also `qd JOINT`, `theta JOINT` of its
             motor, `Q JOINT` of a torque sensor, `tau JOINT` and `current JOINT` of the motor
     .npz    the same as arrays t (k,), q, qd, theta, Q, tau, current (k, n), and joint_names
 in s, rad (m), rad/s (m/s), N m (N) and A, all except the current on the link side of the gear.
@@ -35,8 +35,8 @@ SIGNALS = {
     "tau": "motor_torque",
     "current": "current",
 }
-FEWEST = 8  # samples of a stretch
-ON_TIME = 1e-3  # periods; samples this close to even times are used as they are
+FEWEST = 8  # fewest samples of a stretch
+ON_TIME = 1e-3  # periods; samples this close to evenly spaced times are used as they are
 
 
 # wide: how a recording is read
@@ -186,7 +186,7 @@ def _npz_arrays(path: Path) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
 def _run(
     path: Path, t: Array, signals: Mapping[str, Array | None], payload: CarriedPayload | None
 ) -> MeasuredRun:
-    """The samples on even times, stretch by stretch between gaps."""
+    """The samples at evenly spaced times, stretch by stretch between gaps."""
     steps = np.diff(t)
     if not (steps > 0.0).any():
         raise InputError(f"{path}: t does not increase")

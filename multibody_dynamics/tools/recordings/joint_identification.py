@@ -26,8 +26,8 @@ from ..base.figures import BLUE, VERMILION, new_figure, save
 from ..base.progress import ProgressBar
 from .identification_recordings import read_run
 
-HELD_SHARE = 0.25  # of a single recording
-FIGURES = 4  # significant ones of a standard error's value
+HELD_SHARE = 0.25  # of a single recording, to judge the result on
+FIGURES = 4  # significant digits
 WIDTH = 26
 
 
@@ -91,7 +91,7 @@ def _read(
         payload = None
         if path.stem in payloads:
             mass = payloads[path.stem]
-            # The same mass is taken to be the same load.
+            # Recordings with the same mass are assumed to carry the same load.
             payload = CarriedPayload(f"{mass:g} kg", mass, options.payload_body or "")
         runs.append(
             read_run(
@@ -179,7 +179,7 @@ def _plain(x: IdentifiedValue) -> dict[str, float | None]:
 def lines(
     found: RobotIdentification, fitted: Sequence[MeasuredRun], held: Sequence[MeasuredRun]
 ) -> Iterator[str]:
-    """The report for people."""
+    """The report as text."""
     yield f"fitted: {', '.join(_described(run) for run in fitted)}"
     if held:
         yield f"held out: {', '.join(_described(run) for run in held)}"

@@ -1,1 +1,1 @@
-"""One robot: inspect it, draw it, or convert it for Gazebo."""
+"""One robot: inspect it, draw it, convert it for Gazebo, or update its files."""

@@ -1,4 +1,4 @@
-"""The text of an actuator file (YAML) with the places of its numbers, to change only these.
+"""The text of an actuator file (YAML), in which only the numbers that differ are replaced.
 
 Comments, order and units remain: a number is converted to the unit and the side of the gear that
 the file states. If anything changes, aliases (`motor: *large`) are replaced by copies of their

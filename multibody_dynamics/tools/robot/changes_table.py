@@ -1,4 +1,4 @@
-"""The table of what was identified, with the values of before and of after."""
+"""The table of what was identified, with the values before and after."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from .identified_results import Figure
 
-KEPT = "not determined: value of before kept"
+KEPT = "not determined: previous value kept"
 SHARED = "not determined on its own, only together with others"
 SAME = 1e-9  # relative difference below which a value counts as kept
-NOTHING = 1e-9  # a smaller value of before is a zero with rounding errors
+NOTHING = 1e-9  # a smaller previous value is a zero with rounding errors
 
 
 class Change(NamedTuple):
@@ -25,7 +25,7 @@ class Change(NamedTuple):
 
     @property
     def percent(self) -> float:
-        """The change relative to the value of before, in percent; NaN without one."""
+        """The change relative to the previous value, in percent; NaN without one."""
         if self.before is None or abs(self.before) < NOTHING:
             return math.nan
         return 100.0 * (self.after.value - self.before) / abs(self.before)
@@ -33,7 +33,7 @@ class Change(NamedTuple):
 
 @dataclass
 class WrittenBack:
-    """The new files, by name, and every identified number with its value of before."""
+    """The new files, by name, and every identified number with its previous value."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)

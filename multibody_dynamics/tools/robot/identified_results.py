@@ -59,7 +59,8 @@ class Results:
 def read_results(path: Path) -> Results:
     """The results in a folder, or in one of these files.
 
-    Raises InputError if there are none, or naming the file and the entry that is not valid.
+    Raises InputError if there are none, or if an entry is invalid; the message names the file and
+    the entry.
     """
     files = [path] if path.is_file() else [path / name for name in (JSON, YAML, SPRINGS)]
     files = [file for file in files if file.is_file()]
@@ -118,7 +119,7 @@ def _read_yaml(file: Path, report: Path, found: Results) -> list[str]:
         known = (_load(report).get("identification") or {}).get("parameters") or {}
 
     def figure(value: Any, key: str, *, of: str = "") -> Figure:
-        """`of`: a parameter that must be determined for this one to be, with another error."""
+        """of : the parameter that decides whether this one is determined, but has another error."""
         given = known.get(of or key, {})
         error = None if of else given.get("standard error")
         determined = not known or given.get("value") is not None

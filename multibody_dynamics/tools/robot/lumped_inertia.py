@@ -1,9 +1,9 @@
-"""Distributes the inertia of a moving body over the links that a URDF describes it with.
+"""Distributes the inertia of a moving body over the links of the URDF that belong to it.
 
 A moving body is its link and everything fixed to it. Identification finds the inertia of the whole;
-the difference to that of the file is given to one link, so all others keep their data sheet: the
-moving link itself or, if that would make it physically impossible, the heaviest link fixed to it
-for which it does not.
+the difference from that of the file is assigned to one link, so all others keep their numbers: to
+the moving link itself or, if that would make it physically impossible, to the heaviest fixed link
+that remains possible.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The text of a URDF file with the places of its inertials and friction, to change only these.
+"""The text of a URDF file, in which only numbers of inertials and friction are replaced.
 
-Expat reports where every tag begins; attributes are found within the tag. What is not replaced
-remains as it is, byte for byte: comments, order, white space, names of other programs.
+Expat reports where every tag begins; attributes are found within the tag. Everything else remains
+as it is, byte for byte: comments, order, white space, elements of other programs.
 """
 
 from __future__ import annotations

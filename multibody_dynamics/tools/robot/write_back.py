@@ -28,7 +28,7 @@ CERTAIN = 1.96  # standard errors
 def write_back(
     results: Results, urdf: Path, elastic_joints: Path | None = None, *, today: date | None = None
 ) -> WrittenBack:
-    """The files of a robot with its identified parameters; writes nothing to the disk.
+    """The files of a robot with its identified parameters; writes nothing to disk.
 
     Raises InputError, naming link or joint, if a result is not physically possible or belongs to
     another robot, and ModelError if the URDF is not valid.
@@ -205,7 +205,7 @@ def _write_friction(
 
 
 def _not_negative(joint: str, key: str, figure: Figure) -> Figure:
-    """Zero for friction that is negative within its error. Raises InputError beyond."""
+    """Zero for friction that is negative within its error. Raises InputError if it is lower."""
     if figure.value + CERTAIN * figure.error >= 0.0:
         return figure._replace(value=0.0)
     raise InputError(

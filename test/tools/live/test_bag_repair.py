@@ -1,4 +1,4 @@
-"""A bag that was cut anywhere is readable up to there."""
+"""A bag that was truncated anywhere is readable up to that point."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_bag_with_everything(tmp_path):
 
 
 def test_full_queue_is_counted(tmp_path):
-    """Whatever the disk could keep up with: a message is in the bag or counted as lost."""
+    """However slow the disk is, every message is in the bag or counted as lost."""
     sent = messages(3000)
     writer = BagWriter(tmp_path / "bag", capacity=3 * len(sent[0]))
     writer.add_topic(RecordedTopic("/states", KIND, ()))

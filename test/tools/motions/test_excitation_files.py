@@ -1,4 +1,4 @@
-"""The files of a plan lead trajectory_node along its motions; its text names the parameters."""
+"""trajectory_node follows a plan's motions from its files; the text names the parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The picture of a plan contains the motion of every joint and every parameter."""
+"""The picture of a plan shows the motion of every joint and the error of every parameter."""
 
 from __future__ import annotations
 

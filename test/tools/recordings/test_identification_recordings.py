@@ -1,4 +1,4 @@
-"""Tables are read by joint name, on even times, with gaps kept."""
+"""Tables are read by joint name, at evenly spaced times, and gaps are kept."""
 
 from __future__ import annotations
 

@@ -21,5 +21,5 @@ def test_rows():
         "-", "-", "in b; not determined on its own, only together with others",
     ]  # fmt: skip
     assert row(Change("a", "gain", None, Figure(1.0)))[2:6] == ["-", "1", "-", "-"]
-    assert "value of before kept" in row(Change("a", "mass", 2.0, Figure(2.0, determined=False)))[6]
+    assert "previous value kept" in row(Change("a", "mass", 2.0, Figure(2.0, determined=False)))[6]
     assert row(Change("a", "iyz", -3e-16, Figure(5e-4)))[5] == "-"

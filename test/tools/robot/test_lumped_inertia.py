@@ -73,13 +73,15 @@ def test_round_trip_of_random_robots(seed):
     found = dyn.parse_urdf(new)
     for i in range(model.n):
         assert np.abs(found.inertias[i] - wanted[i]).max() <= 1e-12 * np.abs(wanted[i]).max()
-    assert NUMBERS.sub(rb"\1", new) == NUMBERS.sub(rb"\1", data)  # all but numbers is the same
+    assert NUMBERS.sub(rb"\1", new) == NUMBERS.sub(
+        rb"\1", data
+    )  # everything but the numbers is unchanged
     for link in text.links:
         owner = model.frames[link].body
         if owner < 0 or model.body_names[owner] not in bodies or link.startswith("fixed"):
             before, after = text.inertia(link), UrdfText(new).inertia(link)
             assert (before is None and after is None) or np.array_equal(before, after)
-    again = UrdfText(new)  # writing the same numbers back once more changes nothing
+    again = UrdfText(new)  # writing the same numbers again changes nothing
     for body in bodies:
         M = found.inertias[model.body_index(body)]
         assert write_body(again, found, body, M) is None

@@ -48,8 +48,8 @@ from .lowered_impedance import lowered_impedance
 
 ON_LINKS = "link_damping"  # not in LAWS: stops the arm if motor states are missing
 STOPS = ("hold", ON_LINKS)  # act on the measured state: a stop must not depend on a prediction
-LONG_AGO = 1.0  # s, for which the initial torque is taken to have acted already
-FEEDFORWARD_LEAD = 0.5  # cycles, with which laws are judged that predict or filter with their lead
+LONG_AGO = 1.0  # s, for which the initial torque is assumed to have acted already
+FEEDFORWARD_LEAD = 0.5  # cycles, assumed in the judgement of laws that depend on the lead
 IMPEDANCES = ("joint_impedance", "cartesian_impedance")
 NOT_LOWERED = ("feedback_linearization", "torque_control", "computed_torque")
 """Laws for which no lower bandwidth is sought; a lower one need not be more stable."""

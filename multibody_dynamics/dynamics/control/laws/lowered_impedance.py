@@ -5,7 +5,7 @@ judged with many (:meth:`.ImpedanceController.vary`). The largest share for whic
 all poses depends on the period, the delay, and above all on the torque feedback, which makes the
 rotors appear lighter by `inertia_share`: it is the first to suffer from a delay. The share of the
 stiffness is lowered first, as long as the requested stiffness remains possible. If that is not
-enough, the torque feedback is weakened, at last to none (`inertia_share` 1).
+enough, the torque feedback is weakened, and finally switched off (`inertia_share` 1).
 """
 
 from __future__ import annotations

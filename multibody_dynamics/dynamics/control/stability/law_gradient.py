@@ -2,8 +2,8 @@
 
 A law is a map from the measured state, the torque that was sent before, and what the law remembers
 (:attr:`.Controller.memory`), to a torque and a new memory. Its slope at rest is all that the
-stability of the sampled loop needs to know about it. The law itself is evaluated, the very code
-that runs in the control cycle: nothing is derived a second time, and no law has to be linear.
+stability of the sampled loop needs to know about it. The law is evaluated by the code that runs in
+the control cycle, so nothing is derived a second time, and no law has to be linear.
 
 Laws with linear feedback have closed forms in :mod:`loop_sampling`, which are faster.
 """
@@ -18,8 +18,8 @@ from ...core import Array
 from ..controllers.controllers import Controller
 from ..gains.joint_gains import Rest
 
-SETTLING = 3  # updates at rest, after which no law starts anything any more
-DEVIATION = 1e-5  # rad, rad/s; of large numbers, this share
+SETTLING = 3  # updates at rest, after which the start-up of every law is over
+DEVIATION = 1e-5  # rad, rad/s; relative for large numbers
 
 
 class LawGradient(NamedTuple):

@@ -3,9 +3,9 @@
 The inertia behind a spring changes with the pose, and so does the resonance that a delayed torque
 has to damp. `judge_loop` evaluates the :mod:`loop_sampling` at the design pose and at a
 deterministic sequence of poses that fills the joint range evenly, for each pose with the robot's
-parameters at another corner of a given box of errors. A law whose gains follow the pose is judged
-with the gains that it has at each pose, and one whose stiffness may change while it runs with
-another stiffness at each pose (:meth:`.Controller.vary`).
+parameters at a different corner of a given box of errors. A law whose gains follow the pose is
+judged with the gains that it has at each pose, and one whose stiffness may change while it runs
+with a different stiffness at each pose (:meth:`.Controller.vary`).
 
 The poses are those of the additive recurrence p_k = frac(1/2 + k a), a_i = g^-i, where g is the
 positive root of g^(n+1) = g + 1: the generalised golden ratio (M. Roberts, "The unreasonable
@@ -117,7 +117,7 @@ class LoopJudgement:
         late = ""
         if self.is_late:
             late = (
-                f"; filter and delay make the motors excite what is faster than "
+                f"; filter and delay make the motors excite oscillations faster than "
                 f"{self.lag_limit:.0f} rad/s: a faster filter or less delay helps"
             )
         return (

@@ -18,9 +18,9 @@ the period h, whole j and 0 <= f < 1, and is then held for h gives exactly
 
 The cycle of a controller is linear near rest as well. For linear feedback and the law "hold", it is
 evaluated here on signals that are matrices: row i of a signal is the gradient of its i-th component
-with respect to z. Of any other law, :mod:`law_gradient` takes the slopes. Coulomb friction, limits
-of torques, and products of velocities are left out. The plant may differ from the
-model of the controller (:class:`RobotErrors`).
+with respect to z. For any other law, :mod:`law_gradient` determines the slopes. Coulomb friction,
+limits of torques, and products of velocities are left out. The plant may differ from the model of
+the controller (:class:`RobotErrors`).
 
 Source: K. Astrom, B. Wittenmark, Computer-Controlled Systems, 3rd ed., 1997, sections 2.3 and 3.2
 (sampling with a held input and a delay).

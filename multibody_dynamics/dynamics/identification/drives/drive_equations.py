@@ -1,7 +1,7 @@
-"""The equations of links, motors and springs, as columns of numbers that parameters multiply.
+"""The equations of links, motors and springs, as columns that parameters multiply.
 
-Of a joint whose spring has the deflection phi = theta - q, those equations are used whose left
-sides were measured (all on the link side of the gear):
+For a joint whose spring has the deflection phi = theta - q, the following equations are used,
+provided that their left-hand sides were measured (all on the link side of the gear):
 
     motor    k i(t - d) - Q           = M_m theta'' + friction of the motor(theta')
     link     Q                        = Y(q, q', q'') pi + friction of the link(q')
@@ -13,8 +13,8 @@ equation if it has no sensor,
 
     rigid    k i(t - d)               = Y pi + M_m q'' + friction(q').
 
-So has an elastic joint of which only one side was measured, without a sensor; the deflection then
-follows from the known spring and torque.
+The same applies to an elastic joint without a sensor of which only one side was measured; the
+deflection then follows from the known spring and the torque.
 
 Each equation is a sum of columns times coefficients, z . columns = 0, and the coefficients are
 functions of the parameters (`drive_parameters`): the columns need to be computed only once. Both
@@ -52,10 +52,10 @@ from .measured_run import MeasuredRun
 
 Kind = Literal["rigid", "motor", "link", "spring"]
 WIDER = 2.0  # cut-off of the states, relative to that of the equations
-FINEST = 250.0  # Hz, at least, of the states: friction changes within a few ms
-PER_CUTOFF = 10.0  # states, at least, per period of the cut-off
+FINEST = 250.0  # Hz, lowest cut-off of the states: friction changes within a few ms
+PER_CUTOFF = 10.0  # fewest states per period of the cut-off
 SIGNAL_ORDERS = 4  # derivatives of a torque, for its delay
-SHORTEST = 16  # filtered samples of a stretch that is used
+SHORTEST = 16  # fewest filtered samples of a stretch that is used
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,22 +69,22 @@ class Channel:
 
     @property
     def unknowns(self) -> int:
-        """The number of coefficients: a tabulated term has a size and a velocity, drift is judged
-        afterwards, and a signal has a gain and a delay."""
+        """The number of coefficients: a tabulated term has a size and a velocity, a signal a gain
+        and a delay; drift is fitted later and does not count."""
         few = {"coulomb": 2, "stribeck": 2, "load": 1, "signal": 2, "sensor": 1}
         few |= {"viscous drift": 0, "coulomb drift": 0}
         return sum(few.get(name, each.stop - each.start) for name, each in self.blocks.items())
 
 
 class Options(NamedTuple):
-    """Which terms the equations have besides the usual ones."""
+    """The optional terms of the equations."""
 
     stribeck: bool = False
     load_friction: bool = False
 
 
 class Filters(NamedTuple):
-    """Of one rate: those of states and efforts, their step, and that of the equations."""
+    """For one sampling rate: filters of states and efforts, their step, filter of the equations."""
 
     states: ZeroPhaseFilter
     efforts: ZeroPhaseFilter
@@ -119,7 +119,7 @@ class Sources(NamedTuple):
 
 
 def sources_of(runs: Sequence[MeasuredRun]) -> Sources:
-    """What all runs have measured. Raises InputError, naming the run, where they differ."""
+    """What was measured in all runs. Raises InputError, naming the run, where they differ."""
     first = None
     for run in runs:
         found = Sources(*(run.has(name) for name in Sources._fields))
@@ -127,8 +127,8 @@ def sources_of(runs: Sequence[MeasuredRun]) -> Sources:
             not np.array_equal(a, b) for a, b in zip(first, found, strict=True)
         ):
             raise InputError(
-                f"run '{run.name}': has other signals than '{runs[0].name}': identify runs with "
-                "the same signals together"
+                f"run '{run.name}': has other signals than '{runs[0].name}': only runs with the "
+                "same signals can be identified together"
             )
         first = found
     if first is None:
@@ -278,7 +278,7 @@ class DriveEquations:
         return State(times, links, motors, sensor, signal)
 
     def _complete(self, links: Array, motors: Array, sensor: Array, step: float) -> None:
-        """Fill in the side that was not measured, in place, by the known springs; step in s."""
+        """Compute the side that was not measured from the known springs, in place; step in s."""
         has = self.sources
         lacking = np.flatnonzero(self.is_elastic & ~(has.q & has.theta))
         rigid = ~self.is_elastic
@@ -303,7 +303,7 @@ class DriveEquations:
     def table(self, run: MeasuredRun, state: State, middle: tuple[float, float]) -> Any:
         """The columns (k, width) of a slice of the states, as a function of the slice.
 
-        middle : time in s that has no drift, and the span over which drift is counted.
+        middle : time in s at which the drift is zero, and the span in s that counts as one.
         """
         drift_at = (state.times - middle[0]) / middle[1]
 

@@ -1,10 +1,10 @@
 """The parameters of the joint identification, and the coefficients that follow from them.
 
-The parameters are one vector. Links and payloads are log-Cholesky numbers, and therefore always
-possible bodies (`consistent_parameters`); a known mass and bounds of a mass are bounds of the first
-of these numbers. v0, vs and drive gains are logarithms. Every parameter has a prior, a normal
-distribution about its value so far: wide where torques determine the parameter, and decisive where
-they do not.
+The parameters are one vector. Links and payloads are described by log-Cholesky numbers, and are
+therefore always possible bodies (`consistent_parameters`); a known mass and bounds of a mass are
+bounds of the first of these numbers. v0, vs and drive gains are logarithms. Every parameter has a
+prior, a normal distribution about its initial value: wide where torques determine the parameter,
+and decisive where they do not.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ class Parameters:
 
     @property
     def index(self) -> dict[str, int]:
-        """The place of each name."""
+        """The index of each name."""
         return {name: i for i, name in enumerate(self.names)}
 
 
 class Scales(NamedTuple):
     """Sizes of the signals, (n,) each: rms of torques in N m, velocities, accelerations, and
-    deflections; where there are none, 1."""
+    deflections; 1 where there are none."""
 
     torque: Array
     velocity: Array  # (2, n), links and motors
@@ -201,8 +201,9 @@ class Coefficients:
         return size * weights, where, np.stack([weights, size * slope], axis=1)
 
     def _scaled(self, channel: Channel, theta: Array, z: Array, D: Array) -> tuple[Array, Array]:
-        """The equation in units of its noise: of a current, not of k times it, and of a
-        deflection, not of the stiffness times it. Otherwise small gains would make errors small."""
+        """Scale an equation to the units of its noise: to those of the current, not of k times the
+        current, and to those of the deflection, not of the stiffness times the deflection.
+        Otherwise, small gains would make the errors look small."""
         joint = self._names[channel.joint]
         if channel.kind in ("rigid", "motor") and self._gains[channel.joint]:
             g = self._index[f"{joint}.log gain"]

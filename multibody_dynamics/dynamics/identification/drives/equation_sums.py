@@ -1,13 +1,13 @@
 """Sums of the columns of all equations over the recordings, by frequency; and the fit to them.
 
-What least squares needs of the filtered columns A_j of an equation are the matrices A_j^T A_j of
-their cosine transforms, band by band of the frequency (`banded_equations`). With the coefficients
+Of the filtered columns A_j of an equation, least squares needs only the matrices A_j^T A_j of their
+cosine transforms, one for each frequency band (`banded_equations`). With the coefficients
 z_j(theta) and the power density S_j(f) of the errors, the estimate minimises
 
     sum_j sum_bands z_j^T (A_j^T A_j) z_j / S_j + sum (theta - mean)^2 / spread^2,
 
-Whittle's likelihood with a Gaussian prior. S_j follows from the residuals, in a few rounds. Instead
-of the density at every frequency, a mean W_j of each equation may be the weight.
+Whittle's likelihood with a Gaussian prior. S_j follows from the residuals, in a few rounds. The
+weight may also be a mean W_j of each equation instead of the density at every frequency.
 
 With the derivative D_j of z_j, the covariance of theta is
 
@@ -36,10 +36,10 @@ from ..signals.banded_equations import (
 from .drive_equations import Channel
 from .drive_parameters import Coefficients, Parameters
 
-ROUNDS = 12  # of residual spectra, at most
-SETTLED = 0.05  # relative change of the spectra in a round, typically, that ends them
+ROUNDS = 12  # most rounds of fit and residual spectra
+SETTLED = 0.05  # typical relative change of the spectra below which the rounds end
 FIRST_ERROR = 0.01  # of an equation, relative to its left side, before the first fit
-STEPS = 60  # of one fit
+STEPS = 60  # most iterations of one fit
 FIRST_DAMPING = 1e-4
 CONVERGED = 1e-2  # decrease of the logarithm of the likelihood that ends a fit
 FLOOR = 1e-10  # of a power density, relative to the power of the left side: rounding
@@ -80,7 +80,7 @@ class EquationSums:
         return self._bands[0].edges
 
     def less_noise(self, quiet: EquationSums, louder: Sequence[EquationSums]) -> None:
-        """Take away what the noise of the positions adds to the sums.
+        """Subtract what the noise of the positions adds to the sums.
 
         quiet : sums of a part of the samples; louder : the same with as much noise again, once with
         either sign. The mean of the latter exceeds the former by the expected share of the noise.
@@ -148,7 +148,7 @@ class LeastSquares:
     def fit(self, begin: Array | None = None) -> Fit:
         """The parameters, from `begin` or from the prior."""
         if begin is None and not self._spectral:
-            # With spectral weights, the fit converges from far away.
+            # With spectral weights, the fit converges even from a poor start.
             begin = (
                 LeastSquares(self._sums, self._coefficients, self.parameters, noisy=self._noisy)
                 .fit()

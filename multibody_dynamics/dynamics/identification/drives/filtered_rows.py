@@ -1,8 +1,8 @@
 """The filtered equations of all runs: computed once, weighted and judged many times.
 
-Memory is bounded: of long recordings, evenly spread pieces are used. What was recorded once in
-several minutes, such as a collision, does not follow the equations; such samples are found by their
-residuals and left out together with everything that the filters spread them over.
+Memory is bounded: of long recordings, evenly spread pieces are used. Rare events, such as a
+collision, do not follow the equations; their samples are found by their residuals, and are left out
+together with all samples over which the filters spread them.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .drive_equations import SHORTEST, DriveEquations, Filters, filters_of
 from .equation_sums import EquationSums
 from .measured_run import MeasuredRun
 
-MOST_STATES = 120_000  # of all runs
-PIECE = 20.0  # s of a long recording that are used in one piece
+MOST_STATES = 120_000  # of all runs together
+PIECE = 20.0  # s, length of the pieces that are used of a long recording
 NOISE_SAMPLES = 6_000  # states from which the effect of the noise of positions is computed
 NOISE_BAND = 0.25  # share of the sampling rate above which positions contain only noise
 OUTLIER = 8.0  # robust standard deviations
@@ -138,7 +138,7 @@ def filtered_blocks(
 def _louder(
     run: MeasuredRun, part: slice, noise: Array, rng: np.random.Generator, sign: float
 ) -> MeasuredRun:
-    """A part of a run with more noise of the positions."""
+    """A part of a run with noise added to the positions."""
     changed: dict[str, Any] = {}
     for name in ("q", "qd", "theta", "sensor", "motor_torque", "current"):
         rows = getattr(run, name)
@@ -167,7 +167,7 @@ def position_noise(run: MeasuredRun) -> Array:
 
 def _moving(equations: DriveEquations, rows: Array, reach: int) -> NDArray[np.bool_]:
     """(k, channels): where the friction of an equation is that of a moving joint. At rest, it can
-    have any value up to that of sticking."""
+    have any value up to the breakaway friction."""
     used = np.ones((len(rows), len(equations.channels)), dtype=bool)
     for k, (channel, place) in enumerate(zip(equations.channels, equations.places, strict=True)):
         if channel.kind not in ("rigid", "motor"):

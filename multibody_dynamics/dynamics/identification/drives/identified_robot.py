@@ -3,7 +3,7 @@ them is known.
 
 `identified.json` holds the same numbers for other programs. Every number is
 {"value": x, "standard error": e, "determined": true}; the standard error is null, and `determined`
-false, where the recordings do not determine the value: it is then the value known before.
+false, where the recordings do not determine the value, which is then the one known before.
 
     links:    {LINK: {mass, com: {x, y, z}, inertia: {ixx, ixy, ixz, iyy, iyz, izz}}}
     joints:   {JOINT: {viscous, coulomb, coulomb_velocity, offset, ...}}     friction of the links
@@ -94,7 +94,7 @@ def read_identified(path: Path) -> dict[str, Any]:
     """The parts of an `identified.json`, or of the one in a folder, with an
     :class:`IdentifiedValue` for every number.
 
-    Raises InputError, naming the file, if it is not one.
+    Raises InputError, naming the file, if its content is something else.
     """
     file = path / FILE if path.is_dir() else path
     try:

@@ -35,14 +35,14 @@ from .drive_parameters import Parameters, body_names
 from .equation_sums import Fit, LeastSquares, Uncertainty
 from .identified_robot import IdentifiedRobot, IdentifiedValue
 
-SIGNIFICANT = 3.0  # standard errors of a damping that a spring did not have before
+SIGNIFICANT = 3.0  # standard errors from which damping is added to a spring that had none
 STEP = 1e-5  # of log-Cholesky numbers, for derivatives
 MASS, COM, INERTIA = "mass", "xyz", ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-LEAST_INERTIA = 1e-9  # of a motor in front of a spring, kg m^2
+LEAST_INERTIA = 1e-9  # kg m^2, of a motor that drives a spring
 
 
 class Reader:
-    """Reads values from a fit."""
+    """Computes values and their standard errors from a fit."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Reader:
         return self._solver.uncertainties(self._fit, np.atleast_2d(rows))
 
     def _numbers(self, names: Sequence[str]) -> list[IdentifiedValue]:
-        """Parameters by name; of logarithms, the numbers themselves."""
+        """Parameters by name; logarithms are converted to the numbers themselves."""
         rows = np.zeros((len(names), len(self._theta)))
         values = np.zeros(len(names))
         for k, name in enumerate(names):
@@ -212,7 +212,7 @@ class Reader:
         return dict(zip(base.describe().splitlines(), found, strict=True))
 
     def indistinguishable(self) -> list[str]:
-        """What the recordings do not tell apart, by name."""
+        """Which parameters the recordings cannot distinguish, in words."""
         notes = []
         for j, joint in enumerate(self._model.joint_names):
             channels = [each for each in self._equations.channels if each.joint == j]

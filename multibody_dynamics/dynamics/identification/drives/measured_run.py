@@ -37,9 +37,9 @@ class MeasuredRun:
 
     q, qd : position and velocity of the links, rad, rad/s. theta : positions of the motors of
         elastic joints, rad. sensor : Q of torque sensors, N m. motor_torque : N m, current : A, of
-        the motors, recorded when they were commanded or measured.
+        the motors, as commanded or as measured.
     payload : carried during the run. starts : samples at which a stretch without gaps begins.
-    start : s, on a clock that is common to all runs; only slow changes are seen by it.
+    start : s, on a clock that is common to all runs; used only to detect slow changes.
     """
 
     name: str

@@ -48,11 +48,11 @@ from .identified_robot import IdentifiedRobot, IdentifiedValue
 from .identified_values import Reader
 from .measured_run import CarriedPayload, MeasuredRun
 
-LOWEST_CUTOFF, HIGHEST_CUTOFF = 2.0, 25.0  # Hz, of those chosen from the data
+LOWEST_CUTOFF, HIGHEST_CUTOFF = 2.0, 25.0  # Hz, range of cut-offs chosen from the data
 REJECTIONS = 2  # rounds of leaving out outliers
-EXPLAINED = 0.3  # of the rms of a current, by the links, for a gain from their masses
-HEAVIEST = 50.0  # kg, of a payload of unknown mass
-SMALL_BIAS = 0.1  # standard errors: less is not worth a remark
+EXPLAINED = 0.3  # share of a current that the links must explain to give an initial gain
+HEAVIEST = 50.0  # kg, bound for a payload of unknown mass
+SMALL_BIAS = 0.1  # standard errors: a smaller bias is not reported
 DRIFT_SIGNIFICANCE = 4.0  # standard errors
 DRIFT_SIZE = 0.02  # of the rms torque of a joint
 
@@ -60,21 +60,21 @@ DRIFT_SIZE = 0.02  # of the rms torque of a joint
 class IdentificationSettings(NamedTuple):
     """Settings of :func:`identify_robot`.
 
-    cutoff : Hz, of the equations; None: where the motion is lost in the noise of the positions,
-        from 2 to 25 Hz, at most 0.1 of the sampling rate.
+    cutoff : Hz, of the equations; None: the frequency above which the motion is lost in the noise
+        of the positions, from 2 to 25 Hz, and at most 0.1 of the sampling rate.
     links, springs, delays, damping : whether to identify them. Otherwise inertias and springs keep
         their values, and delays are zero.
     prior : standard deviation of the log-Cholesky numbers of links about their initial values.
-    mass_range : masses of links remain between their initial value divided by and times 1 plus
-        this.
-    rotor_spread : relative standard deviation of the inertias of rotors that are known before.
+    mass_range : the mass of each link remains between its initial value divided by 1 + mass_range
+        and that value times 1 + mass_range.
+    rotor_spread : relative standard deviation of the inertias of rotors known so far.
     stribeck, load_friction : whether friction has these terms.
     gains : N m/A by joint, known or assumed; by default those with which the initial inertias
         explain the currents. They are identified where a payload of known mass was carried.
     robust : leave out samples that do not follow the equations.
     spectral : weight equations at every frequency by the spectra of their residuals. This is
-        optimal if the model is right up to noise; otherwise the errors of the model, which are
-        slow, make it rely on fast motions. By default, each equation has one weight.
+        optimal if the model is right up to noise; otherwise the errors of the model, which vary
+        slowly, make it rely on fast motions. By default, each equation has one weight.
     """
 
     cutoff: float | None = None
@@ -94,7 +94,7 @@ class IdentificationSettings(NamedTuple):
 
 class ChannelResidual(NamedTuple):
     """rms of the residual of one equation of one joint, N m (A without a known gain), before and
-    after identification; of the left side, its standard deviation. For runs that were fitted, and
+    after identification, and standard deviation of its left side: for runs that were fitted, and
     for those that were held out (NaN without any)."""
 
     joint: str
@@ -120,13 +120,13 @@ class Course(NamedTuple):
 class RobotIdentification:
     """The result of :func:`identify_robot`.
 
-    robot : what was found. combinations : the base parameters of links and rotors, which torques
-    determine where they do not determine the inertia of single bodies, by their description.
-    residuals : of every equation. notes : what cannot be told apart, drift, noise, and samples that
-    were left out. cutoff : Hz. rejected : share of the samples left out. used : share of the
-    recordings used.
-    bias : largest effect of the noise of the positions on a parameter, in standard errors, before
-    its correction; 0 if it cannot be computed. course : for pictures.
+    robot : with the identified parameters. combinations : the base parameters of links and rotors
+    by their description; torques determine these even where they do not determine the inertia of
+    single bodies. residuals : of every equation. notes : what cannot be told apart, drift, noise,
+    and samples that were left out. cutoff : Hz. rejected : share of the samples left out. used :
+    share of the recordings used. bias : largest effect of the noise of the positions on a
+    parameter, in standard errors, before its correction; 0 if it cannot be computed. course : for
+    pictures.
     """
 
     robot: IdentifiedRobot
@@ -148,9 +148,9 @@ def identify_robot(
     held_out: Sequence[MeasuredRun] = (),
     settings: IdentificationSettings | None = None,
 ) -> RobotIdentification:
-    """Identify everything that the flat model contains, from whatever was measured.
+    """Identify links, friction, motors and springs together, from whatever was measured.
 
-    model, actuators : as known so far, with the initial values of all parameters. Without
+    model, actuators : the robot as known so far, with the initial values of all parameters. Without
         actuators, all joints are rigid, and their friction is that of the links.
     runs : recordings to fit; held_out : recordings to judge the result on.
 
@@ -414,8 +414,8 @@ class _Identification:
         return solver, better, float(worst)
 
     def _with_drift(self, solver: LeastSquares, fit: Fit) -> tuple[LeastSquares, Fit]:
-        """The fit with a friction that changes over the recordings where it does, in proportion to
-        the time, and a note about it; the parameters are then those at the middle of the time."""
+        """The fit with friction that changes linearly in time, where such a change is significant,
+        and a note about it; the parameters are then those at the middle of the time."""
         names = [name for name in self.parameters.names if name.endswith(" drift")]
         index = self.parameters.index
         for name in names:
@@ -442,8 +442,8 @@ class _Identification:
                 self.notes.append(
                     f"{side} {joint}: {kind.removesuffix(' drift')} friction changed by "
                     f"{change:+.3g} +- {each.error:.1g} ({change / base:+.0%}) from the first to "
-                    f"the last of {self.middle[1]:.3g} s: it depends on the temperature; values "
-                    "are those of the middle"
+                    f"the last of {self.middle[1]:.3g} s: perhaps with temperature; values "
+                    "are those at the middle"
                 )
         for name in names:
             self.parameters.free[index[name]] = name in significant
@@ -562,7 +562,7 @@ class _Scales:
 
 
 def _payloads(model: MultibodyModel, runs: Sequence[MeasuredRun]) -> list[CarriedPayload]:
-    """The different payloads. Raises InputError for two of one name."""
+    """The different payloads. Raises InputError for different ones with one name."""
     found: dict[str, CarriedPayload] = {}
     for run in runs:
         if run.payload is None:
@@ -571,13 +571,14 @@ def _payloads(model: MultibodyModel, runs: Sequence[MeasuredRun]) -> list[Carrie
         each = CarriedPayload(run.payload.name, run.payload.mass, body)
         if found.setdefault(each.name, each) != each:
             raise InputError(
-                f"run '{run.name}': payload '{each.name}' has another mass or body than before"
+                f"run '{run.name}': payload '{each.name}' has another mass or body than in "
+                "an earlier run"
             )
     return list(found.values())
 
 
 def _cutoff(runs: Sequence[MeasuredRun]) -> float:
-    """Hz, where the motion is lost in the noise, typically."""
+    """Hz, above which the motion is typically lost in the noise."""
     found = []
     for run in runs:
         longest = max(run.stretches, key=lambda part: part.stop - part.start)

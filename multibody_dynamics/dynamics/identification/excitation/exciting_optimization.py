@@ -1,13 +1,13 @@
-"""Optimal exciting motions: the Fourier series that say most about the parameters of a robot.
+"""Optimal exciting motions: the Fourier series that are most informative about the parameters.
 
 Minimises a criterion of the information (`information_criterion`) subject to the limits of the
 motion (`motion_constraints`) by sequential quadratic programming (D. Kraft, "A software package for
 sequential quadratic programming", DFVLR-FB 88-28, 1988; SLSQP of SciPy) with exact gradients, from
 several random starts, of which the best is returned. The smooth inequalities become sharper in
-stages. Each stage begins at the best motion so far; after one that goes astray, the next ones stay
-within some reach, because far away the linearised limits say little about the limits. At last, the
-motion is checked at every millisecond and, where it exceeds a limit, made smaller about its centre:
-no motion is returned that violates a limit at these times.
+stages. Each stage begins at the best motion so far. After a stage that diverges, the next ones are
+confined to a trust region, because the linearised limits are poor approximations far away. Finally,
+the motion is checked at every millisecond and, if it exceeds a limit, is scaled down about its
+centre: no motion is returned that violates a limit at these times.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SHRINKS = 30
 FITS = 40  # attempts to make a motion fit, each smaller by a factor between these
 LEAST_SHRINK, MOST_SHRINK = 0.9, 0.9995
 CHECK = 1e-3  # s between the times at which the result is checked
-PENALTY = 10.0  # of the greatest excess of a limit, more than a smaller motion would cost
+PENALTY = 10.0  # on the greatest excess of a limit; more than a smaller motion would cost
 FAR = 1e3  # instead of an infinite criterion
 POLL = 0.2  # s
 
@@ -78,7 +78,7 @@ class _StoppedError(Exception):
 
 
 class _AstrayError(Exception):
-    """The search is far outside the limits."""
+    """The search has diverged to far outside the limits."""
 
 
 # wide: the problem, and options

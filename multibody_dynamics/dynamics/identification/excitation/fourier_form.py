@@ -9,7 +9,7 @@ along a time law s(t) whose rate rises smoothly from 0 to 1 and falls back to 0,
 derivative. The alternative, series whose coefficients make q', ..., q'''' vanish once per period,
 takes four of the 2 L + 1 numbers of each joint and slows the arm down in every period. The time law
 takes none: between its ramps the motion is exactly periodic, so that periods can be averaged, the
-path and the speed limits hold during the ramps as well, and trajectory_node drives it.
+limits of path and speed hold during the ramps as well, and trajectory_node can send the motion.
 """
 
 from __future__ import annotations

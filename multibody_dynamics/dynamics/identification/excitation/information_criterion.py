@@ -10,7 +10,7 @@ M = sum_t Y_t^T diag(s)^-2 Y_t, and M^-1 the covariance of the best estimate of 
 
 (J. Swevers et al., "Optimal robot excitation and identification", IEEE Trans. Robotics and
 Automation 13(5), 1997.) With N = d criterion / dM, the derivative with respect to the entries of
-Y_t is 2 diag(s)^-2 Y_t N, from which :class:`.RegressorStack` computes that by the motion.
+Y_t is 2 diag(s)^-2 Y_t N, from which :class:`.RegressorStack` computes the one by the motion.
 """
 
 from __future__ import annotations
@@ -31,17 +31,18 @@ Kind = Literal["log_det", "condition"]
 KINDS: tuple[str, ...] = get_args(Kind)
 FRICTION = ("viscous", "coulomb", "offset")
 ROUNDING = 1e-12  # singular values of the columns that count as zero, relative
-SEPARATE = 1e-6  # share of a constant torque outside of the other columns
+SEPARATE = 1e-6  # least share of a constant torque outside the span of the other columns
 TINY = 1e-13  # smallest eigenvalue of the scaled information matrix that counts, relative
 
 
 class TorqueColumns:
     """tau = columns beta: the base parameters and the friction of a robot, as one linear model.
 
-    An offset that no motion can tell from the other parameters is left out: that of a vertical
+    An offset that no motion can separate from the other parameters is left out: that of a vertical
     prismatic joint, for example, from the weight that it carries, if its drive has a rotor.
 
-    rotors : include the reflected inertias of the drives, which an elastic joint has elsewhere.
+    rotors : include the reflected inertias of the drives; those of elastic joints belong to the
+        motors.
     friction : some of "viscous", "coulomb" (smooth, tanh(q' / v0)) and "offset", for every joint.
     """
 
@@ -55,7 +56,7 @@ class TorqueColumns:
     ) -> None:
         for name in friction:
             if name not in FRICTION:
-                raise InputError(f"friction: '{name}' is none of {', '.join(FRICTION)}")
+                raise InputError(f"friction: '{name}' expected one of {', '.join(FRICTION)}")
         self.model, self._speed = model, coulomb_velocity
         self.base = base_parameters(model, extra=("rotor",) if rotors else ())
         self._stack = RegressorStack(model)

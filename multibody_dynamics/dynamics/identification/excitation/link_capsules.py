@@ -22,7 +22,7 @@ from ...rigid import forward_kinematics
 RADIUS = 0.06  # m, of capsules without geometry
 SHORT = 1e-12
 SAMPLES = 400  # random configurations, from which pairs are chosen
-STILL = 1e-3  # m; ends that move less are those of the pedestal
+STILL = 1e-3  # m; ends that move less count as fixed to the pedestal
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +81,9 @@ def link_skeleton(model: MultibodyModel, radius: float = RADIUS) -> Capsules:
 def capsules_with_pairs(model: MultibodyModel, bodies: Any, ends: Any, radii: Any) -> Capsules:
     """Capsules with the pairs that can meet, and the ends that move.
 
-    A pair counts unless both capsules are on one body or on neighbours, or are closer than half the
-    sum of their radii in most configurations, as those of a wrist whose joints lie together are.
+    A pair counts unless both capsules are on the same body or on neighbouring ones, or are closer
+    than half the sum of their radii in most configurations, as in a wrist whose joint axes
+    intersect.
     """
     owner = np.asarray(bodies, dtype=np.int64)
     neighbours = {(i, p) for i, p in enumerate(model.parents.tolist())}

@@ -5,8 +5,7 @@ All values of one quantity along the motion, as shares u_t of its limit, enter o
     1 - (1/r) log sum_t exp(r u_t) >= 0
 
 (G. Kreisselmeier, R. Steinhauser, "Systematic control design by optimizing a vector performance
-index", IFAC 1979). The sum exceeds the greatest u_t by at most log(count) / r: the inequality is on
-the safe side, the more closely the larger the sharpness r is. Positions, speeds and accelerations
+index", IFAC 1979). The logarithmic term exceeds the greatest u_t by at most log(count) / r: the inequality is on the safe side, and becomes tighter as the sharpness r grows. Positions, speeds and accelerations
 are linear in the coefficients. Torques follow from the derivatives of the inverse dynamics. Torque
 rates, and Q', Q'' in the flat map of elastic joints, are differences in time, which are linear in
 Q; the flat map itself is differentiated by central differences, joint by joint.
@@ -25,9 +24,9 @@ from .fourier_form import FourierForm
 from .link_capsules import Clearances, box_excess, clearances
 from .motion_limits import ExcitationLimits, middle_and_half
 
-DISTANCE = 0.1  # m, which counts as much as the whole of another limit
+DISTANCE = 0.1  # m of clearance, which count as much as 100 % of another limit
 STEP = 1e-6  # of the central differences of the flat map, relative
-SPARSER = 2  # collisions are checked at every so many samples
+SPARSER = 2  # collisions are checked at every SPARSER-th sample
 
 
 class Drives(NamedTuple):
@@ -40,7 +39,7 @@ class Drives(NamedTuple):
 class MotionConstraints:
     """Inequalities of the coefficients (size, n) of a Fourier motion; all positive: within limits.
 
-    times (k,) : at which they hold; equally spaced.
+    times (k,) : at which they hold, equally spaced.
     """
 
     def __init__(

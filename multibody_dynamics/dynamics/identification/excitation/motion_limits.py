@@ -1,8 +1,9 @@
 """Limits of an exciting motion, and how much of them a motion uses.
 
-The drive of a rigid joint bears the torque Q of the inverse dynamics and the friction of the joint;
-the motors of a joint with springs bear what the flat map demands (`motor_motion`), which contains
-Q' and Q''. The rate of a torque is a difference over the control period, as a drive sees it.
+The drive of a rigid joint supplies the torque Q of the inverse dynamics and the friction of the
+joint; the motors of a joint with springs supply what the flat map demands (`motor_motion`), which
+contains Q' and Q''. The rate of a torque is a difference over the control period, as a drive sees
+it.
 """
 
 from __future__ import annotations

@@ -8,8 +8,9 @@ runs. In a robot with elastic joints, a joint has two equations, linear in all p
     0     = sum kappa F(phi) - Y beta                                      noise of the deflection
 
 for each motor, and for the link. F is the spring law of the model and kappa, which is 1, scales it.
-The noise of the second one is that of two encoders times the stiffness. Directions of the
-parameters that no run excites have no information; a parameter with a share in one cannot be known.
+The noise of the second one is that of two encoders times the stiffness. There is no information on
+directions of the parameters that no run excites; a parameter with a component in such a direction
+cannot be known.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ GOOD, FAIR = 0.1, 0.5  # relative standard errors
 
 
 class PredictedError(NamedTuple):
-    """A parameter, its value in the model (NaN if that does not say) and its standard error.
+    """A parameter, its value in the model (NaN if not given there) and its standard error.
 
     The error is infinite if the runs do not determine the parameter.
     """
@@ -116,7 +117,7 @@ def predicted_errors(
 
 
 def standard_errors(M: Any) -> Array:
-    """Roots (r,) of the diagonal of M^-1; infinite for those with a share in its null space."""
+    """Roots (r,) of the diagonal of M^-1; infinite for those with a component in its null space."""
     M = as_array("M", M, (len(M), len(M)))
     scale = np.sqrt(np.diag(M))
     used = scale > 0.0

@@ -2,10 +2,11 @@
 
 All runs start and end at rest at one configuration, are continuous to the fourth derivative, and
 stay within the limits: the joint keeps to the interval about its position in which no limit is
-exceeded at rest, and a run that exceeds a limit in motion becomes slower or smaller until it fits.
+exceeded at rest, and a run that exceeds a limit in motion is made slower or smaller until it fits.
 
-    "friction"  constant velocities, forth and back over the same path: gravity and other torques of
-                the position cancel in half the difference of both directions, friction remains
+    "friction"  constant velocities, back and forth over the same path: in half the difference
+                between both directions, gravity and other torques that depend on the position
+                cancel, and friction remains
     "steps"     moves from rest to rest, as fast as the limits allow, with pauses in which springs
                 ring
     "chirps"    sines whose frequency rises, for resonances, stiffness and inertia of the motors
@@ -26,30 +27,30 @@ from .motion_limits import ExcitationLimits, LimitUse
 RunKind = Literal["friction", "steps", "chirps"]
 RUN_KINDS: tuple[str, ...] = get_args(RunKind)
 SPEEDS = (0.05, 0.15, 0.35, 0.65, 0.95)  # shares of the fastest cruise
-CRUISE = 3.0  # s, of each cruise, at most
+CRUISE = 3.0  # s, longest duration of a cruise
 CRUISE_SHARE = 0.4  # of the interval is travelled at constant speed by the fastest cruise
 STEP_SHARES = (0.1, 0.3)  # of the interval
 PAUSE = 0.6  # s after each step
 CHIRP = (0.2, 8.0)  # Hz
 CHIRP_DURATION = 12.0  # s
 CHIRP_SHARE = 0.1  # of the interval
-WINDOW = 1.0  # s in which a chirp grows and vanishes
+WINDOW = 1.0  # s in which a chirp fades in and out
 KNOT = 0.004  # s between the knots of a chirp
 GRID = 121  # positions at which the interval of a joint is examined
-POSES = 300  # random configurations, among which the runs take place at the best
-SMALLER, LEAST_SMALLER = 0.7, 0.97  # from one attempt to the next
+POSES = 300  # random configurations, of which the best one is chosen
+SMALLER, LEAST_SMALLER = 0.7, 0.97  # scale factors from one attempt to the next
 ATTEMPTS = 40
 CHECK = 5e-3  # s
 COMFORT = 0.7  # greatest use of a limit at rest with which a configuration is taken at once
-PEAK_SPEED = 315.0 / 128.0  # of a move from rest to rest, times distance / duration
-PEAK_ACCELERATION = 9.372  # times distance / duration^2
-RAMP_ACCELERATION = 35.0 / 16.0  # of a change of speed, times speed / duration
+PEAK_SPEED = 315.0 / 128.0  # of a move from rest to rest, in units of distance / duration
+PEAK_ACCELERATION = 9.372  # in units of distance / duration^2
+RAMP_ACCELERATION = 35.0 / 16.0  # of a change of speed, in units of speed / duration
 SLOWEST = {"prismatic": 0.1}  # m/s, where the model has no speed limit; else 1 rad/s
 QUICK = 0.3  # s to reach full speed, where there is no acceleration limit
 
 
 def resting_pose(limits: ExcitationLimits, *, seed: int = 0) -> Array:
-    """A configuration (n,) at rest far from all limits: the middle, if it is, or else a random one.
+    """A configuration (n,) at rest far from all limits: mid-range if possible, or a random one.
 
     Raises DynamicsError if none of the configurations tried is within the limits.
     """

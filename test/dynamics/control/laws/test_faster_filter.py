@@ -13,8 +13,8 @@ CONDITIONS = {"delay": 1e-3, "poses": 5}
 
 
 def test_a_faster_filter_stabilises_the_six_joint_arm():
-    """The damping of the motors comes late for 577 rad/s, with gravity or without; lower gains do
-    not help."""
+    """The damping by the motors comes too late at 577 rad/s, with or without gravity; lower gains
+    do not help."""
     robot = CONFIG / "robots" / "six_joint_arm.urdf"
     given = load_urdf(robot)
     actuators = load_actuators(CONFIG / "elastic_joints" / "six_joint_arm.yaml", given.joint_names)

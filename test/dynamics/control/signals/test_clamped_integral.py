@@ -1,4 +1,4 @@
-"""Integrals grow with their error, except further beyond a limit."""
+"""Integrals follow their error, but do not grow further beyond a limit."""
 
 import numpy as np
 from hypothesis import given

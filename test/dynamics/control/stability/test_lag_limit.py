@@ -16,7 +16,7 @@ def test_without_a_filter_it_is_a_quarter_of_a_period():
 
 @pytest.mark.parametrize(("order", "bandwidth"), [(2, 60.0), (3, 100.0), (4, 150.0)])
 def test_at_the_limit_the_power_of_a_damper_is_zero(order, bandwidth):
-    """Filter a sine, hold minus its velocity late, and integrate the power on the true velocity."""
+    """Filter a sine, hold its negative velocity after a delay, and integrate the power of that."""
     h, delay = 1e-3, 2e-3
     estimation = StateEstimation("link_and_motor_encoders", bandwidth, order)
     limit = lag_limit(estimation, delay, h)

@@ -1,4 +1,4 @@
-"""The derivatives of the coefficients, by differences."""
+"""The derivatives of the coefficients agree with finite differences."""
 
 from __future__ import annotations
 

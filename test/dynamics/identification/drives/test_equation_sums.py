@@ -1,4 +1,4 @@
-"""Sums by frequency contain everything, and noise of the positions is taken away from them."""
+"""Sums by frequency contain everything, and the noise of the positions is subtracted."""
 
 from __future__ import annotations
 

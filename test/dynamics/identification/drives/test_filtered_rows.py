@@ -1,4 +1,4 @@
-"""Outliers and rest are left out, noise is measured, and memory is bounded."""
+"""Outliers and samples at rest are left out, noise is measured, and memory is bounded."""
 
 from __future__ import annotations
 

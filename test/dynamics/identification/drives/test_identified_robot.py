@@ -1,4 +1,4 @@
-"""identified.json is written and read without loss, and anything else is refused by name."""
+"""identified.json is written and read without loss, and errors name the invalid entry."""
 
 from __future__ import annotations
 

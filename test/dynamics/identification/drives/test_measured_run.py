@@ -1,4 +1,4 @@
-"""A run knows what was measured, and refuses what does not fit together."""
+"""A run knows what was measured, and rejects inconsistent arguments."""
 
 from __future__ import annotations
 

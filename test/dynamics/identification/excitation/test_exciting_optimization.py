@@ -1,4 +1,4 @@
-"""Optimal motions: better than random ones, within all limits, repeatable, in processes too."""
+"""Optimal motions: better than random ones, within all limits, repeatable, also in parallel."""
 
 from __future__ import annotations
 
@@ -106,7 +106,9 @@ def test_a_prismatic_joint_is_excited_within_its_range():
     criterion = idn.InformationCriterion(idn.TorqueColumns(model), np.ones(3))
     best = idn.optimal_excitation(criterion, limits, FORM, starts=1, iterations=40)
     lost = idn.unobservable(criterion.columns)
-    assert "slide.offset" in lost  # the weight of the slide, told from its rotor by gravity alone
+    assert (
+        "slide.offset" in lost
+    )  # the weight of the slide, separated from its rotor by gravity alone
     travel = best.motion.sample(np.linspace(0.0, 5.0, 500))[:, 0, 2]
     assert np.ptp(travel) > 0.1
     assert np.abs(travel).max() <= 0.2

@@ -57,7 +57,7 @@ def test_slopes_of_clearances_and_of_the_box_are_those_of_central_differences(ma
 
 
 def test_two_links_touch_when_the_arm_is_folded():
-    """The forearm, folded back, lies on the base; distance is that of plane geometry."""
+    """The forearm, folded back, lies on the base; its distance follows from plane geometry."""
     model = two_link_planar(1.0, 0.7)
     capsules = idn.link_skeleton(model, 0.1)
     owners = {tuple(capsules.bodies[pair]) for pair in capsules.pairs}

@@ -1,4 +1,4 @@
-"""Limits of motions: the values in use against independent computations, and what is refused."""
+"""The use of limits agrees with independent computations, and invalid limits are refused."""
 
 from __future__ import annotations
 

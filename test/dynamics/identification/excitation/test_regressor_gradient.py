@@ -1,4 +1,4 @@
-"""Regressors of many states and their gradient: the plain regressor, and 40 digits."""
+"""Regressors of many states and their gradient, against the plain regressor and 40 digits."""
 
 from __future__ import annotations
 
