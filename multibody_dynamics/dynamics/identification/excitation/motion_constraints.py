@@ -5,10 +5,11 @@ All values of one quantity along the motion, as shares u_t of its limit, enter o
     1 - (1/r) log sum_t exp(r u_t) >= 0
 
 (G. Kreisselmeier, R. Steinhauser, "Systematic control design by optimizing a vector performance
-index", IFAC 1979). The logarithmic term exceeds the greatest u_t by at most log(count) / r: the inequality is on the safe side, and becomes tighter as the sharpness r grows. Positions, speeds and accelerations
-are linear in the coefficients. Torques follow from the derivatives of the inverse dynamics. Torque
-rates, and Q', Q'' in the flat map of elastic joints, are differences in time, which are linear in
-Q; the flat map itself is differentiated by central differences, joint by joint.
+index", IFAC 1979). The logarithmic term exceeds the greatest u_t by at most log(count) / r: the
+inequality is on the safe side, and becomes tighter as the sharpness r grows. Positions, speeds and
+accelerations are linear in the coefficients. Torques follow from the derivatives of the inverse
+dynamics. Torque rates, and Q', Q'' in the flat map of elastic joints, are differences in time,
+which are linear in Q; the flat map itself is differentiated by central differences, joint by joint.
 """
 
 from __future__ import annotations
