@@ -1,4 +1,4 @@
-"""Optimal exciting motions of the UR10e against the published ones: log det, in 60 s.
+"""Optimal exciting motions of the UR10e against the published ones: log det, in a minute.
 
 The published motions come with the data set of shamilmamedov/dynamic_calibration (UR10e, pattern
 search for the condition number; Fourier series plus polynomials of degree 5, from rest to rest).

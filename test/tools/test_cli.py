@@ -193,13 +193,24 @@ def test_a_command_that_needs_ros_reports_that_it_is_missing():
     )
 
 
-@pytest.mark.parametrize("wrong", [["--duration", "0"], ["--rate", "x"], ["--domain-id", "300"]])
-def test_numbers_out_of_range(capsys, wrong):
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["demo", "--duration", "0"],
+        ["demo", "--rate", "x"],
+        ["demo", "--domain-id", "300"],
+        ["excite", PANDA, "-o", "plan", "--bits", "2000"],
+        ["excite", PANDA, "-o", "plan", "--starts", "0"],
+        ["excite", PANDA, "-o", "plan", "--clearance", "nan"],
+        ["study", "--draws", "0"],
+        ["integrate", "system.yaml", "--every", "1.5"],
+    ],
+)
+def test_numbers_out_of_range(capsys, words):
     with pytest.raises(SystemExit) as end:
-        cli.main(["demo", *wrong])
+        cli.main(words)
     assert end.value.code == 2
-    printed = capsys.readouterr().err
-    assert f"argument {wrong[0]}: {wrong[1]} is not a" in printed
+    assert f"argument {words[-2]}: {words[-1]} is not a" in capsys.readouterr().err
 
 
 BAD_YAML = "joints: [\n  a: {\n"

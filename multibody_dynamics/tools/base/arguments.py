@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 MOTIONS = ("sum_of_sines", "rest_to_rest")
@@ -17,6 +18,22 @@ def positive(text: str) -> float:
     if not 0.0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
     return value
+
+
+def not_negative(text: str) -> float:
+    """Zero or a positive, finite number."""
+    return 0.0 if text in {"0", "0.0"} else positive(text)
+
+
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """A whole number from `least` to `most`, both included."""
+
+    def number(text: str) -> int:
+        if not (text.isdecimal() and len(text) < 19 and least <= int(text) <= most):
+            raise argparse.ArgumentTypeError(f"{text} is not a whole number, {least} to {most}")
+        return int(text)
+
+    return number
 
 
 def assignment(text: str) -> tuple[str, float]:

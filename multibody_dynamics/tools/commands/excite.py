@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from ..base.arguments import numbers, positive
+from ..base.arguments import not_negative, numbers, positive, whole
 
 HELP = "Plan motions from which a robot's parameters can be identified well"
 DETAILS = (
@@ -45,7 +45,7 @@ def _add_motion(parser: argparse.ArgumentParser) -> None:
                         " (%(default)s)")  # fmt: skip
     parser.add_argument("--period", metavar="S", type=positive, default=10.0,
                         help="period of the first harmonic, s (%(default)s)")  # fmt: skip
-    parser.add_argument("--harmonics", metavar="N", type=int, default=5,
+    parser.add_argument("--harmonics", metavar="N", type=whole(1, 100), default=5,
                         help="number of harmonics (%(default)s)")  # fmt: skip
     parser.add_argument("--repetitions", metavar="N", type=positive, default=2.0,
                         help="number of periods (%(default)s)")  # fmt: skip
@@ -70,7 +70,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
                         help="lower and upper corner of a box that links and tool must not leave,"
                         " m, in the frame of the base; write --box=-1,... if it begins with a"
                         " minus")  # fmt: skip
-    parser.add_argument("--clearance", metavar="M", type=float, default=0.02,
+    parser.add_argument("--clearance", metavar="M", type=not_negative, default=0.02,
                         help="distance between links, m (%(default)s)")  # fmt: skip
     parser.add_argument("--link-radius", metavar="M", type=positive, default=0.06,
                         help="radius of the capsules around links without collision geometry, m"
@@ -84,24 +84,24 @@ def _add_noise(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--noise", metavar="X,...", type=numbers, default=[],
                         help="standard deviation of the measured torque of all drives or of each"
                         " joint, N m (0.5 %% of the torque limit)")  # fmt: skip
-    parser.add_argument("--bits", metavar="N", type=int, default=18,
+    parser.add_argument("--bits", metavar="N", type=whole(1, 40), default=18,
                         help="encoder bits per turn of the joint (%(default)s)")  # fmt: skip
     parser.add_argument("--rate", metavar="HZ", type=positive, default=100.0,
                         help="independent samples per second (%(default)s)")  # fmt: skip
 
 
 def _add_search(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--starts", metavar="N", type=int, default=8,
+    parser.add_argument("--starts", metavar="N", type=whole(1, 100_000), default=8,
                         help="number of random starts (%(default)s)")  # fmt: skip
-    parser.add_argument("--iterations", metavar="N", type=int, default=200,
+    parser.add_argument("--iterations", metavar="N", type=whole(1, 1_000_000), default=200,
                         help="iterations of each start (%(default)s)")  # fmt: skip
     parser.add_argument("--seconds", metavar="S", type=positive,
                         help="time limit of the optimisation; the result then depends on the speed"
                         " of the computer")  # fmt: skip
-    parser.add_argument("--seed", metavar="N", type=int, default=0,
+    parser.add_argument("--seed", metavar="N", type=whole(0, 2**32 - 1), default=0,
                         help="seed of the first start (%(default)s)")  # fmt: skip
-    parser.add_argument("--processes", metavar="N", type=int, default=os.cpu_count() or 1,
-                        help="number of processes (all cores)")  # fmt: skip
+    parser.add_argument("--processes", metavar="N", type=whole(1, 1024),
+                        default=os.cpu_count() or 1, help="number of processes (all cores)")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..base.arguments import positive
+from ..base.arguments import positive, whole
 
 HELP = "Integrate rigid bodies in absolute coordinates on SE(3) and on SO(3) x R^3"
 DETAILS = (
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tolerance", metavar="E", type=positive,
                         help="relative error tolerance of the adaptive step size (dormand_prince);"
                         " --step is then the interval of the output")  # fmt: skip
-    parser.add_argument("--every", metavar="N", type=int, default=1,
+    parser.add_argument("--every", metavar="N", type=whole(1, 10**9), default=1,
                         help="keep one step in N (%(default)s)")  # fmt: skip
     parser.add_argument("--baumgarte", metavar="RATE", type=positive,
                         help="stabilise the constraints at this rate, 1/s (none)")  # fmt: skip

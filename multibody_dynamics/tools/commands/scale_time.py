@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..base.arguments import add_gravity, add_hold, assignment, numbers
+from ..base.arguments import add_gravity, add_hold, assignment, numbers, whole
 
 HELP = "Slow a trajectory down until torques, torque rates, speeds and deflections meet limits"
 DETAILS = (
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_gravity(parser)
     parser.add_argument("--topic", metavar="NAME", default="",
                         help="topic with the trajectory in a bag (the only one)")  # fmt: skip
-    parser.add_argument("--message", metavar="N", type=int,
+    parser.add_argument("--message", metavar="N", type=whole(1, 10**9),
                         help="number of the message on that topic, counted from 1 (the only"
                         " one)")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("scaled"),

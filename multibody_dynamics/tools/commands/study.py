@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..base.arguments import numbers
+from ..base.arguments import numbers, whole
 
 if TYPE_CHECKING:
     from ..study.study_tables import StudyTables
@@ -37,13 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="simulate nothing: merge these study.json, and write report and"
                         " tables again")  # fmt: skip
     _add_choices(parser)
-    parser.add_argument("--draws", metavar="N", type=count,
+    parser.add_argument("--draws", metavar="N", type=whole(1, 100_000),
                         help="random models per row of the main laws with all parameters off;"
                         " a fifth of this in other rows (20)")  # fmt: skip
-    parser.add_argument("--seed", metavar="N", type=int, default=0,
+    parser.add_argument("--seed", metavar="N", type=whole(0, 2**32 - 1), default=0,
                         help="seed of all random numbers (%(default)s)")  # fmt: skip
-    parser.add_argument("--workers", metavar="N", type=count, default=os.cpu_count() or 1,
-                        help="processes (one per core)")  # fmt: skip
+    parser.add_argument("--workers", metavar="N", type=whole(1, 1024),
+                        default=os.cpu_count() or 1, help="processes (one per core)")  # fmt: skip
 
 
 def _add_choices(parser: argparse.ArgumentParser) -> None:
@@ -72,13 +72,6 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
 def names(text: str) -> list[str]:
     """Comma-separated names."""
     return [name for name in text.split(",") if name]
-
-
-def count(text: str) -> int:
-    """A positive whole number."""
-    if not (text.isdecimal() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"{text} is not a positive whole number")
-    return int(text)
 
 
 def run(options: argparse.Namespace) -> int:

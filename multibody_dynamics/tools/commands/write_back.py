@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 HELP = "Write identified parameters into a copy of the URDF and of the springs file"
 DETAILS = (
@@ -33,17 +34,23 @@ def run(options: argparse.Namespace) -> int:
     if options.output.exists() and any(options.output.iterdir()):
         raise InputError(f"{options.output} is not empty: choose a new folder")
     found = write_back(read_results(options.results), options.urdf, options.elastic_joints)
-    options.output.mkdir(parents=True, exist_ok=True)
-    for name, content in found.files.items():
-        (options.output / name).write_bytes(content)
     table = found.table()
-    (options.output / "changes.md").write_text(f"{table}\n", encoding="utf-8")
+    files = found.files | {"changes.md": f"{table}\n".encode()}
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".write-back-", dir=options.output.parent) as folder:
+        new = Path(folder)
+        for name, content in files.items():
+            (new / name).write_bytes(content)
+        # Loaded before they reach the output: nothing is left there that cannot be loaded.
+        model, _ = inspection.load(new / options.urdf.name)
+        if options.elastic_joints:
+            load_actuators(new / options.elastic_joints.name, model.joint_names)
+        options.output.mkdir(exist_ok=True)
+        for name in files:
+            (new / name).replace(options.output / name)
     print(table, *found.notes, sep="\n")
-    model, _ = inspection.load(options.output / options.urdf.name)
-    if options.elastic_joints:
-        load_actuators(options.output / options.elastic_joints.name, model.joint_names)
     problems = inspection.check(model)
     for finding in problems:
         print(f"{'WRONG' if finding.severe else 'suspicious'}: {finding.text}")
-    print(f"{options.output}: {', '.join([*found.files, 'changes.md'])}")
+    print(f"{options.output}: {', '.join(files)}")
     return 1 if any(finding.severe for finding in problems) else 0

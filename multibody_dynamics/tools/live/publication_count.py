@@ -72,6 +72,8 @@ class PublicationCount:
             last[k] = number
 
     def _add_stamp(self, message: bytes, *, is_numbered: bool) -> None:
+        if len(message) < STAMP_AT + 8:  # cut short: counted, but without a stamp
+            return
         is_little_endian = message[1] & 1
         seconds, rest = struct.unpack_from("<iI" if is_little_endian else ">iI", message, STAMP_AT)
         stamp = 1_000_000_000 * seconds + rest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rclpy.serialization import serialize_message
@@ -67,6 +68,13 @@ def test_stamps_stand_in_for_missing_numbers():
     without = [stamp for k, stamp in enumerate(regular) if k not in (150, 200, 201)]
     assert stamped(*without).lost == 3
     assert stamped(*without, numbered=True).lost == 0  # the publisher itself skipped them
+
+
+@pytest.mark.parametrize("length", [0, 1, 4, 11])
+def test_message_that_was_cut_short_is_counted(length):
+    count = PublicationCount(stamped=True)
+    count.add(None, bytes(length))
+    assert (count.received, count.lost, count.longest_step) == (1, 0, 0)
 
 
 def test_longest_step():
