@@ -101,7 +101,8 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", metavar="N", type=whole(0, 2**32 - 1), default=0,
                         help="seed of the first start (%(default)s)")  # fmt: skip
     parser.add_argument("--processes", metavar="N", type=whole(1, 1024),
-                        default=os.cpu_count() or 1, help="number of processes (all cores)")  # fmt: skip
+                        default=os.cpu_count() or 1,
+                        help="number of processes (all cores)")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
