@@ -73,7 +73,7 @@ class ElasticStructureController(Controller):
 
     Parameters
     ----------
-    gains : of the joints; may be set between updates.
+    gains : gains of the joints; may be set between updates.
     bandwidth : rad/s, (n,) or a scalar, of second outputs that motors set.
     contact_bandwidth : rad/s, of the observer that estimates external torques and their rates for
         q'' and q'''; 0 for none. They are not compensated: the arm yields to contacts.

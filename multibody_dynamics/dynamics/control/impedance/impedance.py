@@ -84,7 +84,7 @@ class ImpedanceController(Controller):
     ----------
     position : (n,) at which the springs are judged: `stiffness` must be softer than they are.
     stiffness : (k,), as defined by the subclass.
-    damping_ratio : of every mode with stiffness.
+    damping_ratio : damping ratio of every mode with stiffness.
     least_damping : 1/s, of modes without stiffness.
     inertia_share : M_theta / M_m, see :class:`.InertiaShaping`; 1 for no torque feedback.
     bandwidth : rad/s, of the second motors of joints that have two.

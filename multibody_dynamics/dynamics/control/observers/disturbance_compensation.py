@@ -16,8 +16,9 @@ the torque that was sent, so they do not wind up at torque limits.
 
 The estimates stay within a share of the torque limits. They are limited after the low-pass, not
 before it: the momentum differences of coarse encoders are noise of several times the limits (3.7
-times with 14 bits per turn on the Panda). Its mean is zero, but limited noise hides whatever mean
-is below it: the observer would no longer see disturbances, and the arm is lost.
+times with 14 bits per turn on the Panda). Its mean is zero, but clipping this noise would also
+suppress any smaller mean beneath it: the observer would hardly see disturbances any more, and the
+loop would become unstable.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class DisturbanceCompensation:
 
     @property
     def memory(self) -> tuple[Array, ...]:
-        """The arrays that an update reads and overwrites, after the first one."""
+        """The arrays that every update after the first reads and overwrites."""
         own = self._momentum, self._bias, self._link.lags, self._motor.lags
         return (*self._balance.memory, *own)
 

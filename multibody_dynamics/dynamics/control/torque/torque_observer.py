@@ -70,7 +70,7 @@ class TorqueObserver:
 
     @property
     def memory(self) -> tuple[Array, ...]:
-        """The arrays that an update reads and overwrites, after the first one."""
+        """The arrays that every update after the first reads and overwrites."""
         return self._state, self._before
 
     def reset(self) -> None:

@@ -130,15 +130,15 @@ class IterativeLearning:
 
     Attributes
     ----------
-    key : of the trajectory, see :func:`trajectory_key`.
-    robot, joint_names : of the robot.
+    key : hash of the trajectory, see :func:`trajectory_key`.
+    robot, joint_names : names of the robot and its joints.
     start : (n,) desired position at the start.
-    correction : for the next run.
+    correction : the correction for the next run.
     best : the correction of the best run; zero before the first.
     step : the correction learned from the best run; `correction` is `best`, moved all or part of
         the way to it.
     history : (h, 2, p, n) coefficients of the last runs' applied corrections and errors, after Q.
-    figures : of all runs, in their order.
+    figures : errors of all runs, in their order.
     stalls : runs since the best one.
     is_finished : whether the correction is final; later runs are only evaluated.
     last : the last run, or None.
@@ -180,7 +180,7 @@ class IterativeLearning:
 
     @property
     def duration(self) -> float:
-        """s, of a run."""
+        """Duration of a run, s."""
         return self.correction.duration
 
     @property
