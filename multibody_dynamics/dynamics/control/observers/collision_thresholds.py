@@ -58,13 +58,14 @@ MEASURED = tuple(
 class DetectionSettings:
     """The filters of collision detection.
 
-    bandwidth : rad/s, of the four equal poles that smooth the external torques. A higher one
-        finds hits earlier, a lower one finds lighter hits.
-    high_pass : rad/s, below which "hit" ignores external torques, because errors of the model
-        change slowly.
-    filter_bandwidth, filter_order : Hz, of the filter that estimates velocities.
+    bandwidth : magnitude in rad/s of the four equal poles that smooth the external torques. A
+        higher one finds hits earlier, a lower one finds lighter hits.
+    high_pass : frequency in rad/s below which "hit" ignores external torques, because errors of the
+        model change slowly.
+    filter_bandwidth, filter_order : bandwidth in Hz and order of the filter that estimates
+        velocities.
     source : source of the state, see SOURCES.
-    margin : factor from the largest residual of the recording to the threshold.
+    margin : ratio of the threshold to the largest residual of the recording.
 
     Raises InputError for values out of range.
     """

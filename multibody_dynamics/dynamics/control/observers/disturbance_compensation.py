@@ -48,9 +48,10 @@ class DisturbanceCompensation:
 
     Parameters
     ----------
-    bandwidth : rad/s, of the four equal poles of each estimate, which lag by 4 / bandwidth.
-    share : 0 to 1, of the motors' torque limits: the largest disturbance that is compensated. A
-        joint with two motors has the sum of theirs.
+    bandwidth : magnitude in rad/s of the four equal poles of each estimate; the estimates lag by
+        4 / bandwidth.
+    share : largest disturbance that is compensated, as a share (0 to 1) of the motors' torque
+        limits; at a joint with two motors, of the sum of their limits.
 
     Attributes, overwritten in place: `link` and `link_rate` (n,), d in N m and d' in N m/s, zero
     until the second update; `motor` (m,), d_m in N m, zero for motors of rigid joints, whose
