@@ -208,7 +208,7 @@ class Actuators:
             )
 
     def refuse_counting_twice(self, reflected_inertia: Array) -> None:
-        """Raise InputError if a model's reflected_inertia (n,) has a rotor that is here too."""
+        """Raise InputError if a model's reflected_inertia (n,) includes the rotor of a motor here."""
         for name, actuator, reflected in zip(
             self.joint_names, self.actuators, reflected_inertia, strict=True
         ):
