@@ -208,7 +208,7 @@ class Actuators:
             )
 
     def refuse_counting_twice(self, reflected_inertia: Array) -> None:
-        """Raise InputError if a model's reflected_inertia (n,) includes the rotor of a motor here."""
+        """Raise InputError if a model's reflected_inertia (n,) includes one of these rotors."""
         for name, actuator, reflected in zip(
             self.joint_names, self.actuators, reflected_inertia, strict=True
         ):
