@@ -1,11 +1,11 @@
 """How often the stated intervals of identified parameters contain the true values.
 
-A Panda moves along sums of five sines; its torques, with friction and a payload, get white noise or
-noise with a correlation time, its positions the noise of 18-bit encoders. States and torques
-pass the same filters as in `multibody_dynamics validate --identify`. Each run has its own noise;
-the table contains the share of values within 1.96 standard errors, by kind of parameter, and the
-standard deviation of (value - true) / standard error, which should be 0.95 and 1. The springs are
-those of `identify_spring` with noise of the torque sensor.
+A Panda moves along sums of five sines. White noise, or noise with a correlation time, is added to
+its torques, which include friction and a payload, and the noise of 18-bit encoders to its
+positions. States and torques pass the same filters as in `multibody_dynamics validate --identify`.
+Each run has its own noise; the table contains the share of values within 1.96 standard errors, by
+kind of parameter, and the standard deviation of (value - true) / standard error, which should be
+0.95 and 1. The springs are those of `identify_spring` with noise of the torque sensor.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ NAME = __name__.partition(".")[0]
 def share_directory() -> Path:
     """The folder that holds launch/, config/ and package.xml.
 
-    It is found relative to this code, so code and files always belong together: a checkout (also if
+    It is found relative to this code, so code and files always belong together: a checkout (even if
     installed with ``pip install -e`` or ``colcon build --symlink-install``) uses its own files, and
     an installed copy those in share/ of its prefix. Neither ROS nor environment variables are
     needed. Raises FileNotFoundError if there is no such folder.

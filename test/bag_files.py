@@ -17,7 +17,7 @@ BEGIN = 1_700_000_000_000_000_000  # ns
 
 
 def joint_state(stamp, names, position=(), velocity=(), effort=()):
-    """A serialized message; stamp in ns."""
+    """A serialised message; stamp in ns."""
     types = STORE.types
     time = types["builtin_interfaces/msg/Time"](*divmod(int(stamp), 1_000_000_000))
     header = types["std_msgs/msg/Header"](time, "base")

@@ -18,7 +18,8 @@ PANDA_POSES = [
     (0, (0, 0, 0.333)), (-1, (0, 0, 0.333)), (0, (0, 0, 0.649)), (1, (0.0825, 0, 0.649)),
     (0, (0, 0, 1.033)), (1, (0, 0, 1.033)), (2, (0.088, 0, 1.033)),
 ]  # fmt: skip
-# Gaz et al. 2019: mass, COM, inertia about it (xx, xy, xz, yy, yz, zz); z of link 1 is free.
+# Gaz et al. 2019: mass, COM, inertia about it (xx, xy, xz, yy, yz, zz). The z coordinate of the COM
+# of link 1 has no effect on the torques.
 PANDA_LINKS = [
     (4.970684, (0.003875, 0.002081, -0.04762),
      (0.70337, -0.000139, 0.006772, 0.70661, 0.019169, 0.009117)),

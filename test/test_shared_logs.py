@@ -68,7 +68,7 @@ def unisa(shared_logs, tmp_path_factory):
 
 
 def test_gaz(gaz, robot_files):
-    # The reference's differentiation is unknown; with 5 Hz, the rms are up to 10 % smaller.
+    # The reference's differentiation is unknown; with 5 Hz, the rms errors are up to 10 % smaller.
     found = validate(gaz, settings(robot_files, "panda", cutoff=15.0))
     assert found.residuals[0].rms == pytest.approx(GAZ, rel=0.015, abs=5e-4)
     assert found.velocity

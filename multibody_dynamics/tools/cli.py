@@ -19,6 +19,7 @@ from .commands import COMMANDS, load
 
 ROS_ARGUMENTS = "--ros-args"
 NEGATIVE_NUMBERS = re.compile(r"-\.?\d")
+DEFAULTS = "A value in parentheses is the default."
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -33,7 +34,7 @@ def make_parser() -> argparse.ArgumentParser:
         command = load(name)
         description = f"{command.HELP}. {command.DETAILS}"
         sub = commands.add_parser(
-            name.replace("_", "-"), help=command.HELP, description=description
+            name.replace("_", "-"), help=command.HELP, description=description, epilog=DEFAULTS
         )
         command.add_arguments(sub)
         sub.set_defaults(run=command.run)

@@ -35,7 +35,7 @@ Keys = NDArray[np.int64]
 class Source(NamedTuple):
     """The messages of one topic that carry the same joints of the model.
 
-    columns : for each list of names in the messages, the columns (m,) of these joints.
+    columns : the columns (m,) of these joints, for each list of names in the messages.
     places : (m,) indices of the joints in the model.
     stamped : whether the messages have stamps; otherwise the time of receipt is used.
     rows : which of position, velocity and effort are used.
@@ -407,8 +407,8 @@ def aligned(
 ) -> Iterator[tuple[Keys, Array]]:
     """Keys (k,) and rows (k, 3, n) of all joints on the grid.
 
-    qualities : of the sources; filled in here. failed : called with an error of the recording; all
-    samples that were read before the error still follow.
+    qualities : one for each source, filled in here. failed : called with an error of the recording;
+    all samples that were read before the error still follow.
     """
     tracks = []
     for source, quality in zip(sources, qualities, strict=True):

@@ -8,9 +8,9 @@ u_0 and W, u of the two periods, x = (W_0 + W)^-1 (u_0 + u) and the unknowns S o
     d = K^-1 s,    s = (u - W x)_S,    K = W_SS - W_S (W_0 + W)^-1 W_S^T.
 
 The errors are not white. s is linear in u_0 and u, so the covariance C of d follows from those of
-`Noise`, and d^T C^-1 d is compared with its F distribution. Of the causes that are significant, the
-one that explains most, s^T K^-1 s, is accepted first, and the others are then tested together with
-it: once the true causes are included, only noise remains.
+`Noise`, and d^T C^-1 d is compared with its F distribution. Among the significant causes, the one
+that explains most, s^T K^-1 s, is accepted first, and the others are then tested together with it:
+once the true causes are included, only noise remains.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST = 4  # causes at once
 NOTHING = np.zeros(0, dtype=np.int64)
 DETERMINED = 1e-6  # relative eigenvalue below which a direction counts as undetermined
 KNOWN = 0.99  # share of an unknown in the directions that are determined
-PENALTY = 10.0  # per unknown of a cause: of two that explain the same, the simpler is preferred
+PENALTY = 10.0  # per unknown of a cause: if two explain the same, the simpler one is preferred
 
 
 class Cause(NamedTuple):
@@ -43,9 +43,9 @@ class Cause(NamedTuple):
 class Change(NamedTuple):
     """A cause with the changes (k,) of its unknowns and their standard errors.
 
-    known (k,) : whether the motion determines each of them. probability : of such a change without
-    a cause, for all causes that were tested together. explained : reduction of the weighted sum of
-    squared errors.
+    known (k,) : whether the motion determines each of them. probability : probability of such a
+    change without a cause, for all causes that were tested together. explained : reduction of the
+    weighted sum of squared errors.
     """
 
     cause: Cause

@@ -58,7 +58,7 @@ class DriftSums:
     """Sums over the samples of 2 n equations, each over its own unknowns, padded by zeros.
 
     normal (2n, WIDTH, WIDTH), right (2n, WIDTH), square (2n,), count (2n,): sums of A^T A, A^T e,
-    e^2 and 1. seconds : of motion.
+    e^2 and 1. seconds : duration of the motion.
     """
 
     normal: Array

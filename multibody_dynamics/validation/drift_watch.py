@@ -37,11 +37,12 @@ FLOOR = 0.002  # share of the effort limit: smaller changes of friction are not 
 class DriftSettings:
     """When a change counts as drift.
 
-    segment, block, reference : s of motion, of the pieces from which the noise is learned, of the
-    periods that are judged, and of the reference at each level of warmth. warm_up_time : s, time
-    constant. level : probability of a false alarm for each block. least_... : smaller changes are
-    not reported: payload in kg, the others relative to the friction torque, effort limit and
-    stiffness. days : number of days for which every hour is remembered.
+    segment, block, reference : durations in s of motion: of the pieces from which the noise is
+    learned, of the periods that are judged, and of the reference at each level of warmth.
+    warm_up_time : time constant of the warmth, s. level : probability of a false alarm for each
+    block. least_... : smaller changes are not reported; the payload in kg, the others relative to
+    the friction torque, effort limit and stiffness. days : number of days for which every hour is
+    remembered.
     """
 
     segment: float = 10.0
@@ -76,7 +77,7 @@ class Drift(NamedTuple):
 
 @dataclass
 class _Class:
-    """What is known at one level of warmth: segments of the reference, then the whole reference."""
+    """The memory of one level of warmth: segments of the reference, then the whole reference."""
 
     segments: list[DriftSums] = field(default_factory=list)
     reference: DriftSums | None = None
@@ -96,8 +97,8 @@ class DriftWatch:
 
     body : the index of the body that may carry a payload.
 
-    Attributes: `warmth`; `drifts`, what the last judged block showed, at any level; `judged`,
-    number of blocks; `stamp`, of the newest samples, ns.
+    Attributes: `warmth`; `drifts`, the changes found in the last judged block, at any level;
+    `judged`, number of blocks; `stamp` of the newest samples, ns.
     """
 
     def __init__(self, robot: Robot, settings: DriftSettings, body: int) -> None:

@@ -248,9 +248,9 @@ def _identified_blocks(v: Validation, found: Identification) -> list[tuple[str, 
     blocks.append(
         (
             "text",
-            "1.96 standard errors on either side of a value contain the true one in 95 % of "
-            "recordings, if friction and dynamics have the form of the model. Parameters without a "
-            "value are not determined by this motion.",
+            "The interval of 1.96 standard errors on either side of a value contains the true "
+            "value in 95 % of recordings, if friction and dynamics have the form of the model. "
+            "Parameters without a value are not determined by this motion.",
         )
     )
     return blocks

@@ -36,12 +36,12 @@ class Settings:
 
     effort : "joint" for torques on the link side of the springs, "motor" for motor torques, which
         the springs of `elastic_joints` separate from the links.
-    topics : those with joint states; (): all.
-    motor_topic : the one with the motor efforts; "": one called motor_states, if any.
-    prefix : of the joint names in the recording.
+    topics : topics with joint states; (): all.
+    motor_topic : topic with the motor efforts; "": one called motor_states, if any.
+    prefix : prefix of the joint names in the recording.
     held : positions of joints that were not recorded, by name, rad or m.
     cutoff : cut-off frequency of the filter, Hz; None: chosen from the data.
-    rate : of the comparison, Hz; None: eight samples per period of the cut-off.
+    rate : rate of the comparison, Hz; None: eight samples per period of the cut-off.
     from_positions : differentiate positions even if velocities were recorded.
     identify : any of "friction", "payload", "inertia". train : share of the recording to fit.
     """

@@ -92,7 +92,7 @@ def survey(
 ) -> Survey:
     """Find the sources, rate and cut-off of a recording.
 
-    topics : those with joint states; default: all. motor_topic : the one with the efforts of
+    topics : topics with joint states; default: all. motor_topic : topic with the efforts of the
     motors; default: one called motor_states. held : positions of joints that were not recorded, by
     name.
 

@@ -84,7 +84,7 @@ def read_points(path: Path, *, topic: str = "", message: int | None = None) -> P
 def write_points(points: Points, folder: Path) -> Path:
     """Write the file or bag `trajectory` in a folder, in the format in which it was read.
 
-    Raises InputError if a bag exists already.
+    Raises InputError if a bag already exists.
     """
     folder.mkdir(parents=True, exist_ok=True)
     kind = points.form.kind

@@ -30,9 +30,9 @@ ComputedTorque           the computed torque of a rigid arm, for comparison
 HoldController           stops the arm with damping and then holds it, from motor states alone
 LateHoldController       the same, for torques that arrive late
 LinkDampingController    a slow stop that uses link states alone
-TorqueController         torque as the command: spring torques follow a reference
-JointImpedance           links behind springs that feel like springs and dampers, passive
-CartesianImpedance       a tool that feels like a spring and damper, with a soft posture, passive
+TorqueController         makes the torques of the springs follow a reference
+JointImpedance           makes links behind springs feel like springs and dampers; passive
+CartesianImpedance       makes a tool feel like a spring and damper, with a soft posture; passive
 ImpedanceController      base class of both: the law, its storage function, changes of stiffness
 ElasticStructureController  ESP and ESPi: dampers and springs on links; the joints stay elastic
 InertiaShaping           torque feedback that makes rotors behind springs appear lighter
@@ -74,12 +74,12 @@ lag_limit                rad/s above which filtered, delayed torques excite what
 law_gradient             slopes of any control law at rest, for the sampled loop
 LawGradient              result of law_gradient
 NOT_LOWERED              laws whose bandwidth FlatnessLaw.stabilise does not lower
-JudgingProcess           judges laws in a process of its own, beside a running cycle
+JudgingProcess           judges laws in a separate process while the cycle runs
 JudgingRequest           what a JudgingProcess judges: a law, its position and conditions
 Verdict                  result of a JudgingProcess
 sampled_loop             the closed loop near rest as one matrix: hold, delay, filters, observers
 SampledLoop              result of sampled_loop: its poles, growth and worst mode
-RobotErrors              relative errors of a robot against the model of its controller
+RobotErrors              relative differences between a robot and the model of its controller
 
 Torque sources:
 
@@ -121,10 +121,10 @@ Passivity:
 stored_energy            V (k,) in J that an arm stores under a law that claims to be passive
 arm_energy               (k,) J: kinetic energy, energy of gravity and springs
 ArmStates                q, q', theta, theta' of k states
-power_balance            V' against the power of contacts and dampers, in given states
-PowerBalance             result of power_balance: W supplied, dissipated, and V'
+power_balance            compares V' with the power of contacts and dampers, in given states
+PowerBalance             result of power_balance: supplied and dissipated power, and V', in W
 sampled_contacts         energy that a law creates in random contacts of a simulated arm
-SampledContacts          result of sampled_contacts: J supplied and created
+SampledContacts          result of sampled_contacts: energy supplied and created, in J
 
 State estimation and observers:
 
@@ -150,16 +150,16 @@ driven_links             model and friction for MomentumBalance, given the known
 LowPass                  low-pass with four equal real poles; also gives the rate of its output
 DisturbanceObserver      momentum observer: residual (n,) that follows the external joint torques
 CollisionDetector        detects contacts by external torques beyond thresholds, every cycle
-DrivingTorque            the torques that act on the links: of sensors, springs, rigid joints
+DrivingTorque            joint torques on the links, from sensors, springs or rigid joints
 CollisionThresholds      thresholds of the external torques that follow the motion, with YAML file
 DetectionSettings        filters and margin of collision detection
-load_collision_thresholds  thresholds from their file
+load_collision_thresholds  CollisionThresholds from a YAML file
 learn_thresholds         thresholds from a recorded motion without contacts
 LearnedThresholds        result of learn_thresholds: held-out shares, sizes of contacts found
 RecordedMotion           a recorded motion: t, q, theta, Q, tau
 step_response            share of a sudden contact in the residual after some time
-HIT                      the residual without slow parts, index of KINDS
-PUSH                     the residual with slow parts, index of KINDS
+HIT                      index in KINDS of the residual without slow parts
+PUSH                     index in KINDS of the residual with slow parts
 KINDS                    the kinds of residuals: hit, push
 TERMS                    the terms of a threshold
 MEASURED                 the sources of the state with which contacts can be detected

@@ -40,7 +40,7 @@ LimitMargin             how close a motion comes to one limit, and when
 Near rest:
 
 LinearArm               M x'' + D x' + K x = 0 near rest, x = (q, theta), as matrices
-StateSpace              the same as a system of first order under motor torques
+StateSpace              the same as a first-order system, driven by motor torques
 rigid_rotors            inertias (n,) of the rotors that move with their links, kg m^2 or kg
 
 Control cycle:

@@ -49,7 +49,7 @@ class Actuators:
     <joint>_antagonist for an antagonistic joint, and <joint>_stiffness for a stiffness drive.
     Raises InputError for duplicate names, and unless there is one actuator for each name.
 
-    torque_sources : for each joint, the source of its measured torque Q: "torque_sensor", or the
+    torque_sources : the source of each joint's measured torque Q: "torque_sensor", or the
         default, "spring_deflection" for a joint with a spring and "motor_torque" for a rigid one.
         State and disturbance observers use it.
     """
@@ -208,7 +208,7 @@ class Actuators:
             )
 
     def refuse_counting_twice(self, reflected_inertia: Array) -> None:
-        """Raise InputError if a model's reflected_inertia (n,) has a rotor that is here too."""
+        """Raise InputError if a model's reflected_inertia (n,) includes one of these rotors."""
         for name, actuator, reflected in zip(
             self.joint_names, self.actuators, reflected_inertia, strict=True
         ):

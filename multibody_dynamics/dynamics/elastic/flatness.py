@@ -54,7 +54,7 @@ def motor_motion(
     beyond : "raise" rejects springs beyond their travel and infeasible stiffnesses; "continue"
         follows the tangents, and :func:`limit_margins` then reports the excess.
 
-    Raises InputError that names the joint, also for wrong shapes and missing rates.
+    Raises InputError, naming the joint if there is one, and for wrong shapes and missing rates.
     """
     n, names = actuators.n, actuators.joint_names
     state, torque = _link_rows(actuators, state, torque)
@@ -172,7 +172,7 @@ def limit_margins(
     ----------
     times : (k,) s.
     torque : (k, 3, n) rows Q, Q', Q'', or the result of `inverse_dynamics`; only Q is used.
-    motion : from :func:`motor_motion` with ``beyond="continue"`` at these times.
+    motion : result of :func:`motor_motion` with ``beyond="continue"`` at these times.
     stiffness : as passed to it.
     joint_torque_limit : (n,) in N m or None, such as model.limits.effort.
     """

@@ -54,9 +54,9 @@ class RigidBody:
     Attributes
     ----------
     inertia : (6, 6) about the origin of its frame and in its axes, see :func:`.spatial_inertia`.
-    pose : (4, 4) of its frame at t = 0; default: the identity.
+    pose : (4, 4) pose of its frame at t = 0; default: the identity.
     omega : (3,) angular velocity at t = 0 in the axes of the body, rad/s.
-    velocity : (3,) of the frame's origin at t = 0 in inertial axes, m/s.
+    velocity : (3,) velocity of the frame's origin at t = 0 in inertial axes, m/s.
 
     Raises ModelError for an invalid name or pose, wrong shapes, NaN or infinity, and an inertia
     about the centre of mass that is not positive definite. Issues a ModelWarning if its moments

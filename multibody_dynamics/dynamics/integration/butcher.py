@@ -25,7 +25,7 @@ class ButcherTableau:
     ----------
     a : (s, s), zero on and above the diagonal.
     b : (s,) weights, with sum 1.
-    order : of the method.
+    order : order of the method.
     error : (s,) b minus the weights of an embedded method; None for fixed steps only.
     error_order : the lower of the two orders.
     dense : (s, d) coefficients of b_j(s) for the powers s, s^2, ... s^d; None without dense output.

@@ -72,7 +72,8 @@ def generalized_alpha(
     Newton's matrix contains the stiffness and damping of springs; gyroscopic and constraint forces
     enter the residual only, so the iteration converges if h |omega| is well below 1.
 
-    spectral_radius : from 0 to 1. start, progress: see :func:`.integrate`.
+    spectral_radius : spectral radius of the method at infinite frequency, 0 to 1. start, progress :
+    see :func:`.integrate`.
 
     Raises InputError as :func:`.integrate` does, DynamicsError if the iteration does not converge.
     """

@@ -111,7 +111,7 @@ def integrate_tree(
     Parameters
     ----------
     torque : (n,) constant, or a law (t, q, q') -> (n,); default: none.
-    springs : at the joints, in addition to `torque`.
+    springs : springs and dampers at the joints, in addition to `torque`.
     wrenches : {body: (6,)} that the world applies, constant, in inertial axes about the inertial
         origin.
     method : see :func:`.munthe_kaas`; or "rosenbrock", implicit, of order 4 and A-stable, for

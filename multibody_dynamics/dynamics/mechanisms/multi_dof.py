@@ -87,7 +87,7 @@ class MultiDofModel:
     joint_names, body_names : N each; default joint1 ..., body1 ...
     coordinate_names : n; default the joint names, with `_1`, `_2`, ... for joints with several.
     gravity : (3,) in m/s^2, inertial axes.
-    reflected_inertia : (n,) of the rotors, on the link side, kg m^2 or kg; default zero.
+    reflected_inertia : (n,) inertia of the rotors on the link side, kg m^2 or kg; default: zero.
 
     Raises ModelError for inconsistent or physically impossible data.
     """

@@ -397,7 +397,7 @@ def model_from_screws(
     body_names : one per entry, default body1 ...
     joint_types, reflected_inertia, limits : one per joint, counting each joint of a stack; by
         default the types follow from the screws.
-    frames : by name; `Frame.body` is an index like those of `parents`.
+    frames : named frames; `Frame.body` is an index like those of `parents`.
 
     Raises ModelError. An inertia that violates the triangle inequality causes a ModelWarning, or a
     ModelError with `strict`.

@@ -273,7 +273,7 @@ class ElasticRobot:
     step : inner step in s; default: at most 0.25 ms and |lambda| h <= 0.5.
     drive : position loops of the drives, for :meth:`follow`.
     link_viscous : (n,) or scalar d, link-side friction in N m s/rad, unknown to any feedforward.
-    end_stops : at the joint limits of the model; None: links move through their limits.
+    end_stops : end stops at the joint limits of the model; None: links move through their limits.
 
     Attributes: those of a :class:`.Plant`, and `state` (2 n + 2 m,), of which `q`, `qd`, `theta`
     and `thetad` are views; every step overwrites them in place. `joint_torque` Q excludes link

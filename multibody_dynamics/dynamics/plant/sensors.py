@@ -28,9 +28,9 @@ class Encoder:
     resolution : step of the position in rad or m; 0: none. Positions are rounded to the nearest
         multiple, so the mean error is zero.
     noise : standard deviation of the position, rad or m.
-    velocity_bandwidth : in Hz, of the first-order low-pass filter after the difference quotient of
-        two positions; inf: the plain difference quotient; None: the true velocity, as from a
-        tachometer.
+    velocity_bandwidth : bandwidth in Hz of the first-order low-pass filter after the difference
+        quotient of two positions; inf: the plain difference quotient; None: the true velocity, as
+        from a tachometer.
     seed : anything that np.random.default_rng accepts.
 
     `position` and `velocity` (size,) hold the last reading and are overwritten in place. Raises

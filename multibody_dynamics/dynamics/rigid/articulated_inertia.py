@@ -119,8 +119,8 @@ def factorisation_recursion(parents, joints, prescribed, bodies, rows):
 
     Parameters
     ----------
-    parents, joints, bodies : those of :func:`.spatial.forward_recursion`, which has written POSE
-        and SCREW.
+    parents, joints, bodies : the arrays of :func:`.spatial.forward_recursion`, which has written
+        POSE and SCREW.
     prescribed : (n,) whether the acceleration of the joint is given.
     rows : (n + 1, ARTICULATED_ROW), written.
     """

@@ -129,7 +129,7 @@ def derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, r
 
     Parameters
     ----------
-    parents, joints, bodies : those of the spatial forward recursion, which must have run with
+    parents, joints, bodies : the arrays of the spatial forward recursion, which must have run with
         order 1. On return, S'' in `bodies` includes the gravity term of the equation above.
     applied : (n, 6) or more columns, the wrenches that the world applies, in inertial axes about
         the inertial origin.

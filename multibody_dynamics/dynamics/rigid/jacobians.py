@@ -33,7 +33,7 @@ def jacobian(
     q : (..., n), rad or m.
     body : name of a body or link, or index of a body.
     base : motion of the base, whose own twist adds to J q'; at rest if None.
-    representation : of the twist.
+    representation : representation of the twist.
 
     Angular rows come first; the columns of joints that do not move the body are zero. Raises
     InputError for wrong shapes, NaN or infinity, an unknown body or representation.

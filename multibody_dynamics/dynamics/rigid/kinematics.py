@@ -182,7 +182,7 @@ def forward_kinematics(
     q, qd, qdd, qddd, qdddd : (..., n), rad or m and per s^k; leading dimensions broadcast. Each
         one adds the next derivative to the result.
     base : motion of the base; at rest if None.
-    representation : of the twists and their derivatives.
+    representation : representation of the twists and their derivatives.
 
     Returns :class:`BodyMotion`: poses (..., n, 4, 4), body frame to inertial frame, and rates
     (..., n, 6), in body order. Raises InputError for wrong shapes, gaps (`qdd` without `qd`), NaN

@@ -215,8 +215,8 @@ class InverseKinematicsSolver:
     starts : maximum number of starts: the initial position, then random ones between the limits, or
         within half a turn of zero for joints without limits. The random starts depend only on
         `seed`, and the same input gives the same result.
-    tolerance : of every prescribed component, rad and m.
-    max_iterations : per start.
+    tolerance : tolerance of every prescribed component, rad and m.
+    max_iterations : maximum number of iterations per start.
 
     Raises InputError for an unknown body or one that belongs to the base, unknown components or
     axes, a soft task, an invalid pose, and lower limits above upper ones. Not thread-safe.

@@ -43,7 +43,7 @@ class CycleStatistics:
     def record(self, begin: int, end: int, stamp: int, published: int) -> None:
         """Add one cycle.
 
-        begin, end: monotonic ns when the input arrived and after publishing. stamp: that of the
+        begin, end: monotonic ns when the input arrived and after publishing. stamp: stamp of the
         input, ns. published: time of publishing, ns, on the clock of the stamp.
         """
         if self._last_begin:

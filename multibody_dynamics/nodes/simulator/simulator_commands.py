@@ -80,8 +80,8 @@ class Commands:
     def accept(self, message: Any, stamp: int, timeout: float) -> None:
         """Accept one message; raise MessageError for a defect.
 
-        stamp: that of the newest state, ns; commands that differ from it by more than `timeout` s
-        are rejected.
+        stamp: stamp of the newest state, ns; commands that differ from it by more than `timeout`
+        s are rejected.
         """
         now = time.monotonic_ns()
         answers, command = self._read(message, now, stamp, timeout)

@@ -16,10 +16,10 @@ from ..following.state_pairs import StatePairs
 
 
 class SpringSamples:
-    """Pairs at the rate of the comparison, until `taken`.
+    """Collects pairs at the rate of the comparison, until they are `taken`.
 
     links : the newest joint state, with position and effort of the joints `used`, by their indices.
-    prefix : of the names in messages.
+    prefix : prefix of the joint names in messages.
     """
 
     def __init__(

@@ -65,7 +65,7 @@ def domain(text: str) -> int:
 def add_domain(parser: argparse.ArgumentParser) -> None:
     """--domain-id."""
     parser.add_argument("--domain-id", metavar="N", type=domain,
-                        help="ROS domain (default: a private one)")  # fmt: skip
+                        help="ROS domain (a private one)")  # fmt: skip
 
 
 def add_motion(parser: argparse.ArgumentParser) -> None:
@@ -93,8 +93,8 @@ def add_hold(parser: argparse.ArgumentParser) -> None:
 def add_prefix(parser: argparse.ArgumentParser) -> None:
     """--prefix, of recorded joint names."""
     parser.add_argument("--prefix", metavar="TEXT", default="",
-                        help="prefix of the recorded joint names that the URDF does not"
-                        " have")  # fmt: skip
+                        help="prefix of the joint names in the recording that is not in the"
+                        " URDF")  # fmt: skip
 
 
 def add_recorded_motion(parser: argparse.ArgumentParser) -> None:
@@ -102,10 +102,10 @@ def add_recorded_motion(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recording", metavar="RECORDING", type=Path,
                         help="rosbag2 folder, .mcap, .db3, .csv or .npz file")  # fmt: skip
     parser.add_argument("--topic", metavar="NAME", action="append", default=[],
-                        help="joint states of the links (the topic named joint_states); may be"
-                        " repeated")  # fmt: skip
+                        help="topic with joint states of the links (the one named joint_states);"
+                        " may be repeated")  # fmt: skip
     parser.add_argument("--motor-topic", metavar="NAME", default="",
-                        help="joint states of the motors (the topic named"
+                        help="topic with joint states of the motors (the one named"
                         " motor_states)")  # fmt: skip
     add_prefix(parser)
     add_hold(parser)

@@ -27,20 +27,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="springs and motors")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="YAML", type=Path,
                         default=Path("collision_thresholds.yaml"),
-                        help="(%(default)s)")  # fmt: skip
+                        help="file to write (%(default)s)")  # fmt: skip
     parser.add_argument("--margin", metavar="X", type=positive, default=2.0,
-                        help="factor from the largest residual to the threshold"
+                        help="ratio of the threshold to the largest residual"
                         " (%(default)s)")  # fmt: skip
     parser.add_argument("--bandwidth", metavar="RAD/S", type=positive, default=250.0,
-                        help="of the smoothed external torques (%(default)s)")  # fmt: skip
+                        help="bandwidth of the smoothed external torques"
+                        " (%(default)s)")  # fmt: skip
     parser.add_argument("--high-pass", metavar="RAD/S", type=positive, default=10.0,
                         help="lower frequencies do not count as hits (%(default)s)")  # fmt: skip
     parser.add_argument("--filter-bandwidth", metavar="HZ", type=positive, default=100.0,
-                        help="of the velocities, as in the node (%(default)s)")  # fmt: skip
+                        help="bandwidth of the velocity filter, as in the node"
+                        " (%(default)s)")  # fmt: skip
     parser.add_argument("--filter-order", metavar="N", type=int, default=3,
-                        help="of the velocities, as in the node (%(default)s)")  # fmt: skip
+                        help="order of the velocity filter, as in the node"
+                        " (%(default)s)")  # fmt: skip
     parser.add_argument("--state-source", metavar="SOURCE", default="link_and_motor_encoders",
-                        help="as in the node (%(default)s)")  # fmt: skip
+                        help="source of the state, as in the node (%(default)s)")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:

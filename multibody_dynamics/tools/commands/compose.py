@@ -12,7 +12,9 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("nodes", metavar="NODE", nargs="+", help="such as feedforward_node")
+    parser.add_argument(
+        "nodes", metavar="NODE", nargs="+", help="name of a node, such as feedforward_node"
+    )
     parser.add_argument("--executor", choices=("events", "single"), default="events",
                         help="run loop: %(choices)s (%(default)s)")  # fmt: skip
 

@@ -18,7 +18,7 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path)
+    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True,
                         help="folder for the trajectories, summary.json and"
                         " excitation.png")  # fmt: skip
@@ -29,10 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="friction, rotor inertias, payload and corrected inertias, as for"
                         " validate")  # fmt: skip
     parser.add_argument("--runs", metavar="NAME,...", type=lambda text: text.split(","),
-                        help="some of fourier, friction, steps, chirps (fourier,friction, and"
+                        help="any of fourier, friction, steps, chirps (fourier,friction, and"
                         " chirps with --elastic-joints)")  # fmt: skip
     parser.add_argument("--one-file", action="store_true",
-                        help="all runs in one trajectory, with moves between them")  # fmt: skip
+                        help="join all runs to one trajectory, with moves in between")  # fmt: skip
     _add_motion(parser)
     _add_limits(parser)
     _add_noise(parser)
@@ -71,12 +71,12 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
                         " m, in the frame of the base; write --box=-1,... if it begins with a"
                         " minus")  # fmt: skip
     parser.add_argument("--clearance", metavar="M", type=not_negative, default=0.02,
-                        help="distance between links, m (%(default)s)")  # fmt: skip
+                        help="minimum distance between links, m (%(default)s)")  # fmt: skip
     parser.add_argument("--link-radius", metavar="M", type=positive, default=0.06,
                         help="radius of the capsules around links without collision geometry, m"
                         " (%(default)s)")  # fmt: skip
     parser.add_argument("--meshes", metavar="DIR", type=Path, action="append", default=[],
-                        help="folder in which packages with collision meshes lie; may be"
+                        help="folder that contains packages with collision meshes; may be"
                         " repeated")  # fmt: skip
 
 

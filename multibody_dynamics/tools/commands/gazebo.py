@@ -13,7 +13,7 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path)
+    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
     parser.add_argument("--elastic-joints", metavar="YAML", type=Path, required=True,
                         help="file of linear springs and motors")  # fmt: skip
     parser.add_argument("--initial", metavar="Q1,Q2,...", default="",

@@ -39,8 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="known drive gain, N m/A (the one that explains the currents with the"
                         " masses of the URDF); may be repeated")  # fmt: skip
     parser.add_argument("--held-out", metavar="N", type=int,
-                        help="last recordings to judge the result on, instead of fitting them (1;"
-                        " if there is only one, its last quarter)")  # fmt: skip
+                        help="number of last recordings that are not fitted, but used to test the"
+                        " result (1; for a single recording, its last quarter)")  # fmt: skip
     _add_recording(parser)
     _add_model(parser)
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("identified"),
@@ -52,10 +52,10 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
     """How to read the recordings."""
     add_gravity(parser)
     parser.add_argument("--topic", metavar="NAME", action="append", default=[],
-                        help="joint states of the links (those of joints of the robot); may be"
-                        " repeated")  # fmt: skip
+                        help="topic with joint states of the links (all with joints of the robot);"
+                        " may be repeated")  # fmt: skip
     parser.add_argument("--motor-topic", metavar="NAME", default="",
-                        help="joint states of the motors (the topic named"
+                        help="topic with joint states of the motors (the one named"
                         " motor_states)")  # fmt: skip
     add_prefix(parser)
     add_hold(parser)
@@ -66,19 +66,19 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
     """Which parameters there are, and what is known about them."""
-    parser.add_argument("--stribeck", action="store_true", help="friction has a Stribeck term")
+    parser.add_argument("--stribeck", action="store_true", help="add a Stribeck term to friction")
     parser.add_argument("--load-friction", action="store_true",
-                        help="Coulomb friction grows with the torque")  # fmt: skip
+                        help="let Coulomb friction grow with the torque")  # fmt: skip
     parser.add_argument("--no-links", action="store_true",
                         help="keep the inertias of the URDF")  # fmt: skip
     parser.add_argument("--no-delays", action="store_true",
                         help="assume that torques were recorded without delay")  # fmt: skip
     parser.add_argument("--prior", metavar="X", type=positive, default=0.5,
-                        help="how far the inertias may be from those of the URDF, as a relative"
-                        " standard deviation (%(default)s)")  # fmt: skip
+                        help="expected relative error of the inertias in the URDF, as a standard"
+                        " deviation (%(default)s)")  # fmt: skip
     parser.add_argument("--mass-range", metavar="X", type=positive, default=0.5,
-                        help="the mass of each link stays within a factor of 1 + this of the URDF's"
-                        " (%(default)s)")  # fmt: skip
+                        help="keep the mass of each link within a factor of 1 + X of that in the"
+                        " URDF (%(default)s)")  # fmt: skip
     parser.add_argument("--spectral", action="store_true",
                         help="weight every frequency by the inverse power of the residuals there;"
                         " for models that are exact up to noise")  # fmt: skip

@@ -16,7 +16,7 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path)
+    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
     parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
                         help="springs and motors, whose feedforward is timed as well")  # fmt: skip
     parser.add_argument("--rate", metavar="HZ", type=positive, default=1000.0,

@@ -18,7 +18,7 @@ METHODS = ("euler", "rk2", "heun", "rk3", "rk4", "dormand_prince", "generalized_
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("system", metavar="SYSTEM")
+    parser.add_argument("system", metavar="SYSTEM", help="YAML file, or name of an example")
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("integration"),
                         help="folder for all files (%(default)s)")  # fmt: skip
     parser.add_argument("--group", choices=("SE3", "SO3xR3", "both"), default="both",

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="JointState with positions (%(default)s)")  # fmt: skip
     parser.add_argument("--namespace", default="", help="namespace of the topics")
     parser.add_argument("--stale-after", metavar="S", type=positive, default=0.2,
-                        help="mark a topic without messages for longer than this, s"
+                        help="mark a topic as stale after this time without messages, s"
                         " (%(default)s)")  # fmt: skip
     parser.add_argument("--once", action="store_true", help="print one table and exit")
     parser.add_argument("--timeout", metavar="S", type=positive, default=10.0,

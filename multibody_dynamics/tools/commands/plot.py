@@ -12,7 +12,7 @@ DETAILS = "Shows the robot in the middle of its joint ranges, or at the given co
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path)
+    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, default=Path("model.png"),
                         help="picture file; the suffix selects the format"
                         " (%(default)s)")  # fmt: skip

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..base.arguments import positive
 
-HELP = "Record topics of a running robot in a bag, and report what was lost"
+HELP = "Record topics of a running robot in a bag, and count lost messages"
 DETAILS = (
     "Writes a rosbag2 folder in MCAP format. Without TOPICS: joint_states, motor_states,"
     " motor_torque, robot_description, and all topics called commands or motor_torque in any node."

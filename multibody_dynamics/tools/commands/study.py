@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 HELP = "Study how robust the control laws are, and write a report"
 DETAILS = (
-    "Simulates the laws on three robots, or on your own, at equal noise of their torques: with"
+    "Simulates the laws on three robots, or on your own, with equally noisy torques: with"
     " wrong models, delays, irregular periods, hits, a payload, coarse encoders, at 500 Hz and at"
     " lower speeds. The report compares the errors with each other and with stated goals. A run"
     " that deviates by 0.2 rad from its reference or keeps oscillating is lost, and has no error."
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         " draws, and the conditions exact, error, delay and"
                         " contact")  # fmt: skip
     parser.add_argument("--results", metavar="JSON", type=Path, nargs="+",
-                        help="simulate nothing: merge these study.json, and write report and"
+                        help="do not simulate: merge these study.json files, and write report and"
                         " tables again")  # fmt: skip
     _add_choices(parser)
     parser.add_argument("--draws", metavar="N", type=whole(1, 100_000),

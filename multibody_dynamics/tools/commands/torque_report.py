@@ -19,7 +19,7 @@ BITS = 18
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path)
+    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
     parser.add_argument("--elastic-joints", metavar="YAML", type=Path, required=True,
                         help="springs and motors")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="DIR", type=Path,
@@ -36,13 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="resolution of link and motor encoders, link side, rad or m"
                         f" ({BITS} bits per turn)")  # fmt: skip
     parser.add_argument("--bandwidth", metavar="RAD/S", type=positive,
-                        help="bandwidth of all designs (default: as high as springs, delay and"
+                        help="bandwidth of all designs (as high as springs, delay and"
                         " filter allow)")  # fmt: skip
     parser.add_argument("--friction", metavar="SHARE", type=not_negative, default=1.0,
                         help="share of the viscous friction that is compensated"
                         " (%(default)s)")  # fmt: skip
     parser.add_argument("--position", metavar="Q", type=numbers,
-                        help="position of all joints, comma-separated, rad or m (default: the"
+                        help="position of all joints, comma-separated, rad or m (the"
                         " middle of the joint limits)")  # fmt: skip
 
 

@@ -12,7 +12,7 @@ DETAILS = "trajectory_node sends this motion to a robot."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path)
+    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
     add_motion(parser)
     parser.add_argument("--csv", metavar="FILE", type=Path,
                         help="write t and q..q'''' of every joint, every 10 ms")  # fmt: skip

@@ -16,7 +16,7 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("results", metavar="RESULTS", type=Path)
+    parser.add_argument("results", metavar="RESULTS", type=Path, help="folder or file to read")
     parser.add_argument("--urdf", metavar="ROBOT", type=Path, required=True,
                         help="URDF file of the robot that was identified")  # fmt: skip
     parser.add_argument("--elastic-joints", metavar="YAML", type=Path,

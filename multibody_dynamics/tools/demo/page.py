@@ -17,7 +17,7 @@ from ...dynamics.model import MultibodyModel
 
 
 def error_unit(joint_types: Sequence[str]) -> str:
-    """Unit of a thousand times a tracking error, also for joints of different types together."""
+    """Unit of a tracking error times a thousand; for joints of both types together, both units."""
     if "prismatic" not in joint_types:
         return "mrad"
     return "mm" if set(joint_types) == {"prismatic"} else "mrad or mm"

@@ -132,7 +132,7 @@ def prepare(
 
     robot : URDF file; '': the Panda
     elastic_joints : YAML file; '': the Panda's, or generated
-    rate : of the simulator, Hz
+    rate : rate of the simulator, Hz
     real_time : discard late commands instead of waiting for them
     keep : keep the runs that are in the folder
 

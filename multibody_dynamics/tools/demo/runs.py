@@ -206,7 +206,7 @@ def run_demo(demo: Demo, *, domain_id: int | None = None) -> dict[str, Any]:
     os.environ.update(ros_settings(domain_id))
     with sigterm_as_interrupt():
         for variant in demo.comparison.runs:
-            with ros_context() as context:  # a new one does not know the nodes of the previous run
+            with ros_context() as context:  # a new one, without the previous nodes
                 recording = run_once(demo, variant, context)
             recording.save(demo.folder / f"{variant}.npz")
     return demo.comparison.write(demo.folder)

@@ -32,7 +32,7 @@ VERSION = 9  # of the metadata, as in ROS 2 Jazzy
 def repair(folder: Path, hashes: Mapping[str, str]) -> dict[str, int]:
     """Complete the bag `folder`, with one MCAP file; returns the number of messages by topic.
 
-    hashes : of the message types, by their name. Raises OSError if nothing can be written at all.
+    hashes : hashes of the message types, by name. Raises OSError if nothing can be written at all.
     """
     file = folder / f"{folder.name}.mcap"
     ends = complete_chunks(file)

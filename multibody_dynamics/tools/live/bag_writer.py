@@ -1,4 +1,4 @@
-"""Writes serialized messages into a bag, in a thread of its own."""
+"""Writes serialised messages into a bag, in a separate thread."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class BagWriter:
             self._writer.open()
         except WriterError:
             raise InputError(
-                f"{folder} exists already and is not overwritten: choose another folder"
+                f"{folder} already exists and is not overwritten: choose another folder"
             ) from None
         except OSError as error:
             raise InputError(f"{folder} cannot be written: {error.strerror or error}") from None
@@ -82,7 +82,7 @@ class BagWriter:
         self._accepted[topic.name] = self._refused[topic.name] = 0
 
     def add(self, topic: str, received: int, message: bytes) -> None:
-        """Add a serialized message, received at this system time in ns."""
+        """Add a serialised message, received at this system time in ns."""
         if self.failure or self.waiting + len(message) > self._capacity:
             self._refused[topic] += 1
             return
@@ -111,7 +111,7 @@ class BagWriter:
             if not self.failure:
                 try:
                     self._writer.write(self._connection(topic), received, message)
-                except Exception as error:  # the thread must not end: nobody would notice
+                except Exception as error:  # the thread must not end unnoticed
                     self._fail(error)
             self._bytes_out += len(message)
 

@@ -44,7 +44,7 @@ class PublicationCount:
         return self._lost + gaps
 
     def add(self, number: int | None, message: bytes) -> None:
-        """Count a serialized message with the number that its publisher gave it, or None."""
+        """Count a serialised message with the number that its publisher gave it, or None."""
         self.received += 1
         if number is not None:
             self._continue(number)

@@ -63,7 +63,7 @@ class TopicResult:
 
 
 class TopicRecorder:
-    """Records topics from a node into the bag `folder`, from `look` and `poll` until `close`.
+    """Records topics into the bag `folder`: call `look` and `poll` repeatedly, then `close`.
 
     topics : names or patterns (`*/commands`), relative to the namespace of the node; None: all
     topics. optional : whether topics may be absent.
@@ -185,7 +185,7 @@ class TopicRecorder:
 
 
 def _common(offered: Iterable[QoSProfile], policy: str, strong: Any, weak: Any) -> Any:
-    """The strong policy if all publishers offer it; otherwise the weak one, which suits all."""
+    """The strong policy if all publishers offer it; otherwise the weak one, which matches all."""
     return strong if all(getattr(each, policy) == strong for each in offered) else weak
 
 

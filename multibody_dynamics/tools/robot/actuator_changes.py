@@ -126,7 +126,8 @@ def _write_coefficients(
         return
     if spring["law"] != "polynomial":
         raise InputError(
-            f"joint '{joint}': a polynomial was identified, the file is {spring['law']}"
+            f"joint '{joint}': a polynomial was identified, but the law in the file is "
+            f"{spring['law']}"
         )
     for key, figure in given.items():
         found.changes.append(Change(joint, f"spring {key}", None, figure))

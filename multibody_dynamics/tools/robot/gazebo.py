@@ -132,7 +132,7 @@ def convert(
     controllers : path of the controller manager's YAML file
     initial : (n,) rad, initial link positions, with the springs deflected by the weight of the
         links; None: zero, or the nearest position within the limits
-    namespace : of the controller manager
+    namespace : namespace of the controller manager
     prefix : prefix for the name of every joint and link
 
     Raises ModelError as :func:`load_urdf` does, and InputError naming a joint that is neither

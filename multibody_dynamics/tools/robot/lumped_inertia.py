@@ -41,8 +41,8 @@ def write_body(text: UrdfText, model: MultibodyModel, body: str, M: Array) -> st
         mass, _, about_com = decompose(M)
         listed = ", ".join(f"{each:.4g}" for each in principal_moments(about_com))
         raise InputError(
-            f"link '{body}': mass {mass:.4g} kg and principal moments ({listed}) kg m^2 are those "
-            "of no physical body; nothing was written"
+            f"link '{body}': mass {mass:.4g} kg and principal moments ({listed}) kg m^2 belong "
+            "to no physical body; nothing was written"
         )
     poses = {name: frame.pose for name, frame in model.frames.items() if frame.body == index}
     known = {name: text.inertia(name) for name in poses if name in text.links}

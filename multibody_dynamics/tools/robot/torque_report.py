@@ -68,12 +68,14 @@ class TorqueReport:
 
     Attributes
     ----------
-    robot : its name. position : (n,). timing, resolution, friction : of the loops.
+    robot : name of the robot.
+    position : (n,) position for which the loops were designed.
+    timing, resolution, friction : conditions of the loops, see :func:`torque_report`.
     joints : the joints with springs. rigid : names of those without.
-    evaluations : of every joint and design that was accepted, joint by joint.
-    gains : of every design that was accepted, by name.
-    refused : messages of those that were not, by name.
-    limits : of every joint in `joints`.
+    evaluations : one for every joint and accepted design, joint by joint.
+    gains : the gains of every accepted design, by its name.
+    refused : why other designs were rejected, by their names.
+    limits : torque limits of every joint in `joints`.
     """
 
     robot: str
@@ -101,8 +103,8 @@ def torque_report(
 ) -> TorqueReport:
     """Design and evaluate all designs at `position` (n,).
 
-    bandwidth : rad/s, of all designs; by default, each design chooses one for each joint.
-    resolution : rad or m, of the encoders.
+    bandwidth : bandwidth of all designs, rad/s; by default, each design chooses one for each joint.
+    resolution : resolution of the encoders, rad or m.
     friction : share of the viscous friction that is compensated.
     """
     joints = single_joints(model, actuators, position)

@@ -43,8 +43,8 @@ Messages = tuple[NDArray[np.int64], Packed]  # times of receipt, ns, and message
 class Chunk(NamedTuple):
     """A chunk of a file.
 
-    topics : by channel number. first, last : times of receipt of its first and last message, ns.
-    place, length, index_length : in the file, bytes.
+    topics : its topics by channel number. first, last : times of receipt of its first and last
+    message, ns. place, length, index_length : position and lengths in the file, bytes.
     """
 
     file: Path

@@ -18,7 +18,7 @@ def rows(model, seed=1):
 
 
 def pseudo_inertias(model):
-    """In the joint frames."""
+    """Pseudo-inertias of the bodies, in the joint frames."""
     P = pseudo_inertia(inertial_parameters(model).reshape(-1, 10))
     B = model.body_in_joint
     return B @ P @ np.swapaxes(B, -1, -2)

@@ -42,7 +42,7 @@ def robot(tmp_path: Path) -> str:
 
 @pytest.fixture
 def start_demo(ros_domain_id: int) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Starts demos; nothing of them runs on after a test that failed."""
+    """Starts demos; none of their processes survives a failed test."""
     demos: dict[Path, subprocess.Popen[str]] = {}
 
     def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:

@@ -95,7 +95,7 @@ def test_full_queue_is_counted(tmp_path):
 
 
 def test_full_disk_leaves_a_readable_bag(tmp_path):
-    """A limit of the file's size in another process: the kernel refuses to write further."""
+    """A file size limit in another process, beyond which the kernel refuses to write."""
     message, count = messages(1)[0], 100_000  # 12 MB
     command = [sys.executable, "-c", FULL_DISK, str(tmp_path / "bag"), message.hex(), str(count)]
     found = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -125,7 +125,7 @@ def test_whatever_ends_the_writing_is_a_failure(tmp_path, monkeypatch):
 
 
 def test_folders_that_cannot_be_created(tmp_path):
-    with pytest.raises(InputError, match="exists already and is not overwritten"):
+    with pytest.raises(InputError, match="already exists and is not overwritten"):
         BagWriter(tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"file/bag cannot be written: Not a directory"):

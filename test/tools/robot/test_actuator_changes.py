@@ -75,7 +75,7 @@ def test_friction_that_the_file_did_not_have(tmp_path):
     ("results", "message"),
     [
         (springs(cubic_stiffness=1.0), r"the spring in the file, linear, has no cubic_stiffness"),
-        (springs(c1=1.0), r"a polynomial was identified, the file is linear"),
+        (springs(c1=1.0), r"a polynomial was identified, but the law in the file is linear"),
         (springs(stiffness=0.0), r"'shoulder': stiffness 0 is not possible"),
         (springs(damping=-1.0), r"'shoulder': damping -1 is not possible"),
         (springs(scale=-0.2), r"'shoulder': spring scale -0.2 is not possible"),

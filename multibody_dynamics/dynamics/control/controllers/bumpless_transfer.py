@@ -32,8 +32,9 @@ class BumplessTransfer:
 
     Parameters
     ----------
-    limits : of the m motors, named as in `actuators.motor_names`; default: their torque limits.
-    duration : s of a transfer; with 0, only the torque rate limits restrict the change.
+    limits : limits of the m motors, named as in `actuators.motor_names`; default: their torque
+        limits.
+    duration : duration of a transfer in s; with 0, only the torque rate limits restrict the change.
     max_step : s; a longer time between two torques is treated as this one.
 
     Attributes: `torque` (m,), the last one sent, overwritten in place; `law`, the running or

@@ -224,9 +224,9 @@ class Controller(ABC):
 
     @property
     def memory(self) -> tuple[Array, ...]:
-        """What the law remembers besides `applied_torque`: the arrays that an update reads and
-        overwrites, after the first one. Estimates of adaptation and filters of the desired motion
-        do not count."""
+        """The memory of the law besides `applied_torque`: the arrays that every update after the
+        first reads and overwrites. Estimates of the adaptation and filters of the desired motion
+        are not included."""
         return ()
 
     def problems(self) -> tuple[str, ...]:
@@ -256,8 +256,9 @@ class Controller(ABC):
         self.torque[:] = self.applied_torque[:] = 0.0
 
     def vary(self, k: int) -> None:  # noqa: B027 - most laws have fixed gains
-        """Take the k-th of many values of what may change while the law runs, such as a stiffness;
-        0: the present target. For judging its stability; the law must not be running."""
+        """Set the numbers that may change while the law runs, such as a stiffness, to the k-th of a
+        fixed sequence of values; 0: to the present target. Stability is judged with these values;
+        the law must not be running."""
 
     def set_model(self, model: MultibodyModel) -> None:
         """Use another model of the robot from the next update on, for example with a payload; gains
@@ -309,18 +310,18 @@ class LinearFeedback(Controller):
 
     Parameters
     ----------
-    gains : of the motors, see :class:`.StateFeedbackGains`; may be set between updates.
+    gains : gains of the motors, see :class:`.StateFeedbackGains`; may be set between updates.
     variant : how springs enter the feedforward (`dyn.elastic.VARIANTS`): "full", or
         "quasi_static", the classic choice with motor-side PD.
     integral : (m,) or a scalar, N m/(rad s): gain on the integral of the error. While a motor
         delivers less than requested (:meth:`applied`), its integral does not grow in that
         direction.
     integrates : the error of the "link", or of the "motor" where there are no link encoders.
-    disturbance_bandwidth, disturbance_share : of a :class:`.DisturbanceCompensation`, which takes
-        the place of an integral; a bandwidth of 0 turns it off. Call :meth:`applied` whenever the
-        torque that is sent differs from `torque`.
-    adaptation : of masses and inertias in the feedforward, see :class:`.AdaptiveFeedforward`; None
-        for none.
+    disturbance_bandwidth, disturbance_share : settings of a :class:`.DisturbanceCompensation`,
+        which takes the place of an integral; a bandwidth of 0 turns it off. Call :meth:`applied`
+        whenever the torque that is sent differs from `torque`.
+    adaptation : how masses and inertias in the feedforward adapt, see
+        :class:`.AdaptiveFeedforward`; None for no adaptation.
 
     Without compensation, only the rows of the state with non-zero gains are used.
     Attributes: `compensation` and `adaptive`, each None if not in use.

@@ -14,8 +14,8 @@ links two poles at -rate / 2, far below 1 / T. At the resonances of the springs 
 velocity, smaller by (w / W)^2, is too weak to excite them, whatever its phase.
 :func:`.forecast_stop` computes the delay that this tolerates.
 
-Of the two motors of an antagonistic joint only the common position is predicted. In the law, their
-difference keeps its value from the start of the stop: under a constant pretension torque, the
+For the two motors of an antagonistic joint, only the common position is predicted. In the law,
+their difference keeps its value from the start of the stop: under a constant pretension torque, the
 springs alone stabilise it, whereas a delayed compensation of their torques would not.
 
 At constant velocity, the prediction cancels the lag 2 / W of the filter and a delay of `lead`. The

@@ -117,7 +117,7 @@ class ScheduledFeedback(LinearFeedback):
         return self.gains.at(q) if self.update_time else self._next
 
     def problems(self) -> tuple[str, ...]:
-        """Also why the gains of the last pose could not be designed."""
+        """Problems of the feedforward, and of the last design of gains, if it failed."""
         own = (f"gains: {self.problem}",) if self.problem else ()
         return (*super().problems(), *own)
 

@@ -90,13 +90,14 @@ def modal_gains(
 ) -> CoupledGains:
     """Passive gains by double diagonalisation at rest at q (n,), see the module.
 
-    bandwidth : 1/s, of the springs between motors and their reference; rows (n,) must be equal.
-        Rigid joints get two poles there, each with the inertia that it feels while the others are
-        free; the modes are those of the links behind springs while rigid joints are free.
-    inertia_share : of the motors' inertia that is left, above 0 up to 1.
+    bandwidth : bandwidth in 1/s of the springs between motors and their reference; the entries of
+        an array (n,) must be equal. Rigid joints get two poles there, each with the inertia that
+        it feels while the others are free; the modes are those of the links behind springs while
+        rigid joints are free.
+    inertia_share : share of the motors' inertia that remains, above 0 up to 1.
 
-    Dampers beside springs and friction of the motors are not part of the design; they only add
-    damping. Raises InputError for other bandwidths or shares.
+    Dampers in parallel with the springs, and friction of the motors, are not part of the design;
+    they only add damping. Raises InputError for other bandwidths or shares.
     """
     q = as_array("q", q, (model.n,), model.joint_names)
     w = per_joint(model, bandwidth)

@@ -73,18 +73,18 @@ class ElasticStructureController(Controller):
 
     Parameters
     ----------
-    gains : of the joints; may be set between updates.
-    bandwidth : rad/s, (n,) or a scalar, of second outputs that motors set.
-    contact_bandwidth : rad/s, of the observer that estimates external torques and their rates for
-        q'' and q'''; 0 for none. They are not compensated: the arm yields to contacts.
+    gains : gains of the joints; may be set between updates.
+    bandwidth : bandwidth of second outputs that motors set, rad/s, (n,) or a scalar.
+    contact_bandwidth : bandwidth in rad/s of the observer that estimates external torques and their
+        rates for q'' and q'''; 0 for none. They are not compensated: the arm yields to contacts.
 
     Attributes
     ----------
     contact : (2, n) external joint torques and their rates in q'' and q''', N m. Written by the
         observer; without one, by the caller.
     virtual : the springs between e and eta.
-    eta, eta_rate : (n,) of the last update; e and e' at rigid joints.
-    dissipated : W, in D, D_m and the dampers d at the last update.
+    eta, eta_rate : (n,) values of the last update; e and e' at rigid joints.
+    dissipated : power in W dissipated by D, D_m and the dampers d at the last update.
 
     An `external_torque` is compensated, as in other laws. Raises DynamicsError where the mass
     matrix is singular.

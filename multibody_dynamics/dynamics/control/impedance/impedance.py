@@ -82,19 +82,20 @@ class ImpedanceController(Controller):
 
     Parameters
     ----------
-    position : (n,) at which the springs are judged: `stiffness` must be softer than they are.
+    position : (n,) position at which `stiffness` is compared with the springs, which must be
+        stiffer.
     stiffness : (k,), as defined by the subclass.
-    damping_ratio : of every mode with stiffness.
-    least_damping : 1/s, of modes without stiffness.
+    damping_ratio : damping ratio of every mode with stiffness.
+    least_damping : decay rate of modes without stiffness, 1/s.
     inertia_share : M_theta / M_m, see :class:`.InertiaShaping`; 1 for no torque feedback.
-    bandwidth : rad/s, of the second motors of joints that have two.
-    stiffness_time : s, shortest time in which stiffness and damping ratio change.
-    stiffness_energy : J, capacity of the tank that supplies the energy for rising stiffness, see
+    bandwidth : bandwidth of the second motors of joints that have two, rad/s.
+    stiffness_time : shortest time in which stiffness and damping ratio change, s.
+    stiffness_energy : capacity in J of the tank that supplies the energy for rising stiffness, see
         :class:`.StiffnessRamp`.
     stiffness_share : the largest use of the springs that is accepted, see `impedance_limits`.
 
     Attributes: those of a :class:`.Controller`; `ramp` of the stiffness, `equilibrium` of links,
-    `dissipated`: W, power of the law's dampers at the last update; `second_projection` (m, m) and
+    `dissipated`, power in W of the law's dampers at the last update; `second_projection` (m, m) and
     `second_gains` (2, m), the PD of the motions of motors that move no link. An `external_torque`
     that is set is compensated, which makes the arm stiff against it: leave it zero.
     """

@@ -23,9 +23,9 @@ class StiffnessRamp:
     Parameters
     ----------
     value : (k,) stiffnesses to begin with, N m/rad or N/m.
-    time : s, shortest time in which a new target is reached.
-    capacity : J, of the tank, which is full at the beginning: the energy available for stiffening
-        before anything has been dissipated.
+    time : shortest time in which a new target is reached, s.
+    capacity : capacity in J of the tank, which is full at the beginning: the energy available for
+        stiffening before anything has been dissipated.
 
     Attributes: `value` (k,), `target` (k,), `energy` in J, `is_held`: whether the tank stopped the
     last step.

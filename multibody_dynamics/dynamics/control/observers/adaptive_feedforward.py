@@ -61,18 +61,18 @@ class AdaptationSettings:
     Attributes
     ----------
     adapts : "links", all bodies, or "payload", a single body with an unknown load.
-    rate : 1/s, at which torque errors that the parameters can explain decay.
-    bound : 0 to 1: the mass and all second moments of each link stay between 1 - bound and 1 / (1 -
-        bound) times those of the model.
+    rate : decay rate in 1/s of torque errors that the parameters can explain.
+    bound : from 0 to 1; the mass and all second moments of each link stay between 1 - bound and
+        1 / (1 - bound) times those of the model.
     payload_body : name or index of the body that carries the payload; the last one if None.
-    payload_mass : kg, maximum.
-    payload_radius : m. A payload with a centre of mass at the distance r from the origin of its
+    payload_mass : maximum mass, kg.
+    payload_radius : m; a payload with a centre of mass at the distance r from the origin of its
         body has at most the mass payload_mass / (1 + r^2 / payload_radius^2).
-    slope : 1/s, of the sliding error.
+    slope : slope of the sliding error, 1/s.
     sliding : factor of D = sliding slope diag(M) in the composite law; with 0, only the
         disturbances drive the adaptation.
-    dead_zone : N m or N (n,) or a scalar: disturbances smaller than this cause no adaptation.
-    floor : N m: the adaptation slows down where the parameters affect the torques by less than
+    dead_zone : (n,) or a scalar, N m or N; disturbances smaller than this cause no adaptation.
+    floor : N m; the adaptation slows down where the parameters affect the torques by less than
         this.
 
     Raises InputError for values out of range.
@@ -119,15 +119,15 @@ class AdaptiveFeedforward:
 
     Parameters
     ----------
-    lag_bandwidth : rad/s, of the :class:`.LowPass` through which the disturbances have passed; 0 if
-        they are not compensated.
+    lag_bandwidth : bandwidth in rad/s of the :class:`.LowPass` through which the disturbances have
+        passed; 0 if they are not compensated.
 
     Attributes
     ----------
     is_active : whether `update` changes the estimates; may be switched at any time. In either
         case, the estimates stay in effect until :meth:`clear`.
     estimate : (k, 4, 4) N of the bodies that adapt, see the docstring of the module.
-    pseudo_inertias : (n, 4, 4) of all bodies in the joint frames.
+    pseudo_inertias : (n, 4, 4) pseudo-inertias of all bodies in the joint frames.
     explained, explained_rate : (n,) N m, N m/s: the torques that the estimates add, through the
         low-pass.
 

@@ -43,10 +43,10 @@ FILTERED = 5  # external torque, Q - g, g, q', reversal
 
 
 class DrivingTorque:
-    """Q, the torques that act on the links: of sensors where the source of the state reads them, of
-    the springs at the other elastic joints, and of the motors at rigid joints.
+    """Q, the joint torques that act on the links: from sensors where the source of the state reads
+    them, from the springs at the other elastic joints, and from the motors at rigid joints.
 
-    signals : those of the :class:`.StateEstimator`.
+    signals : the signals of the :class:`.StateEstimator`.
     """
 
     def __init__(self, actuators: Actuators, signals: tuple[str, ...]) -> None:
@@ -79,7 +79,7 @@ class CollisionDetector:
     ----------
     thresholds : see :func:`.load_collision_thresholds`; None: nothing is detected, which
         :func:`.learn_thresholds` uses.
-    settings : of the filters; default: those of the thresholds.
+    settings : settings of the filters; default: those of the thresholds.
     max_step : s; a longer gap between two updates restarts the detector.
 
     Attributes: `scale`, a factor of all thresholds, may be set. Overwritten in place:

@@ -98,7 +98,7 @@ def learn_thresholds(
     stiffness: Any = None,
     learned_from: Mapping[str, Any] | None = None,
 ) -> LearnedThresholds:
-    """Learn thresholds from a motion without contacts, for a robot with this (wrong) model.
+    """Learn thresholds, which cover the errors of this model, from a motion without contacts.
 
     The recording should contain what the robot will do: its speeds, accelerations, poses, payload
     and reversals of direction; a minute is enough if it does.

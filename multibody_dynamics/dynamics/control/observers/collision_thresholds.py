@@ -18,7 +18,7 @@ residuals, hence two sets of coefficients: "hit", without slow parts, and "push"
 
 The file is written by `multibody_dynamics collision-thresholds`:
 
-    learned_from: {...}                  provenance, for people
+    learned_from: {...}                  provenance, not evaluated
     settings: {bandwidth: 250.0, high_pass: 10.0, filter_bandwidth: 100.0, filter_order: 3,
                source: link_and_motor_encoders, margin: 2.0}
     joints:
@@ -58,13 +58,14 @@ MEASURED = tuple(
 class DetectionSettings:
     """The filters of collision detection.
 
-    bandwidth : rad/s, of the four equal poles that smooth the external torques. A higher one
-        finds hits earlier, a lower one finds lighter hits.
-    high_pass : rad/s, below which "hit" ignores external torques, because errors of the model
-        change slowly.
-    filter_bandwidth, filter_order : Hz, of the filter that estimates velocities.
-    source : of the state, see SOURCES.
-    margin : factor from the largest residual of the recording to the threshold.
+    bandwidth : magnitude in rad/s of the four equal poles that smooth the external torques. A
+        higher one finds hits earlier, a lower one finds lighter hits.
+    high_pass : frequency in rad/s below which "hit" ignores external torques, because errors of the
+        model change slowly.
+    filter_bandwidth, filter_order : bandwidth in Hz and order of the filter that estimates
+        velocities.
+    source : source of the state, see SOURCES.
+    margin : ratio of the threshold to the largest residual of the recording.
 
     Raises InputError for values out of range.
     """

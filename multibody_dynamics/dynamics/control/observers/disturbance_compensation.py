@@ -16,8 +16,9 @@ the torque that was sent, so they do not wind up at torque limits.
 
 The estimates stay within a share of the torque limits. They are limited after the low-pass, not
 before it: the momentum differences of coarse encoders are noise of several times the limits (3.7
-times with 14 bits per turn on the Panda). Its mean is zero, but limited noise hides whatever mean
-is below it: the observer would no longer see disturbances, and the arm is lost.
+times with 14 bits per turn on the Panda). Its mean is zero, but clipping this noise would also
+suppress any smaller mean beneath it: the observer would hardly see disturbances any more, and the
+loop would become unstable.
 """
 
 from __future__ import annotations
@@ -47,9 +48,10 @@ class DisturbanceCompensation:
 
     Parameters
     ----------
-    bandwidth : rad/s, of the four equal poles of each estimate, which lag by 4 / bandwidth.
-    share : 0 to 1, of the motors' torque limits: the largest disturbance that is compensated. A
-        joint with two motors has the sum of theirs.
+    bandwidth : magnitude in rad/s of the four equal poles of each estimate; the estimates lag by
+        4 / bandwidth.
+    share : largest disturbance that is compensated, as a share (0 to 1) of the motors' torque
+        limits; at a joint with two motors, of the sum of their limits.
 
     Attributes, overwritten in place: `link` and `link_rate` (n,), d in N m and d' in N m/s, zero
     until the second update; `motor` (m,), d_m in N m, zero for motors of rigid joints, whose
@@ -89,7 +91,7 @@ class DisturbanceCompensation:
 
     @property
     def memory(self) -> tuple[Array, ...]:
-        """The arrays that an update reads and overwrites, after the first one."""
+        """The arrays that every update after the first reads and overwrites."""
         own = self._momentum, self._bias, self._link.lags, self._motor.lags
         return (*self._balance.memory, *own)
 

@@ -102,7 +102,7 @@ class MomentumBalance:
 
     @property
     def memory(self) -> tuple[Array, ...]:
-        """The arrays that an update reads and overwrites, after the first one."""
+        """The arrays that every update after the first reads and overwrites."""
         return self._momentum, self._torque, self._bias
 
     @property

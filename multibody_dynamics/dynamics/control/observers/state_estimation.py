@@ -43,9 +43,9 @@ torque sensor; the other entries may have any value, even NaN.
 class StateEstimation:
     """How the state of links and motors is estimated: the settings of :class:`StateEstimator`.
 
-    source : one of SOURCES. bandwidth : of the filter or the observer, Hz. order : of the filter, 2
-    to 4. max_step : s; a longer gap causes a restart. max_innovation : of the observer, rad. Raises
-    InputError for values out of range.
+    source : one of SOURCES. bandwidth : bandwidth of the filter or the observer, Hz. order : order
+    of the filter, 2 to 4. max_step : s; a longer gap causes a restart. max_innovation : largest
+    innovation that the observer accepts, rad. Raises InputError for values out of range.
     """
 
     source: str = "as_described"

@@ -116,8 +116,8 @@ class StatePredictor:
     Parameters
     ----------
     sent : the torques on their way; the caller pushes every torque that it sends.
-    bandwidth : rad/s, of the correction by the differences between samples and their predictions; 0
-        turns it off.
+    bandwidth : bandwidth in rad/s of the correction by the differences between samples and their
+        predictions; 0 turns it off.
 
     Attributes: `state`, a :class:`.JointState` at the time t + `command_delay` after an update at t
     (views that `update` overwrites in place); `unexplained` (n + m,), the accelerations of links

@@ -120,8 +120,8 @@ class DerivativeFilter:
 
     @property
     def settling_time(self) -> float:
-        """s from a start until an error in the highest derivative, the slowest one, has decayed to
-        1 %."""
+        """Time in s from a start until an error in the highest derivative, the slowest one, has
+        decayed to 1 %."""
         return float(gammainccinv(self.order, SETTLED)) / self._pole
 
     @property

@@ -31,7 +31,7 @@ class LawGradient(NamedTuple):
 
 
 def memory_size(law: Controller) -> int:
-    """s, of what the law remembers."""
+    """The number s of values that the law remembers."""
     return sum(part.size for part in law.memory)
 
 

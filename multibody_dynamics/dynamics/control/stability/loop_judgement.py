@@ -61,13 +61,14 @@ class LoopJudgement:
     Attributes
     ----------
     poses : (p, n); the first is the design pose.
-    growth : (p,) 1/s, of the slowest decay (negative) or the fastest growth at each pose; NaN where
-        the springs cannot carry the arm.
-    growth_at_design : 1/s, the same at the design pose with an exact model.
-    delay, model_error : for which the loop was judged.
+    growth : (p,) rate in 1/s of the slowest decay (negative) or the fastest growth at each pose;
+        NaN where the springs cannot carry the arm.
+    growth_at_design : the same at the design pose with an exact model, 1/s.
+    delay, model_error : conditions for which the loop was judged.
     pole, joint : at the worst pose, the pole in 1/s with the largest growth, and the joint that
         moves most in its mode.
-    lag_limit : rad/s, above which motors excite what they should damp, see :mod:`lag_limit`.
+    lag_limit : frequency in rad/s above which motors excite what they should damp, see
+        :mod:`lag_limit`.
     """
 
     poses: Array
@@ -82,7 +83,7 @@ class LoopJudgement:
     @property
     def is_late(self) -> bool:
         """Whether the arm is unstable because filter and delay let the torques come too late for
-        the worst oscillation: a faster filter or less delay helps, a lower bandwidth hardly."""
+        the worst oscillation: a faster filter or less delay helps; lower gains hardly do."""
         return bool(self.is_unstable.any()) and self.pole.imag > self.lag_limit
 
     @property

@@ -167,7 +167,7 @@ def sampled_loop(
         evaluated, so they must not be running, and Coulomb friction that they compensate counts.
     delay : s from a sample until its torque acts; the hold for one period is added to it.
     estimation : the filters of the state; None for a state that is known exactly.
-    errors : of the robot against the model of the controller.
+    errors : relative differences between the robot and the model of the controller.
 
     Raises InputError for the source "motor_encoders", whose observer is not part of this analysis,
     and where the springs cannot carry the arm.

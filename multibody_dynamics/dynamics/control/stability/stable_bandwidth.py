@@ -39,9 +39,9 @@ def stable_bandwidth(
     """The largest bandwidth whose loop is stable at all poses, see the module; None if there is
     none from `largest` down to `smallest`.
 
-    make : the controller with a given bandwidth. A design that raises DynamicsError or InputError
-        counts as unstable.
-    judge : of all these controllers.
+    make : returns the controller with a given bandwidth. A design that raises DynamicsError or
+        InputError counts as unstable.
+    judge : judges all these controllers.
     """
     critical: list[int] = []
     is_margin = False

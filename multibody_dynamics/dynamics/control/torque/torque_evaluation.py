@@ -121,8 +121,9 @@ def evaluate_torque(
 ) -> TorqueEvaluation:
     """Evaluate the design `gains` at a joint.
 
-    timing : as on the robot; noise needs a velocity filter. resolution : rad, of the encoders on
-    the link side of the gear. friction : share of the viscous friction that is compensated.
+    timing : as on the robot; noise needs a velocity filter. resolution : resolution of the encoders
+    in rad, on the link side of the gear. friction : share of the viscous friction that is
+    compensated.
     Raises InputError if the loop is not stable.
     """
     if timing.velocity_filter is None:

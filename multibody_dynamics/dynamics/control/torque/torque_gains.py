@@ -272,8 +272,8 @@ def torque_observer_gains(
 ) -> TorqueGains:
     """:func:`inertia_shaping_gains` with a disturbance observer of the bandwidth `observer` w.
 
-    observer_share : of the disturbance that is compensated, 0 to 1; default: the largest with which
-        the joint is passive at low frequencies (:func:`.passive_share`). With 1, friction,
+    observer_share : share of the disturbance that is compensated, 0 to 1; default: the largest with
+        which the joint is passive at low frequencies (:func:`.passive_share`). With 1, friction,
         model errors and the motion of the link leave no static error, but the joint is not passive.
     """
     timing = timing or LoopTiming()

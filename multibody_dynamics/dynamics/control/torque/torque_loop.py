@@ -64,10 +64,10 @@ class TorqueJoint:
 class LoopTiming:
     """Sampling, delay and measurement of a control loop.
 
-    period : s of a cycle. delay : s, from a measurement to the start of its torque, up to
-    MAX_DELAY periods. velocity_filter : order and bandwidth in Hz of the :class:`.DerivativeFilter`
-    through which q and theta are measured; None if positions and velocities are known exactly.
-    Raises InputError for values out of range.
+    period : duration of a cycle in s. delay : time in s from a measurement to the start of its
+    torque, up to MAX_DELAY periods. velocity_filter : order and bandwidth in Hz of the
+    :class:`.DerivativeFilter` through which q and theta are measured; None if positions and
+    velocities are known exactly. Raises InputError for values out of range.
     """
 
     period: float = 1e-3

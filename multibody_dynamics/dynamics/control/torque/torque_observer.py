@@ -70,7 +70,7 @@ class TorqueObserver:
 
     @property
     def memory(self) -> tuple[Array, ...]:
-        """The arrays that an update reads and overwrites, after the first one."""
+        """The arrays that every update after the first reads and overwrites."""
         return self._state, self._before
 
     def reset(self) -> None:
@@ -88,9 +88,9 @@ class TorqueObserver:
     def update(self, deflection: Array, load: Array, acted: Array) -> Array:
         """`disturbance` after a period, from phi and load now, and the torque that acted.
 
-        deflection : (m,) theta - q in rad. load : (m,) N m, of springs and dampers on the motors.
-        acted : (m,) N m, the motor torque that acted since the last update, less the modelled
-        friction and, where the acceleration q'' of the link is known, M_m q''.
+        deflection : (m,) theta - q in rad. load : (m,) torques of springs and dampers on the motors
+        in N m. acted : (m,) motor torques in N m that acted since the last update, less the
+        modelled friction and, where the acceleration q'' of the link is known, M_m q''.
 
         The first update starts with d = 0. Entries of motors with w = 0 may be NaN.
         """

@@ -71,15 +71,15 @@ class RunFigures(NamedTuple):
 
 @dataclass(frozen=True)
 class LearningSettings:
-    """How to learn.
+    """Settings of :class:`IterativeLearning`.
 
     Attributes
     ----------
-    cutoff : Hz, of the Q-filter: the pieces of the spline are 1 / (2 cutoff) long.
+    cutoff : cut-off of the Q-filter in Hz: the pieces of the spline are 1 / (2 cutoff) long.
     gain : share of the measured error that is added to the correction, 0 to 1.
-    limit : rad or m, largest correction of a joint; a number or one for each joint.
+    limit : largest correction of a joint in rad or m; a number or one for each joint.
     improvement : share by which the error must fall below that of the best run to count as better.
-    patience : runs that are not better, after which learning ends.
+    patience : number of runs without improvement after which learning ends.
     memory : number of earlier runs that are used for acceleration; 0 for none.
 
     Raises InputError for values out of range.
@@ -130,15 +130,15 @@ class IterativeLearning:
 
     Attributes
     ----------
-    key : of the trajectory, see :func:`trajectory_key`.
-    robot, joint_names : of the robot.
+    key : hash of the trajectory, see :func:`trajectory_key`.
+    robot, joint_names : names of the robot and its joints.
     start : (n,) desired position at the start.
-    correction : for the next run.
+    correction : the correction for the next run.
     best : the correction of the best run; zero before the first.
     step : the correction learned from the best run; `correction` is `best`, moved all or part of
         the way to it.
     history : (h, 2, p, n) coefficients of the last runs' applied corrections and errors, after Q.
-    figures : of all runs, in their order.
+    figures : errors of all runs, in their order.
     stalls : runs since the best one.
     is_finished : whether the correction is final; later runs are only evaluated.
     last : the last run, or None.
@@ -168,8 +168,11 @@ class IterativeLearning:
         duration: float,
         settings: LearningSettings | None = None,
     ) -> IterativeLearning:
-        """The state before the first run. duration : s, of the trajectory and of the time at rest
-        after it that is to be learned as well."""
+        """The state before the first run.
+
+        duration : s, of the trajectory together with the time at rest after it that is to be
+        learned as well.
+        """
         settings, n = settings or LearningSettings(), len(joint_names)
         if (count := np.size(settings.limit)) not in (1, n):
             raise InputError(f"learning: limit has {count} values for {n} joints")
@@ -180,7 +183,7 @@ class IterativeLearning:
 
     @property
     def duration(self) -> float:
-        """s, of a run."""
+        """Duration of a run, s."""
         return self.correction.duration
 
     @property

@@ -49,7 +49,7 @@ class LearnedCorrection:
 
     Parameters
     ----------
-    duration : s, of the correction; it is constant before 0 and after `duration`.
+    duration : duration of the correction in s; it is constant before 0 and after `duration`.
     coefficients : (p, n) in rad or m, the free B-spline coefficients; their largest magnitude
         bounds that of c. The p + 3 pieces are equally long.
 

@@ -243,7 +243,7 @@ def scale_time(
     reference : must start at rest if it has to be slowed down.
     model : the links, without the rotors that `actuators` has, see
         :meth:`.Actuators.refuse_counting_twice`.
-    actuators : of any kind, undamped.
+    actuators : actuators of any kind, without damping in the springs.
     stiffness : (v,) constant second outputs of joints that have one, see :func:`.motor_motion`.
     tolerance : relative, of s and of the limits, for maxima that are visible in samples at most
         STEP apart, with at least PER_SEGMENT between knots. If a larger s violates limits again,

@@ -89,7 +89,7 @@ def run(arm, law, reference, steps, *, bias=0.0, acceleration=None, plant=None):
 
 @pytest.mark.parametrize("damping", [0.0, 5.0])
 def test_with_rates_the_torque_follows_exactly(damping):
-    """Locked link, reference half a cycle ahead for the hold: the error left is of second order."""
+    """Locked link, reference half a cycle ahead for the hold: a second-order error remains."""
     arm = single_joint(LOCKED, Motor(M, viscous=1.0), K, damping)
     w, h = 2.0 * np.pi * 5.0, 1e-3
     law = TorqueController(*arm[:2], inertia_shaping_gains(*arm))

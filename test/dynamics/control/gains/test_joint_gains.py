@@ -102,7 +102,7 @@ def test_the_computed_rest_is_an_equilibrium(arm):
 
 
 @ARMS
-def test_closed_loop_poles_are_those_of_the_linearized_plant(arm):
+def test_closed_loop_poles_are_those_of_the_linearised_plant(arm):
     """The plant under the law itself is linearised by differences."""
     arm = without_coulomb(arm())
     model, actuators, q = arm

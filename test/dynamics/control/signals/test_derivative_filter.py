@@ -154,7 +154,7 @@ def test_encoder_quantization_is_white_noise_during_motion(order):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_start_in_motion_has_settled_after_the_settling_time(order):
-    """It starts at rest; the error of the highest derivative decays from 3 to 1 % of it."""
+    """The filter starts at rest; the error of the highest derivative decays from 3 to 1 % of it."""
     estimator = make_filter(order)
     coefficients = 3.0 * np.eye(order)[-1:].T
     k = 0

@@ -70,7 +70,7 @@ def motors_of(joints: Actuators, states: np.ndarray, torque) -> MotorMotion:
 
 
 def brute_force(reference: Reference, model, joints, count: int = 8001) -> np.ndarray:
-    """The six quantities (6, k, n) at dense times, from new dynamics at each."""
+    """The six quantities (6, k, n) at dense times, with the dynamics computed anew at each."""
     states = reference.sample(np.linspace(reference.start_time, reference.end_time, count))
     torque = inverse_dynamics(model, *np.moveaxis(states, 1, 0))
     motor = motors_of(joints, states, torque)
