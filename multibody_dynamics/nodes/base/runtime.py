@@ -33,8 +33,10 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
+from rosgraph_msgs.msg import Clock
 
 from ...dynamics.core import DynamicsError, when_compiling
+from .nonblocking_output import never_block
 from .parameters import NodeParameters, ParameterError, ParameterServer
 
 RCLError = rclpy_implementation.RCLError
@@ -65,6 +67,7 @@ class ManagedNode(LifecycleNode):
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, **options)
         self.leave = threading.Event()  # set or replaced by the run loop
+        self._ignore_negative_time()
         self._server = ParameterServer(
             self,
             self.Parameters,
@@ -118,6 +121,23 @@ class ManagedNode(LifecycleNode):
         if self.state in ("unconfigured", "inactive", "active"):
             self.trigger_shutdown()
         self._flush()
+
+    def _ignore_negative_time(self) -> None:
+        """Drop negative times on /clock, on which rclpy would raise ValueError out of spin."""
+        source = self._time_source
+        accept = source.clock_callback
+
+        def on_clock(message: Clock) -> None:
+            if message.clock.sec < 0:
+                self.get_logger().error(
+                    f"ignored /clock: {message.clock.sec} s is negative", throttle_duration_sec=1.0
+                )
+            else:
+                accept(message)
+
+        source.clock_callback = on_clock  # type: ignore[method-assign]
+        if source._clock_sub is not None:  # use_sim_time was set at the start
+            source._clock_sub.callback = on_clock
 
     def _flush(self) -> None:
         """Let the last messages arrive; destroying a publisher drops those still in transit."""
@@ -232,6 +252,7 @@ def run(node_class: Callable[[], ManagedNode], args: Sequence[str] | None = None
     if {"-h", "--help"} & set(arguments):
         print(help_text(sys.modules[node_class.__module__]))
         return 0
+    never_block()
     leave = threading.Event()
 
     def on_signal(number: int, frame: FrameType | None) -> None:

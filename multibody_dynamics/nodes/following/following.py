@@ -35,6 +35,7 @@ from ..base.messages import (
 )
 from ..base.outputs import Outputs
 from ..base.parameters import ParameterError
+from ..base.position_check import position_checks
 from ..base.qos import RELIABLE, best_effort
 from ..base.robot import load_actuators
 from .desired_motion import DesiredMotion
@@ -60,9 +61,10 @@ class FollowingNode(CyclicNode):
     """A cyclic node that follows `joint_trajectory`.
 
     From `configure` on, it has `_model`, `_actuators`, `_order` (indices of the motors in the order
-    of command_joints), `_limits`, `_stiffness` of the joints with variable stiffness, and `_law`,
-    which `_make` sets. From `activate` on, it has `_motion`, `_motor_torque` (m,), the last one
-    published, and `_position` (n,), the position of the robot.
+    of command_joints), `_limits`, `_position_checks` of links and motors, `_stiffness` of the
+    joints with variable stiffness, and `_law`, which `_make` sets. From `activate` on, it has
+    `_motion`, `_motor_torque` (m,), the last one published, and `_position` (n,), the position of
+    the robot.
     """
 
     Parameters = FollowingParameters
@@ -138,6 +140,7 @@ class FollowingNode(CyclicNode):
                 f" {len(variable)}"
             )
         self._matcher, self._variable = JointMatcher(model.joint_names), JointMatcher(variable)
+        self._position_checks = position_checks(model, actuators)
         self._stiffness = StiffnessReference(actuators)
         self._outputs = self._make(model, actuators)
         self.reconfigure(p)
@@ -176,6 +179,8 @@ class FollowingNode(CyclicNode):
         super().reconfigure(values)
         if self._outputs is None:
             return
+        for check in self._position_checks.values():
+            check.factor = values.state_speed_factor
         actuators = self._actuators
         self._stiffness.torque_scale = values.torque_limit_scale
         rates = np.full(len(actuators.motors), np.inf)
@@ -319,7 +324,7 @@ class FollowingNode(CyclicNode):
         self._enabled = request.data
         response.success = True
         response.message = "following trajectories" if request.data else "stopping, then holding"
-        self.get_logger().info(response.message)
+        self.get_logger().info(response.message, throttle_duration_sec=1.0)
         return response
 
     # The cycle

@@ -9,6 +9,7 @@ from signal import SIGINT, SIGTERM
 
 import numba
 import pytest
+from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 
 from multibody_dynamics.dynamics.core.errors import InputError
@@ -179,6 +180,21 @@ def test_an_invalid_override_ends_the_node_with_the_reason(ros, parameters, says
     assert node.exit_code == 1
     assert says in node.output
     assert "Traceback" not in node.output
+
+
+@pytest.mark.parametrize("from_start", [True, False])
+def test_negative_times_on_the_clock_are_ignored(ros, from_start):
+    node, _ = start(ros, autostart=True, use_sim_time=from_start)
+    ros.until(lambda: ros.state(node) == "active", "the start")
+    if not from_start:
+        assert ros.set_parameters(node, use_sim_time=True)[0].successful
+    clock = ros.publisher(Clock, "/clock", qos=10)
+    message = Clock()
+    message.clock.sec = -5
+    says = "ignored /clock: -5 s is negative"
+    ros.until(lambda: says in node.output, "a warning", each=lambda: clock.publish(message))
+    assert ros.state(node) == "active"
+    assert ros.leave(node) == 0
 
 
 @pytest.mark.parametrize("words", [["-r", "__ns:=left"], ["--params-file", "nowhere.yaml"]])
