@@ -25,6 +25,7 @@ from ...dynamics.motion import Points
 from .position_check import PositionCheck
 
 SECOND = 1_000_000_000  # ns
+LARGEST = 1e9  # in SI units; far beyond, products of numbers overflow
 SHORT_LIST = 10  # longest list of names in an error message
 
 
@@ -34,6 +35,11 @@ class MessageError(InputError):
     def __init__(self, reason: str, text: str) -> None:
         super().__init__(text)
         self.reason = reason
+
+
+def unusable(numbers: Array) -> NDArray[np.intp]:
+    """Flat indices of numbers that are not finite, or larger than any quantity of a robot."""
+    return np.flatnonzero(~(np.abs(numbers) <= LARGEST))
 
 
 def nanoseconds(stamp: Time) -> int:
@@ -189,8 +195,7 @@ class JointStates:
             if numbers is None:
                 raise MessageError("wrong length", f"{field} is empty but required")
             numbers = numbers[match.source]
-            if not np.isfinite(numbers).all():
-                k = int(np.flatnonzero(~np.isfinite(numbers))[0])
+            for k in unusable(numbers):
                 joint = self._matcher.joint_names[match.target[k]]
                 raise MessageError("not finite", f"{field} of '{joint}' is {numbers[k]}")
             if field == "position" and self._check is not None:
@@ -284,12 +289,11 @@ def _column(
     numbers = np.frombuffer(b"".join(rows)).reshape(-1, n)
     table = np.full((len(rows), n), np.nan)
     table[np.ix_(given, match.target)] = numbers[:, match.source]
-    bad = ~np.isfinite(table[given])
-    if bad.any():
-        k, j = np.argwhere(bad)[0]
+    for place in unusable(table[given]):
+        k, j = divmod(int(place), n)
         raise MessageError(
             "not finite",
-            f"{field} of '{matcher.joint_names[j]}' in point {given[k]} is not finite",
+            f"{field} of '{matcher.joint_names[j]}' in point {given[k]} is {table[given[k], j]}",
         )
     return table
 
@@ -335,9 +339,8 @@ def read_command_array(message: Float64MultiArray, joint_names: Sequence[str]) -
             "wrong length", f"{len(message.data)} values for {len(joint_names)} joints"
         )
     numbers = np.array(message.data)
-    if not np.isfinite(numbers).all():
-        joint = joint_names[int(np.flatnonzero(~np.isfinite(numbers))[0])]
-        raise MessageError("not finite", f"the value for '{joint}' is not finite")
+    for k in unusable(numbers):
+        raise MessageError("not finite", f"the value for '{joint_names[k]}' is {numbers[k]}")
     return numbers
 
 
@@ -346,7 +349,7 @@ def read_wrench(message: WrenchStamped) -> Array:
     force, torque = message.wrench.force, message.wrench.torque
     wrench = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
     if not np.isfinite(wrench).all():
-        raise MessageError("not finite", f"the wrench (m, f) = {wrench} is not finite")
+        raise MessageError("not finite", f"the wrench (m, f) is {wrench}")
     return wrench
 
 

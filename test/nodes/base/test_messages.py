@@ -82,7 +82,7 @@ class TestJointStates:
         assert not states.accept(joint_state({"shoulder": 1.5, "elbow": 2.5}, NOW + 1), NOW)
         assert states.accept(joint_state({"wrist": 3.0}, NOW + 1), NOW)
 
-    @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+    @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300, -2e9])
     def test_a_value_that_is_not_finite_is_rejected_and_nothing_stored(self, bad):
         states = JointStates(NAMES)
         assert states.accept(joint_state(dict.fromkeys(NAMES, 1.0)), NOW)
@@ -250,6 +250,12 @@ class TestTrajectory:
             (NAMES, {"positions": [1.0, 2.0]}, "wrong length", "point 0 has 2 positions"),
             (NAMES, {"positions": [1.0, np.nan, 2.0]}, "not finite", "positions of 'elbow'"),
             (NAMES, {"velocities": [1.0, 2.0, np.inf]}, "not finite", "velocities of 'wrist'"),
+            (
+                NAMES,
+                {"accelerations": [1e300, 0, 0]},
+                "not finite",
+                "of 'shoulder' in point 0 is 1e",
+            ),
         ],
     )
     def test_rejected(self, names, point, reason, says):
