@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
+from rclpy.serialization import deserialize_message
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
@@ -38,8 +39,9 @@ from ..base.parameters import ParameterError
 from ..base.position_check import position_checks
 from ..base.qos import RELIABLE, best_effort
 from ..base.robot import load_actuators
-from .desired_motion import DesiredMotion
+from .desired_motion import DesiredMotion, Planned
 from .following_parameters import FollowingParameters
+from .large_trajectories import LARGE, LargeTrajectories, LargeTrajectory
 from .stiffness_reference import StiffnessReference
 from .trajectory_action import TrajectoryAction
 from .trajectory_goal import Code, Tolerances, TrajectoryGoal, Verdict
@@ -93,7 +95,12 @@ class FollowingNode(CyclicNode):
 
     def _listen_to_motions(self) -> None:
         """Subscribe to the desired motions, and serve the action."""
-        self._listen(JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE)
+        assert self._activation is not None
+        self._large = LargeTrajectories(self.defer)
+        self._activation.callback(self._large.close)
+        self._activation.subscribe(
+            JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE, raw=True
+        )
         rate = self.parameters.action_monitor_rate
         if self._action is not None or not rate:
             return  # served until `cleanup`: goals that arrive while inactive get an answer
@@ -213,11 +220,23 @@ class FollowingNode(CyclicNode):
 
     # Inputs
 
-    def _on_trajectory(self, message: JointTrajectory) -> None:
+    def _on_trajectory(self, data: bytes) -> None:
+        p, large = self.parameters, self._large
+        if large.drop():
+            newer = MessageError("superseded", "a newer one arrived while it was planned")
+            self._reject("joint_trajectory", newer)
         try:
+            if len(data) > LARGE:
+                self._check_may_move()
+                large.plan(
+                    data, self._motion, tolerance=p.start_tolerance, lead=p.splice_lead,
+                    then=self._on_planned,
+                )  # fmt: skip
+                return
+            message = deserialize_message(data, JointTrajectory)
             request = read_trajectory(message, self._matcher)
             if request.times.size == 0:
-                self._motion.stop(self.parameters.stop_duration)
+                self._motion.stop(p.stop_duration)
                 self._on_new_motion()
             else:
                 self._follow(request, self._tolerances())
@@ -226,13 +245,26 @@ class FollowingNode(CyclicNode):
         else:
             self._events.add("trajectories accepted")
 
-    def _follow(self, request: TrajectoryRequest, tolerances: Tolerances) -> None:
+    def _on_planned(self, found: LargeTrajectory | MessageError) -> None:
+        try:
+            if isinstance(found, MessageError):
+                raise found
+            self._follow(found.request, self._tolerances(), found.planned)
+        except MessageError as error:
+            self._reject("joint_trajectory", error)
+        else:
+            self._events.add("trajectories accepted")
+
+    def _follow(
+        self, request: TrajectoryRequest, tolerances: Tolerances, planned: Planned | None = None
+    ) -> None:
         """Follow a trajectory with points. If it raises MessageError, the current one continues."""
         p = self.parameters
         self._check_may_move()
         self._motion.follow(
-            request, self._position, tolerance=p.start_tolerance, lead=p.splice_lead
-        )
+            request, self._position,
+            tolerance=p.start_tolerance, lead=p.splice_lead, planned=planned,
+        )  # fmt: skip
         self._on_new_motion(tolerances)
 
     def _tolerances(self) -> Tolerances:

@@ -3,6 +3,8 @@ ROS messages, but no node."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...dynamics.core import Array, InputError
@@ -32,10 +34,8 @@ class ToolMotion(DesiredMotion):
         super().hold(position, time)
         self.version += 1
 
-    def follow(
-        self, request: TrajectoryRequest, measured: Array, *, tolerance: float, lead: float
-    ) -> None:
-        super().follow(request, measured, tolerance=tolerance, lead=lead)
+    def follow(self, request: TrajectoryRequest, measured: Array, **options: Any) -> None:
+        super().follow(request, measured, **options)
         self.version += 1
 
     def stop(self, duration: float) -> None:
