@@ -67,6 +67,7 @@ class ManagedNode(LifecycleNode):
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, **options)
         self.leave = threading.Event()  # set or replaced by the run loop
+        self.has_failed = False
         self._ignore_negative_time()
         self._server = ParameterServer(
             self,
@@ -150,7 +151,16 @@ class ManagedNode(LifecycleNode):
         """Call `callback` in the executor's thread: the only entry from other threads."""
         executor = self.executor
         if executor is not None:
-            executor.create_task(callback)
+            executor.create_task(self._run_deferred, callback)
+
+    def _run_deferred(self, callback: Callable[[], object]) -> None:
+        """Shut down if `callback` fails: EventsExecutor would end with a segmentation fault."""
+        try:
+            callback()
+        except Exception:
+            self.get_logger().fatal(f"shutting down:\n{traceback.format_exc()}")
+            self.has_failed = True
+            self.leave.set()
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         result = self._attempt("configure", state, self._configure, self.cleanup)
@@ -305,7 +315,7 @@ def _run(node_class: Callable[[], ManagedNode], leave: threading.Event) -> int:
                 "unconfigured: waiting for a lifecycle manager; to start without one, set autostart"
             )
         spin(executor, leave, node.get_logger())
-        return 0
+        return int(node.has_failed)
     finally:
         try:
             if rclpy.ok():

@@ -129,7 +129,7 @@ class DesiredMotion:
             planned = plan(self.joint_names, self.limits, request, place, tolerance, lead)
         elif not self.fits(planned.splice):
             raise MessageError("overtaken", "the motion has changed since this one was planned")
-        _reject_jump(self.joint_names, "the measured position", measured, position, tolerance)
+        reject_jump(self.joint_names, "the measured position", measured, position, tolerance)
         begin = now if planned.splice.begin is None else planned.splice.begin
         if begin > now:
             self._next = begin, planned.motion
@@ -195,7 +195,7 @@ def plan(  # wide: everything on which the motion depends; runs in another proce
     if not later[0] and request.positions is not None:
         given = ~np.isnan(request.positions).any(axis=1)
         path = [np.interp(0.0, times[given], x) for x in request.positions[given].T]
-        _reject_jump(joint_names, "the trajectory", np.array(path), q, tolerance)
+        reject_jump(joint_names, "the trajectory", np.array(path), q, tolerance)
     first = np.full((1, len(q)), np.nan)  # the rates are those of the initial state
     tables = (request.positions, request.velocities, request.accelerations)
     positions, *rates = (
@@ -212,9 +212,11 @@ def plan(  # wide: everything on which the motion depends; runs in another proce
     return Planned(splice, motion)
 
 
-def _reject_jump(
+def reject_jump(
     joint_names: Sequence[str], what: str, position: Array, reference: Array, tolerance: float
 ) -> None:
+    """Raise MessageError if `position` (n,), described by `what`, is farther than `tolerance` from
+    `reference` (n,)."""
     distance = np.abs(position - reference)
     k = int(distance.argmax())
     if distance[k] > tolerance:

@@ -10,7 +10,7 @@ import numpy as np
 from ...dynamics.core import Array, InputError
 from ...dynamics.motion import Points, Reference, Trajectory, stop
 from ..base.messages import MessageError, TrajectoryRequest
-from ..following.desired_motion import DesiredMotion
+from ..following.desired_motion import DesiredMotion, reject_jump
 from .path_planning import PathMotion
 
 STOP = 0.5  # s; duration of the stop if a motion cannot continue
@@ -78,7 +78,8 @@ class ToolMotion(DesiredMotion):
         tolerance: maximum distance between measured and desired position. Raises MessageError.
         """
         running = self._require()
-        self._reject_jump("the measured position", measured, running(self._now)[0], tolerance)
+        place = running(self._now)[0]
+        reject_jump(self.joint_names, "the measured position", measured, place, tolerance)
         end = self._origin + round(1e9 * running.end_time)
         if self.mode == "moving":
             self._next = end, motion

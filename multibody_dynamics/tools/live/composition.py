@@ -61,7 +61,7 @@ def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str =
         if not all([node.start() for node in nodes]):
             return 1
         spin(executor, leave, nodes[0].get_logger())
-        return 0
+        return int(any(node.has_failed for node in nodes))
     finally:
         for node in reversed(nodes):
             if rclpy.ok():

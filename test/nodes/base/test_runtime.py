@@ -57,6 +57,8 @@ class ExampleNode(ManagedNode):
 
     def activate(self) -> None:
         self._step("activate")
+        if self.parameters.fault == "break later":
+            self.defer(lambda: self._step("later"))
 
     def deactivate(self) -> None:
         self._step("deactivate")
@@ -180,6 +182,17 @@ def test_an_invalid_override_ends_the_node_with_the_reason(ros, parameters, says
     assert node.exit_code == 1
     assert says in node.output
     assert "Traceback" not in node.output
+
+
+@pytest.mark.parametrize("executor", ["events", "single"])
+def test_an_exception_in_a_deferred_call_ends_the_node_in_order(ros, executor):
+    node, steps = start(ros, fault="break later", executor=executor)
+    assert ros.transition(node, "configure")
+    ros.transition(node, "activate")
+    ros.until(lambda: node.exit_code is not None, "its exit")
+    assert node.exit_code == 1
+    assert "RuntimeError: later breaks on purpose" in node.output
+    ros.until(lambda: steps[-3:] == ["later", "deactivate", "cleanup"], "the shutdown")
 
 
 @pytest.mark.parametrize("from_start", [True, False])
