@@ -192,8 +192,12 @@ class ElasticRobotSimulatorNode(ManagedNode):
             self._reject("stiffness_command", error)
 
     def _on_clock(self, message: Clock) -> None:
+        if message.clock.sec < 0:  # as ManagedNode does
+            return
         if self._pace.advance_to(nanoseconds(message.clock)):
-            self.get_logger().warning("/clock jumped back: continuing from its new time")
+            self.get_logger().warning(
+                "/clock jumped back: continuing from its new time", throttle_duration_sec=1.0
+            )
             self._commands.forget_stamps()
             self._surroundings.forget_wrench()
 

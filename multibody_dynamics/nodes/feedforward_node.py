@@ -84,7 +84,8 @@ class FeedforwardNode(FollowingNode):
 
     def activate(self) -> None:
         p = self.parameters
-        self._measured = JointStates(self._model.joint_names, also=("velocity",))
+        names, check = self._model.joint_names, self._position_checks["links"]
+        self._measured = JointStates(names, also=("velocity",), check=check)
         self._position = self._measured.position
         self._safe_position: Array | None = None
         self._ramp_begin: int | None = None  # ns, while the ramp lasts
@@ -216,9 +217,13 @@ class FeedforwardNode(FollowingNode):
         self._is_stale = True
         silence = f"no complete joint state for {self._watchdog.age():.3f} s"
         if self._motion.is_there:
-            self.get_logger().error(f"{silence}: holding against gravity")
+            self.get_logger().error(
+                f"{silence}: holding against gravity", throttle_duration_sec=1.0
+            )
         else:
-            self.get_logger().warning(f"{silence}: nothing to publish yet")
+            self.get_logger().warning(
+                f"{silence}: nothing to publish yet", throttle_duration_sec=5.0
+            )
         self._events.add("joint_states stale")
         self._end_goal(silence)
         self._publish_safe_output()

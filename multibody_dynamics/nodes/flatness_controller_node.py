@@ -83,7 +83,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
     def activate(self) -> None:
         p, law, actuators = self.parameters, self._law, self._actuators
         names = actuators.joint_names, actuators.motor_names
-        self._inputs = MeasuredSignals(*names, law.estimator.signals)
+        self._inputs = MeasuredSignals(*names, law.estimator.signals, self._position_checks)
         self._due: int | None = None  # arrival of the pair that the next cycle will use, if any
         self._skipped = 0
         self._position = law.state.q

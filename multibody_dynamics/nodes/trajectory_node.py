@@ -254,7 +254,9 @@ class TrajectoryNode(ManagedNode):
             if self._sent == p.repeat:
                 self._finish(0)
         elif self._end - now > self._length + SECOND:
-            self.get_logger().warning("the clock jumped back: sending the motion again")
+            self.get_logger().warning(
+                "the clock jumped back: sending the motion again", throttle_duration_sec=1.0
+            )
             self._measured.restart()
             self._end = None
 

@@ -49,6 +49,10 @@ quantities        quantities of a data sheet: {value, unit, side of the gear}
 read_yaml         the contents of a YAML file
 read_yaml_documents  its documents, separated by ---
 
+Computations beside a control cycle:
+
+BackgroundProcess a process of lower priority that answers one request after the other
+
 Compilation:
 
 compiled          machine code of a recursion, cached on disk
@@ -58,6 +62,7 @@ when_compiling    context manager that reports once if the code inside must be c
 """
 
 from . import product_rule, quantities
+from .background_process import BackgroundProcess
 from .batches import times, transposed
 from .baumgarte import Baumgarte
 from .checked_rows import CheckedRows
@@ -97,6 +102,7 @@ __all__ = [
     "times", "transposed", "product_rule", "leibniz", "product", "Baumgarte",
     # data sheets
     "quantities", "read_yaml", "read_yaml_documents",
+    "BackgroundProcess",
     # compilation
     "compiled", "inlined", "IS_COMPILED", "when_compiling",
 ]  # fmt: skip

@@ -8,8 +8,10 @@ parameters         ROS parameters declared from a dataclass, and their Markdown 
 robot              parameters of the robot; loads its model and actuators
 robot_description  node that can wait for the topic robot_description
 messages           conversion between messages and arrays, matched by joint name
+position_check     rejects positions that a joint cannot have reached
 outputs            preallocated messages that are published together, with one stamp
 external_wrench    a measured contact wrench with rates and expiry
 diagnostics        cycle statistics, event counts, statuses on /diagnostics
+nonblocking_output standard output and error that never hold up a cycle
 qos                quality of service of publishers and subscriptions
 """

@@ -137,7 +137,9 @@ class CyclicNode(DescribedNode):
 
     def _restart(self, why: str) -> None:
         """Reset everything that depends on time."""
-        self.get_logger().warning(f"{why}: resetting reference, filters and statistics")
+        self.get_logger().warning(
+            f"{why}: resetting reference, filters and statistics", throttle_duration_sec=1.0
+        )
         self._events.add("time jumped", why)
         self._last_stamp = 0
         self._statistics.restart()

@@ -8,6 +8,7 @@ Any defect in a message raises `MessageError`, whose `reason` comes from a small
 from __future__ import annotations
 
 import array
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,8 +22,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ...dynamics.core import Array, InputError
 from ...dynamics.motion import Points
+from .position_check import PositionCheck
 
 SECOND = 1_000_000_000  # ns
+LARGEST = 1e9  # in SI units; far beyond, products of numbers overflow
 SHORT_LIST = 10  # longest list of names in an error message
 
 
@@ -32,6 +35,11 @@ class MessageError(InputError):
     def __init__(self, reason: str, text: str) -> None:
         super().__init__(text)
         self.reason = reason
+
+
+def unusable(numbers: Array) -> NDArray[np.intp]:
+    """Flat indices of numbers that are not finite, or larger than any quantity of a robot."""
+    return np.flatnonzero(~(np.abs(numbers) <= LARGEST))
 
 
 def nanoseconds(stamp: Time) -> int:
@@ -83,7 +91,7 @@ class JointMatcher:
     def _find(self, names: tuple[str, ...]) -> Match:
         if not names:
             raise MessageError("unnamed", "no joint names, so the values cannot be assigned")
-        repeated = {name for name in names if names.count(name) > 1}
+        repeated = {name for name, count in Counter(names).items() if count > 1}
         if repeated:
             raise MessageError("repeated joint", f"duplicate joint {_listed(sorted(repeated))}")
         pairs = [(k, self._index[name]) for k, name in enumerate(names) if name in self._index]
@@ -111,7 +119,8 @@ class JointStates:
     A message may contain other joints besides ours, and ours may be spread over several messages.
     `fields` (of position, velocity, effort) are those that the node requires: they must be present
     and finite, and each is an attribute, (n,). Drivers may leave the others empty or NaN; `also`
-    names optional ones that are stored unchecked, as NaN if a message lacks them.
+    names optional ones that are stored unchecked, as NaN if a message lacks them. `check` rejects
+    positions that cannot follow the previous ones.
     stamp: newest stamp of the last complete state, ns. foreign: number of messages that contained
     none of our joints.
     """
@@ -121,6 +130,7 @@ class JointStates:
         joint_names: Sequence[str],
         fields: Sequence[str] = ("position",),
         also: Sequence[str] = (),
+        check: PositionCheck | None = None,
     ) -> None:
         n = len(joint_names)
         self.stamp = 0
@@ -131,6 +141,7 @@ class JointStates:
         self._fields = [(name, getattr(self, name)) for name in fields]
         self._also = [(name, getattr(self, name)) for name in also]
         self._matcher = JointMatcher(joint_names)
+        self._check = check
         self._stamps = np.zeros(n, dtype=np.int64)
         self._is_new = np.zeros(n, dtype=bool)
 
@@ -184,10 +195,11 @@ class JointStates:
             if numbers is None:
                 raise MessageError("wrong length", f"{field} is empty but required")
             numbers = numbers[match.source]
-            if not np.isfinite(numbers).all():
-                k = int(np.flatnonzero(~np.isfinite(numbers))[0])
+            for k in unusable(numbers):
                 joint = self._matcher.joint_names[match.target[k]]
                 raise MessageError("not finite", f"{field} of '{joint}' is {numbers[k]}")
+            if field == "position" and self._check is not None:
+                self._check_position(self._check, numbers, stamp, match.target)
             values.append(numbers)
         for (_, destination), numbers in zip(self._fields, values, strict=True):
             destination[match.target] = numbers
@@ -202,6 +214,14 @@ class JointStates:
             self._is_new[:] = False
         self.stamp = int(self._stamps.max())
         return True
+
+    def _check_position(
+        self, check: PositionCheck, new: Array, stamp: int, joints: NDArray[np.intp]
+    ) -> None:
+        stamps = self._stamps[joints]
+        old = np.where(stamps > 0, self.position[joints], np.nan)  # none after a restart
+        if fault := check.fault(joints, old, new, 1e-9 * (stamp - stamps)):
+            raise MessageError("jump", fault)
 
     def _check_stamp(self, stamp: int, now: int, tolerance: int, match: Match) -> None:
         if stamp == 0:
@@ -269,12 +289,11 @@ def _column(
     numbers = np.frombuffer(b"".join(rows)).reshape(-1, n)
     table = np.full((len(rows), n), np.nan)
     table[np.ix_(given, match.target)] = numbers[:, match.source]
-    bad = ~np.isfinite(table[given])
-    if bad.any():
-        k, j = np.argwhere(bad)[0]
+    for place in unusable(table[given]):
+        k, j = divmod(int(place), n)
         raise MessageError(
             "not finite",
-            f"{field} of '{matcher.joint_names[j]}' in point {given[k]} is not finite",
+            f"{field} of '{matcher.joint_names[j]}' in point {given[k]} is {table[given[k], j]}",
         )
     return table
 
@@ -320,9 +339,8 @@ def read_command_array(message: Float64MultiArray, joint_names: Sequence[str]) -
             "wrong length", f"{len(message.data)} values for {len(joint_names)} joints"
         )
     numbers = np.array(message.data)
-    if not np.isfinite(numbers).all():
-        joint = joint_names[int(np.flatnonzero(~np.isfinite(numbers))[0])]
-        raise MessageError("not finite", f"the value for '{joint}' is not finite")
+    for k in unusable(numbers):
+        raise MessageError("not finite", f"the value for '{joint_names[k]}' is {numbers[k]}")
     return numbers
 
 
@@ -331,7 +349,7 @@ def read_wrench(message: WrenchStamped) -> Array:
     force, torque = message.wrench.force, message.wrench.torque
     wrench = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
     if not np.isfinite(wrench).all():
-        raise MessageError("not finite", f"the wrench (m, f) = {wrench} is not finite")
+        raise MessageError("not finite", f"the wrench (m, f) is {wrench}")
     return wrench
 
 

@@ -33,8 +33,10 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
+from rosgraph_msgs.msg import Clock
 
 from ...dynamics.core import DynamicsError, when_compiling
+from .nonblocking_output import never_block
 from .parameters import NodeParameters, ParameterError, ParameterServer
 
 RCLError = rclpy_implementation.RCLError
@@ -65,6 +67,8 @@ class ManagedNode(LifecycleNode):
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, **options)
         self.leave = threading.Event()  # set or replaced by the run loop
+        self.has_failed = False
+        self._ignore_negative_time()
         self._server = ParameterServer(
             self,
             self.Parameters,
@@ -119,6 +123,23 @@ class ManagedNode(LifecycleNode):
             self.trigger_shutdown()
         self._flush()
 
+    def _ignore_negative_time(self) -> None:
+        """Drop negative times on /clock, on which rclpy would raise ValueError out of spin."""
+        source = self._time_source
+        accept = source.clock_callback
+
+        def on_clock(message: Clock) -> None:
+            if message.clock.sec < 0:
+                self.get_logger().error(
+                    f"ignored /clock: {message.clock.sec} s is negative", throttle_duration_sec=1.0
+                )
+            else:
+                accept(message)
+
+        source.clock_callback = on_clock  # type: ignore[method-assign]
+        if source._clock_sub is not None:  # use_sim_time was set at the start
+            source._clock_sub.callback = on_clock
+
     def _flush(self) -> None:
         """Let the last messages arrive; destroying a publisher drops those still in transit."""
         end = time.monotonic() + FLUSH_TIMEOUT
@@ -130,7 +151,16 @@ class ManagedNode(LifecycleNode):
         """Call `callback` in the executor's thread: the only entry from other threads."""
         executor = self.executor
         if executor is not None:
-            executor.create_task(callback)
+            executor.create_task(self._run_deferred, callback)
+
+    def _run_deferred(self, callback: Callable[[], object]) -> None:
+        """Shut down if `callback` fails: EventsExecutor would end with a segmentation fault."""
+        try:
+            callback()
+        except Exception:
+            self.get_logger().fatal(f"shutting down:\n{traceback.format_exc()}")
+            self.has_failed = True
+            self.leave.set()
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         result = self._attempt("configure", state, self._configure, self.cleanup)
@@ -232,6 +262,7 @@ def run(node_class: Callable[[], ManagedNode], args: Sequence[str] | None = None
     if {"-h", "--help"} & set(arguments):
         print(help_text(sys.modules[node_class.__module__]))
         return 0
+    never_block()
     leave = threading.Event()
 
     def on_signal(number: int, frame: FrameType | None) -> None:
@@ -284,7 +315,7 @@ def _run(node_class: Callable[[], ManagedNode], leave: threading.Event) -> int:
                 "unconfigured: waiting for a lifecycle manager; to start without one, set autostart"
             )
         spin(executor, leave, node.get_logger())
-        return 0
+        return int(node.has_failed)
     finally:
         try:
             if rclpy.ok():

@@ -2,6 +2,7 @@
 
 following                       base class of nodes that follow trajectories
 desired_motion                  holds and trajectories over time, spliced without jumps
+large_trajectories              trajectories with many points, planned in another process
 learning_node                   base class of nodes that also learn from repeated trajectories
 learned_motion                  a desired motion with the learned correction of its trajectory
 trajectory_learner              evaluates runs and writes their file, outside the control cycle

@@ -9,6 +9,7 @@ stays continuous up to q''''.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,23 @@ from ...dynamics.core import Array, TrajectoryError
 from ...dynamics.model import JointLimits
 from ...dynamics.motion import Reference, check_reference, hold, interpolate, stop
 from ..base.messages import MessageError, TrajectoryRequest
+
+
+class Splice(NamedTuple):
+    """Where a new motion continues the current one: at `begin` (ns), with its `state` (5, n).
+
+    `begin` None: at any time, because the current motion stays at rest.
+    """
+
+    begin: int | None
+    state: Array
+
+
+class Planned(NamedTuple):
+    """A motion that begins at a splice."""
+
+    splice: Splice
+    motion: Reference
 
 
 class DesiredMotion:
@@ -85,80 +103,134 @@ class DesiredMotion:
         running.evaluate(max(1e-9 * (time - origin), running.start_time), out)
 
     def stop(self, duration: float) -> None:
-        """Come to rest in `duration` seconds."""
+        """Come to rest in `duration` (s)."""
         self._running, self._next = stop(self._require(), self._now, duration=duration), None
 
     def follow(
-        self, request: TrajectoryRequest, measured: Array, *, tolerance: float, lead: float
+        self,
+        request: TrajectoryRequest,
+        measured: Array,
+        *,
+        tolerance: float,
+        lead: float,
+        planned: Planned | None = None,
     ) -> None:
         """Follow a trajectory with points, starting now or at its stamp in the future.
 
         tolerance: maximum distance between the measured position, the current motion and the
-        trajectory at its start. lead: s; points due sooner are dropped. If it raises MessageError,
-        the current motion continues.
+        trajectory at its start. lead: s; points due sooner are dropped. planned: the motion through
+        these points, if it was planned beforehand. If it raises MessageError, the current motion
+        continues.
         """
-        running = self._require()
-        for k in np.flatnonzero(np.diff(request.times) <= 0.0):
-            raise MessageError(
-                "trajectory", f"times must increase, but point {k + 1} is not later than point {k}"
-            )
-        now = self._origin + round(1e9 * self._now)
-        start = now if request.start is None else request.start
-        begin = max(now, start)
-        # A separate time axis keeps times as exact after a day as after a second: the fourth
-        # derivative amplifies rounding of times by the fourth power of the rate of the points.
-        times = request.times + 1e-9 * (start - begin)
-        later = times > lead
-        if not later.any():
-            raise MessageError("in the past", f"the last point was due {-times[-1]:.3f} s ago")
-        self._reject_jump("the measured position", measured, running(self._now)[0], tolerance)
-        state = running(1e-9 * (begin - self._origin))
-        q = state[0]
-        if not later[0] and request.positions is not None:
-            given = ~np.isnan(request.positions).any(axis=1)
-            path = [np.interp(0.0, times[given], x) for x in request.positions[given].T]
-            self._reject_jump("the trajectory", np.array(path), q, tolerance)
-        first = np.full((1, len(q)), np.nan)  # the rates are those of the initial state
-        given = (request.positions, request.velocities, request.accelerations)
-        positions, *rates = (
-            None if table is None else np.concatenate((first, table[later])) for table in given
-        )
-        if positions is None:
-            positions = np.repeat(first, 1 + later.sum(), axis=0)
-        positions[0] = q
-        try:
-            motion = interpolate(
-                self.joint_names, [0.0, *times[later]], positions, *rates, start=state
-            )
-        except TrajectoryError as error:
-            raise MessageError("trajectory", str(error)) from None
-        self._reject_beyond_limits(motion, q)
+        now = self._latest
+        position = self._require()(self._now)[0]
+        if planned is None:
+            place = self.splice(request.start)
+            planned = plan(self.joint_names, self.limits, request, place, tolerance, lead)
+        elif not self.fits(planned.splice):
+            raise MessageError("overtaken", "the motion has changed since this one was planned")
+        reject_jump(self.joint_names, "the measured position", measured, position, tolerance)
+        begin = now if planned.splice.begin is None else planned.splice.begin
         if begin > now:
-            self._next = begin, motion
+            self._next = begin, planned.motion
         else:
             self._origin, self._now = begin, 0.0
-            self._running, self._next = motion, None
+            self._running, self._next = planned.motion, None
+
+    def splice(self, start: int | None, notice: int = 0) -> Splice:
+        """Where a trajectory with the stamp `start` (ns; None: now) leaves the current motion, if
+        planning it takes `notice` (ns)."""
+        running, now = self._require(), self._latest
+        is_held = self._next is None and self._now >= running.end_time
+        if notice and start is None and is_held:
+            return Splice(None, running(self._now))
+        begin = now + notice if start is None else max(now + notice, start)
+        return Splice(begin, running(1e-9 * (begin - self._origin)))
+
+    def fits(self, splice: Splice) -> bool:
+        """Whether the current motion still passes through this splice."""
+        running, now = self._require(), self._latest
+        begin = now if splice.begin is None else splice.begin
+        if begin < now:
+            return False
+        return np.array_equal(running(1e-9 * (begin - self._origin)), splice.state)
+
+    @property
+    def _latest(self) -> int:
+        """Time of the last evaluation, ns."""
+        return self._origin + round(1e9 * self._now)
 
     def _require(self) -> Reference:
         if self._running is None:
             raise MessageError("no state", "no joint state received yet to start from")
         return self._running
 
-    def _reject_jump(self, what: str, position: Array, reference: Array, tolerance: float) -> None:
-        distance = np.abs(position - reference)
-        k = int(distance.argmax())
-        if distance[k] > tolerance:
-            raise MessageError(
-                "jump",
-                f"{what} of '{self.joint_names[k]}' is {distance[k]:.4g} from the current motion;"
-                f" allowed: {tolerance:g} (start_tolerance)",
-            )
 
-    def _reject_beyond_limits(self, motion: Reference, q: Array) -> None:
-        slack = 1e-6  # a motion may end on a limit
-        allowed = self.limits._replace(
-            lower=np.minimum(self.limits.lower, q) - slack,
-            upper=np.maximum(self.limits.upper, q) + slack,
+def plan(  # wide: everything on which the motion depends; runs in another process, too
+    joint_names: Sequence[str],
+    limits: JointLimits,
+    request: TrajectoryRequest,
+    splice: Splice,
+    tolerance: float,
+    lead: float,
+) -> Planned:
+    """The motion from a splice through the points of a trajectory.
+
+    limits, tolerance, lead: as in :class:`DesiredMotion`. Raises MessageError.
+    """
+    for k in np.flatnonzero(np.diff(request.times) <= 0.0):
+        raise MessageError(
+            "trajectory", f"times must increase, but point {k + 1} is not later than point {k}"
         )
-        for event in check_reference(allowed, motion):
-            raise MessageError(f"{event.quantity} limit", str(event))
+    # A separate time axis keeps times as exact after a day as after a second: the fourth
+    # derivative amplifies rounding of times by the fourth power of the rate of the points.
+    begin = splice.begin if splice.begin is not None else 0
+    start = begin if request.start is None else request.start
+    times = request.times + 1e-9 * (start - begin)
+    later = times > lead
+    if not later.any():
+        raise MessageError("in the past", f"the last point was due {-times[-1]:.3f} s ago")
+    state = splice.state
+    q = state[0]
+    if not later[0] and request.positions is not None:
+        given = ~np.isnan(request.positions).any(axis=1)
+        path = [np.interp(0.0, times[given], x) for x in request.positions[given].T]
+        reject_jump(joint_names, "the trajectory", np.array(path), q, tolerance)
+    first = np.full((1, len(q)), np.nan)  # the rates are those of the initial state
+    tables = (request.positions, request.velocities, request.accelerations)
+    positions, *rates = (
+        None if table is None else np.concatenate((first, table[later])) for table in tables
+    )
+    if positions is None:
+        positions = np.repeat(first, 1 + later.sum(), axis=0)
+    positions[0] = q
+    try:
+        motion = interpolate(joint_names, [0.0, *times[later]], positions, *rates, start=state)
+    except TrajectoryError as error:
+        raise MessageError("trajectory", str(error)) from None
+    _reject_beyond_limits(limits, motion, q)
+    return Planned(splice, motion)
+
+
+def reject_jump(
+    joint_names: Sequence[str], what: str, position: Array, reference: Array, tolerance: float
+) -> None:
+    """Raise MessageError if `position` (n,), described by `what`, is farther than `tolerance` from
+    `reference` (n,)."""
+    distance = np.abs(position - reference)
+    k = int(distance.argmax())
+    if distance[k] > tolerance:
+        raise MessageError(
+            "jump",
+            f"{what} of '{joint_names[k]}' is {distance[k]:.4g} from the current motion;"
+            f" allowed: {tolerance:g} (start_tolerance)",
+        )
+
+
+def _reject_beyond_limits(limits: JointLimits, motion: Reference, q: Array) -> None:
+    slack = 1e-6  # a motion may end on a limit
+    allowed = limits._replace(
+        lower=np.minimum(limits.lower, q) - slack, upper=np.maximum(limits.upper, q) + slack
+    )
+    for event in check_reference(allowed, motion):
+        raise MessageError(f"{event.quantity} limit", str(event))

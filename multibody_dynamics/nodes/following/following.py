@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
+from rclpy.serialization import deserialize_message
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
@@ -35,10 +36,12 @@ from ..base.messages import (
 )
 from ..base.outputs import Outputs
 from ..base.parameters import ParameterError
+from ..base.position_check import position_checks
 from ..base.qos import RELIABLE, best_effort
 from ..base.robot import load_actuators
-from .desired_motion import DesiredMotion
+from .desired_motion import DesiredMotion, Planned
 from .following_parameters import FollowingParameters
+from .large_trajectories import LARGE, LargeTrajectories, LargeTrajectory
 from .stiffness_reference import StiffnessReference
 from .trajectory_action import TrajectoryAction
 from .trajectory_goal import Code, Tolerances, TrajectoryGoal, Verdict
@@ -60,9 +63,10 @@ class FollowingNode(CyclicNode):
     """A cyclic node that follows `joint_trajectory`.
 
     From `configure` on, it has `_model`, `_actuators`, `_order` (indices of the motors in the order
-    of command_joints), `_limits`, `_stiffness` of the joints with variable stiffness, and `_law`,
-    which `_make` sets. From `activate` on, it has `_motion`, `_motor_torque` (m,), the last one
-    published, and `_position` (n,), the position of the robot.
+    of command_joints), `_limits`, `_position_checks` of links and motors, `_stiffness` of the
+    joints with variable stiffness, and `_law`, which `_make` sets. From `activate` on, it has
+    `_motion`, `_motor_torque` (m,), the last one published, and `_position` (n,), the position of
+    the robot.
     """
 
     Parameters = FollowingParameters
@@ -91,7 +95,12 @@ class FollowingNode(CyclicNode):
 
     def _listen_to_motions(self) -> None:
         """Subscribe to the desired motions, and serve the action."""
-        self._listen(JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE)
+        assert self._activation is not None
+        self._large = LargeTrajectories(self.defer)
+        self._activation.callback(self._large.close)
+        self._activation.subscribe(
+            JointTrajectory, "joint_trajectory", self._on_trajectory, RELIABLE, raw=True
+        )
         rate = self.parameters.action_monitor_rate
         if self._action is not None or not rate:
             return  # served until `cleanup`: goals that arrive while inactive get an answer
@@ -138,6 +147,7 @@ class FollowingNode(CyclicNode):
                 f" {len(variable)}"
             )
         self._matcher, self._variable = JointMatcher(model.joint_names), JointMatcher(variable)
+        self._position_checks = position_checks(model, actuators)
         self._stiffness = StiffnessReference(actuators)
         self._outputs = self._make(model, actuators)
         self.reconfigure(p)
@@ -176,6 +186,8 @@ class FollowingNode(CyclicNode):
         super().reconfigure(values)
         if self._outputs is None:
             return
+        for check in self._position_checks.values():
+            check.factor = values.state_speed_factor
         actuators = self._actuators
         self._stiffness.torque_scale = values.torque_limit_scale
         rates = np.full(len(actuators.motors), np.inf)
@@ -208,11 +220,23 @@ class FollowingNode(CyclicNode):
 
     # Inputs
 
-    def _on_trajectory(self, message: JointTrajectory) -> None:
+    def _on_trajectory(self, data: bytes) -> None:
+        p, large = self.parameters, self._large
+        if large.drop():
+            newer = MessageError("superseded", "a newer one arrived while it was planned")
+            self._reject("joint_trajectory", newer)
         try:
+            if len(data) > LARGE:
+                self._check_may_move()
+                large.plan(
+                    data, self._motion, tolerance=p.start_tolerance, lead=p.splice_lead,
+                    then=self._on_planned,
+                )  # fmt: skip
+                return
+            message = deserialize_message(data, JointTrajectory)
             request = read_trajectory(message, self._matcher)
             if request.times.size == 0:
-                self._motion.stop(self.parameters.stop_duration)
+                self._motion.stop(p.stop_duration)
                 self._on_new_motion()
             else:
                 self._follow(request, self._tolerances())
@@ -221,13 +245,26 @@ class FollowingNode(CyclicNode):
         else:
             self._events.add("trajectories accepted")
 
-    def _follow(self, request: TrajectoryRequest, tolerances: Tolerances) -> None:
+    def _on_planned(self, found: LargeTrajectory | MessageError) -> None:
+        try:
+            if isinstance(found, MessageError):
+                raise found
+            self._follow(found.request, self._tolerances(), found.planned)
+        except MessageError as error:
+            self._reject("joint_trajectory", error)
+        else:
+            self._events.add("trajectories accepted")
+
+    def _follow(
+        self, request: TrajectoryRequest, tolerances: Tolerances, planned: Planned | None = None
+    ) -> None:
         """Follow a trajectory with points. If it raises MessageError, the current one continues."""
         p = self.parameters
         self._check_may_move()
         self._motion.follow(
-            request, self._position, tolerance=p.start_tolerance, lead=p.splice_lead
-        )
+            request, self._position,
+            tolerance=p.start_tolerance, lead=p.splice_lead, planned=planned,
+        )  # fmt: skip
         self._on_new_motion(tolerances)
 
     def _tolerances(self) -> Tolerances:
@@ -319,7 +356,7 @@ class FollowingNode(CyclicNode):
         self._enabled = request.data
         response.success = True
         response.message = "following trajectories" if request.data else "stopping, then holding"
-        self.get_logger().info(response.message)
+        self.get_logger().info(response.message, throttle_duration_sec=1.0)
         return response
 
     # The cycle

@@ -9,6 +9,7 @@ measured position; a stop, or a trajectory without correction, fades it out.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -100,10 +101,8 @@ class LearnedMotion(DesiredMotion):
         super().look_ahead(time, out)
         self._correction.add_to(self._seconds(time), out)
 
-    def follow(
-        self, request: TrajectoryRequest, measured: Array, *, tolerance: float, lead: float
-    ) -> None:
-        super().follow(request, measured, tolerance=tolerance, lead=lead)
+    def follow(self, request: TrajectoryRequest, measured: Array, **options: Any) -> None:
+        super().follow(request, measured, **options)
         self._end_run()
         if self._learner is not None:
             self._prepare(self._learner, request)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...dynamics.core import Array
 from ..base.messages import SECOND, JointStates, MessageError
+from ..base.position_check import PositionCheck
 
 ALONE = 50  # consecutive unpaired states after which further ones are rejected
 
@@ -21,20 +22,28 @@ SIGNALS = {
 class MeasuredSignals:
     """The signals that an estimator needs, read from the newest pair of states.
 
-    joints, motors: their names. names: the signals, keys of SIGNALS.
+    joints, motors: their names. names: the signals, keys of SIGNALS. checks: of the positions of
+    "links" and "motors".
 
     Attributes: `sides`, the JointStates of "links" and "motors"; `pairs`; `values`, a copy of each
     signal by name. `read` makes the copy, because the states may already be half of the next pair
     when the cycle runs.
     """
 
-    def __init__(self, joints: Sequence[str], motors: Sequence[str], names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        joints: Sequence[str],
+        motors: Sequence[str],
+        names: Sequence[str],
+        checks: Mapping[str, PositionCheck] | None = None,
+    ) -> None:
+        checks = checks or {}
         fields: dict[str, list[str]] = {"links": [], "motors": []}
         for side, field in map(SIGNALS.__getitem__, names):
             fields[side].append(field)
         self.sides = {
-            "links": JointStates(joints, fields["links"]),
-            "motors": JointStates(motors, fields["motors"]),
+            "links": JointStates(joints, fields["links"], check=checks.get("links")),
+            "motors": JointStates(motors, fields["motors"], check=checks.get("motors")),
         }
         self.pairs = StatePairs(**self.sides, needs_links=bool(fields["links"]))
         self._incoming: dict[str, Array] = {

@@ -16,7 +16,14 @@ from ...dynamics.model import MultibodyModel
 from ...dynamics.plant import Plant
 from ...dynamics.rigid import frame_pose
 from ..base.external_wrench import ExternalWrench
-from ..base.messages import SECOND, JointMatcher, MessageError, nanoseconds, set_stamp
+from ..base.messages import (
+    SECOND,
+    JointMatcher,
+    MessageError,
+    nanoseconds,
+    set_stamp,
+    unusable,
+)
 from ..base.parameters import ParameterError
 from .simulator_parameters import SimulatorParameters
 
@@ -155,8 +162,8 @@ class StiffnessCommands:
                     "wrong length",
                     f"{len(message.name)} names but {len(numbers)} values in {field}",
                 )
-            if not np.isfinite(numbers).all():
-                raise MessageError("not finite", f"{field} is not finite: {numbers}")
+            if len(unusable(numbers)):
+                raise MessageError("not finite", f"{field}: {numbers}")
             row[match.target] = numbers[match.source]
         wanted = rows[0].copy()
         rows[0] = np.clip(wanted, self._lower, self._upper)

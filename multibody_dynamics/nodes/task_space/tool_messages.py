@@ -11,7 +11,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from ...dynamics.core import Array
 from ...dynamics.lie import se3
-from ..base.messages import MessageError, nanoseconds
+from ..base.messages import MessageError, nanoseconds, unusable
 from .path_planning import CartesianRequest
 
 NORM_TOLERANCE = 1e-3  # of a quaternion
@@ -83,10 +83,8 @@ def pose_matrix(position: Point | Vector3, orientation: Quaternion, what: str) -
     """(4, 4) from a position and a quaternion. Raises MessageError."""
     p = np.array([position.x, position.y, position.z])
     x, y, z, w = (getattr(orientation, name) for name in "xyzw")
-    if not np.isfinite([*p, x, y, z, w]).all():
-        raise MessageError(
-            "not finite", f"{what} is not finite: position {p}, quaternion {[x, y, z, w]}"
-        )
+    if len(unusable(np.array([*p, x, y, z, w]))):
+        raise MessageError("not finite", f"{what}: position {p}, quaternion {[x, y, z, w]}")
     size = float(np.linalg.norm([x, y, z, w]))
     if abs(size - 1.0) > NORM_TOLERANCE:
         raise MessageError(
@@ -106,8 +104,6 @@ def pose_matrix(position: Point | Vector3, orientation: Quaternion, what: str) -
 def _twist(twist: Twist, what: str) -> Array:
     """(6,) twist: angular part first here, whereas the message has the linear part first."""
     row = np.array([getattr(v, x) for v in (twist.angular, twist.linear) for x in "xyz"])
-    if not np.isfinite(row).all():
-        raise MessageError(
-            "not finite", f"{what}: the twist (angular, linear) = {row} is not finite"
-        )
+    if len(unusable(row)):
+        raise MessageError("not finite", f"{what}: the twist (angular, linear) is {row}")
     return row

@@ -3,12 +3,14 @@ ROS messages, but no node."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...dynamics.core import Array, InputError
 from ...dynamics.motion import Points, Reference, Trajectory, stop
 from ..base.messages import MessageError, TrajectoryRequest
-from ..following.desired_motion import DesiredMotion
+from ..following.desired_motion import DesiredMotion, reject_jump
 from .path_planning import PathMotion
 
 STOP = 0.5  # s; duration of the stop if a motion cannot continue
@@ -32,10 +34,8 @@ class ToolMotion(DesiredMotion):
         super().hold(position, time)
         self.version += 1
 
-    def follow(
-        self, request: TrajectoryRequest, measured: Array, *, tolerance: float, lead: float
-    ) -> None:
-        super().follow(request, measured, tolerance=tolerance, lead=lead)
+    def follow(self, request: TrajectoryRequest, measured: Array, **options: Any) -> None:
+        super().follow(request, measured, **options)
         self.version += 1
 
     def stop(self, duration: float) -> None:
@@ -78,7 +78,8 @@ class ToolMotion(DesiredMotion):
         tolerance: maximum distance between measured and desired position. Raises MessageError.
         """
         running = self._require()
-        self._reject_jump("the measured position", measured, running(self._now)[0], tolerance)
+        place = running(self._now)[0]
+        reject_jump(self.joint_names, "the measured position", measured, place, tolerance)
         end = self._origin + round(1e9 * running.end_time)
         if self.mode == "moving":
             self._next = end, motion

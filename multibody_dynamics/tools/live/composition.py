@@ -40,6 +40,7 @@ def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str =
     """
     import rclpy
 
+    from ...nodes.base.nonblocking_output import never_block
     from ...nodes.base.runtime import initialise, make_executor, spin
 
     if len(set(names)) < len(names):
@@ -48,6 +49,7 @@ def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str =
     leave = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: leave.set())
+    never_block()
     initialise(["compose", *arguments])
     executor = make_executor(executor_kind)
     nodes: list[Any] = []
@@ -59,7 +61,7 @@ def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str =
         if not all([node.start() for node in nodes]):
             return 1
         spin(executor, leave, nodes[0].get_logger())
-        return 0
+        return int(any(node.has_failed for node in nodes))
     finally:
         for node in reversed(nodes):
             if rclpy.ok():

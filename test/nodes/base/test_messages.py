@@ -29,6 +29,7 @@ from multibody_dynamics.nodes.base.messages import (
     set_stamp,
     view,
 )
+from multibody_dynamics.nodes.base.position_check import PositionCheck
 
 NAMES = ("shoulder", "elbow", "wrist")
 NOW = 1_700_000_000_123_456_789
@@ -81,7 +82,7 @@ class TestJointStates:
         assert not states.accept(joint_state({"shoulder": 1.5, "elbow": 2.5}, NOW + 1), NOW)
         assert states.accept(joint_state({"wrist": 3.0}, NOW + 1), NOW)
 
-    @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+    @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300, -2e9])
     def test_a_value_that_is_not_finite_is_rejected_and_nothing_stored(self, bad):
         states = JointStates(NAMES)
         assert states.accept(joint_state(dict.fromkeys(NAMES, 1.0)), NOW)
@@ -113,6 +114,30 @@ class TestJointStates:
         assert error.reason == "not finite"
         assert states.accept(joint_state(positions, velocity=[4.0, 5.0, 6.0]), NOW)
         np.testing.assert_array_equal(states.velocity, [4.0, 5.0, 6.0])
+
+    def test_states_of_a_second_publisher_are_rejected(self):
+        check = PositionCheck(NAMES, np.full(3, 2.0), np.zeros(3, dtype=bool), 10.0)
+        states = JointStates(NAMES, check=check)
+        ms = SECOND // 1000
+        for k in range(20):
+            first = joint_state(dict.fromkeys(NAMES, 0.001 * k), NOW + 2 * k * ms)
+            assert states.accept(first, NOW)
+            other = joint_state(dict.fromkeys(NAMES, 1.0), NOW + (2 * k + 1) * ms)
+            error = rejection(states.accept, other, NOW)
+            assert error.reason == "jump"
+            assert "'shoulder' changed from" in str(error)
+            assert "second publisher" in str(error)
+        np.testing.assert_allclose(states.position, 0.019)
+        # If the first publisher falls silent, the other's states become plausible after a while.
+        assert states.accept(joint_state(dict.fromkeys(NAMES, 1.0), NOW + 200 * ms), NOW)
+        states.restart()
+        assert states.accept(joint_state(dict.fromkeys(NAMES, -3.0), NOW + 201 * ms), NOW)
+
+    def test_many_names_are_matched_quickly(self):
+        states = JointStates(NAMES)
+        names = [f"joint_{k}" for k in range(20_000)]
+        message = joint_state(dict.fromkeys([*names, *NAMES], 1.0))
+        assert states.accept(message, NOW)
 
     def test_nan_of_a_foreign_joint_is_ignored(self):
         states = JointStates(NAMES)
@@ -225,6 +250,12 @@ class TestTrajectory:
             (NAMES, {"positions": [1.0, 2.0]}, "wrong length", "point 0 has 2 positions"),
             (NAMES, {"positions": [1.0, np.nan, 2.0]}, "not finite", "positions of 'elbow'"),
             (NAMES, {"velocities": [1.0, 2.0, np.inf]}, "not finite", "velocities of 'wrist'"),
+            (
+                NAMES,
+                {"accelerations": [1e300, 0, 0]},
+                "not finite",
+                "of 'shoulder' in point 0 is 1e",
+            ),
         ],
     )
     def test_rejected(self, names, point, reason, says):

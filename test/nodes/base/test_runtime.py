@@ -9,6 +9,7 @@ from signal import SIGINT, SIGTERM
 
 import numba
 import pytest
+from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 
 from multibody_dynamics.dynamics.core.errors import InputError
@@ -56,6 +57,8 @@ class ExampleNode(ManagedNode):
 
     def activate(self) -> None:
         self._step("activate")
+        if self.parameters.fault == "break later":
+            self.defer(lambda: self._step("later"))
 
     def deactivate(self) -> None:
         self._step("deactivate")
@@ -179,6 +182,32 @@ def test_an_invalid_override_ends_the_node_with_the_reason(ros, parameters, says
     assert node.exit_code == 1
     assert says in node.output
     assert "Traceback" not in node.output
+
+
+@pytest.mark.parametrize("executor", ["events", "single"])
+def test_an_exception_in_a_deferred_call_ends_the_node_in_order(ros, executor):
+    node, steps = start(ros, fault="break later", executor=executor)
+    assert ros.transition(node, "configure")
+    ros.transition(node, "activate")
+    ros.until(lambda: node.exit_code is not None, "its exit")
+    assert node.exit_code == 1
+    assert "RuntimeError: later breaks on purpose" in node.output
+    ros.until(lambda: steps[-3:] == ["later", "deactivate", "cleanup"], "the shutdown")
+
+
+@pytest.mark.parametrize("from_start", [True, False])
+def test_negative_times_on_the_clock_are_ignored(ros, from_start):
+    node, _ = start(ros, autostart=True, use_sim_time=from_start)
+    ros.until(lambda: ros.state(node) == "active", "the start")
+    if not from_start:
+        assert ros.set_parameters(node, use_sim_time=True)[0].successful
+    clock = ros.publisher(Clock, "/clock", qos=10)
+    message = Clock()
+    message.clock.sec = -5
+    says = "ignored /clock: -5 s is negative"
+    ros.until(lambda: says in node.output, "a warning", each=lambda: clock.publish(message))
+    assert ros.state(node) == "active"
+    assert ros.leave(node) == 0
 
 
 @pytest.mark.parametrize("words", [["-r", "__ns:=left"], ["--params-file", "nowhere.yaml"]])

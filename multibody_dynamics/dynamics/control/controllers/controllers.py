@@ -55,7 +55,8 @@ from ...elastic import Actuators, MotorFeedforward
 from ...model import MultibodyModel
 from ...rigid import InverseDynamicsSolver
 from ..gains.coupled_gains import CoupledGains
-from ..gains.joint_gains import StateFeedbackGains, check_fit, per_name, rest_outputs
+from ..gains.joint_gains import StateFeedbackGains, check_fit, rest_outputs
+from ..gains.joint_values import per_name
 from ..observers.adaptive_feedforward import AdaptationSettings, AdaptiveFeedforward
 from ..observers.disturbance_compensation import SHARE, DisturbanceCompensation
 from ..signals.clamped_integral import ClampedIntegral

@@ -24,7 +24,8 @@ import numpy as np
 from ...core import Array, CheckedRows, InputError, as_array
 from ...elastic import Actuators, SpringSolver
 from ...model import MultibodyModel
-from ..gains.joint_gains import check_fit, per_name
+from ..gains.joint_gains import check_fit
+from ..gains.joint_values import per_name
 from ..signals.clamped_integral import ClampedIntegral
 from ..torque.inertia_shaping import InertiaShaping
 from ..torque.torque_gains import TorqueGains

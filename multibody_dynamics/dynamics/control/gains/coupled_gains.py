@@ -47,8 +47,8 @@ from .joint_gains import (
     at_rest,
     gravity_stiffness,
     linear_arm,
-    per_name,
 )
+from .joint_values import bandwidths
 from .riccati_doubling import solve_riccati
 
 MAX_PERIODS = 5
@@ -223,7 +223,7 @@ def coupled_gains(
 
 def per_joint(model: MultibodyModel, bandwidth: Any) -> Array:
     """(n,) bandwidths in 1/s, from a scalar or (n,)."""
-    return per_name("bandwidth", bandwidth, model.joint_names, positive=True)
+    return bandwidths(bandwidth, model.joint_names)
 
 
 def held_optimum(

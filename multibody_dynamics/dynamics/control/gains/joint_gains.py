@@ -41,6 +41,7 @@ from ...elastic import (
 )
 from ...model import MultibodyModel
 from ...rigid import gravity_forces, inverse_dynamics_derivatives, mass_matrix
+from .joint_values import FASTEST, SLOWEST, bandwidths, is_possible, per_name
 
 ComplexArray = NDArray[np.complex128]
 
@@ -65,21 +66,6 @@ def _all(actuators: Actuators) -> str:
     if motors == actuators.joint_names:
         return ", ".join(motors)
     return f"the joints {', '.join(actuators.joint_names)} and the motors {', '.join(motors)}"
-
-
-def per_name(
-    name: str, value: Any, names: Sequence[str], *, positive: bool = False, of: str = "joint"
-) -> Array:
-    """A row (k,) of numbers that are not negative, for k names, from a scalar or (k,). InputError
-    names the owner of a wrong number."""
-    k = len(names)
-    row = as_array(name, np.full(k, value) if np.ndim(value) == 0 else value, (k,), names)
-    if row.ndim != 1:
-        raise InputError(f"{name}: expected one value or {k}, got shape {row.shape}")
-    for i in np.flatnonzero(row <= 0.0 if positive else row < 0.0).tolist():
-        right = "positive" if positive else "zero or greater"
-        raise InputError(f"{of} '{names[i]}': {name} is {row[i]:g}: must be {right}")
-    return row
 
 
 # Poles
@@ -114,10 +100,10 @@ class JointPoles:
         second: bandwidth of the second outputs, a scalar or (v,); default: that of the joint.
         """
         names = actuators.joint_names
-        w = per_name("bandwidth", bandwidth, names, positive=True)
+        w = bandwidths(bandwidth, names)
         variable = [names.index(name) for name in actuators.variable_joints]
         w2 = w[variable] if second is None else second
-        w2 = per_name("second bandwidth", w2, actuators.variable_joints, positive=True)
+        w2 = bandwidths(w2, actuators.variable_joints, what="second bandwidth")
         orders = _orders(actuators)
         return cls.from_poles(
             actuators,
@@ -183,6 +169,11 @@ def _checked(name: str, values: Any, count: int) -> ComplexArray:
     for pole in poles:
         if not (np.isfinite(pole) and pole.real < 0.0):
             raise InputError(f"joint '{name}': pole {pole:g} 1/s: the real part must be negative")
+        if not is_possible(pole):
+            raise InputError(
+                f"joint '{name}': pole {pole:g} 1/s: its size must be between {SLOWEST:g} and"
+                f" {FASTEST:g}"
+            )
     conjugates = np.sort_complex(poles.conj())
     if not np.allclose(np.sort_complex(poles), conjugates, rtol=1e-9, atol=0.0):
         raise InputError(
@@ -392,7 +383,7 @@ def motor_bandwidth_gains(
     free. In contrast, :meth:`.MotorDrive.from_bandwidth` of the simulated drives takes a bandwidth
     in Hz and locks the other joints.
     """
-    w = per_name("bandwidth", bandwidth, actuators.motor_names, positive=True, of="motor")
+    w = bandwidths(bandwidth, actuators.motor_names, of="motor")
     felt = inertias_felt(model, actuators, q)[actuators.joint_of_motor]
     carried = np.where(actuators.is_rigid[actuators.joint_of_motor], felt, actuators.motor_inertia)
     return motor_side_gains(actuators, carried * w**2, 2.0 * carried * w)
@@ -493,8 +484,8 @@ def optimal_gains(
     """
     rest = at_rest(model, actuators, q, stiffness)
     values = np.zeros((4, len(actuators.motors)))
-    bandwidths = per_name("bandwidth", bandwidth, actuators.joint_names, positive=True)
-    for joint, w in zip(_joints(model, actuators, rest, q), bandwidths, strict=True):
+    rates = bandwidths(bandwidth, actuators.joint_names)
+    for joint, w in zip(_joints(model, actuators, rest, q), rates, strict=True):
         A, B = joint.model()
         total = joint.link + (0.0 if joint.is_rigid else joint.motor)
         effort = (total * w**2) ** 2

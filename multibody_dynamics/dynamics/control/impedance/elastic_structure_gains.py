@@ -26,7 +26,8 @@ import numpy as np
 from ...core import Array, as_array, read_only
 from ...elastic import Actuators
 from ...model import MultibodyModel
-from ..gains.joint_gains import at_rest, inertias_felt, per_name
+from ..gains.joint_gains import at_rest, inertias_felt
+from ..gains.joint_values import bandwidths, per_name
 from .impedance_limits import DEFAULT, carrying_stiffness
 
 DAMPING_RATIO = 0.3
@@ -66,7 +67,7 @@ def esp_gains(
 
     q : (n,) design position. stiffness : (v,) second outputs there, by default mid-range.
     """
-    w = per_name("bandwidth", bandwidth, actuators.joint_names, positive=True)
+    w = bandwidths(bandwidth, actuators.joint_names)
     m, B, K = _joints(model, actuators, q, stiffness)
     rigid = actuators.is_rigid
     own = B * w**2

@@ -55,7 +55,7 @@ from ...rigid import (
 )
 from ..controllers.controllers import PERIOD, Controller
 from ..controllers.link_equilibrium import LinkEquilibrium
-from ..gains.joint_gains import per_name
+from ..gains.joint_values import per_name
 from ..torque.inertia_shaping import InertiaShaping
 from .damping_design import impedance_damping
 from .impedance_limits import (

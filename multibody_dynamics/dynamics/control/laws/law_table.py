@@ -31,9 +31,9 @@ from ..gains.joint_gains import (
     motor_bandwidth_gains,
     motor_side_gains,
     optimal_gains,
-    per_name,
     placed_gains,
 )
+from ..gains.joint_values import FASTEST, SLOWEST, bandwidths, is_possible
 from ..impedance.elastic_structure import CONTACT_BANDWIDTH, ElasticStructureController
 from ..impedance.elastic_structure_gains import (
     DAMPING_RATIO,
@@ -201,6 +201,10 @@ class ControllerSettings:
             row = np.ones(1) if value is None else as_real(name, value)
             if not row.size or not (row > 0.0).all():
                 raise InputError(f"{name} is {value}: must be one or more positive numbers")
+            if not is_possible(row).all():
+                raise InputError(
+                    f"{name} is {value}: must be between {SLOWEST:g} and {FASTEST:g} 1/s"
+                )
         if self.poles is None:
             return
         try:
@@ -381,7 +385,7 @@ def _torque_control(
         timing=timing,
         friction=float(np.max(friction)),
     )
-    w = per_name("bandwidth", settings.speed, model.joint_names, positive=True)
+    w = bandwidths(settings.speed, model.joint_names)
     felt = inertias_felt(model, actuators, q)
     impedance = {"link_stiffness": felt * w**2, "link_damping": 2.0 * felt * w}
     poles = whole_arm_poles(model, actuators, gains, q, settings.stiffness, **impedance)

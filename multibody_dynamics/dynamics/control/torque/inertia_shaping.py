@@ -25,7 +25,7 @@ import numpy as np
 
 from ...core import Array, InputError, read_only
 from ...elastic import Actuators
-from ..gains.joint_gains import per_name
+from ..gains.joint_values import per_name
 
 
 class InertiaShaping:

@@ -39,8 +39,8 @@ from ..gains.joint_gains import (
     check_fit,
     inertias_felt,
     linear_arm,
-    per_name,
 )
+from ..gains.joint_values import bandwidths, per_name
 from .torque_loop import MAX_DELAY, ComplexArray, LoopTiming, TorqueJoint, TorqueLoop, TorqueServo
 from .torque_observer import passive_share
 
@@ -380,7 +380,7 @@ def _designed(
     singles = {each.name: each for each in single_joints(model, actuators, q, stiffness)}
     asked = None
     if bandwidth is not None:
-        asked = per_name("bandwidth", bandwidth, model.joint_names, positive=True)
+        asked = bandwidths(bandwidth, model.joint_names)
     for i, joint in enumerate(_joints(model, actuators, rest, q)):
         if joint.is_rigid:
             continue

@@ -1,0 +1,150 @@
+"""Trajectories with many points, planned in another process, so that the control cycle goes on.
+
+A JointTrajectory takes about 40 us per point to read, to interpolate and to compare with the
+limits, and most of that holds the interpreter's lock. The motion is planned from the state that the
+robot will have when planning is done; if it takes longer, it is planned again with more notice.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from typing import NamedTuple
+
+from rclpy.serialization import deserialize_message
+from trajectory_msgs.msg import JointTrajectory
+
+from ...dynamics.core import BackgroundProcess
+from ...dynamics.model import JointLimits
+from ..base.messages import SECOND, JointMatcher, MessageError, TrajectoryRequest, read_trajectory
+from .desired_motion import DesiredMotion, Planned, Splice, plan
+
+LARGE = 16_000  # bytes; from about 100 points of seven joints on
+NOTICE = SECOND // 2  # ns, at least
+NOTICE_PER_BYTE = 2_000  # ns; about four times the time that planning takes
+ATTEMPTS = 4
+STAMP = 4  # offset of the stamp in a serialised message, behind the header of the CDR
+
+
+class Job(NamedTuple):
+    """Everything that the process needs besides the message."""
+
+    joint_names: tuple[str, ...]
+    limits: JointLimits
+    splice: Splice
+    tolerance: float
+    lead: float
+
+
+class LargeTrajectory(NamedTuple):
+    """A trajectory as it was requested, and the motion through its points."""
+
+    request: TrajectoryRequest
+    planned: Planned
+
+
+class Rejection(NamedTuple):
+    """The arguments of a MessageError."""
+
+    reason: str
+    text: str
+
+
+class LargeTrajectories:
+    """Plans one large trajectory at a time; a newer one supersedes it.
+
+    defer: calls a function in the thread of the executor.
+    """
+
+    def __init__(self, defer: Callable[[Callable[[], object]], None]) -> None:
+        self._defer = defer
+        self._process = BackgroundProcess()
+        self._version = 0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a trajectory is being planned."""
+        return self._version % 2 == 1
+
+    def drop(self) -> bool:
+        """Forget the trajectory that is being planned; True if there was one."""
+        was_busy = self.is_busy
+        self._version += was_busy
+        return was_busy
+
+    def close(self) -> None:
+        """End the process."""
+        self.drop()
+        self._process.close()
+
+    def plan(
+        self,
+        data: bytes,
+        motion: DesiredMotion,
+        *,
+        tolerance: float,
+        lead: float,
+        then: Callable[[LargeTrajectory | MessageError], object],
+        attempt: int = 1,
+    ) -> None:
+        """Plan the serialised message, and call `then` with the result in the executor's thread.
+
+        Raises MessageError if there is no motion yet from which it could start.
+        """
+        self.drop()
+        notice = (NOTICE + NOTICE_PER_BYTE * len(data)) << (attempt - 1)
+        job = Job(
+            motion.joint_names, motion.limits, motion.splice(_start(data), notice), tolerance, lead
+        )
+        self._version += 1
+        again = partial(
+            self.plan, data, motion, tolerance=tolerance, lead=lead, then=then, attempt=attempt + 1
+        )
+        finish = partial(self._finish, self._version, motion, again if attempt < ATTEMPTS else None)
+        found = self._process.submit(plan_message, data, job)
+        found.add_done_callback(lambda result: self._defer(lambda: finish(then, result)))
+
+    def _finish(
+        self,
+        version: int,
+        motion: DesiredMotion,
+        again: Callable[[], None] | None,
+        then: Callable[[LargeTrajectory | MessageError], object],
+        result: Future[LargeTrajectory | Rejection],
+    ) -> None:
+        if version != self._version:
+            return
+        self._version += 1
+        failure = result.exception()
+        if failure is not None:  # the process has ended, for example for lack of memory
+            then(MessageError("trajectory", f"planning failed: {failure}"))
+            return
+        found = result.result()
+        if isinstance(found, Rejection):
+            then(MessageError(*found))
+        elif not motion.is_there or motion.fits(found.planned.splice):
+            then(found)
+        elif again is not None:
+            again()
+        else:
+            reason, text = "planned too late", "the motion began before it was planned, repeatedly"
+            then(MessageError(reason, f"{text}; give the trajectory a stamp in the future"))
+
+
+def plan_message(data: bytes, job: Job) -> LargeTrajectory | Rejection:
+    """Read and plan a serialised JointTrajectory."""
+    try:
+        message = deserialize_message(data, JointTrajectory)
+        request = read_trajectory(message, JointMatcher(job.joint_names))
+        return LargeTrajectory(request, plan(job.joint_names, job.limits, request, *job[2:]))
+    except MessageError as error:
+        return Rejection(error.reason, str(error))
+
+
+def _start(data: bytes) -> int | None:
+    """The stamp of a serialised message with a header, ns; None if it is zero."""
+    is_little_endian = data[1] & 1
+    seconds, rest = struct.unpack_from("<iI" if is_little_endian else ">iI", data, STAMP)
+    return seconds * SECOND + rest or None

@@ -1,0 +1,64 @@
+"""Functions called in a process of lower priority."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import time
+from concurrent.futures.process import BrokenProcessPool
+
+import pytest
+
+from multibody_dynamics.dynamics.core import BackgroundProcess
+from multibody_dynamics.dynamics.core.background_process import NICE
+
+
+@pytest.fixture
+def process():
+    made = BackgroundProcess()
+    yield made
+    made.close()
+
+
+def test_results_and_exceptions_come_back(process):
+    assert process.submit(math.hypot, 3.0, 4.0).result(timeout=120.0) == 5.0
+    with pytest.raises(ZeroDivisionError):
+        process.submit(divmod, 1, 0).result(timeout=120.0)
+    other = process.submit(os.getpid).result(timeout=120.0)
+    assert other != os.getpid()
+    assert process.submit(os.getpid).result(timeout=120.0) == other  # still the same one
+    assert process.submit(os.nice, 0).result(timeout=120.0) == min(os.nice(0) + NICE, 19)
+
+
+def test_another_process_replaces_one_that_was_killed(process):
+    first = process.submit(os.getpid).result(timeout=120.0)
+    waiting = process.submit(time.sleep, 1000.0)
+    os.kill(first, signal.SIGKILL)
+    with pytest.raises(BrokenProcessPool):
+        waiting.result(timeout=120.0)
+    assert process.submit(os.getpid).result(timeout=120.0) != first
+
+
+def test_it_ends_at_once_when_closed(process):
+    running = process.submit(time.sleep, 1000.0)
+    (worker,) = process._pool._processes.values()
+    process.close()
+    worker.join(60.0)
+    assert worker.exitcode is not None
+    assert running.done() or running.cancelled() or running.exception(timeout=60.0)
+    with pytest.raises(RuntimeError, match="closed"):
+        process.submit(os.getpid)
+    process.close()  # again
+
+
+@pytest.mark.parametrize("policy", [os.SCHED_FIFO, os.SCHED_RR | os.SCHED_RESET_ON_FORK])
+def test_a_real_time_priority_is_given_up(monkeypatch, policy):
+    found = []
+    monkeypatch.setattr(os, "sched_getscheduler", lambda pid: policy)
+    monkeypatch.setattr(os, "sched_setscheduler", lambda *given: found.append(given[:2]))
+    BackgroundProcess.give_way()
+    assert found == [(0, os.SCHED_OTHER)]
+    monkeypatch.setattr(os, "sched_getscheduler", lambda pid: os.SCHED_IDLE)
+    BackgroundProcess.give_way()
+    assert len(found) == 1

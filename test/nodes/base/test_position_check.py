@@ -1,0 +1,79 @@
+"""Positions that a joint cannot have reached since its last state."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.nodes.base.position_check import (
+    SMALL_STEP,
+    PositionCheck,
+    position_checks,
+)
+from multibody_dynamics.resources import share_directory
+
+ALL = np.arange(3)
+NAMES = ("arm", "slide", "wheel")
+SPEED = np.array([2.0, 0.5, np.inf])
+
+
+def checked(factor=10.0, turns=(False, False, False)):
+    return PositionCheck(NAMES, SPEED, np.array(turns), factor)
+
+
+@given(
+    st.floats(0.1, 100.0),
+    st.floats(1e-4, 10.0),
+    st.floats(-100.0, 100.0),
+    st.floats(-0.999, 0.999),
+    st.sampled_from([0, 1]),
+)
+def test_the_limit_is_sharp(factor, elapsed, old, share, k):
+    check = checked(factor)
+    allowed = SMALL_STEP + factor * SPEED[k] * elapsed
+    joints, times = np.array([k]), np.array([elapsed])
+    before = np.array([old])
+    assert check.fault(joints, before, before + share * allowed, times) is None
+    for sign in (-1.0, 1.0):
+        text = check.fault(joints, before, before + sign * (1.001 * allowed + 1e-9), times)
+        assert f"position of '{NAMES[k]}' changed from {old:.4g}" in text
+
+
+def test_what_is_not_checked():
+    far = np.array([5.0, 5.0, 5.0])
+    ms = np.full(3, 1e-3)
+    zero = np.zeros(3)
+    assert "'arm'" in checked().fault(ALL, zero, far, ms)
+    assert checked(0.0).fault(ALL, zero, far, ms) is None  # off
+    assert checked().fault(np.array([2]), zero[:1], far[:1], ms[:1]) is None  # no speed limit
+    assert checked().fault(ALL, np.full(3, np.nan), far, ms) is None  # no state yet
+
+
+def test_joints_without_position_limits_may_jump_by_whole_turns():
+    before, after = np.array([np.pi - 0.001]), np.array([-np.pi + 0.001])
+    one, ms = np.array([0]), np.array([1e-3])
+    assert checked(turns=(True, False, False)).fault(one, before, after, ms) is None
+    assert checked().fault(one, before, after, ms) is not None
+    half = before + np.pi
+    assert checked(turns=(True, False, False)).fault(one, before, half, ms) is not None
+
+
+def test_speeds_and_turns_are_those_of_the_robot():
+    config = share_directory() / "config"
+    model = dyn.load_urdf(config / "robots" / "panda.urdf")
+    file = config / "elastic_joints" / "panda.yaml"
+    actuators = dyn.load_actuators(file, model.joint_names)
+    checks = position_checks(model, actuators)
+    ms = np.array([1e-3])
+    for side, names in (("links", model.joint_names), ("motors", actuators.motor_names)):
+        checks[side].factor = 5.0
+        speed = model.limits.velocity if side == "links" else actuators.speed_limit
+        for k, name in enumerate(names):
+            one = np.array([k])
+            step = SMALL_STEP + 5.0 * 1e-3 * speed[k]
+            assert checks[side].fault(one, np.zeros(1), np.array([0.99 * step]), ms) is None
+            if np.isfinite(step):
+                text = checks[side].fault(one, np.zeros(1), np.array([1.01 * step]), ms)
+                assert f"'{name}'" in text
