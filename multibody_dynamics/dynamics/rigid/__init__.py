@@ -17,6 +17,8 @@ Inverse dynamics:
 inverse_dynamics                  recursive Newton-Euler (RNEA): joint torques Q with Q' and Q''
 InverseDynamics                   result: tau, tau_dot, tau_ddot (..., n); N m or N, per s^k
 InverseDynamicsSolver             the same for the control cycle: compiled, no allocation
+specialise_solvers                lets all new solvers of a process use code made for their robot
+trace_inverse_dynamics            Q, Q', Q'' of one robot as a program of the room `codegen`
 generic_inverse_dynamics          the same over any scalars: complex numbers, mpmath, CasADi
 higher_order_inverse_dynamics     joint torques with any number of time derivatives
 generic_higher_order_inverse_dynamics  the same over any scalars
@@ -145,7 +147,7 @@ from .higher_order import (
     higher_order_inverse_dynamics,
     higher_order_kinematics,
 )
-from .inverse_dynamics_solver import InverseDynamicsSolver
+from .inverse_dynamics_solver import InverseDynamicsSolver, specialise_solvers
 from .jacobians import jacobian, jacobian_dot, spatial_jacobians
 from .kinematics import (
     BaseMotion,
@@ -184,6 +186,7 @@ from .rnea import (
     inverse_dynamics,
 )
 from .solvers import ModelSolver, pseudo_inertias
+from .traced_dynamics import trace_inverse_dynamics
 from .wrenches import Wrenches, with_rates, wrench_rows, wrench_to_world
 
 __all__ = [
@@ -191,6 +194,7 @@ __all__ = [
     "forward_kinematics", "BodyMotion", "BaseMotion", "frame_pose", "jacobian", "jacobian_dot",
     # inverse dynamics
     "inverse_dynamics", "InverseDynamics", "InverseDynamicsSolver", "generic_inverse_dynamics",
+    "specialise_solvers", "trace_inverse_dynamics",
     "higher_order_inverse_dynamics", "generic_higher_order_inverse_dynamics",
     "higher_order_kinematics", "interbody_wrenches", "passive_inverse_dynamics",
     "PassiveInverseDynamicsSolver", "generic_passive_inverse_dynamics", "reference_motion",
