@@ -23,6 +23,10 @@ compile_module    addresses of functions of a module, compiled and put into the 
 Calls             built-in functions that check rows of numbers and run a kernel
 GUARD_STEP        the number of guarded entries of `Calls` is a multiple of this
 
+C99 source:
+
+c_source          functions, prototypes, constants and comments in C
+
 Beside a control cycle:
 
 Queue             runs jobs in a thread, one after the other
@@ -30,6 +34,7 @@ pause             lets another thread run; ends the work when the program ends
 Stopped           exception by which `pause` ends the work
 """
 
+from . import c_source
 from .background import Queue, Stopped, pause
 from .expressions import Expression, Graph, Operation, cosine, sine
 from .llvm_text import function_text, module_text, table_text
@@ -43,6 +48,8 @@ __all__ = [
     # machine code
     "function_text", "table_text", "module_text", "lanes", "stored", "compile_module",
     "Calls", "GUARD_STEP",
+    # C99 source
+    "c_source",
     # beside a control cycle
     "Queue", "pause", "Stopped",
 ]  # fmt: skip

@@ -19,6 +19,8 @@ InverseDynamics                   result: tau, tau_dot, tau_ddot (..., n); N m o
 InverseDynamicsSolver             the same for the control cycle: compiled, no allocation
 specialise_solvers                lets all new solvers of a process use code made for their robot
 trace_inverse_dynamics            Q, Q', Q'' of one robot as a program of the room `codegen`
+trace_forward_dynamics            q'' of one robot as a program of the room `codegen`
+TracedInputs                      what traced code reads beside the state: payload, gravity, ...
 generic_inverse_dynamics          the same over any scalars: complex numbers, mpmath, CasADi
 higher_order_inverse_dynamics     joint torques with any number of time derivatives
 generic_higher_order_inverse_dynamics  the same over any scalars
@@ -186,7 +188,7 @@ from .rnea import (
     inverse_dynamics,
 )
 from .solvers import ModelSolver, pseudo_inertias
-from .traced_dynamics import trace_inverse_dynamics
+from .traced_dynamics import TracedInputs, trace_forward_dynamics, trace_inverse_dynamics
 from .wrenches import Wrenches, with_rates, wrench_rows, wrench_to_world
 
 __all__ = [
@@ -194,7 +196,7 @@ __all__ = [
     "forward_kinematics", "BodyMotion", "BaseMotion", "frame_pose", "jacobian", "jacobian_dot",
     # inverse dynamics
     "inverse_dynamics", "InverseDynamics", "InverseDynamicsSolver", "generic_inverse_dynamics",
-    "specialise_solvers", "trace_inverse_dynamics",
+    "specialise_solvers", "trace_inverse_dynamics", "trace_forward_dynamics", "TracedInputs",
     "higher_order_inverse_dynamics", "generic_higher_order_inverse_dynamics",
     "higher_order_kinematics", "interbody_wrenches", "passive_inverse_dynamics",
     "PassiveInverseDynamicsSolver", "generic_passive_inverse_dynamics", "reference_motion",

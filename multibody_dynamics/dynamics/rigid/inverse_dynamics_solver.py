@@ -19,7 +19,7 @@ from ..model.records import BODY_ROW, WRENCH
 from .kinematics import BaseMotion
 from .rnea import CYCLES, dynamic_base_rows
 from .solvers import ModelSolver
-from .specialised_kernel import MOST_JOINTS, SpecialisedKernel, table
+from .specialised_kernel import MOST_JOINTS, SpecialisedKernel, addresses, table
 
 CHECKED_STATES = 5  # random states on which a specialised kernel must agree with the general one
 TOLERANCE = 1e-9  # of the largest component; both round differently
@@ -111,7 +111,7 @@ class InverseDynamicsSolver(ModelSolver):
     def _specialise(self) -> None:
         """Put the specialised kernel in place: now, if it is in the cache, else from a thread."""
         _, joints, gravity = self._constants
-        arrays = (self.state, joints, gravity, self.result)
+        arrays = table(self.state, joints, gravity, self.result)
         calls = Calls(self._general, self.state, self._results, arrays, self._wrench_numbers)
         self.__dict__.update(_calls=calls, _call=calls.call, update=calls.update)
         self._lock = threading.Lock()  # for the decision which kernel is in force
@@ -163,8 +163,8 @@ class InverseDynamicsSolver(ModelSolver):
         rng = np.random.default_rng(1)
         for _ in range(CHECKED_STATES):
             state = rng.uniform(-3.0, 3.0, (5, n))
-            addresses = table(state, joints, gravity, found)
-            kernel(addresses.ctypes.data)
+            where = addresses(table(state, joints, gravity, found))
+            kernel(where.ctypes.data)
             robot = (self.model.parents, joints, gravity)
             trig, applied = np.empty((2, n)), np.zeros((n, 18))
             self._general.func(*robot, 2, state, applied, trig, bodies, expected)

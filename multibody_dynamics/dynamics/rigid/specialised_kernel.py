@@ -10,7 +10,7 @@ import numpy as np
 from ..codegen import compile_module, function_text, lanes, module_text, stored, table_text
 from ..core import Array
 from ..model import MultibodyModel
-from .traced_dynamics import constant_columns, trace_inverse_dynamics
+from .traced_dynamics import TracedInputs, constant_columns, trace_inverse_dynamics
 
 MOST_JOINTS = 64  # beyond it, the code outgrows the caches, and the general recursion is as fast
 ORDER = 2
@@ -20,9 +20,9 @@ FUNCTION = "inverse_dynamics"
 class SpecialisedKernel:
     """Q, Q' and Q'' of one robot with a base at rest, by the body-fixed recursion.
 
-    It reads the state (5, n), the joint rows (n, JOINT_ROW) and the gravity (3,), and writes
-    (3, n); its argument is a table of their four addresses. It contains the geometry and the zeros
-    of `model`; all other numbers are read in each call and may change.
+    Its argument is a table of addresses, see `table`: it reads the state (5, n), the joint rows
+    (n, JOINT_ROW) and the gravity (3,), and writes the result (3, n). It contains the geometry and
+    the zeros of `model`; all other numbers are read in each call and may change.
     """
 
     def __init__(self, model: MultibodyModel) -> None:
@@ -51,7 +51,8 @@ class SpecialisedKernel:
         """The address of the machine code, compiled if necessary."""
         address = self.ready()
         if address is None:
-            program = trace_inverse_dynamics(self._model, ORDER, pause=pause)
+            inputs = TracedInputs(joints=~self._constant, gravity=~self._weightless)
+            program = trace_inverse_dynamics(self._model, ORDER, inputs=inputs, pause=pause)
             width = lanes()
             text = function_text(program, FUNCTION, width=width)
             text = module_text(text, table_text(program, FUNCTION), lanes=1, width=width)
@@ -59,6 +60,11 @@ class SpecialisedKernel:
         return address
 
 
-def table(*arrays: Array) -> Array:
-    """The addresses of arrays, as a kernel takes them; the arrays must outlive its use."""
+def table(state: Array, joints: Array, gravity: Array, result: Array) -> list[Array]:
+    """The arrays whose addresses a kernel takes, in its order."""
+    return [*state, joints, gravity, *result]
+
+
+def addresses(arrays: list[Array]) -> Array:
+    """The addresses of arrays, which must outlive their use."""
     return np.array([array.ctypes.data for array in arrays])

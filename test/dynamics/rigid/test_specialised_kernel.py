@@ -10,7 +10,7 @@ import pytest
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.codegen import machine_code
 from multibody_dynamics.dynamics.core import IS_COMPILED, compilation
-from multibody_dynamics.dynamics.rigid.specialised_kernel import SpecialisedKernel, table
+from multibody_dynamics.dynamics.rigid.specialised_kernel import SpecialisedKernel, addresses, table
 from reference import error
 from robots import draw, panda, random_tree
 
@@ -20,8 +20,8 @@ pytestmark = pytest.mark.skipif(not IS_COMPILED, reason="needs Numba")
 def run(address, model, state):
     result = np.full((3, model.n), np.nan)
     arrays = np.ascontiguousarray(state), np.array(model.joint_rows), np.array(model.gravity)
-    addresses = table(*arrays, result)
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)(addresses.ctypes.data)
+    where = addresses(table(*arrays, result))
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)(where.ctypes.data)
     return result
 
 
