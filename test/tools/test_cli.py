@@ -22,7 +22,8 @@ PANDA = str(share_directory() / "config" / "robots" / "panda.urdf")
 COMMANDS = (
     "demo", "task-demo", "report", "inspect", "torque-report", "plot", "generate", "trajectory",
     "record", "record-demo", "identify", "identify-springs", "write-back", "scale-time",
-    "integrate", "gazebo", "monitor", "compose", "validate", "collision-thresholds", "study", "excite",
+    "integrate", "gazebo", "monitor", "compose", "validate", "collision-thresholds", "study",
+    "excite",
 )  # fmt: skip
 
 
