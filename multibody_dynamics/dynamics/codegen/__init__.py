@@ -17,6 +17,7 @@ Machine code, by the code generator of LLVM:
 function_text     a program as a function in LLVM IR, for one state or several side by side
 table_text        a function that passes a table of addresses to that of `function_text`
 module_text       a complete module
+batch_module      a module that evaluates a program for many states, several at a time
 lanes             number of doubles in a vector register of this processor
 stored            addresses of functions that are in memory or in the cache on disk
 compile_module    addresses of functions of a module, compiled and put into the cache
@@ -36,6 +37,7 @@ Stopped           exception by which `pause` ends the work
 
 from . import c_source
 from .background import Queue, Stopped, pause
+from .batch_text import batch_module
 from .expressions import Expression, Graph, Operation, cosine, sine
 from .llvm_text import function_text, module_text, table_text
 from .machine_code import compile_module, lanes, stored
@@ -46,8 +48,8 @@ __all__ = [
     # recording
     "Graph", "Expression", "Operation", "sine", "cosine", "Program",
     # machine code
-    "function_text", "table_text", "module_text", "lanes", "stored", "compile_module",
-    "Calls", "GUARD_STEP",
+    "function_text", "table_text", "module_text", "batch_module", "lanes", "stored",
+    "compile_module", "Calls", "GUARD_STEP",
     # C99 source
     "c_source",
     # beside a control cycle

@@ -17,6 +17,7 @@ Inverse dynamics:
 inverse_dynamics                  recursive Newton-Euler (RNEA): joint torques Q with Q' and Q''
 InverseDynamics                   result: tau, tau_dot, tau_ddot (..., n); N m or N, per s^k
 InverseDynamicsSolver             the same for the control cycle: compiled, no allocation
+BatchInverseDynamics              the same for many states of one robot: vector code on all cores
 specialise_solvers                lets all new solvers of a process use code made for their robot
 trace_inverse_dynamics            Q, Q', Q'' of one robot as a program of the room `codegen`
 trace_forward_dynamics            q'' of one robot as a program of the room `codegen`
@@ -131,6 +132,7 @@ from .articulated_inertia import (
     prescribed_joints,
     singular,
 )
+from .batch_inverse_dynamics import BatchInverseDynamics
 from .christoffel import christoffel_symbols, christoffel_symbols_binet
 from .coriolis import coriolis_matrix, mass_matrix_dot
 from .crba import gravity_forces, mass_matrix
@@ -196,7 +198,8 @@ __all__ = [
     "forward_kinematics", "BodyMotion", "BaseMotion", "frame_pose", "jacobian", "jacobian_dot",
     # inverse dynamics
     "inverse_dynamics", "InverseDynamics", "InverseDynamicsSolver", "generic_inverse_dynamics",
-    "specialise_solvers", "trace_inverse_dynamics", "trace_forward_dynamics", "TracedInputs",
+    "BatchInverseDynamics", "specialise_solvers", "trace_inverse_dynamics",
+    "trace_forward_dynamics", "TracedInputs",
     "higher_order_inverse_dynamics", "generic_higher_order_inverse_dynamics",
     "higher_order_kinematics", "interbody_wrenches", "passive_inverse_dynamics",
     "PassiveInverseDynamicsSolver", "generic_passive_inverse_dynamics", "reference_motion",
