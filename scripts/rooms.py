@@ -30,7 +30,7 @@ PACKAGE = ROOT / "multibody_dynamics"
 GUIDE = ROOT / "CONTRIBUTING.md"
 
 FACED = "dynamics"  # the house whose rooms are entered through their faces only
-GROUND = ("core", "lie", "model")  # used by all rooms of dynamics/, and therefore not drawn
+GROUND = ("core", "codegen", "lie", "model")  # open to all rooms of dynamics/, and not drawn
 FILES = "."  # the room of the files directly in a house
 
 TABLE = re.compile(r"^\| floor \| `([\w/]+)/` \|.*\n\|[-|]+\n((?:\|.*\n)+)", re.MULTILINE)

@@ -14,6 +14,7 @@ The names below are for everyday use; all others are reached through their rooms
 Rooms:
 
 core                          errors, checked inputs, quantities with units, compilation
+codegen                       machine code and C source of recorded computations
 lie                           SO(3), SE(3), screws, and the four representations of twists
 model                         the robot, from URDF, joint screws or a Denavit-Hartenberg table
 recursions                    the O(n) recursions, one for each representation of twists
@@ -97,7 +98,7 @@ ModelWarning                  a robot description that is usable but suspicious
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import core, lie, model, recursions, rigid
+from . import codegen, core, lie, model, recursions, rigid
 from .core import DynamicsError, InputError, ModelError, ModelWarning, TrajectoryError
 from .lie import (
     REPRESENTATIONS,
@@ -165,8 +166,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     # rooms, from the ground up
-    "core", "lie", "model", "recursions", "motion", "elastic", "rigid", "elastic_arm", "tasks",
-    "control", "plant", "identification", "mechanisms", "theory", "integration",
+    "core", "codegen", "lie", "model", "recursions", "motion", "elastic", "rigid", "elastic_arm",
+    "tasks", "control", "plant", "identification", "mechanisms", "theory", "integration",
     # the robot
     "load_urdf", "parse_urdf", "model_from_screws", "model_from_dh", "MultibodyModel",
     "spatial_inertia",

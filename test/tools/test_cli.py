@@ -20,9 +20,10 @@ from multibody_dynamics.tools.commands import record_demo
 
 PANDA = str(share_directory() / "config" / "robots" / "panda.urdf")
 COMMANDS = (
-    "demo", "task-demo", "report", "inspect", "torque-report", "plot", "trajectory", "record",
-    "record-demo", "identify", "identify-springs", "write-back", "scale-time", "integrate",
-    "gazebo", "monitor", "compose", "validate", "collision-thresholds", "study", "excite",
+    "demo", "task-demo", "report", "inspect", "torque-report", "plot", "generate", "trajectory",
+    "record", "record-demo", "identify", "identify-springs", "write-back", "scale-time",
+    "integrate", "gazebo", "monitor", "compose", "validate", "collision-thresholds", "study",
+    "excite",
 )  # fmt: skip
 
 
@@ -133,6 +134,18 @@ def test_plot(capsys, tmp_path, configuration):
     assert capsys.readouterr().out == f"picture: {file}\n"
     pixels = imread(file)[..., :3]
     assert 0.01 < (pixels.min(axis=-1) < 0.9).mean() < 0.5
+
+
+def test_generate(capsys, tmp_path):
+    folder = tmp_path / "new" / "c"
+    assert (
+        cli.main(["generate", PANDA, "-o", str(folder), "--order", "0", "--gravity", "1.62"]) == 0
+    )
+    names = ["panda_dynamics.h", "panda_dynamics.c", "self_test.c", "example.c", "CMakeLists.txt"]
+    assert capsys.readouterr().out.splitlines() == [str(folder / name) for name in names]
+    assert "Gravity: (0, 0, -1.62) m/s^2." in (folder / "panda_dynamics.h").read_text()
+    printed = rejected(capsys, "generate", PANDA, "-o", str(folder), "--payload", "hand")
+    assert "hand" in printed
 
 
 def test_plot_rejects_invalid_arguments(capsys, tmp_path):

@@ -59,6 +59,8 @@ compiled          machine code of a recursion, cached on disk
 inlined           marks a small function that compiled code may call
 IS_COMPILED       whether Numba is installed and enabled
 when_compiling    context manager that reports once if the code inside must be compiled first
+load_machine_code   a file of the cache of machine code, None if missing or damaged
+store_machine_code  writes a file of the cache of machine code
 """
 
 from . import product_rule, quantities
@@ -66,7 +68,14 @@ from .background_process import BackgroundProcess
 from .batches import times, transposed
 from .baumgarte import Baumgarte
 from .checked_rows import CheckedRows
-from .compilation import IS_COMPILED, compiled, inlined, when_compiling
+from .compilation import (
+    IS_COMPILED,
+    compiled,
+    inlined,
+    load_machine_code,
+    store_machine_code,
+    when_compiling,
+)
 from .errors import DynamicsError, InputError, ModelError, ModelWarning, TrajectoryError, refused_as
 from .inputs import (
     STATE_ROWS,
@@ -105,4 +114,5 @@ __all__ = [
     "BackgroundProcess",
     # compilation
     "compiled", "inlined", "IS_COMPILED", "when_compiling",
+    "load_machine_code", "store_machine_code",
 ]  # fmt: skip

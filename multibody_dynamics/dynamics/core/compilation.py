@@ -17,6 +17,7 @@ import hashlib
 import os
 import pickle
 import tempfile
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -121,6 +122,47 @@ else:
 
 _CACHE = cache_directory() if IS_COMPILED else None
 
+
+def _with_checksum(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest() + content
+
+
+def _checked_content(path: str) -> bytes | None:
+    """The content without its checksum; None if the file is missing or damaged."""
+    try:
+        read = Path(path).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        _warn(f"{path}: cannot be read: {error.strerror}; compiling instead")
+        return None
+    checksum, content = read[:CHECKSUM], read[CHECKSUM:]
+    if hashlib.sha256(content).digest() != checksum:
+        _warn(f"{path}: damaged; compiling instead, and writing the file again")
+        return None
+    return content
+
+
+def load_machine_code(name: str) -> bytes | None:
+    """The file `name` of the cache; None if it is missing or damaged, or if there is no cache."""
+    return _checked_content(str(_CACHE / name)) if _CACHE else None
+
+
+def store_machine_code(name: str, content: bytes) -> None:
+    """Write the file `name` of the cache, under a temporary name first; warns if it cannot."""
+    if not _CACHE:
+        return
+    file = _CACHE / name
+    unfinished = file.with_name(f"{name}.{os.getpid()}.{threading.get_ident()}")
+    try:
+        unfinished.write_bytes(_with_checksum(content))
+        unfinished.replace(file)
+    except OSError as error:
+        _warn(f"machine code cannot be cached in {_CACHE}: {error.strerror}")
+        with suppress(OSError):
+            unfinished.unlink()
+
+
 if IS_COMPILED:
 
     class _OneFolder:
@@ -153,7 +195,7 @@ if IS_COMPILED:
         and damaged machine code would crash. They count as missing, and are written again."""
 
         def _load_index(self) -> dict[Any, str]:
-            content = self._checked(self._index_path)
+            content = _checked_content(self._index_path)
             if content is None:
                 return {}
             stamp, overloads = pickle.loads(content)
@@ -164,7 +206,7 @@ if IS_COMPILED:
             self._write(self._index_path, self._dump((stamp, overloads)))
 
         def _load_data(self, name: str) -> Any:
-            content = self._checked(self._data_path(name))
+            content = _checked_content(self._data_path(name))
             if content is None:
                 raise OSError(f"{name} is missing or damaged")  # `load` then finds nothing
             return pickle.loads(content)
@@ -174,22 +216,7 @@ if IS_COMPILED:
 
         def _write(self, path: str, content: bytes) -> None:
             with self._open_for_write(path) as file:  # a temporary file, renamed at the end
-                file.write(hashlib.sha256(content).digest() + content)
-
-        def _checked(self, path: str) -> bytes | None:
-            """The content without its checksum; None if the file is missing or damaged."""
-            try:
-                read = Path(path).read_bytes()
-            except FileNotFoundError:
-                return None
-            except OSError as error:
-                _warn(f"{path}: cannot be read: {error.strerror}; compiling instead")
-                return None
-            checksum, content = read[:CHECKSUM], read[CHECKSUM:]
-            if hashlib.sha256(content).digest() != checksum:
-                _warn(f"{path}: damaged; compiling instead, and writing the file again")
-                return None
-            return content
+                file.write(_with_checksum(content))
 
     class _FunctionCache(caching.FunctionCache):
         _impl_class = _Placement

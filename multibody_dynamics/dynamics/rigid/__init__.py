@@ -17,6 +17,11 @@ Inverse dynamics:
 inverse_dynamics                  recursive Newton-Euler (RNEA): joint torques Q with Q' and Q''
 InverseDynamics                   result: tau, tau_dot, tau_ddot (..., n); N m or N, per s^k
 InverseDynamicsSolver             the same for the control cycle: compiled, no allocation
+BatchInverseDynamics              the same for many states of one robot: vector code on all cores
+specialise_solvers                lets all new solvers of a process use code made for their robot
+trace_inverse_dynamics            Q, Q', Q'' of one robot as a program of the room `codegen`
+trace_forward_dynamics            q'' of one robot as a program of the room `codegen`
+TracedInputs                      what traced code reads beside the state: payload, gravity, ...
 generic_inverse_dynamics          the same over any scalars: complex numbers, mpmath, CasADi
 higher_order_inverse_dynamics     joint torques with any number of time derivatives
 generic_higher_order_inverse_dynamics  the same over any scalars
@@ -127,6 +132,7 @@ from .articulated_inertia import (
     prescribed_joints,
     singular,
 )
+from .batch_inverse_dynamics import BatchInverseDynamics
 from .christoffel import christoffel_symbols, christoffel_symbols_binet
 from .coriolis import coriolis_matrix, mass_matrix_dot
 from .crba import gravity_forces, mass_matrix
@@ -145,7 +151,7 @@ from .higher_order import (
     higher_order_inverse_dynamics,
     higher_order_kinematics,
 )
-from .inverse_dynamics_solver import InverseDynamicsSolver
+from .inverse_dynamics_solver import InverseDynamicsSolver, specialise_solvers
 from .jacobians import jacobian, jacobian_dot, spatial_jacobians
 from .kinematics import (
     BaseMotion,
@@ -184,6 +190,7 @@ from .rnea import (
     inverse_dynamics,
 )
 from .solvers import ModelSolver, pseudo_inertias
+from .traced_dynamics import TracedInputs, trace_forward_dynamics, trace_inverse_dynamics
 from .wrenches import Wrenches, with_rates, wrench_rows, wrench_to_world
 
 __all__ = [
@@ -191,6 +198,8 @@ __all__ = [
     "forward_kinematics", "BodyMotion", "BaseMotion", "frame_pose", "jacobian", "jacobian_dot",
     # inverse dynamics
     "inverse_dynamics", "InverseDynamics", "InverseDynamicsSolver", "generic_inverse_dynamics",
+    "BatchInverseDynamics", "specialise_solvers", "trace_inverse_dynamics",
+    "trace_forward_dynamics", "TracedInputs",
     "higher_order_inverse_dynamics", "generic_higher_order_inverse_dynamics",
     "higher_order_kinematics", "interbody_wrenches", "passive_inverse_dynamics",
     "PassiveInverseDynamicsSolver", "generic_passive_inverse_dynamics", "reference_motion",

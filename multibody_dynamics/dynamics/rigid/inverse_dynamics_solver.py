@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
+import ctypes
+import threading
+import warnings
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from ..codegen import Calls, Queue, pause
 from ..core import STATE_ROWS, Array, CheckedRows
 from ..lie import Representation, check_representation
 from ..model import MultibodyModel
 from ..model.records import BODY_ROW, WRENCH
-from .rnea import CYCLES
+from .kinematics import BaseMotion
+from .rnea import CYCLES, dynamic_base_rows
 from .solvers import ModelSolver
+from .specialised_kernel import MOST_JOINTS, SpecialisedKernel, addresses, table
+
+CHECKED_STATES = 5  # random states on which a specialised kernel must agree with the general one
+TOLERANCE = 1e-9  # of the largest component; both round differently
+
+_queue = Queue("compilation of inverse dynamics")
+_is_default = False
+
+
+def specialise_solvers(wanted: bool = True) -> None:
+    """Let every :class:`InverseDynamicsSolver` of this process that is made from now on specialise.
+
+    For programs with a control cycle; the nodes call it. Without it, results are reproducible bit
+    by bit: the specialised kernel rounds differently, and takes over when it is ready.
+    """
+    global _is_default
+    _is_default = wanted
 
 
 class InverseDynamicsSolver(ModelSolver):
@@ -40,19 +63,36 @@ class InverseDynamicsSolver(ModelSolver):
 
     The constructor compiles and warms up; later processes load the machine code from disk. Use an
     instance from one thread only. `update()` checks nothing: NaN in, NaN out.
+
+    With `specialise`, a second kernel, straight-line code for this robot, is compiled in a thread,
+    unless it is in the cache. It is compared with the general one on random states, and takes over
+    between two calls. The default of `specialise` is set by :func:`specialise_solvers`. The
+    specialised kernel is for a base at rest and no applied wrenches, and does not fill `bodies` and
+    `interbody_wrenches`: with a moving base, with wrenches that are not zero, and after the first
+    access to one of the two, the general kernel computes, as it does for robots with more than 64
+    joints. Payloads and gravity can be exchanged; where they fill zeros of the model, such as the
+    products of inertia of a body in the middle of the arm, the general kernel computes, too.
     """
 
-    def __init__(self, model: MultibodyModel, representation: Representation = "spatial") -> None:
+    _calls: Calls | None = None  # of the specialised kernel, if there is to be one
+    _call: Callable[..., Any] | None = None
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        representation: Representation = "spatial",
+        *,
+        specialise: bool | None = None,
+    ) -> None:
         n = model.n
         bodies = np.zeros((n + 1, BODY_ROW))
         super().__init__(model, bodies, check_representation(representation))
-        self.bodies: Array = bodies
+        self._bodies = bodies
         self.state: Array = np.zeros((5, n))
         self.result: Array = np.zeros((3, n))
-        self.interbody_wrenches: Array = bodies[1:, WRENCH:].reshape(n, 3, 6)
         self._results = tuple(self.result)
         self._rows = CheckedRows(STATE_ROWS, model.joint_names, self.state)
-        self.update = partial(
+        self._general = partial(
             CYCLES[representation],
             *self._constants,
             2,
@@ -62,7 +102,133 @@ class InverseDynamicsSolver(ModelSolver):
             bodies,
             self.result,
         )
-        self.update()
+        self._general()
+        self.update = self._general
+        wanted = _is_default if specialise is None else specialise
+        if wanted and n <= MOST_JOINTS and Calls.available():
+            self._specialise()
+
+    def _specialise(self) -> None:
+        """Put the specialised kernel in place: now, if it is in the cache, else from a thread."""
+        _, joints, gravity = self._constants
+        arrays = table(self.state, joints, gravity, self.result)
+        calls = Calls(self._general, self.state, self._results, arrays, self._wrench_numbers)
+        self.__dict__.update(_calls=calls, _call=calls.call, update=calls.update)
+        self._lock = threading.Lock()  # for the decision which kernel is in force
+        self._kernel = SpecialisedKernel(self.model)
+        self._address: int | None = None
+        self._fills_rows = False
+        self._ended = threading.Event()
+        address = self._kernel.ready()
+        if address is not None:
+            self._adopt(address)
+            self._ended.set()
+        else:
+            self.__dict__["_ended"] = _queue.add(self._compile)
+
+    def _compile(self) -> None:
+        """Runs in the thread."""
+        try:
+            address = self._kernel.compile(pause)
+        except Exception as error:
+            warnings.warn(
+                f"the inverse dynamics of robot '{self.model.name}' cannot be specialised, and "
+                f"remain general: {error}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        else:
+            self._adopt(address)
+
+    def _adopt(self, address: int) -> None:
+        """Use a kernel from the next call on if it agrees with the general one."""
+        if self._agrees(address):
+            self.__dict__["_address"] = address
+            self._choose_kernel()
+        else:
+            warnings.warn(
+                f"the specialised inverse dynamics of robot '{self.model.name}' differ from the "
+                f"general ones, and are not used; please report this",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+    def _agrees(self, address: int) -> bool:
+        """Compare on random states, in buffers of its own: the solver may be at work."""
+        n = self.model.n
+        joints, gravity = np.array(self.model.joint_rows), np.array(self.model.gravity)
+        bodies, expected, found = np.zeros((n + 1, BODY_ROW)), np.empty((3, n)), np.empty((3, n))
+        bodies[0, :WRENCH] = dynamic_base_rows(self.model, None, self.representation)
+        kernel = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)
+        rng = np.random.default_rng(1)
+        for _ in range(CHECKED_STATES):
+            state = rng.uniform(-3.0, 3.0, (5, n))
+            where = addresses(table(state, joints, gravity, found))
+            kernel(where.ctypes.data)
+            robot = (self.model.parents, joints, gravity)
+            trig, applied = np.empty((2, n)), np.zeros((n, 18))
+            self._general.func(*robot, 2, state, applied, trig, bodies, expected)
+            size = np.abs(expected).max(axis=1)
+            if not (np.abs(found - expected).max(axis=1) <= TOLERANCE * size).all():
+                return False
+            pause()
+        return True
+
+    def _choose_kernel(self) -> None:
+        """Put the specialised kernel in force if it computes what is asked for."""
+        if self._calls is None:
+            return
+        with self._lock:
+            _, joints, gravity = self._constants
+            usable = self._base is None and not self._fills_rows
+            usable = usable and self._kernel.fits(joints, gravity)
+            self._calls.kernel = self._address if usable else None
+
+    @property
+    def kernel(self) -> Literal["general", "specialised"]:
+        """Which kernel is in force; with applied wrenches that are not zero, it is the general
+        one in any case."""
+        return "specialised" if self._calls is not None and self._calls.kernel else "general"
+
+    def wait(self, timeout: float | None = None) -> Literal["general", "specialised"]:
+        """Wait until the specialised kernel has been compiled, at most `timeout` s; see `kernel`.
+
+        Returns at once if the solver does not specialise.
+        """
+        if self._calls is not None:
+            self._ended.wait(timeout)
+        return self.kernel
+
+    @property
+    def bodies(self) -> Array:
+        """(n + 1, BODY_ROW) rows of the recursion."""
+        self._fill_rows()
+        return self._bodies
+
+    @property
+    def interbody_wrenches(self) -> Array:
+        """(n, 3, 6) wrench that each joint transmits, with two rates."""
+        self._fill_rows()
+        return self._bodies[1:, WRENCH:].reshape(self.model.n, 3, 6)
+
+    def _fill_rows(self) -> None:
+        """From now on, use the general kernel, which fills the rows of the bodies."""
+        if self._calls is not None and not self._fills_rows:
+            self.__dict__["_fills_rows"] = True
+            self._choose_kernel()
+            self._general()
+
+    def set_base(self, base: BaseMotion | None) -> None:
+        super().set_base(base)
+        self._choose_kernel()
+
+    def set_model(self, model: MultibodyModel) -> None:
+        super().set_model(model)
+        self._choose_kernel()
+
+    def set_pseudo_inertias(self, P: Array) -> None:
+        super().set_pseudo_inertias(P)
+        self._choose_kernel()
 
     def __call__(
         self, q: Any, qd: Any, qdd: Any, qddd: Any, qdddd: Any
@@ -71,6 +237,10 @@ class InverseDynamicsSolver(ModelSolver):
 
         Raises InputError for a wrong length, NaN or infinity, and leaves all buffers unchanged.
         """
+        if self._call is not None:
+            results = self._call(q, qd, qdd, qddd, qdddd)
+            if results is not None:
+                return results
         self._rows.take((q, qd, qdd, qddd, qdddd))
         self.update()
         return self._results

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..codegen import GUARD_STEP
 from ..core import Array, InputError
 from ..lie import Representation
 from ..model import MultibodyModel, check_model
@@ -29,7 +30,10 @@ class ModelSolver:
     ) -> None:
         self.model = model
         self.representation = representation
-        self.applied_wrenches: Array = np.zeros((model.n, 3, 6))
+        # with zeros behind them, which compiled code reads in whole vector registers
+        wrenches = np.zeros(-(-model.n * 18 // GUARD_STEP) * GUARD_STEP)
+        self._wrench_numbers = wrenches
+        self.applied_wrenches: Array = wrenches[: model.n * 18].reshape(model.n, 3, 6)
         self._constants = (model.parents, np.array(model.joint_rows), np.array(model.gravity))
         self._base_row = bodies[0, :WRENCH]
         self._base: BaseMotion | None = None

@@ -36,6 +36,7 @@ from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
 
 from ...dynamics.core import DynamicsError, when_compiling
+from ...dynamics.rigid import specialise_solvers
 from .nonblocking_output import never_block
 from .parameters import NodeParameters, ParameterError, ParameterServer
 
@@ -271,6 +272,7 @@ def run(node_class: Callable[[], ManagedNode], args: Sequence[str] | None = None
     in_main_thread = threading.current_thread() is threading.main_thread()
     numbers = (signal.SIGINT, signal.SIGTERM) if in_main_thread else ()
     previous = {number: signal.signal(number, on_signal) for number in numbers}
+    specialise_solvers()  # this process has a control cycle
     try:
         initialise(arguments)
         return _run(node_class, leave)
@@ -278,6 +280,7 @@ def run(node_class: Callable[[], ManagedNode], args: Sequence[str] | None = None
         rclpy.logging.get_logger("multibody_dynamics").fatal(str(error))
         return 1
     finally:
+        specialise_solvers(False)
         rclpy.try_shutdown()
         for number, handler in previous.items():  # a signal may arrive a second time
             signal.signal(number, signal.SIG_IGN if leave.is_set() else handler)

@@ -26,6 +26,7 @@ COMMANDS = (  # in the order of --help
     "compose",
     "monitor",
     "plot",
+    "generate",
     "trajectory",
     "excite",
     "record",

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import threading
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
+from multibody_dynamics.dynamics.codegen import Calls, machine_code
+from multibody_dynamics.dynamics.core import compilation
 from multibody_dynamics.dynamics.core.compilation import IS_COMPILED
+from multibody_dynamics.dynamics.rigid.solvers import pseudo_inertias
+from multibody_dynamics.dynamics.rigid.specialised_kernel import MOST_JOINTS, SpecialisedKernel
 from reference import error
 from robots import draw, random_base, random_tree, random_wrenches
 
@@ -290,3 +297,236 @@ def test_the_buffers_of_a_solver_cannot_be_replaced():
     with pytest.raises(AttributeError, match=r"write into it: solver\.state\[:\]"):
         solver.state = np.ones((5, 3))
     solver.state[:] = 1.0
+
+
+# the specialised kernel
+
+
+needs_calls = pytest.mark.skipif(not Calls.available(), reason="needs Numba and CPython")
+
+
+def specialised(model, name="body"):
+    """A solver whose specialised kernel is in force."""
+    solver = dyn.InverseDynamicsSolver(model, name, specialise=True)
+    assert solver.wait() == "specialised"
+    return solver
+
+
+@needs_calls
+@pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
+def test_specialised_solvers_equal_the_function(name):
+    model = random_tree(6, 30).with_reflected_inertia(np.full(6, 0.3))
+    solver = specialised(model, name)
+    for seed in range(5):
+        state = draw(model, 5, seed=seed)
+        expected = dyn.inverse_dynamics(model, *state)
+        assert worst(solver(*state), expected) < 1e-12
+        solver.result[:] = np.nan
+        solver.state[:] = state
+        solver.update()
+        assert worst(solver.result, expected) < 1e-12
+    assert solver.kernel == "specialised"
+
+
+def test_solvers_are_general_unless_asked():
+    solver = dyn.InverseDynamicsSolver(random_tree(3, 31))
+    assert solver.kernel == solver.wait() == "general"
+
+
+@needs_calls
+def test_a_process_with_a_cycle_specialises_all_solvers():
+    dyn.rigid.specialise_solvers()
+    try:
+        assert dyn.InverseDynamicsSolver(random_tree(3, 31)).wait() == "specialised"
+        general = dyn.InverseDynamicsSolver(random_tree(3, 31), specialise=False)
+        assert general.wait() == "general"
+    finally:
+        dyn.rigid.specialise_solvers(False)
+    assert dyn.InverseDynamicsSolver(random_tree(3, 31)).wait() == "general"
+
+
+@needs_calls
+def test_the_kernel_is_compiled_beside_the_cycle(tmp_path, monkeypatch):
+    """The solver works while the kernel is compiled; captured functions change over, too."""
+    monkeypatch.setattr(compilation, "_CACHE", tmp_path)
+    monkeypatch.setattr(machine_code, "_engines", {})
+    gate, compiling = threading.Event(), threading.Event()
+    compile_kernel = SpecialisedKernel.compile
+
+    def slow(self, pause):
+        compiling.set()
+        assert gate.wait(60)
+        return compile_kernel(self, pause)
+
+    monkeypatch.setattr(SpecialisedKernel, "compile", slow)
+    model = random_tree(4, 32)
+    state = draw(model, 5)
+    expected = np.array(dyn.inverse_dynamics(model, *state))
+    solver = dyn.InverseDynamicsSolver(model, specialise=True)
+    update, result = solver.update, solver.result
+    assert compiling.wait(60)
+    assert solver.wait(0.0) == solver.kernel == "general"
+    np.testing.assert_array_equal(solver(*state), expected)
+    gate.set()
+    assert solver.wait() == "specialised"
+    assert solver.update is update
+    result[:] = np.nan
+    update()
+    assert worst(result, expected) < 1e-12
+    assert dyn.InverseDynamicsSolver(model, specialise=True).kernel == "specialised"  # at once
+
+
+@needs_calls
+def test_a_wrong_kernel_is_not_used(monkeypatch):
+    model, other = random_tree(4, 32), random_tree(4, 33)
+    wrong = SpecialisedKernel(other).compile()
+    monkeypatch.setattr(SpecialisedKernel, "ready", lambda self: wrong)
+    with pytest.warns(RuntimeWarning, match="differ from the general ones"):
+        solver = dyn.InverseDynamicsSolver(model, specialise=True)
+    assert solver.wait() == "general"
+    state = draw(model, 5)
+    assert worst(solver(*state), dyn.inverse_dynamics(model, *state)) < 1e-14
+
+
+@needs_calls
+@pytest.mark.filterwarnings("ignore:.*cannot be specialised")
+def test_a_failing_compiler_leaves_the_general_kernel(tmp_path, monkeypatch):
+    def fail(self, pause):
+        raise RuntimeError("no code generator")
+
+    monkeypatch.setattr(SpecialisedKernel, "ready", lambda self: None)
+    monkeypatch.setattr(SpecialisedKernel, "compile", fail)
+    model = random_tree(4, 32)
+    solver = dyn.InverseDynamicsSolver(model, specialise=True)
+    assert solver.wait() == "general"
+    state = draw(model, 5)
+    assert worst(solver(*state), dyn.inverse_dynamics(model, *state)) < 1e-14
+
+
+@needs_calls
+def test_what_the_kernel_cannot_do_is_left_to_the_general_one():
+    model = random_tree(6, 30)
+    solver, general = specialised(model), dyn.InverseDynamicsSolver(model, "body")
+    state, wrenches, base = draw(model, 5), random_wrenches(model), random_base(20)
+    for body, W in wrenches.items():
+        solver.applied_wrenches[model.body_index(body)] = W
+    general.applied_wrenches[:] = solver.applied_wrenches
+    np.testing.assert_array_equal(solver(*state), general(*state))
+    solver.applied_wrenches[:] = general.applied_wrenches[:] = 0.0
+    for motion, kernel in ((base, "general"), (None, "specialised")):
+        solver.set_base(motion)
+        general.set_base(motion)
+        assert solver.kernel == kernel
+        assert worst(solver(*state), general(*state)) < 1e-12
+    for robot, kernel in (
+        (model.with_payload("body5", 2.0, (0.1, 0.2, 0.3), np.eye(3)), "specialised"),
+        (model.with_gravity((1.0, 2.0, 3.0)), "specialised"),
+        (model.with_reflected_inertia(np.full(6, 0.1)), "general"),
+        (model, "specialised"),
+    ):
+        solver.set_model(robot)
+        assert solver.kernel == kernel
+        assert worst(solver(*state), dyn.inverse_dynamics(robot, *state)) < 1e-12
+
+
+@needs_calls
+def test_adapted_inertias_are_used():
+    model, other = (
+        random_tree(6, 30),
+        random_tree(6, 30).with_payload("body3", 2.0, (0.1, 0.2, 0.3), np.eye(3)),
+    )
+    solver, state = specialised(model), draw(model, 5)
+    solver.set_pseudo_inertias(pseudo_inertias(other))
+    assert solver.kernel == "specialised"
+    assert worst(solver(*state), dyn.inverse_dynamics(other, *state)) < 1e-12
+
+
+@needs_calls
+@pytest.mark.parametrize("name", ["bodies", "interbody_wrenches"])
+def test_rows_of_the_bodies_are_filled_from_the_first_access_on(name):
+    model = random_tree(6, 30)
+    solver, general = specialised(model), dyn.InverseDynamicsSolver(model, "body")
+    for seed in range(3):
+        state = draw(model, 5, seed=seed)
+        assert worst(solver(*state), general(*state)) < 1e-12
+        np.testing.assert_array_equal(getattr(solver, name), getattr(general, name))
+        assert solver.kernel == "general"
+
+
+@needs_calls
+@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("name", BAD_ROWS)
+def test_rejected_rows_leave_the_specialised_solver_unchanged(row, name):
+    model = random_tree(5, 23)
+    solver = specialised(model)
+    solver(*draw(model, 5))
+    before = solver.state.copy(), solver.result.copy()
+    rows = dict(zip(ROWS, draw(model, 5, seed=2), strict=True))
+    rows[row] = BAD_ROWS[name]
+    with pytest.raises(dyn.InputError, match=rf"^{row}\b"):
+        solver(**rows)
+    np.testing.assert_array_equal(solver.state, before[0])
+    np.testing.assert_array_equal(solver.result, before[1])
+
+
+@needs_calls
+def test_the_specialised_solver_accepts_lists_integers_and_float32():
+    model = random_tree(6, 30)
+    solver = specialised(model)
+    whole = np.arange(5 * model.n).reshape(5, model.n) % 4
+    expected = np.array(solver(*whole.astype(float)))
+    for rows in (whole, whole.tolist(), whole.astype(np.float32), [*whole[:4], whole[4].tolist()]):
+        solver.result[:] = np.nan
+        np.testing.assert_array_equal(solver(*rows), expected)
+
+
+@needs_calls
+def test_large_robots_remain_general():
+    model = random_tree(MOST_JOINTS + 1, 34)
+    assert dyn.InverseDynamicsSolver(model, specialise=True).wait() == "general"
+
+
+@needs_calls
+@pytest.mark.parametrize("way", ["update", "call"])
+def test_the_specialised_solver_allocates_no_lasting_memory(way):
+    model = random_tree(6, 30)
+    solver = specialised(model)
+    rows = tuple(draw(model, 5))
+    cycle = solver.update if way == "update" else lambda: solver(*rows)
+    owned = [solver.state, solver.result, solver.applied_wrenches, *rows]
+
+    def run(times):
+        for _ in range(times):
+            cycle()
+
+    run(100)
+    counts = [sys.getrefcount(array) for array in owned]
+    tracemalloc.start()
+    run(100)
+    retained, transient = zip(*(traced_growth(lambda: run(3_000)) for _ in range(4)), strict=True)
+    tracemalloc.stop()
+    assert min(retained) < 128
+    assert min(transient) < 1024
+    assert [sys.getrefcount(array) for array in owned] == counts
+    assert solver.kernel == "specialised"
+
+
+@needs_calls
+def test_a_program_ends_cleanly_while_a_kernel_is_compiled(tmp_path):
+    """The cache of machine code of this library is used, but not that of the kernel."""
+    program = (
+        "from multibody_dynamics.dynamics.codegen import machine_code\n"
+        "machine_code.load_machine_code = lambda name: None\n"
+        "machine_code.store_machine_code = lambda name, content: None\n"
+        "from multibody_dynamics import dynamics as dyn\n"
+        "from robots import panda\n"
+        "solver = dyn.InverseDynamicsSolver(panda(), 'body', specialise=True)\n"
+        "print(solver.kernel)\n"
+    )
+    folder = Path(__file__).resolve().parents[2]
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True, text=True, check=True, timeout=300, cwd=folder,
+    )  # fmt: skip
+    assert ended.stdout in ("general\n", "specialised\n")
+    assert not ended.stderr

@@ -1,0 +1,57 @@
+"""Straight-line machine code and C source from recorded computations; knows nothing about robots.
+
+A function written over scalars runs over expressions and leaves a graph. What its results need is a
+program, of which there are three forms: evaluation by NumPy, machine code, and C99 source.
+
+Recording:
+
+Graph             nodes of a computation, each stored once; declares its inputs
+Expression        plus or minus a node: takes the place of a float in a recursion
+Operation         the operations of nodes
+sine              sine of an expression or number
+cosine            cosine of an expression or number
+Program           straight-line code for some results; evaluates it with NumPy
+
+Machine code, by the code generator of LLVM:
+
+function_text     a program as a function in LLVM IR, for one state or several side by side
+table_text        a function that passes a table of addresses to that of `function_text`
+module_text       a complete module
+batch_module      a module that evaluates a program for many states, several at a time
+lanes             number of doubles in a vector register of this processor
+stored            addresses of functions that are in memory or in the cache on disk
+compile_module    addresses of functions of a module, compiled and put into the cache
+Calls             built-in functions that check rows of numbers and run a kernel
+GUARD_STEP        the number of guarded entries of `Calls` is a multiple of this
+
+C99 source:
+
+c_source          functions, prototypes, constants and comments in C
+
+Beside a control cycle:
+
+Queue             runs jobs in a thread, one after the other
+pause             lets another thread run; ends the work when the program ends
+Stopped           exception by which `pause` ends the work
+"""
+
+from . import c_source
+from .background import Queue, Stopped, pause
+from .batch_text import batch_module
+from .expressions import Expression, Graph, Operation, cosine, sine
+from .llvm_text import function_text, module_text, table_text
+from .machine_code import compile_module, lanes, stored
+from .programs import Program
+from .python_calls import GUARD_STEP, Calls
+
+__all__ = [
+    # recording
+    "Graph", "Expression", "Operation", "sine", "cosine", "Program",
+    # machine code
+    "function_text", "table_text", "module_text", "batch_module", "lanes", "stored",
+    "compile_module", "Calls", "GUARD_STEP",
+    # C99 source
+    "c_source",
+    # beside a control cycle
+    "Queue", "pause", "Stopped",
+]  # fmt: skip

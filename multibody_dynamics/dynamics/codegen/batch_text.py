@@ -1,0 +1,153 @@
+"""LLVM IR of a loop over many states, several of them side by side in vector registers.
+
+Each state is one row of every array. A block of as many states as a register has lanes is
+transposed on its way into a buffer, where a number of all these states is one vector, then
+evaluated by the function of the program, and transposed back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .llvm_text import function_text, module_text
+from .programs import Program
+
+EXPONENT = 0x7FF0000000000000  # these bits are all set in NaN and in infinity
+
+
+class _Loop:
+    """Writes the function."""
+
+    def __init__(self, program: Program, name: str, lanes: int, shared: Sequence[str]) -> None:
+        self.name, self.lanes = name, lanes
+        self.vector, self.bits = f"<{lanes} x double>", f"<{lanes} x i64>"
+        self.lines: list[str] = []
+        self.inputs = list(program.inputs.items())
+        self.results = [(key, len(entries)) for key, entries in program.results.items()]
+        self.arrays = [f"%in{k}" for k in range(len(self.inputs))]
+        self.arrays += [f"%out{k}" for k in range(len(self.results))]
+        self.buffers = {  # array: (buffer, entries); inputs that all states share have none
+            array: (f"%buffer.{array[1:]}", count)
+            for array, (key, count) in zip(self.arrays, self.inputs + self.results, strict=True)
+            if key not in shared and count
+        }
+
+    def do(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
+    def write(self) -> str:
+        parameters = ", ".join([*(f"ptr {a}" for a in self.arrays), "i64 %first", "i64 %end"])
+        self.lines = [f"define i64 @{self.name}.batch({parameters}) nounwind {{", "entry:"]
+        for buffer, count in self.buffers.values():
+            self.do(f"{buffer} = alloca [{count * self.lanes} x double], align 64")
+        self.do("%final = sub i64 %end, 1")
+        self.do("%some = icmp ult i64 %first, %end")
+        self.do("br i1 %some, label %block, label %finish")
+        self.lines.append("block:")
+        self.do("%state = phi i64 [%first, %entry], [%state.next, %done]")
+        self.do(f"%flaws = phi {self.bits} [zeroinitializer, %entry], [%flaws.next, %done]")
+        for lane in range(self.lanes):  # the last block is filled up with the last state
+            self.do(f"%ahead{lane} = add i64 %state, {lane}")
+            self.do(f"%row{lane} = call i64 @llvm.umin.i64(i64 %ahead{lane}, i64 %final)")
+        before, flaws = "block", "%flaws"
+        for array in self.arrays:
+            if array.startswith("%in") and array in self.buffers:
+                before, flaws = self._gather(array, before, flaws)
+        places = (self.buffers[a][0] if a in self.buffers else a for a in self.arrays)
+        given = [*(f"ptr {place}" for place in places), *[f"i64 {self.lanes}"] * 2]
+        self.do(f"call void @{self.name}({', '.join(given)})")
+        for array in self.arrays:
+            if array.startswith("%out") and array in self.buffers:
+                before = self._scatter(array, before)
+        self.do("br label %done")
+        self.lines.append("done:")
+        self.do(f"%flaws.next = or {self.bits} {flaws}, zeroinitializer")
+        self.do(f"%state.next = add i64 %state, {self.lanes}")
+        self.do("%more = icmp ult i64 %state.next, %end")
+        self.do("br i1 %more, label %block, label %finish")
+        self.lines.append("finish:")
+        self.do(f"%all = phi {self.bits} [zeroinitializer, %entry], [%flaws.next, %done]")
+        self.do(f"%any = call i64 @llvm.vector.reduce.or.v{self.lanes}i64({self.bits} %all)")
+        self.do("ret i64 %any")
+        return "\n".join([*self.lines, "}", ""])
+
+    def _start(self, array: str, before: str) -> tuple[str, str, int]:
+        """The head of a loop over the entries of an array, and the rows of the lanes."""
+        buffer, count = self.buffers[array]
+        name = array[1:]
+        for lane in range(self.lanes):
+            self.do(f"%offset.{name}.{lane} = mul i64 %row{lane}, {count}")
+            self.do(
+                f"%{name}.row{lane} = getelementptr double, ptr {array}, i64 %offset.{name}.{lane}"
+            )
+        self.do(f"br label %each.{name}")
+        self.lines.append(f"each.{name}:")
+        self.do(f"%{name}.k = phi i64 [0, %{before}], [%{name}.next, %each.{name}]")
+        return name, buffer, count
+
+    def _end(self, name: str, count: int) -> str:
+        self.do(f"%{name}.next = add i64 %{name}.k, 1")
+        self.do(f"%{name}.more = icmp ult i64 %{name}.next, {count}")
+        self.do(f"br i1 %{name}.more, label %each.{name}, label %after.{name}")
+        self.lines.append(f"after.{name}:")
+        return f"after.{name}"
+
+    def _place(self, name: str, buffer: str) -> None:
+        self.do(f"%{name}.place = mul i64 %{name}.k, {self.lanes}")
+        self.do(f"%{name}.target = getelementptr double, ptr {buffer}, i64 %{name}.place")
+
+    def _gather(self, array: str, before: str, flaws: str) -> tuple[str, str]:
+        name, buffer, count = self._start(array, before)
+        new = f"%{name}.flaws"
+        self.do(f"%{name}.before = phi {self.bits} [{flaws}, %{before}], [{new}, %each.{name}]")
+        value = "poison"
+        for lane in range(self.lanes):
+            number, next_value = f"%{name}.number{lane}", f"%{name}.v{lane}"
+            self.do(
+                f"%{name}.from{lane} = getelementptr double, ptr %{name}.row{lane}, i64 %{name}.k"
+            )
+            self.do(f"{number} = load double, ptr %{name}.from{lane}, align 8")
+            self.do(
+                f"{next_value} = insertelement {self.vector} {value}, double {number}, i64 {lane}"
+            )
+            value = next_value
+        mask = "<" + ", ".join([f"i64 {EXPONENT}"] * self.lanes) + ">"
+        self.do(f"%{name}.bits = bitcast {self.vector} {value} to {self.bits}")
+        self.do(f"%{name}.exponent = and {self.bits} %{name}.bits, {mask}")
+        self.do(f"%{name}.flawed = icmp eq {self.bits} %{name}.exponent, {mask}")
+        self.do(f"%{name}.flag = zext <{self.lanes} x i1> %{name}.flawed to {self.bits}")
+        self.do(f"{new} = or {self.bits} %{name}.before, %{name}.flag")
+        self._place(name, buffer)
+        self.do(f"store {self.vector} {value}, ptr %{name}.target, align 8")
+        return self._end(name, count), new
+
+    def _scatter(self, array: str, before: str) -> str:
+        name, buffer, count = self._start(array, before)
+        self._place(name, buffer)
+        self.do(f"%{name}.value = load {self.vector}, ptr %{name}.target, align 8")
+        for lane in range(self.lanes):
+            self.do(
+                f"%{name}.number{lane} = extractelement {self.vector} %{name}.value, i64 {lane}"
+            )
+            self.do(
+                f"%{name}.to{lane} = getelementptr double, ptr %{name}.row{lane}, i64 %{name}.k"
+            )
+            self.do(f"store double %{name}.number{lane}, ptr %{name}.to{lane}, align 8")
+        return self._end(name, count)
+
+
+def batch_module(program: Program, name: str, lanes: int, shared: Sequence[str] = ()) -> str:
+    """A module with the function `name`.batch, which evaluates a program for many states.
+
+    Its arguments are the addresses of the inputs and then of the results, arrays (N, entries) row
+    by row, and two numbers: the first state, and the one after the last. Inputs in `shared` are
+    single rows for all states. It returns 0, or 1 if an input is NaN or infinite. `lanes` states,
+    at least two, are evaluated at a time, counted from the first.
+    """
+    text = function_text(program, name, lanes=lanes, shared=shared)
+    loop = _Loop(program, name, lanes, shared).write()
+    declared = (
+        "declare i64 @llvm.umin.i64(i64, i64)\n"
+        f"declare i64 @llvm.vector.reduce.or.v{lanes}i64(<{lanes} x i64>)\n"
+    )
+    return module_text(text, loop, declared, lanes=lanes, width=1)

@@ -1,0 +1,157 @@
+"""C99 source of a program: a function of straight-line code on arrays.
+
+It allocates nothing, has no state, and needs only sine and cosine. Statements are in the order of
+the program, which is that of the recursion.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from ..core import InputError
+from .expressions import Operation
+from .programs import Program
+
+Precision = Literal["double", "float"]
+SIGNS = {
+    Operation.ADD: "+",
+    Operation.SUBTRACT: "-",
+    Operation.MULTIPLY: "*",
+    Operation.DIVIDE: "/",
+}
+WIDTH = 100  # of a line
+RESERVED = re.compile(  # keywords, and the functions that are called
+    "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if"
+    "|inline|int|long|main|register|restrict|return|short|signed|sizeof|static|struct|switch"
+    "|typedef|union|unsigned|void|volatile|while|sinf?|cosf?|v[0-9]+"
+)
+
+
+class Argument(NamedTuple):
+    """An array that the function takes: `entries` numbers, read-only if `is_input`."""
+
+    name: str
+    entries: int
+    is_input: bool
+
+
+def identifier(text: str) -> str:
+    """A name in lower case that C accepts, made from any text.
+
+    >>> identifier("UR10e arm"), identifier("7dof")
+    ('ur10e_arm', 'robot_7dof')
+    """
+    name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+    if not name or name[0].isdigit() or RESERVED.fullmatch(name):
+        name = f"robot_{name}".rstrip("_")
+    return name
+
+
+def literal(value: float, precision: Precision) -> str:
+    """A constant that reads back exactly, in single precision after rounding to it."""
+    text = repr(float(value)) if precision == "double" else str(np.float32(value))
+    if not re.search(r"[.e]", text):
+        text += ".0"
+    return text if precision == "double" else f"{text}f"
+
+
+def arguments(program: Program) -> list[Argument]:
+    """The arguments of the function of a program, in its order: inputs, then results."""
+    inputs = [Argument(identifier(name), size, True) for name, size in program.inputs.items()]
+    results = [Argument(identifier(name), len(v), False) for name, v in program.results.items()]
+    names = [argument.name for argument in (*inputs, *results)]
+    if len(set(names)) < len(names):
+        raise InputError(f"two arguments have the same name in C: {', '.join(names)}")
+    return inputs + results
+
+
+def prototype(program: Program, name: str, precision: Precision = "double") -> str:
+    """The declaration of the function, without the semicolon."""
+    texts = [
+        f"{'const ' if argument.is_input else ''}{precision} {argument.name}[{argument.entries}]"
+        for argument in arguments(program)
+    ]
+    return _wrapped(f"void {name}(", texts, ")")
+
+
+def function(program: Program, name: str, precision: Precision = "double") -> str:
+    """The definition of the function."""
+    given = arguments(program)
+    inputs = given[: len(program.inputs)]
+    results = given[len(program.inputs) :]
+    lines = [f"{prototype(program, name, precision)}\n{{"]
+    lines += (f"    {line}" for line in _statements(program, inputs, precision))
+    used = {first for operation, first, _ in program.nodes if operation is Operation.INPUT}
+    for k, argument in enumerate(inputs):
+        if k not in used:
+            lines.append(f"    (void)({argument.name});")
+    for argument, entries in zip(results, program.results.values(), strict=True):
+        for k, (node, sign, constant) in enumerate(entries):
+            value = (
+                literal(constant, precision)
+                if node is None
+                else ("-" if sign < 0 else "") + _operand(program, node, inputs, precision)
+            )
+            lines.append(f"    {argument.name}[{k}] = {value};")
+    return "\n".join([*lines, "}", ""])
+
+
+def _statements(
+    program: Program, inputs: Sequence[Argument], precision: Precision
+) -> Iterator[str]:
+    suffix = "" if precision == "double" else "f"
+    names = {Operation.SINE: f"sin{suffix}", Operation.COSINE: f"cos{suffix}"}
+    for k, (operation, first, second) in enumerate(program.nodes):
+        if operation in SIGNS:
+            a, b = (_operand(program, x, inputs, precision) for x in (first, second))
+            yield f"const {precision} v{k} = {a} {SIGNS[operation]} {b};"
+        elif operation in names:
+            angle = _operand(program, first, inputs, precision)
+            yield f"const {precision} v{k} = {names[operation]}({angle});"
+
+
+def _operand(program: Program, node: int, inputs: Sequence[Argument], precision: Precision) -> str:
+    operation, first, second = program.nodes[node]
+    if operation is Operation.INPUT:
+        return f"{inputs[first].name}[{second}]"
+    return literal(first, precision) if operation is Operation.CONSTANT else f"v{node}"
+
+
+def comment(lines: Sequence[str]) -> str:
+    """A C comment."""
+    safe = (line.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?") for line in lines)
+    return "\n".join(["/*", *(f" * {line}".rstrip() for line in safe), " */", ""])
+
+
+def constant_array(name: str, values: Sequence[float], precision: Precision) -> str:
+    """The definition of a constant array."""
+    texts = [literal(value, precision) for value in values]
+    return _wrapped(f"static const {precision} {name}[{len(texts)}] = {{", texts, "};") + "\n"
+
+
+def string(text: str) -> str:
+    """A C string literal."""
+    plain = "".join(
+        chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}"
+        for byte in text.encode()
+    )
+    return f'"{plain}"'
+
+
+def _wrapped(start: str, items: Sequence[str], end: str) -> str:
+    """Items separated by commas, in lines that are not too long."""
+    whole = start + ", ".join(items) + end
+    if len(whole) <= WIDTH:
+        return whole
+    lines, line = [start], "   "
+    for k, item in enumerate(items):
+        text = item + ("," if k < len(items) - 1 else end)
+        if len(line) + len(text) + 1 > WIDTH and line.strip():
+            lines.append(line)
+            line = "   "
+        line += f" {text}"
+    return "\n".join([*lines, line])

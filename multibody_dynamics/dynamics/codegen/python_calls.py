@@ -1,0 +1,316 @@
+"""Built-in functions that check the rows of a state and run a kernel, all in machine code.
+
+A call through ctypes or Numba takes longer than the dynamics of a robot arm. `Calls.update` and
+`Calls.call` are built-in functions of CPython instead, like those of an extension module. An array
+of float64 is read where the headers of NumPy place its fields; `call` leaves anything else to its
+caller.
+
+While there is no kernel, both functions call a Python function in its place. A kernel is put in
+place, or taken away, between two calls: this stores one address.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import sysconfig
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..core import IS_COMPILED, Array
+from .machine_code import compile_module, stored
+
+if IS_COMPILED:
+    from llvmlite import binding as llvm
+
+FIELDS = (  # of a context: 64-bit numbers and addresses
+    "kernel", "table", "guarded", "guarded_count", "python", "rows", "length", "state", "scratch",
+    "result", "array_type", "float64", "none",
+)  # fmt: skip
+GUARD_STEP = 8  # the number of guarded entries is a multiple of this
+
+# offsets in PyObject and in PyArrayObject_fields of numpy/ndarraytypes.h
+OFFSETS = {"type": 8, "data": 16, "dimensions": 24, "sizes": 32, "strides": 40, "element": 56}
+
+EXPONENT = 0x7FF0000000000000  # these bits are all set in NaN and in infinity
+METH_FASTCALL, METH_NOARGS = 0x0080, 0x0004
+FUNCTIONS = (
+    "PyTuple_GetItem", "PyCapsule_GetPointer", "PyObject_CallObject", "Py_IncRef", "Py_DecRef",
+)  # fmt: skip
+
+
+def _field(name: str, kind: str = "ptr") -> str:
+    """Load a field of the context."""
+    return f"""
+  %at.{name} = getelementptr i64, ptr %context, i64 {FIELDS.index(name)}
+  %{name} = load {kind}, ptr %at.{name}"""
+
+
+def _member(name: str, kind: str = "ptr") -> str:
+    """Load a field of the object %row."""
+    return f"""
+  %of.{name} = getelementptr i8, ptr %row, i64 {OFFSETS[name]}
+  %row.{name} = load {kind}, ptr %of.{name}"""
+
+
+DECLARATIONS = """
+declare ptr @PyTuple_GetItem(ptr, i64)
+declare ptr @PyCapsule_GetPointer(ptr, ptr)
+declare ptr @PyObject_CallObject(ptr, ptr)
+declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+declare i64 @llvm.vector.reduce.or.v8i64(<8 x i64>)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+"""
+
+# The context of a bound function, whose `self` is a tuple that begins with a capsule.
+CONTEXT = """
+define internal ptr @context(ptr %self) alwaysinline {
+  %capsule = call ptr @PyTuple_GetItem(ptr %self, i64 0)
+  %context = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)
+  ret ptr %context
+}
+"""
+
+# Run the kernel, or Python if there is none or if a bit is set in a guarded number.
+RUN = f"""
+define internal ptr @run(ptr %context) {{
+start: {_field("kernel")}
+  %absent = icmp eq ptr %kernel, null
+  br i1 %absent, label %in_python, label %guard
+guard: {_field("guarded")} {_field("guarded_count", "i64")}
+  br label %look
+look:
+  %k = phi i64 [0, %guard], [%k.next, %look]
+  %seen = phi <8 x i64> [zeroinitializer, %guard], [%seen.next, %look]
+  %at.numbers = getelementptr i64, ptr %guarded, i64 %k
+  %numbers = load <8 x i64>, ptr %at.numbers, align 8
+  %seen.next = or <8 x i64> %seen, %numbers
+  %k.next = add i64 %k, {GUARD_STEP}
+  %k.more = icmp ult i64 %k.next, %guarded_count
+  br i1 %k.more, label %look, label %judge
+judge:
+  %bits = call i64 @llvm.vector.reduce.or.v8i64(<8 x i64> %seen.next)
+  %raised = icmp ne i64 %bits, 0
+  br i1 %raised, label %in_python, label %in_kernel
+in_kernel: {_field("table")} {_field("none")}
+  call void %kernel(ptr %table)
+  call void @Py_IncRef(ptr %none)
+  ret ptr %none
+in_python: {_field("python")}
+  %answer = call ptr @PyObject_CallObject(ptr %python, ptr null)
+  ret ptr %answer
+}}
+"""
+
+UPDATE = """
+define ptr @update(ptr %self, ptr %unused) {
+  %context = call ptr @context(ptr %self)
+  %answer = call ptr @run(ptr %context)
+  ret ptr %answer
+}
+"""
+
+# Check all rows while they are copied to the scratch, which they may be views of the state into;
+# then move them to the state and run. None if a row is not an array as expected, or not finite.
+CALL = f"""
+define ptr @call(ptr %self, ptr %arguments, i64 %given) {{
+start:
+  %context = call ptr @context(ptr %self)
+  {_field("rows", "i64")} {_field("length", "i64")} {_field("scratch")}
+  {_field("array_type")} {_field("float64")} {_field("none")}
+  %complete = icmp eq i64 %rows, %given
+  br i1 %complete, label %each_row, label %refuse
+each_row:
+  %r = phi i64 [0, %start], [%r.next, %row_is_finite]
+  %at.row = getelementptr ptr, ptr %arguments, i64 %r
+  %row = load ptr, ptr %at.row {_member("type")}
+  %is_array = icmp eq ptr %row.type, %array_type
+  br i1 %is_array, label %array, label %refuse
+array: {_member("dimensions", "i32")} {_member("element")}
+  %is_row = icmp eq i32 %row.dimensions, 1
+  %is_float = icmp eq ptr %row.element, %float64
+  %is_usual = and i1 %is_row, %is_float
+  br i1 %is_usual, label %sized, label %refuse
+sized: {_member("sizes")} {_member("strides")} {_member("data")}
+  %size = load i64, ptr %row.sizes
+  %stride = load i64, ptr %row.strides
+  %has_length = icmp eq i64 %size, %length
+  %is_dense = icmp eq i64 %stride, 8
+  %fits = and i1 %has_length, %is_dense
+  br i1 %fits, label %copy, label %refuse
+copy:
+  %start.row = mul i64 %r, %length
+  %target = getelementptr i64, ptr %scratch, i64 %start.row
+  br label %each_number
+each_number:
+  %k = phi i64 [0, %copy], [%k.next, %each_number]
+  %infinite = phi i1 [false, %copy], [%infinite.next, %each_number]
+  %from = getelementptr i64, ptr %row.data, i64 %k
+  %to = getelementptr i64, ptr %target, i64 %k
+  %number = load i64, ptr %from, align 1
+  store i64 %number, ptr %to, align 8
+  %exponent = and i64 %number, {EXPONENT}
+  %not_finite = icmp eq i64 %exponent, {EXPONENT}
+  %infinite.next = or i1 %infinite, %not_finite
+  %k.next = add i64 %k, 1
+  %k.more = icmp ult i64 %k.next, %length
+  br i1 %k.more, label %each_number, label %row_is_copied
+row_is_copied:
+  br i1 %infinite.next, label %refuse, label %row_is_finite
+row_is_finite:
+  %r.next = add i64 %r, 1
+  %r.more = icmp ult i64 %r.next, %rows
+  br i1 %r.more, label %each_row, label %take
+take: {_field("state")} {_field("result")}
+  %count = mul i64 %rows, %length
+  %bytes = mul i64 %count, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %state, ptr %scratch, i64 %bytes, i1 false)
+  %answer = call ptr @run(ptr %context)
+  %failed = icmp eq ptr %answer, null
+  br i1 %failed, label %fail, label %succeed
+succeed:
+  call void @Py_DecRef(ptr %answer)
+  call void @Py_IncRef(ptr %result)
+  ret ptr %result
+fail:
+  ret ptr null
+refuse:
+  call void @Py_IncRef(ptr %none)
+  ret ptr %none
+}}
+"""
+
+
+class _Method(ctypes.Structure):
+    """PyMethodDef."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+def layout_is_known() -> bool:
+    """Whether this interpreter and this NumPy keep the fields of an array where `call` expects
+    them: checked on an array, in CPython with a global interpreter lock, on 64 bits."""
+    if (
+        sys.implementation.name != "cpython"
+        or sysconfig.get_config_var("Py_GIL_DISABLED")
+        or (ctypes.sizeof(ctypes.c_void_p), sys.byteorder) != (8, "little")
+    ):
+        return False
+    sample = np.arange(7.0)[2:]
+    found = {
+        name: ctypes.c_int64.from_address(id(sample) + offset).value
+        for name, offset in OFFSETS.items()
+    }
+    if found["type"] != id(np.ndarray) or found["element"] != id(np.dtype(np.float64)):
+        return False
+    if found["data"] != sample.ctypes.data or found["dimensions"] & 0xFFFFFFFF != 1:
+        return False
+    shape = (ctypes.c_int64.from_address(found[name]).value for name in ("sizes", "strides"))
+    return tuple(shape) == (5, 8)
+
+
+@cache
+def _methods() -> tuple[_Method, _Method] | None:
+    """The definitions of the two functions; None if this interpreter cannot have them."""
+    if not IS_COMPILED or not layout_is_known():
+        return None
+    for name in FUNCTIONS:
+        address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+        llvm.add_symbol(name, address)
+    key, names = "python_calls", ("update", "call")
+    addresses = stored(key, names) or compile_module(
+        key, "".join((DECLARATIONS, CONTEXT, RUN, UPDATE, CALL)), names
+    )
+    return (
+        _Method(b"update", addresses[0], METH_NOARGS, b"Compute the result from the state."),
+        _Method(b"call", addresses[1], METH_FASTCALL, b"Check, take and evaluate rows."),
+    )
+
+
+def _function(definition: _Method, owner: tuple[Any, ...]) -> Callable[..., Any]:
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    new.restype = ctypes.py_object
+    made: Callable[..., Any] = new(ctypes.addressof(definition), owner, None)
+    return made
+
+
+class Calls:
+    """Built-in functions on fixed buffers; they keep the buffers alive.
+
+    Parameters
+    ----------
+    python : called without arguments while there is no kernel, or while a guarded number is set.
+    state : (rows, n), which `call` fills.
+    result : what `call` returns.
+    table : the arrays whose addresses the kernel receives, in this order.
+    guarded : entries that must be zero for the kernel; their number is a multiple of GUARD_STEP.
+
+    update : `update()` evaluates the state.
+    call : `call(row, ...)` takes the rows (n,) and evaluates; None, with the state unchanged, if
+        they are not contiguous arrays (n,) of float64 without NaN and infinity.
+    """
+
+    def __init__(
+        self,
+        python: Callable[[], Any],
+        state: Array,
+        result: tuple[Any, ...],
+        table: Sequence[Array],
+        guarded: Array,
+    ) -> None:
+        """Raises NotImplementedError where `available` is False."""
+        methods = _methods()
+        if methods is None:
+            raise NotImplementedError("this Python has no direct calls of machine code")
+        for array in (state, guarded, *table):
+            if array.dtype != np.float64 or not array.flags.c_contiguous:
+                raise ValueError("expected contiguous arrays of float64")
+        if not guarded.size or guarded.size % GUARD_STEP:
+            raise ValueError(f"expected a multiple of {GUARD_STEP} guarded numbers")
+        scratch = np.empty_like(state)
+        addresses = np.array([array.ctypes.data for array in table])
+        self._context = np.zeros(len(FIELDS), dtype=np.int64)
+        values = {
+            "table": addresses.ctypes.data,
+            "guarded": guarded.ctypes.data, "guarded_count": guarded.size,
+            "python": id(python),
+            "rows": len(state), "length": state.shape[1],
+            "state": state.ctypes.data, "scratch": scratch.ctypes.data,
+            "result": id(result),
+            "array_type": id(np.ndarray), "float64": id(np.dtype(np.float64)), "none": id(None),
+        }  # fmt: skip
+        for name, value in values.items():
+            self._context[FIELDS.index(name)] = value
+        capsule = ctypes.pythonapi.PyCapsule_New
+        capsule.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        capsule.restype = ctypes.py_object
+        owner = (
+            capsule(self._context.ctypes.data, None, None),
+            (self._context, addresses, scratch, python, state, result, *table, guarded),
+        )
+        self.update = _function(methods[0], owner)
+        self.call = _function(methods[1], owner)
+
+    @staticmethod
+    def available() -> bool:
+        """Whether this interpreter can have such functions."""
+        return _methods() is not None
+
+    @property
+    def kernel(self) -> int | None:
+        """The address of the kernel in force, a function of one table of addresses."""
+        return int(self._context[0]) or None
+
+    @kernel.setter
+    def kernel(self, address: int | None) -> None:
+        self._context[0] = address or 0

@@ -1,0 +1,70 @@
+"""Machine code of the inverse dynamics of one robot, for `InverseDynamicsSolver`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+import numpy as np
+
+from ..codegen import compile_module, function_text, lanes, module_text, stored, table_text
+from ..core import Array
+from ..model import MultibodyModel
+from .traced_dynamics import TracedInputs, constant_columns, trace_inverse_dynamics
+
+MOST_JOINTS = 64  # beyond it, the code outgrows the caches, and the general recursion is as fast
+ORDER = 2
+FUNCTION = "inverse_dynamics"
+
+
+class SpecialisedKernel:
+    """Q, Q' and Q'' of one robot with a base at rest, by the body-fixed recursion.
+
+    Its argument is a table of addresses, see `table`: it reads the state (5, n), the joint rows
+    (n, JOINT_ROW) and the gravity (3,), and writes the result (3, n). It contains the geometry and
+    the zeros of `model`; all other numbers are read in each call and may change.
+    """
+
+    def __init__(self, model: MultibodyModel) -> None:
+        self._model = model
+        self._constant = constant_columns(model)
+        self._values = model.joint_rows[self._constant]
+        self._weightless = model.gravity == 0.0
+        digest = hashlib.sha256()
+        for array in (model.parents, self._constant, self._values, self._weightless):
+            digest.update(f"{array.dtype} {array.shape};".encode() + array.tobytes())
+        self._key = f"{FUNCTION}-{ORDER}-{digest.hexdigest()}"
+
+    def fits(self, joints: Array, gravity: Array) -> bool:
+        """Whether joint rows and gravity have the constants that the machine code contains."""
+        return bool(
+            (joints[self._constant] == self._values).all()
+            and (gravity[self._weightless] == 0.0).all()
+        )
+
+    def ready(self) -> int | None:
+        """The address of the machine code if it was compiled before, now or by another program."""
+        found = stored(self._key, [f"{FUNCTION}.table"])
+        return found[0] if found else None
+
+    def compile(self, pause: Callable[[], object] = lambda: None) -> int:
+        """The address of the machine code, compiled if necessary."""
+        address = self.ready()
+        if address is None:
+            inputs = TracedInputs(joints=~self._constant, gravity=~self._weightless)
+            program = trace_inverse_dynamics(self._model, ORDER, inputs=inputs, pause=pause)
+            width = lanes()
+            text = function_text(program, FUNCTION, width=width)
+            text = module_text(text, table_text(program, FUNCTION), lanes=1, width=width)
+            (address,) = compile_module(self._key, text, [f"{FUNCTION}.table"])
+        return address
+
+
+def table(state: Array, joints: Array, gravity: Array, result: Array) -> list[Array]:
+    """The arrays whose addresses a kernel takes, in its order."""
+    return [*state, joints, gravity, *result]
+
+
+def addresses(arrays: list[Array]) -> Array:
+    """The addresses of arrays, which must outlive their use."""
+    return np.array([array.ctypes.data for array in arrays])

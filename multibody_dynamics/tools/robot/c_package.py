@@ -1,0 +1,363 @@
+"""C99 source of the dynamics of one robot: a library, a self-test and an example."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ... import __version__
+from ...dynamics import MultibodyModel, forward_dynamics, inverse_dynamics
+from ...dynamics.codegen import Program, c_source
+from ...dynamics.core import STATE_ROWS, Array, InputError
+from ...dynamics.model.records import ANGULAR
+from ...dynamics.rigid import TracedInputs, trace_forward_dynamics, trace_inverse_dynamics
+
+# of the largest component, in the self-test: of inverse dynamics and of forward dynamics, whose
+# errors grow with the condition of the mass matrix
+TOLERANCES = {"double": (1e-12, 1e-9), "float": (1e-4, 1e-2)}
+RECORDED = 10  # states of the self-test
+LARGEST_RATE = 2.0  # of recorded states, in rad or m and per s^k; also the range of free joints
+
+
+class Options(NamedTuple):
+    """What to generate.
+
+    name : the beginning of all names in C, an identifier; that of the robot if empty.
+    order : highest derivative of the torques, 0 to 2.
+    precision : "double" or "float".
+    payload : link that carries a payload, which every call then gives; none if empty.
+    wrenches : links on which the world exerts wrenches, which every call then gives.
+    gravity : whether every call gives the gravity.
+    """
+
+    name: str = ""
+    order: int = 2
+    precision: c_source.Precision = "double"
+    payload: str = ""
+    wrenches: tuple[str, ...] = ()
+    gravity: bool = False
+
+
+class Function(NamedTuple):
+    """A function in C, and states with its results from the general recursions."""
+
+    name: str
+    purpose: str
+    program: Program
+    values: dict[str, Array]  # (RECORDED, entries) of each input and result
+
+
+DEFAULTS = Options()
+
+
+def c_package(model: MultibodyModel, options: Options = DEFAULTS) -> dict[str, str]:
+    """The files of the package by name.
+
+    Raises InputError for unknown links, and for a name that is no identifier.
+    """
+    name = options.name or c_source.identifier(model.name)
+    if c_source.identifier(name) != name:
+        raise InputError(
+            f"name: '{name}' is no lower-case identifier of C; try '{c_source.identifier(name)}'"
+        )
+    if options.precision not in TOLERANCES:
+        raise InputError(f"precision: expected double or float, got {options.precision}")
+    functions = _functions(model, name, options)
+    library = f"{name}_dynamics"
+    return {
+        f"{library}.h": _header(model, name, functions, options),
+        f"{library}.c": _source(library, functions, options),
+        "self_test.c": _self_test(library, functions, options),
+        "example.c": _example(model, name, functions[options.order], options),
+        "CMakeLists.txt": CMAKE.replace("LIBRARY", library),
+    }
+
+
+def write(files: Mapping[str, str], folder: Path) -> None:
+    """Write the files; the folder is made if necessary. Raises InputError if that fails."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{folder}: cannot write the files: {error.strerror}") from None
+
+
+def _functions(model: MultibodyModel, name: str, options: Options) -> list[Function]:
+    inputs = TracedInputs(
+        gravity=np.ones(3, dtype=bool) if options.gravity else None,
+        payload=options.payload or None,
+        wrenches=options.wrenches,
+    )
+    given, robot = _recorded(model, options)
+    found = []
+    outputs = ("tau", "tau_dot", "tau_ddot")
+    for order in range(options.order + 1):
+        rows = STATE_ROWS[: order + 3]
+        loads = {f"wrench {k}": given[f"wrench {k}"] for k in range(len(options.wrenches))}
+        wrenches = {link: loads[f"wrench {k}"] for k, link in enumerate(options.wrenches)}
+        torques = inverse_dynamics(robot, *(given[row] for row in rows), wrenches=wrenches)
+        values = {row: given[row] for row in rows}
+        values |= _flat(given, loads, order)
+        values |= dict(
+            zip(outputs[: order + 1], (x for x in torques if x is not None), strict=True)
+        )
+        found.append(
+            Function(
+                f"{name}_inverse_dynamics" + (f"_{order}" if order else ""),
+                "Joint torques" + ("", " and their rates", " with two rates")[order],
+                trace_inverse_dynamics(model, order, inputs=inputs),
+                values,
+            )
+        )
+    loads_now = {link: given[f"wrench {k}"][:, 0] for k, link in enumerate(options.wrenches)}
+    q, qd, tau = given["q"], given["qd"], found[0].values["tau"]
+    values = {"q": q, "qd": qd, "tau": tau}
+    values |= _flat(given, {f"wrench {k}": given[f"wrench {k}"] for k in range(len(loads_now))}, 0)
+    values["qdd"] = forward_dynamics(robot, q, qd, tau, wrenches=loads_now)
+    found.append(
+        Function(
+            f"{name}_forward_dynamics",
+            "Joint accelerations",
+            trace_forward_dynamics(model, inputs),
+            values,
+        )
+    )
+    return found
+
+
+def _flat(given: Mapping[str, Array], loads: Mapping[str, Array], order: int) -> dict[str, Array]:
+    """The inputs beside the state as the functions take them, (RECORDED, entries)."""
+    found = {name: given[name] for name in ("gravity", "payload") if name in given}
+    return found | {name: W[:, : order + 1].reshape(len(W), -1) for name, W in loads.items()}
+
+
+def _recorded(model: MultibodyModel, options: Options) -> tuple[dict[str, Array], MultibodyModel]:
+    """Random values of all inputs within the joint ranges, and the robot that they describe."""
+    rng, n = np.random.default_rng(1), model.n
+    lower = np.where(np.isfinite(model.limits.lower), model.limits.lower, -LARGEST_RATE)
+    upper = np.where(np.isfinite(model.limits.upper), model.limits.upper, LARGEST_RATE)
+    given = {"q": rng.uniform(lower, upper, (RECORDED, n))}
+    for row in STATE_ROWS[1:]:
+        given[row] = rng.uniform(-LARGEST_RATE, LARGEST_RATE, (RECORDED, n))
+    robot = model
+    if options.gravity:
+        given["gravity"] = np.tile(rng.uniform(-9.81, 9.81, 3), (RECORDED, 1))
+        robot = robot.with_gravity(given["gravity"][0])
+    if options.payload:
+        mass, com = 1.5, rng.uniform(-0.1, 0.1, 3)
+        about_com = np.diag([0.01, 0.02, 0.025]) + 0.002 * (1 - np.eye(3))
+        robot = robot.with_payload(options.payload, mass, com, about_com, name="recorded payload")
+        numbers = [mass, *com, *about_com[np.triu_indices(3)]]
+        given["payload"] = np.tile(numbers, (RECORDED, 1))
+    for k in range(len(options.wrenches)):
+        given[f"wrench {k}"] = rng.uniform(-5.0, 5.0, (RECORDED, 3, 6))
+    return given, robot
+
+
+def _header(model: MultibodyModel, name: str, functions: list[Function], options: Options) -> str:
+    guard = f"{name.upper()}_DYNAMICS_H"
+    parts = [
+        c_source.comment(_conventions(model, options)),
+        f"#ifndef {guard}\n#define {guard}\n",
+        '#ifdef __cplusplus\nextern "C" {\n#endif\n',
+        f"#define {name.upper()}_JOINTS {model.n}\n",
+    ]
+    for function in functions:
+        size = function.program.size
+        parts.append(
+            c_source.comment([f"{function.purpose}; {size} sums, products and quotients."])
+            + c_source.prototype(function.program, function.name, options.precision)
+            + ";\n"
+        )
+    parts += ["#ifdef __cplusplus\n}\n#endif\n", "#endif\n"]
+    return "\n".join(parts)
+
+
+def _conventions(model: MultibodyModel, options: Options) -> list[str]:
+    rows = [
+        f"    {i:2}  {joint}: {'rad, N m' if model.joint_rows[i, ANGULAR] else 'm, N'}"
+        for i, joint in enumerate(model.joint_names)
+    ]
+    lines = [
+        f"Dynamics of the robot {model.name}, generated by multibody_dynamics {__version__}.",
+        "",
+        "Every array has one entry per joint, in this order, in SI units:",
+        "",
+        *rows,
+        "",
+        "q, qd, qdd, qddd, qdddd are the joint positions and their time derivatives; tau, tau_dot,",
+        "tau_ddot the torques of the joints, or forces, and their time derivatives. The base is at",
+        "rest. Arguments must not overlap. The functions allocate nothing, keep nothing between",
+        "calls, and check nothing: an infinite input or NaN gives results without meaning.",
+    ]
+    if not options.gravity:
+        lines += ["", f"Gravity: ({', '.join(f'{x:g}' for x in model.gravity)}) m/s^2."]
+    else:
+        lines += ["", "gravity: acceleration (3) of free fall in the base frame, m/s^2."]
+    if options.payload:
+        lines += [
+            "",
+            f"payload, on the link {options.payload} and in its frame: mass in kg; centre of mass",
+            "(x, y, z) in m; inertia about it (xx, xy, xz, yy, yz, zz) in kg m^2. All zero: none.",
+        ]
+    for k, link in enumerate(options.wrenches):
+        lines += [
+            "",
+            f"wrench_{k}: what the world exerts on the link {link}: moment (3) in N m and force",
+            "(3) in N, in the axes of the base frame and about its origin; then their rates.",
+        ]
+    return lines
+
+
+def _source(library: str, functions: list[Function], options: Options) -> str:
+    parts = [f'#include "{library}.h"\n', "#include <math.h>\n"]
+    parts += (
+        c_source.function(function.program, function.name, options.precision)
+        for function in functions
+    )
+    return "\n".join(parts)
+
+
+def _self_test(library: str, functions: list[Function], options: Options) -> str:
+    precision = options.precision
+    parts = [
+        c_source.comment(
+            [
+                f"Compares the functions of {library} with {RECORDED} recorded states; the exit",
+                "status is 0 if all results agree.",
+            ]
+        ),
+        f'#include "{library}.h"\n\n#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\n',
+        f"#define STATES {RECORDED}\n",
+        COMPARE.replace("REAL", precision),
+    ]
+    for function in functions:
+        parts.append(_test_of(function, precision))
+    calls = "\n".join(f"    failures += test_{function.name}();" for function in functions)
+    parts.append(
+        "int main(void)\n{\n    int failures = 0;\n"
+        f"{calls}\n    return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;\n}}\n"
+    )
+    return "\n".join(parts)
+
+
+def _test_of(function: Function, precision: c_source.Precision) -> str:
+    arguments = c_source.arguments(function.program)
+    names = [*function.program.inputs, *function.program.results]
+    lines, call, results = [], [], []
+    for argument, name in zip(arguments, names, strict=True):
+        recorded = f"{function.name}_{argument.name}"
+        values = function.values[name].ravel().tolist()
+        lines.append(c_source.constant_array(recorded, values, precision))
+        size = argument.entries
+        call.append(f"&{recorded}[k * {size}]" if argument.is_input else argument.name)
+        if not argument.is_input:
+            results.append((argument.name, recorded, size))
+    body = [f"static int test_{function.name}(void)", "{", "    double error = 0.0;", "    int k;"]
+    body += (f"    {precision} {name}[{size}];" for name, _, size in results)
+    body += ["    for (k = 0; k < STATES; ++k) {", f"        {function.name}("]
+    body += [
+        f"            {text}{',' if i < len(call) - 1 else ');'}" for i, text in enumerate(call)
+    ]
+    body += (
+        f"        error = fmax(error, difference({name}, &{recorded}[k * {size}], {size}));"
+        for name, recorded, size in results
+    )
+    tolerance = TOLERANCES[precision]["qdd" in function.program.results]
+    body += ["    }", f'    return report("{function.name}", error, {tolerance:g});', "}", ""]
+    return "\n".join([*lines, *body])
+
+
+def _example(model: MultibodyModel, name: str, function: Function, options: Options) -> str:
+    """Torques at rest in the middle of the joint ranges, without loads."""
+    limits = model.limits
+    bounded = np.isfinite(limits.lower) & np.isfinite(limits.upper)
+    middle = np.zeros(model.n)
+    middle[bounded] = (limits.lower[bounded] + limits.upper[bounded]) / 2
+    start = {"q": middle, "gravity": model.gravity}
+    precision = options.precision
+    lines = []
+    for argument in c_source.arguments(function.program):
+        values = start.get(argument.name)
+        if not argument.is_input or values is None:
+            lines.append(f"    {precision} {argument.name}[{argument.entries}] = {{0}};")
+        else:
+            texts = ", ".join(c_source.literal(x, precision) for x in values)
+            lines.append(
+                f"    const {precision} {argument.name}[{argument.entries}] = {{{texts}}};"
+            )
+    names = ", ".join(argument.name for argument in c_source.arguments(function.program))
+    joints = ",\n".join(f"    {c_source.string(joint)}" for joint in model.joint_names)
+    return "\n".join([
+        c_source.comment(["Torques that hold the robot still in the middle of its joint ranges."]),
+        f'#include "{name}_dynamics.h"\n\n#include <stdio.h>\n',
+        f"static const char *const joints[{name.upper()}_JOINTS] = {{\n{joints}\n}};\n",
+        "int main(void)\n{",
+        *lines,
+        "    int i;",
+        f"    {function.name}({names});",
+        f"    for (i = 0; i < {name.upper()}_JOINTS; ++i) {{",
+        '        printf("%-24s %12.6f\\n", joints[i], (double)tau[i]);',
+        "    }",
+        "    return 0;",
+        "}",
+        "",
+    ])  # fmt: skip
+
+
+COMPARE = """\
+/* The largest difference, relative to the largest component. */
+static double difference(const REAL *found, const REAL *expected, int count)
+{
+    double error = 0.0;
+    double size = 0.0;
+    int i;
+    for (i = 0; i < count; ++i) {
+        const double d = fabs((double)found[i] - (double)expected[i]);
+        if (!(d < HUGE_VAL)) { /* NaN or infinite */
+            return HUGE_VAL;
+        }
+        error = fmax(error, d);
+        size = fmax(size, fabs((double)expected[i]));
+    }
+    return size > 0.0 ? error / size : error;
+}
+
+static int report(const char *name, double error, double tolerance)
+{
+    const int failed = !(error <= tolerance);
+    printf("%s: largest error %.1e of the largest component%s\\n", name, error,
+           failed ? ": WRONG" : "");
+    return failed;
+}
+"""
+
+CMAKE = """\
+cmake_minimum_required(VERSION 3.10)
+project(LIBRARY C)
+
+set(CMAKE_C_STANDARD 99)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+add_library(LIBRARY LIBRARY.c)
+target_include_directories(LIBRARY PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+if(UNIX)
+  target_link_libraries(LIBRARY PUBLIC m)
+endif()
+
+add_executable(LIBRARY_example example.c)
+target_link_libraries(LIBRARY_example LIBRARY)
+
+enable_testing()
+add_executable(LIBRARY_self_test self_test.c)
+target_link_libraries(LIBRARY_self_test LIBRARY)
+add_test(NAME LIBRARY_self_test COMMAND LIBRARY_self_test)
+"""

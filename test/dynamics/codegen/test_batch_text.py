@@ -1,0 +1,73 @@
+"""Many states by vector code: every state, whatever their number, and nothing beyond them."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics.codegen import Graph, Program, batch_module, cosine, sine
+from multibody_dynamics.dynamics.codegen.machine_code import compile_module
+from multibody_dynamics.dynamics.core import IS_COMPILED
+
+pytestmark = pytest.mark.skipif(not IS_COMPILED, reason="needs Numba")
+
+
+def example():
+    graph = Graph()
+    x, k, y = graph.inputs("x", 3), graph.inputs("k", 2), graph.inputs("y", 1)
+    graph.inputs("none", 0)
+    first = [k[0] * sine(x[0]) - x[1] * y[0], 0.0, cosine(2.0 * x[2]) / (2.0 + k[1] * x[0] * x[0])]
+    return Program(graph, {"first": first, "second": [-y[0]]})
+
+
+@pytest.fixture(scope="module", params=[2, 4, 8])
+def batch(request):
+    """The machine code as a function of arrays and a range of states."""
+    lanes, program = request.param, example()
+    text = batch_module(program, "example", lanes, shared=["k"])
+    (address,) = compile_module(f"test-batch-{lanes}", text, ["example.batch"])
+    numbers = [ctypes.c_int64] * 2
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 6, *numbers)(address)
+    return lambda arrays, first, end: call(*(a.ctypes.data for a in arrays), first, end)
+
+
+def states(count):
+    rng = np.random.default_rng(count)
+    k = np.array([0.7, 1.3])
+    inputs = rng.normal(size=(count, 3)), k, rng.normal(size=(count, 1)), np.empty((count, 0))
+    return [*inputs, np.full((count, 3), np.nan), np.full((count, 1), np.nan)]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 8, 9, 100])
+def test_any_number_of_states(batch, count):
+    arrays = states(count)
+    assert batch(arrays, 0, count) == 0
+    x, k, y, none, first, second = arrays
+    expected = example().evaluate(x=x, k=k, y=y, none=none)
+    np.testing.assert_allclose(first, expected["first"], rtol=1e-13, atol=1e-15)
+    np.testing.assert_array_equal(second, -y)
+
+
+def test_only_the_given_range_is_written(batch):
+    arrays = states(50)
+    whole = states(50)
+    assert batch(whole, 0, 50) == 0
+    assert batch(arrays, 16, 33) == 0
+    for part, all_of_it in zip(arrays[4:], whole[4:], strict=True):
+        assert np.isnan(part[:16]).all()
+        assert np.isnan(part[33:]).all()
+        np.testing.assert_array_equal(part[16:33], all_of_it[16:33])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_not_finite_are_reported(batch, value):
+    for where in (0, 5, 49):
+        arrays = states(50)
+        arrays[0][where, 2] = value
+        assert batch(arrays, 0, 50) == 1
+        assert batch(arrays, where + 1, 50) == 0
+    arrays[2][3] = value
+    assert batch(arrays, 0, 16) == 1
+    assert batch(arrays, 0, 0) == 0

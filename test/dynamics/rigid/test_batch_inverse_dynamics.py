@@ -1,0 +1,98 @@
+"""Vector code for many states equals the function for one, on any number of threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.rigid import batch_inverse_dynamics
+from multibody_dynamics.dynamics.rigid.batch_inverse_dynamics import CHUNK, BatchInverseDynamics
+from reference import error
+from robots import panda, random_tree
+
+ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
+MODELS = {
+    "panda": panda,
+    "off-axis tree": lambda: random_tree(6, 3).with_reflected_inertia(np.full(6, 0.2)),
+    "prismatic": lambda: random_tree(3, 5, kinds=("prismatic",)),
+    "one joint": lambda: random_tree(1, 8),
+}
+
+
+def states(model, *shape):
+    return np.random.default_rng(4).uniform(-3, 3, (5, *shape, model.n))
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("name", MODELS)
+def test_batches_equal_the_function(name, order):
+    model = MODELS[name]()
+    evaluate = BatchInverseDynamics(model, order)
+    for shape in ((), (1,), (13,), (2, 9), (0,)):
+        rows = states(model, *shape)[: order + 3]
+        found, expected = evaluate(*rows), dyn.inverse_dynamics(model, *rows)
+        for k in range(order + 1):
+            assert found[k].shape == (*shape, model.n)
+            assert not found[k].size or error(found[k], expected[k]) < 1e-12
+        assert found[order + 1 :] == (None,) * (2 - order)
+
+
+def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
+    monkeypatch.setattr(batch_inverse_dynamics, "CHUNK", 64)
+    model = random_tree(3, 9, kinds=("revolute",))
+    evaluate, rows = BatchInverseDynamics(model), states(model, 1000)
+    rows[0, 17, 0] = 1e6  # beyond the range of the polynomials
+    one = np.array(evaluate(*rows, threads=1))
+    for threads in (2, 3, 16, None):
+        np.testing.assert_array_equal(evaluate(*rows, threads=threads), one)
+    assert error(one, np.array(dyn.inverse_dynamics(model, *rows))) < 1e-12
+    assert CHUNK % 8 == 0
+
+
+def test_unusual_arrays_are_converted():
+    model = random_tree(3, 9)
+    evaluate = BatchInverseDynamics(model)
+    rows = np.random.default_rng(1).integers(-2, 3, (5, 6, 3))
+    expected = np.array(evaluate(*rows.astype(float)))
+    variants = (
+        rows, rows.tolist(), rows.astype(np.float32), rows.astype(">f8"),
+        np.asfortranarray(rows.astype(float)), np.repeat(rows.astype(float), 2, axis=1)[:, ::2],
+    )  # fmt: skip
+    for variant in variants:
+        np.testing.assert_array_equal(evaluate(*variant), expected)
+    whole = rows.astype(float)
+    broadcast = evaluate(whole[0], *whole[1:, 0])
+    repeated = evaluate(whole[0], *np.repeat(whole[1:, :1], 6, axis=1))
+    np.testing.assert_array_equal(broadcast, repeated)
+
+
+def test_wrong_arguments_are_named():
+    model = random_tree(3, 9)
+    evaluate, rows = BatchInverseDynamics(model, 1), list(states(model, 20)[:4])
+    for k, value in ((0, np.nan), (2, np.inf)):
+        wrong = [row.copy() for row in rows]
+        wrong[k][7, 1] = value
+        with pytest.raises(dyn.InputError, match=f"^{ROWS[k]}\\b"):
+            evaluate(*wrong)
+    for k in range(4):
+        with pytest.raises(dyn.InputError, match=f"^{ROWS[k]}\\b"):
+            evaluate(*rows[:k], rows[k][:, :2], *rows[k + 1 :])
+    with pytest.raises(dyn.InputError, match="broadcast"):
+        evaluate(rows[0][:3], *rows[1:])
+    with pytest.raises(dyn.InputError, match=r"qddd: order 1 takes .*; qddd is missing"):
+        evaluate(*rows[:3])
+    with pytest.raises(dyn.InputError, match="qdddd is surplus"):
+        evaluate(*rows, rows[0])
+    with pytest.raises(dyn.InputError, match="threads: expected at least 1, got 0"):
+        evaluate(*rows, threads=0)
+    with pytest.raises(dyn.InputError, match="order: expected 0, 1 or 2, got 3"):
+        BatchInverseDynamics(model, 3)
+
+
+def test_without_numba_the_function_computes(monkeypatch):
+    monkeypatch.setattr(batch_inverse_dynamics, "IS_COMPILED", False)
+    model = random_tree(3, 9)
+    rows = states(model, 20)
+    found = BatchInverseDynamics(model)(*rows)
+    np.testing.assert_array_equal(found, dyn.inverse_dynamics(model, *rows))
