@@ -51,7 +51,7 @@ read_yaml_documents  its documents, separated by ---
 
 Computations beside a control cycle:
 
-BackgroundProcess a process of lower priority that answers one request after the other
+BackgroundProcess  a process of lower priority that answers one request after the other
 
 Compilation:
 
