@@ -11,11 +11,13 @@ import inverse_dynamics
 import inverse_kinematics
 import operations
 import scaling
+import specialised
 
 import validation
 
 BENCHMARKS = (
     inverse_dynamics,
+    specialised,
     forward_dynamics,
     derivatives,
     scaling,

@@ -86,13 +86,15 @@ def measure(
 
 
 def report(title: str, times: Mapping[str, list[float]], reference: str) -> None:
-    """Print minimum, median, and the ratio of the median to that of `reference`."""
+    """Print minimum, median and 99th percentile, and the ratios of the first two to `reference`."""
     print(f"\n{title}; us per call\n")
-    print(f"{'':48}{'min':>8}{'median':>8}{'ratio':>8}")
-    unit = statistics.median(times[reference])
+    columns = ("min", "median", "p99", "min ratio", "median ratio")
+    print(f"{'':48}" + "".join(f"{column:>13}" for column in columns))
+    least, unit = min(times[reference]), statistics.median(times[reference])
     for name, values in times.items():
-        median = statistics.median(values)
-        print(f"{name:48}{min(values):8.2f}{median:8.2f}{median / unit:8.2f}")
+        median, late = statistics.median(values), float(np.percentile(values, 99))
+        numbers = (min(values), median, late, min(values) / least, median / unit)
+        print(f"{name:48}" + "".join(f"{number:13.3f}" for number in numbers))
 
 
 def surroundings() -> str:

@@ -18,6 +18,7 @@ function_text     a program as a function in LLVM IR, for one state or several s
 table_text        a function that passes a table of addresses to that of `function_text`
 module_text       a complete module
 batch_module      a module that evaluates a program for many states, several at a time
+available         whether machine code can be made here
 lanes             number of doubles in a vector register of this processor
 stored            addresses of functions that are in memory or in the cache on disk
 compile_module    addresses of functions of a module, compiled and put into the cache
@@ -40,7 +41,7 @@ from .background import Queue, Stopped, pause
 from .batch_text import batch_module
 from .expressions import Expression, Graph, Operation, cosine, sine
 from .llvm_text import function_text, module_text, table_text
-from .machine_code import compile_module, lanes, stored
+from .machine_code import available, compile_module, lanes, stored
 from .programs import Program
 from .python_calls import GUARD_STEP, Calls
 
@@ -48,7 +49,7 @@ __all__ = [
     # recording
     "Graph", "Expression", "Operation", "sine", "cosine", "Program",
     # machine code
-    "function_text", "table_text", "module_text", "batch_module", "lanes", "stored",
+    "function_text", "table_text", "module_text", "batch_module", "available", "lanes", "stored",
     "compile_module", "Calls", "GUARD_STEP",
     # C99 source
     "c_source",

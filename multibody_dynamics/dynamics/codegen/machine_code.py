@@ -7,6 +7,7 @@ in straight-line code, and would take longer than everything else.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from threading import Lock
 from typing import Any
 
@@ -19,6 +20,12 @@ LEVEL = 2  # of the code generator's optimisation
 
 _engines: dict[str, Any] = {}  # loaded code stays: a caller may hold the address of a function
 _lock = Lock()
+
+
+@cache
+def available() -> bool:
+    """Whether machine code can be made: with Numba, and a mathematical library to call."""
+    return IS_COMPILED and all(llvm.address_of_symbol(name) for name in ("sin", "cos"))
 
 
 def lanes() -> int:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..core import IS_COMPILED, Array
-from .machine_code import compile_module, stored
+from .machine_code import available, compile_module, stored
 
 if IS_COMPILED:
     from llvmlite import binding as llvm
@@ -221,7 +221,7 @@ def layout_is_known() -> bool:
 @cache
 def _methods() -> tuple[_Method, _Method] | None:
     """The definitions of the two functions; None if this interpreter cannot have them."""
-    if not IS_COMPILED or not layout_is_known():
+    if not available() or not layout_is_known():
         return None
     for name in FUNCTIONS:
         address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value

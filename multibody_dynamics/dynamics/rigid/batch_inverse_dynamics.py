@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen import batch_module, compile_module, lanes, stored
-from ..core import IS_COMPILED, STATE_ROWS, Array, InputError, as_array, broadcast_shapes
+from ..codegen import available, batch_module, compile_module, lanes, stored
+from ..core import STATE_ROWS, Array, InputError, as_array, broadcast_shapes
 from ..model import MultibodyModel, check_model
 from .rnea import InverseDynamics, inverse_dynamics
 from .traced_dynamics import RESULTS, trace_inverse_dynamics
@@ -39,7 +39,7 @@ class BatchInverseDynamics:
         if order not in (0, 1, 2):
             raise InputError(f"order: expected 0, 1 or 2, got {order!r}")
         self.model, self.order = model, order
-        self._function = _compiled(model, order) if IS_COMPILED else None
+        self._function = _compiled(model, order) if available() else None
 
     # wide: the state is spelled out, one argument for each derivative of q
     def __call__(
@@ -50,6 +50,7 @@ class BatchInverseDynamics:
         qddd: Any | None = None,
         qdddd: Any | None = None,
         *,
+        out: Array | None = None,
         threads: int | None = None,
     ) -> InverseDynamics:
         """Q, Q' and Q'', each (..., n), or None above `order`.
@@ -58,9 +59,12 @@ class BatchInverseDynamics:
         ----------
         q, qd, qdd, qddd, qdddd : (..., n), rad or m and per s^k, as many as `order` needs; leading
             dimensions broadcast. Contiguous float64 arrays of one shape are read in place.
+        out : (order + 1, ..., n) contiguous float64 array for the results, which are then views of
+            it; saves the time for new memory if there are many batches.
         threads : at most so many; all available cores if None. The results do not depend on it.
 
-        Raises InputError for missing or surplus rows, wrong shapes, NaN or infinity.
+        Raises InputError for missing or surplus rows, wrong shapes, NaN or infinity; `out` is then
+        without meaning.
         """
         names = STATE_ROWS[: self.order + 3]
         for name, row in zip(STATE_ROWS, (q, qd, qdd, qddd, qdddd), strict=True):
@@ -72,11 +76,11 @@ class BatchInverseDynamics:
         if threads is not None and threads < 1:
             raise InputError(f"threads: expected at least 1, got {threads}")
         given = (q, qd, qdd, qddd, qdddd)[: self.order + 3]
-        if self._function is None:
-            return inverse_dynamics(self.model, *given)
         rows = self._contiguous(given)
-        results = np.empty((self.order + 1, *rows[0].shape))
-        if self._run(rows, results, threads):
+        results = self._results((self.order + 1, *rows[0].shape), out)
+        if self._function is None:
+            results[:] = inverse_dynamics(self.model, *given)[: self.order + 1]
+        elif self._run(rows, results, threads):
             self._checked(given)  # raises
         return InverseDynamics(*results, *(None,) * (2 - self.order))
 
@@ -96,6 +100,19 @@ class BatchInverseDynamics:
             return any([chunk(first) for first in starts])
         with ThreadPoolExecutor(workers) as pool:
             return any(list(pool.map(chunk, starts)))
+
+    @staticmethod
+    def _results(shape: tuple[int, ...], out: Array | None) -> Array:
+        if out is None:
+            return np.empty(shape)
+        if not (
+            isinstance(out, np.ndarray)
+            and (out.shape, out.dtype) == (shape, np.float64)
+            and out.flags.c_contiguous
+            and out.flags.behaved
+        ):
+            raise InputError(f"out: expected a contiguous, writeable float64 array {shape}")
+        return out
 
     def _contiguous(self, given: Sequence[Any]) -> list[Array]:
         """The rows as contiguous float64 arrays of one shape (..., n)."""

@@ -62,7 +62,8 @@ class InverseDynamicsSolver(ModelSolver):
     add or remove a payload.
 
     The constructor compiles and warms up; later processes load the machine code from disk. Use an
-    instance from one thread only. `update()` checks nothing: NaN in, NaN out.
+    instance from one thread only. `update()` checks nothing: NaN in, NaN out, with a specialised
+    kernel only in the results that depend on it.
 
     With `specialise`, a second kernel, straight-line code for this robot, is compiled in a thread,
     unless it is in the cache. It is compared with the general one on random states, and takes over
@@ -118,13 +119,13 @@ class InverseDynamicsSolver(ModelSolver):
         self._kernel = SpecialisedKernel(self.model)
         self._address: int | None = None
         self._fills_rows = False
-        self._ended = threading.Event()
         address = self._kernel.ready()
-        if address is not None:
-            self._adopt(address)
-            self._ended.set()
+        if address is None:
+            self._ended = _queue.add(self._compile)
         else:
-            self.__dict__["_ended"] = _queue.add(self._compile)
+            self._adopt(address)
+            self._ended = threading.Event()
+            self._ended.set()
 
     def _compile(self) -> None:
         """Runs in the thread."""

@@ -69,5 +69,9 @@ def test_wrong_text_is_an_error():
         machine_code.compile_module("m", "define nonsense", ["triple"])
 
 
+def test_machine_code_is_available():
+    assert machine_code.available()
+
+
 def test_the_number_of_lanes_is_a_power_of_two():
     assert machine_code.lanes() in (2, 4, 8)

@@ -67,6 +67,29 @@ def test_unusual_arrays_are_converted():
     np.testing.assert_array_equal(broadcast, repeated)
 
 
+def test_results_are_written_to_the_given_array():
+    model = random_tree(3, 9)
+    evaluate, rows = BatchInverseDynamics(model, 1), states(model, 20)[:4]
+    expected = np.array(evaluate(*rows)[:2])
+    out = np.full((2, 20, 3), np.nan)
+    found = evaluate(*rows, out=out)
+    assert np.shares_memory(found.tau_dot, out)
+    np.testing.assert_array_equal(out, expected)
+    fixed = np.zeros((2, 20, 3))
+    fixed.flags.writeable = False
+    wrong = (
+        out[:1],
+        out.astype(np.float32),
+        out[:, ::-1],
+        out.tolist(),
+        np.zeros((2, 21, 3)),
+        fixed,
+    )
+    for bad in wrong:
+        with pytest.raises(dyn.InputError, match=r"out: expected .* \(2, 20, 3\)"):
+            evaluate(*rows, out=bad)
+
+
 def test_wrong_arguments_are_named():
     model = random_tree(3, 9)
     evaluate, rows = BatchInverseDynamics(model, 1), list(states(model, 20)[:4])
@@ -91,7 +114,7 @@ def test_wrong_arguments_are_named():
 
 
 def test_without_numba_the_function_computes(monkeypatch):
-    monkeypatch.setattr(batch_inverse_dynamics, "IS_COMPILED", False)
+    monkeypatch.setattr(batch_inverse_dynamics, "available", lambda: False)
     model = random_tree(3, 9)
     rows = states(model, 20)
     found = BatchInverseDynamics(model)(*rows)
