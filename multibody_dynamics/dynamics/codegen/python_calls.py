@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import IS_COMPILED, Array
+from ..core import IS_COMPILED, Array, DynamicsError
 from .machine_code import available, compile_module, stored
 
 if IS_COMPILED:
@@ -268,10 +268,10 @@ class Calls:
         table: Sequence[Array],
         guarded: Array,
     ) -> None:
-        """Raises NotImplementedError where `available` is False."""
+        """Raises DynamicsError where `available` is False."""
         methods = _methods()
         if methods is None:
-            raise NotImplementedError("this Python has no direct calls of machine code")
+            raise DynamicsError("this Python has no direct calls of machine code")
         for array in (state, guarded, *table):
             if array.dtype != np.float64 or not array.flags.c_contiguous:
                 raise ValueError("expected contiguous arrays of float64")
