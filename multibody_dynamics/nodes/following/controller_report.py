@@ -102,6 +102,8 @@ def law(controller: FlatnessLaw, live: LiveLaws, *, is_silent: bool) -> Report:
             values["because"] = running.problem
     if chosen not in controller.judgements:
         values[f"stability: {chosen}"] = "not judged"
+    if live.is_unstable:
+        return Report(ERROR, f"{controller.name}, unstable with these delays", values)
     return Report(WARN if controller.name != chosen else OK, controller.name, values)
 
 

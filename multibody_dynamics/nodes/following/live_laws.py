@@ -8,8 +8,10 @@ and accepted, comes into force at once.
 
 The damping ratio of an impedance in force is judged in the same way. The stiffness is not: the
 impedance was judged with every stiffness that it accepts. Changes of the delays and of
-predict_state concern the robot, and are in effect at once: the law in force is then judged again,
-and the result is reported.
+predict_state concern the robot, and are in effect at once: the law in force is then judged again.
+If it is unstable with them, it nevertheless remains in force, because a change of law in an
+unstable loop is no remedy; this is reported as an error until the delays change back, or another
+law is accepted.
 """
 
 from __future__ import annotations
@@ -55,7 +57,9 @@ class LiveLaws:
 
     Attributes: `in_force`, the name of the law that the node uses, and `damping`, the
     impedance_damping; `judging`, the name of the law that is being judged, or empty; `refused`, why
-    the last change was refused, or empty.
+    the last change was refused, or empty; `is_unstable`, whether the law in force was found to be
+    unstable after a change of the delays. It is reset when a new judgement finds this law stable,
+    and when another law is accepted.
     """
 
     # wide: the parts of the node
@@ -72,7 +76,7 @@ class LiveLaws:
         self._law, self._position = law, position
         self._logger, self._defer, self._restore = logger, defer, restore
         self.in_force, self.judging, self.refused = p.law, "", ""
-        self.damping = p.impedance_damping
+        self.damping, self.is_unstable = p.impedance_damping, False
         self._judged = {
             name: _conditions(p, name)
             for name, judgement in law.judgements.items()
@@ -115,6 +119,10 @@ class LiveLaws:
 
     def _accept(self, p: Parameters, then: Callable[[], None]) -> None:
         is_new = (p.law, p.impedance_damping) != (self.in_force, self.damping)
+        if self.is_unstable and is_new:
+            if p.law != self.in_force:
+                self._judged.pop(self.in_force, None)  # to be judged again if it is chosen again
+            self.is_unstable = False
         self.in_force, self.damping = p.law, p.impedance_damping
         if is_new:
             self.refused = ""
@@ -163,6 +171,11 @@ class LiveLaws:
         if redesigned is not None:
             law.lowered[name] = verdict.lowered
         refusal = take_judgement(law, p, name, verdict.judgement, self._logger)
+        is_running = (name, p.impedance_damping) == (self.in_force, self.damping)
+        if is_running:
+            self._judged[name] = _conditions(p, name)
+            self._judge_running(bool(refusal))
+            return
         if refusal:
             _put_back(law.judgements, name, judgement)
             _put_back(law.lowered, name, lowered)
@@ -173,6 +186,17 @@ class LiveLaws:
         self._judged[name] = _conditions(p, name)
         self._logger.info(f"law '{name}' is accepted")
         self._accept(p, then)
+
+    def _judge_running(self, is_unstable: bool) -> None:
+        """Report a new judgement of the law in force, which remains in force in any case."""
+        name, was_unstable, self.is_unstable = self.in_force, self.is_unstable, is_unstable
+        if is_unstable:
+            self._logger.error(
+                f"law '{name}' is in force, but unstable now: {self._law.judgements[name]}; reduce"
+                " the delay, or choose another law"
+            )
+        elif was_unstable:
+            self._logger.info(f"law '{name}' is stable again")
 
     def _refuse(self, p: Parameters, refusal: str) -> None:
         self.refused = refusal

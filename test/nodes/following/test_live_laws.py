@@ -17,6 +17,8 @@ from multibody_dynamics.dynamics.control import (
     LoopJudgement,
     Verdict,
 )
+from multibody_dynamics.nodes.base.diagnostics import ERROR, OK
+from multibody_dynamics.nodes.following import controller_report as report
 from multibody_dynamics.nodes.following import live_laws
 from multibody_dynamics.nodes.following.flatness_controller_parameters import (
     FlatnessControllerParameters,
@@ -47,12 +49,13 @@ class Bench:
         arm = linear_arm()
         law = FlatnessLaw(arm.model, arm.actuators)
         law.judgements = {"motor_pd": judgement(-1.0), **judged}
-        silent = SimpleNamespace(info=print, warning=print, error=print)
+        self.errors: list[str] = []
+        log = SimpleNamespace(info=print, warning=print, error=self.errors.append)
         self.laws = LiveLaws(
             law,
             FlatnessControllerParameters(),
             arm.rest,
-            logger=silent,
+            logger=log,
             defer=self.deferred.put,
             restore=lambda name, value: self.restored.append((name, value)),
         )
@@ -126,3 +129,50 @@ def test_only_the_newest_of_several_choices_is_judged(bench):
         bench.deferred.get(timeout=PATIENCE)()
     assert bench.laws.in_force == "cartesian_impedance"
     assert bench.requests.empty()
+
+
+def test_a_law_in_force_that_delays_make_unstable_remains_in_force_and_says_so(bench):
+    laws, law = bench.laws, bench.laws._law
+    controller = SimpleNamespace(judgements=law.judgements, lowered={}, transfer=law.transfer)
+    controller.name, controller.impedance = "motor_pd", None
+
+    def shown() -> tuple[bytes, str]:
+        return report.law(controller, laws, is_silent=False)[:2]
+
+    late = {"command_delay": 0.004, "predict_state": False}
+    assert not laws.is_unstable
+    bench.choose(**late)
+    bench.verdict("motor_pd", growth=3.0)
+    assert laws.is_unstable
+    assert law.judgements["motor_pd"].growth_at_design == 3.0  # the new judgement, not the old one
+    assert laws.in_force == "motor_pd"
+    assert not bench.restored
+    assert shown() == (ERROR, "motor_pd, unstable with these delays")
+    (error,) = bench.errors
+    assert error.startswith(
+        "law 'motor_pd' is in force, but unstable now: unstable at 1 of 1 poses"
+    )
+    assert "at [0.00]" in error
+    assert "reduce the delay, or choose another law" in error
+    bench.choose(**late, transfer_time=1.0)  # not judged again for what does not concern it
+    assert not laws.judging
+
+    bench.choose()  # delays as before: judged again, since the last judgement is for others
+    bench.verdict("motor_pd")
+    assert not laws.is_unstable
+    assert shown() == (OK, "motor_pd")
+
+
+def test_another_law_ends_the_report_and_the_unstable_one_is_judged_before_it_returns(bench):
+    late = {"command_delay": 0.004, "predict_state": False}
+    bench.choose(**late)
+    bench.verdict("motor_pd", growth=3.0)
+    bench.choose(law="esp", **late)
+    assert bench.laws.is_unstable  # until the other law is accepted
+    bench.verdict("esp")
+    assert (bench.laws.in_force, bench.laws.is_unstable) == ("esp", False)
+    bench.choose(law="motor_pd", **late)
+    assert bench.laws.in_force == "esp"
+    bench.verdict("motor_pd", growth=3.0)
+    assert bench.restored == [("law", "esp")]
+    assert not bench.laws.is_unstable
