@@ -101,7 +101,7 @@ class FlatnessControllerParameters(FollowingParameters):
     torque_bandwidth: tuple[float, ...] = parameter(
         (),
         "torque_control: bandwidth of the torque loops; one value for all, or one per joint of the"
-        " robot; empty: as high as springs, filter and command_delay allow",
+        " robot; empty: as high as springs, filter, command_delay and judged_delay allow",
         unit="rad/s",
     )
     torque_link_bandwidth: tuple[float, ...] = parameter(
@@ -254,11 +254,13 @@ class FlatnessControllerParameters(FollowingParameters):
     unstable_poses: str = parameter(
         "lower",
         "response to a law whose loop is not stable throughout the joint range, at configuration or"
-        " when it is chosen: make the filter faster (at configuration, if it is too slow for a"
-        " resonance), lower disturbance_bandwidth, then the bandwidth of the law, and refuse the"
-        " law if that does not help; refuse immediately; or only report it in the log and on"
-        " /diagnostics, unless it is unstable at the design position",
-        choices=("lower", "reject", "report"),
+        " when it is chosen. lower: make the filter faster (at configuration, if it is too slow for"
+        " a resonance), lower disturbance_bandwidth, then the bandwidth of the law, and refuse the"
+        " law if that does not help; reject: refuse it immediately; report: only report it in the"
+        " log and on /diagnostics, and refuse it if it is unstable at the design position or at the"
+        " first measured one; accept: report it and use it all the same, to compare laws in"
+        " simulations",
+        choices=("lower", "reject", "report", "accept"),
     )
     judged_poses: int = parameter(
         100,
@@ -650,7 +652,8 @@ class FlatnessControllerParameters(FollowingParameters):
         """The settings of the torque loops."""
         loops: dict[str, Any] = {
             "torque_design": self.torque_design,
-            "delay": min(self.command_delay, MAX_DELAY * PERIOD),
+            "delay": min(self.command_delay + self.unknown_delay, MAX_DELAY * self.period),
+            "period": self.period,
             "velocity_filter": (self.filter_order, self.filter_bandwidth),
         }
         if self.torque_bandwidth:

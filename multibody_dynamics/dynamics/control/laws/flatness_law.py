@@ -51,8 +51,8 @@ STOPS = ("hold", ON_LINKS)  # act on the measured state: a stop must not depend 
 LONG_AGO = 1.0  # s, for which the initial torque is assumed to have acted already
 FEEDFORWARD_LEAD = 0.5  # cycles, assumed in the judgement of laws that depend on the lead
 IMPEDANCES = ("joint_impedance", "cartesian_impedance")
-NOT_LOWERED = ("feedback_linearization", "torque_control", "computed_torque")
-"""Laws for which no lower bandwidth is sought; a lower one need not be more stable."""
+NOT_LOWERED = ("feedback_linearization", "torque_control")
+"""Laws for which no lower bandwidth is sought, because a lower one is often less stable."""
 QUIET = 0.2  # s without a rejected sample until the observer's state is considered valid again
 
 
@@ -169,6 +169,7 @@ class FlatnessLaw:
     judgements : stability of the laws that were judged, by name; the caller stores the results of
         :meth:`judge` or :meth:`stabilise` here.
     lowered : by law, the settings that :meth:`stabilise` had to change.
+    undesigned : by law, why the last :meth:`design` failed; such a law cannot be started.
     adapts : whether the laws with an adaptation change their estimates, see :meth:`adapt`.
     tolerates_delay : whether "hold" is a :class:`.LateHoldController`.
     lost : why the observer of motor_encoders has no valid state after the last sample; empty
@@ -244,6 +245,7 @@ class FlatnessLaw:
         self.adapts = True
         self.judgements: dict[str, LoopJudgement] = {}
         self.lowered: dict[str, dict[str, Any]] = {}
+        self.undesigned: dict[str, str] = {}
         self._holds: tuple[Controller, ...] = ()  # for torques on time, and for late ones
         self._late: LateHoldController | None = None
         self.tolerates_delay = False
@@ -276,13 +278,21 @@ class FlatnessLaw:
             self.tolerate_delay(False)
 
     def design(self, q: Array) -> None:
-        """Design every law of `settings` for rest at q (n,). Raises InputError where gains are not
-        stable there."""
+        """Design every law of `settings` for rest at q (n,).
+
+        Raises InputError where the gains of `settings.law` or of "hold" are not stable there; other
+        laws that cannot be designed are listed in `undesigned`.
+        """
         self.estimator.design(q)
-        self._laws = {
-            name: make_controller(self.model, self.actuators, self._settings_of(name, q))
-            for name in self.settings.controllers
-        }
+        self._laws, self.undesigned = {}, {}
+        for name in self.settings.controllers:
+            try:
+                settings = self._settings_of(name, q)
+                self._laws[name] = make_controller(self.model, self.actuators, settings)
+            except InputError as error:
+                if name in (self.settings.law, "hold"):
+                    raise
+                self.undesigned[name] = str(error)
         for name, share in self.settings.reactions.items():
             self._laws[name] = self._reaction(share, q)
         if self.on_links is not None:
@@ -401,6 +411,7 @@ class FlatnessLaw:
     def install(self, name: str, law: Controller) -> None:
         """Use `law` under this name from its next start on."""
         self._laws[name] = law
+        self.undesigned.pop(name, None)
         if name == "hold":
             self._holds = law, *self._holds[1:]
             self.tolerate_delay(self.tolerates_delay)
