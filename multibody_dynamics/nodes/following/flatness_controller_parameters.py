@@ -180,8 +180,7 @@ class FlatnessControllerParameters(FollowingParameters):
     link_stiffness: tuple[float, ...] = parameter(
         (),
         "joint_impedance, esp_impedance: stiffness of the links, in N m/rad or N/m; one value for"
-        " all, or one per joint of the robot; empty: a quarter of the springs' stiffness;"
-        " esp_impedance takes a new value when the node is configured again",
+        " all, or one per joint of the robot; empty: a quarter of the springs' stiffness",
         live=True,
     )
     tool_stiffness: tuple[float, ...] = parameter(
@@ -197,14 +196,13 @@ class FlatnessControllerParameters(FollowingParameters):
     posture_stiffness: tuple[float, ...] = parameter(
         (),
         "cartesian_impedance: stiffness of the posture, in N m/rad or N/m; one value for all, or"
-        " one per joint of the robot; empty: 2 % of the springs' stiffness; takes effect with"
-        " tool_stiffness",
+        " one per joint of the robot; empty: 2 % of the springs' stiffness",
         live=True,
     )
     impedance_damping: float = parameter(
         0.7,
         "joint_impedance, cartesian_impedance: damping ratio of every mode with stiffness; a new"
-        " value is judged beside the cycle while one of these laws is in force",
+        " value is judged beside the cycle before it comes into force",
         bounds=(0.0, 2.0),
         live=True,
     )
@@ -216,14 +214,14 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     stiffness_time: float = parameter(
         0.5,
-        "joint_impedance, cartesian_impedance: minimum duration of a change of stiffness",
+        "all impedances and esp: minimum duration of a change of stiffness or damping",
         unit="s",
         bounds=(0.0, 60.0),
     )
     stiffness_energy: float = parameter(
         1.0,
-        "joint_impedance, cartesian_impedance: energy that raising the stiffness of a displaced arm"
-        " may take, in addition to half of the energy that the law's dampers dissipate",
+        "all impedances: energy that raising the stiffness of a displaced arm may take, in addition"
+        " to half of the energy that the law's dampers dissipate",
         unit="J",
         bounds=(0.0, 1000.0),
     )
@@ -235,8 +233,10 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     esp_damping: float = parameter(
         DAMPING_RATIO,
-        "esp, esp_impedance: damping ratio of the links; higher values tolerate less delay",
+        "esp, esp_impedance: damping ratio of the links; higher values tolerate less delay; a new"
+        " value is judged beside the cycle before it comes into force",
         bounds=(0.0, 2.0),
+        live=True,
     )
     contact_bandwidth: float = parameter(
         CONTACT_BANDWIDTH,
@@ -547,6 +547,8 @@ class FlatnessControllerParameters(FollowingParameters):
         structure = {
             "damping_ratio": self.esp_damping,
             "contact_bandwidth": self.contact_bandwidth,
+            "stiffness_time": self.stiffness_time,
+            "stiffness_energy": self.stiffness_energy,
             **friction,
         }
         stiffness = self._given(link_stiffness=self.link_stiffness)

@@ -29,7 +29,8 @@ from ..controllers.controllers import PERIOD, Controller, LinearFeedback, Past
 from ..controllers.hold_controller import HoldController
 from ..controllers.late_hold import LateHoldController
 from ..controllers.link_damping import LinkDampingController
-from ..impedance.impedance import CartesianImpedance, ImpedanceController, JointImpedance
+from ..impedance.impedance import JointImpedance
+from ..impedance.live_impedance import ImpedanceTarget, LiveImpedance
 from ..observers.adaptive_feedforward import AdaptiveFeedforward
 from ..observers.collision_detection import CollisionDetector, DrivingTorque
 from ..observers.collision_thresholds import MEASURED, CollisionThresholds
@@ -53,6 +54,8 @@ FEEDFORWARD_LEAD = 0.5  # cycles, assumed in the judgement of laws that depend o
 IMPEDANCES = ("joint_impedance", "cartesian_impedance")
 NOT_LOWERED = ("feedback_linearization", "torque_control")
 """Laws for which no lower bandwidth is sought, because a lower one is often less stable."""
+LIVE = ("damping_ratio", "link_stiffness", "tool_stiffness", "posture_stiffness")
+"""Settings that laws with live stiffness or damping take while they run."""
 QUIET = 0.2  # s without a rejected sample until the observer's state is considered valid again
 
 
@@ -246,6 +249,7 @@ class FlatnessLaw:
         self.judgements: dict[str, LoopJudgement] = {}
         self.lowered: dict[str, dict[str, Any]] = {}
         self.undesigned: dict[str, str] = {}
+        self._own: dict[str, ImpedanceTarget] = {}  # of laws with live stiffness, by settings
         self._holds: tuple[Controller, ...] = ()  # for torques on time, and for late ones
         self._late: LateHoldController | None = None
         self.tolerates_delay = False
@@ -270,10 +274,12 @@ class FlatnessLaw:
         self._sample = self._sent_at = None
 
     def renew(self) -> None:
-        """Restart, and forget what earlier runs have shown: estimates of adaptations, and that
-        torques were late."""
+        """Restart, and forget what earlier runs have shown: estimates of adaptations, stiffness and
+        damping that were not set by `settings`, and that torques were late."""
         self.restart()
         self.forget_adaptation()
+        for name in self._own:
+            self.renew_impedance(name)
         if self._holds:
             self.tolerate_delay(False)
 
@@ -293,6 +299,7 @@ class FlatnessLaw:
                 if name in (self.settings.law, "hold"):
                     raise
                 self.undesigned[name] = str(error)
+        self._own = {name: law.aimed for name, law in self._live()}
         for name, share in self.settings.reactions.items():
             self._laws[name] = self._reaction(share, q)
         if self.on_links is not None:
@@ -412,6 +419,8 @@ class FlatnessLaw:
         """Use `law` under this name from its next start on."""
         self._laws[name] = law
         self.undesigned.pop(name, None)
+        if isinstance(law, LiveImpedance):
+            self._own[name] = law.aimed
         if name == "hold":
             self._holds = law, *self._holds[1:]
             self.tolerate_delay(self.tolerates_delay)
@@ -424,33 +433,68 @@ class FlatnessLaw:
         self.tolerates_delay = is_late
         self._laws["hold"] = self._holds[is_late]
 
-    def change(self, settings: FlatnessSettings) -> str:
-        """Use other settings from the next design on. Of the laws already designed, only the
-        impedances change: their damping ratio and their stiffness, gradually, and only where these
-        settings differ from the previous ones.
+    def change(self, settings: FlatnessSettings, keep: str = "") -> str:
+        """Use other settings from the next design on. Of the laws already designed, only those with
+        live stiffness or damping change, gradually, and only where these settings differ from the
+        previous ones; the law `keep` does not.
 
-        Returns why a stiffness was refused, if the springs cannot carry it; otherwise "".
+        Returns why a stiffness was refused, if the law cannot take it; otherwise "".
         """
-        before, self.settings = self.settings, settings
         problem = ""
-        for name, law in self._laws.items():
-            if not isinstance(law, ImpedanceController) or name not in settings.controllers:
+        for name, law in self._live():
+            differing = self._differing(name, settings)
+            if not differing:
                 continue
-            own, old = settings.controllers[name], before.controllers[name]
-            if own.damping_ratio is not None and own.damping_ratio != old.damping_ratio:
-                law.damping_ratio = own.damping_ratio
             try:
-                if isinstance(law, JointImpedance):
-                    if _is_new(own.link_stiffness, old.link_stiffness):
-                        law.set_stiffness(own.link_stiffness)
-                elif isinstance(law, CartesianImpedance) and own.tool_stiffness is not None:
-                    rows = (own.tool_stiffness, old.tool_stiffness)
-                    posture = (own.posture_stiffness, old.posture_stiffness)
-                    if _is_new(*rows) or _is_new(*posture):
-                        law.set_stiffness(own.tool_stiffness, own.posture_stiffness)
+                own = law.with_settings(differing, self._own[name])
+                target = law.with_settings(differing)
+                if name != keep:
+                    law.aim(target)
+                self._own[name] = own
             except InputError as error:
                 problem = f"{name}: the stiffness was not changed: {error}"
+        self.settings = settings
         return problem
+
+    def requested(
+        self, name: str, settings: FlatnessSettings, base: ImpedanceTarget | None = None
+    ) -> ImpedanceTarget | None:
+        """What the law `name` would approach after :meth:`change`, with `base` as its present
+        target; None if it has no live stiffness or damping. Raises InputError if it cannot take
+        the stiffness."""
+        law = self.live_impedance(name)
+        if law is None:
+            return None
+        return law.with_settings(self._differing(name, settings), base)
+
+    def _differing(self, name: str, settings: FlatnessSettings) -> dict[str, Any]:
+        """The live settings of a law that differ from the present ones."""
+        if name not in settings.controllers:
+            return {}
+        own, old = settings.controllers[name], self.settings.controllers[name]
+        rows = {each: (getattr(own, each), getattr(old, each)) for each in LIVE}
+        return {each: new for each, (new, before) in rows.items() if _is_new(new, before)}
+
+    def _live(self) -> Iterator[tuple[str, LiveImpedance]]:
+        for name, law in self._laws.items():
+            if isinstance(law, LiveImpedance) and name in self.settings.controllers:
+                yield name, law
+
+    def live_impedance(self, name: str) -> LiveImpedance | None:
+        """The law of this name, if its stiffness or damping may change while it runs."""
+        law = self._laws.get(name)
+        return law if isinstance(law, LiveImpedance) else None
+
+    def own_impedance(self, name: str) -> ImpedanceTarget | None:
+        """The stiffness and damping of a law by `settings`; None if they cannot change."""
+        return self._own.get(name)
+
+    def renew_impedance(self, name: str) -> None:
+        """Return the stiffness and damping of a law to those of `settings`; they are in effect from
+        its next start on."""
+        law = self.live_impedance(name)
+        if law is not None and name in self._own:
+            law.aim(self._own[name])
 
     def adapt(self, is_active: bool) -> None:
         """Let the laws with an adaptation change their estimates from now on, or keep them."""
@@ -478,20 +522,19 @@ class FlatnessLaw:
         self, name: str, values: Mapping[str, float], duration: float = 0.0
     ) -> None:
         """Change stiffnesses and the damping ratio of the law `name`, see
-        :meth:`.ImpedanceController.change`. Raises InputError for a law without live stiffness."""
-        law = self._laws.get(name)
-        if not isinstance(law, ImpedanceController):
+        :meth:`.LiveImpedance.change`. Raises InputError for a law without live stiffness."""
+        law = self.live_impedance(name)
+        if law is None:
             raise InputError(
                 f"law '{name}': its stiffness does not change while it runs; choose "
-                f"joint_impedance or cartesian_impedance"
+                f"joint_impedance, cartesian_impedance or esp_impedance"
             )
         law.change(values, duration)
 
     @property
-    def impedance(self) -> ImpedanceController | None:
-        """The law that is running, if it is an impedance with live stiffness."""
-        law = self._laws.get(self.name)
-        return law if isinstance(law, ImpedanceController) else None
+    def impedance(self) -> LiveImpedance | None:
+        """The law that is running, if its stiffness or damping may change."""
+        return self.live_impedance(self.name)
 
     def limit(self, limits: JointCommandLimits) -> None:
         """Keep torques within these limits of the motors from the next update on."""
@@ -734,5 +777,7 @@ class FlatnessLaw:
 
 
 def _is_new(value: Any, old: Any) -> bool:
-    """Whether a row of numbers is given, and differs from the old one."""
-    return value is not None and (old is None or not np.array_equal(value, old))
+    """Whether a number, a row of numbers, or None differs from the old one."""
+    if value is None or old is None:
+        return value is not old
+    return not np.array_equal(value, old)
