@@ -29,6 +29,7 @@ from ..controllers.controllers import PERIOD, Controller, LinearFeedback, Past
 from ..controllers.hold_controller import HoldController
 from ..controllers.late_hold import LateHoldController
 from ..controllers.link_damping import LinkDampingController
+from ..controllers.scheduled_feedback import ScheduledFeedback
 from ..impedance.impedance import JointImpedance
 from ..impedance.live_impedance import ImpedanceTarget, LiveImpedance
 from ..observers.adaptive_feedforward import AdaptiveFeedforward
@@ -300,6 +301,9 @@ class FlatnessLaw:
                     raise
                 self.undesigned[name] = str(error)
         self._own = {name: law.aimed for name, law in self._live()}
+        for law in self._laws.values():
+            if isinstance(law, ScheduledFeedback):
+                law.prepare()
         for name, share in self.settings.reactions.items():
             self._laws[name] = self._reaction(share, q)
         if self.on_links is not None:

@@ -84,7 +84,7 @@ class ControllerSettings:
         `position`; "coupled" or "modal" for gains of the whole arm that follow the pose, see
         :class:`.ScheduledFeedback`.
     gain_update_time : s, in which these are blended in; 0 keeps the gains of `position`.
-    designs_beside : whether they are designed in a thread beside the cycle.
+    designs_beside : whether they are designed in a process beside the cycle.
     torque_design : of the torque loops of "torque_control", a key of TORQUE_DESIGNS.
     torque_bandwidth : rad/s, (n,), of these loops; default: as high as the springs, the delay and
         the filter allow.
