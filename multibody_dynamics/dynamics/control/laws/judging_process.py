@@ -16,7 +16,6 @@ from ...model import MultibodyModel
 from ..stability.loop_judgement import LoopJudgement
 from .flatness_law import FlatnessLaw, FlatnessSettings
 
-
 NICE = 10
 
 
