@@ -1,7 +1,7 @@
 """An arm with elastic joints under control: simulated or real robot, controller, and motion.
 
 ros2 launch multibody_dynamics elastic_joint.launch.py
-ros2 launch multibody_dynamics elastic_joint.launch.py plant:=mujoco law:=feedback_linearization
+ros2 launch multibody_dynamics elastic_joint.launch.py plant:=mujoco law:=state_feedback
 ros2 launch multibody_dynamics elastic_joint.launch.py plant:=none parameters:=robot.yaml
 ros2 launch multibody_dynamics elastic_joint.launch.py robot:=R.urdf elastic_joints:=S.yaml
 

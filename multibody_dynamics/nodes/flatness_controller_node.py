@@ -16,7 +16,6 @@ from functools import partial
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
-from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
@@ -70,7 +69,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
             self._designed_for,
             logger=log,
             defer=self.defer,
-            restore=lambda name, value: self.set_parameters([Parameter(name, value=value)]),
+            restore=self.restore,
         )
         infos, warnings = stop_report(self._law, p)
         for line in infos:
@@ -92,6 +91,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         self._period = self._lead = 0.0  # s
         self._is_checked = bool(p.design_position)
         law.renew()
+        self._laws.renew()
         super().activate()
         depth = best_effort(p.state_queue_depth)
         self._listen(JointState, "motor_states", partial(self._on_states, "motors"), depth)
@@ -111,8 +111,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         super().reconfigure(values)
         if self._outputs is None:
             return
-        self._change_laws(values)
-        self._laws.choose(values, self._settings(values), lambda: self._change_laws(values))
+        self._laws.choose(values, self._settings(values), self._switch)
         self._law.limit(self._limits)
         self._law.adapt(values.adapt)
         if self._law.detector is not None:
@@ -123,14 +122,10 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         judged = replace(values, filter_bandwidth=self._filter_bandwidth)
         return judged.settings(self._law.settings.collisions)
 
-    def _change_laws(self, values: FlatnessControllerParameters) -> None:
-        """Bring the settings of these parameters into force, with the law and the damping that
-        were accepted."""
-        accepted = replace(values, impedance_damping=self._laws.damping)
-        if problem := self._law.change(self._settings(accepted)):
-            self.get_logger().error(problem)
-        if self._is_running and self._faults.fault is None and self._motion.is_there:
-            self._law.switch(self._laws.in_force, values.transfer_time)
+    def check(self, values: FlatnessControllerParameters) -> None:
+        super().check(values)
+        if self._outputs is not None:
+            self._laws.check(self._settings(values))
 
     def cleanup(self) -> None:
         if self._outputs is not None:
@@ -185,9 +180,15 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
             if stamp:  # 0: now
                 self._check_stamp(stamp)
             self._check_may_move()
-            change_impedance(self._law, self._laws.in_force, message, self._laws.damping)
+            tune = self._laws.tune
+            change_impedance(lambda values, s: tune(values, s, self._end_impedance), message)
         except MessageError as error:
             self._reject("impedance_reference", error)
+
+    def _end_impedance(self, refusal: str) -> None:
+        """Count a stiffness and damping that was judged."""
+        if refusal:
+            self._reject("impedance_reference", MessageError("impedance refused", refusal))
         else:
             self._events.add("impedances accepted")
 

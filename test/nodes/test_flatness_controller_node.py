@@ -520,6 +520,16 @@ def test_an_unstable_loop_is_refused(ros):
     arm = Arm(ros, **late, judged_poses=0)
     arm.step()
     ros.until(lambda: f"{refused} 1 of 1 poses" in arm.node.output, "the fault", arm.step)
+    for _ in range(20):  # once per position: nothing is sent, and nothing is designed anew
+        arm.tick()
+        arm.send_links()
+        arm.send_motors()
+        ros.spin(0.005)
+    assert not arm.answers
+    assert arm.node.output.count("no stable gains") == 1
+    assert enable(arm).success
+    again = lambda: arm.node.output.count(f"{refused} 1 of 1 poses") == 2  # noqa: E731
+    ros.until(again, "the same refusal", arm.step)
 
 
 def test_a_law_chosen_while_the_node_runs_is_judged_first(ros):
@@ -666,8 +676,8 @@ def weak_springs(folder: Path) -> Path:
 
 
 def test_the_stiffness_of_an_impedance_changes_by_topic(ros):
-    """Live, by name, within the ramp; refused stiffness changes nothing and names the joint; a
-    parameter changes only what it is set to."""
+    """Live, by name, within the ramp, judged where it was not; refused stiffness changes nothing
+    and names the joint; a parameter changes only what it is set to; activation returns to it."""
     stiff = {"link_stiffness": [40.0, 30.0], "stiffness_time": 0.2}
     arm = Arm(ros, law="joint_impedance", judged_poses=5, **stiff)
     reference = ros.publisher(JointTrajectory, "impedance_reference")
@@ -690,7 +700,9 @@ def test_the_stiffness_of_an_impedance_changes_by_topic(ros):
     ros.until(lambda: stiffness() == [40.0, 30.0], "the parameters", each=arm.step)
     before = len(arm.answers)
     send({elbow: 15.0, "damping_ratio": 0.6})
-    ros.until(lambda: stiffness() == [40.0, 15.0], "the new stiffness", each=arm.step)
+    softer = lambda: stiffness() == [40.0, 15.0]  # noqa: E731
+    ros.until(softer, "the new stiffness, once it is judged", each=arm.step, patience=JUDGED)
+    assert "law 'joint_impedance' is being judged" in arm.node.output
     assert float(law_status(arm)["damping ratio"]) == 0.6
     steps = np.abs(np.diff(numbers(arm.answers[before:]), axis=0))
     assert steps.max() < 0.5  # N m from one sample to the next
@@ -710,6 +722,19 @@ def test_the_stiffness_of_an_impedance_changes_by_topic(ros):
     changed = lambda: float(law_status(arm)["damping ratio"]) == 0.8  # noqa: E731
     ros.until(changed, "the damping, once it is judged", each=arm.step, patience=JUDGED)
     assert stiffness() == [40.0, 15.0]
+    (result,) = ros.set_parameters(arm.node, link_stiffness=[1e5])
+    assert not result.successful
+    assert f"most at joint '{elbow}'" in result.reason
+    assert ros.transition(arm.node, "deactivate")
+    assert ros.transition(arm.node, "activate")
+    ros.until(lambda: stiffness() == [40.0, 30.0], "the parameters again", each=arm.step)
+    assert float(law_status(arm)["damping ratio"]) == 0.8
+
+    choose(arm, "esp_impedance")
+    send({elbow: 12.0})
+    firmer = lambda: stiffness() == [40.0, 12.0]  # noqa: E731
+    ros.until(firmer, "the stiffness of ESPi", each=arm.step, patience=JUDGED)
+    assert np.abs(arm.plant.qd).max() < 0.05
     choose(arm, "motor_pd")
     send({shoulder: 20.0})
     ros.until(
@@ -717,3 +742,20 @@ def test_the_stiffness_of_an_impedance_changes_by_topic(ros):
         "a refusal",
         each=arm.step,
     )
+    assert "Traceback" not in arm.node.output
+
+
+def test_a_law_in_force_that_becomes_unstable_with_a_delay_is_an_error(ros):
+    arm = Arm(ros, judged_poses=3, tracking_tolerance=0.5, motor_bandwidth=[60.0])
+    arm.start()
+    late = {"command_delay": 0.03, "predict_state": False}
+    assert all(result.successful for result in ros.set_parameters(arm.node, **late))
+    text = "motor_pd, unstable with these delays"
+    shown = lambda: ros.diagnosis(": law")[1] == text  # noqa: E731
+    ros.until(shown, "the error", each=arm.step, patience=JUDGED)
+    assert ros.diagnosis(": law")[0] == 2
+    assert law_status(arm)["stability: motor_pd"].startswith("unstable at")
+    assert "law 'motor_pd' is in force, but unstable now: unstable at" in arm.node.output
+    assert ros.set_parameters(arm.node, predict_state=True)[0].successful
+    shown = lambda: ros.diagnosis(": law")[:2] == (0, "motor_pd")  # noqa: E731
+    ros.until(shown, "the law as before", each=arm.step, patience=JUDGED)

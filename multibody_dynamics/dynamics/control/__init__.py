@@ -34,6 +34,8 @@ TorqueController         makes the torques of the springs follow a reference
 JointImpedance           makes links behind springs feel like springs and dampers; passive
 CartesianImpedance       makes a tool feel like a spring and damper, with a soft posture; passive
 ImpedanceController      base class of both: the law, its storage function, changes of stiffness
+LiveImpedance            base class of laws whose stiffness or damping may change while they run
+ImpedanceTarget          the stiffness and damping ratio that such a law approaches
 ElasticStructureController  ESP and ESPi: dampers and springs on links; the joints stay elastic
 InertiaShaping           torque feedback that makes rotors behind springs appear lighter
 BumplessTransfer         switches between controllers without a jump, within the motors' limits
@@ -223,6 +225,7 @@ from .impedance.elastic_structure_gains import (
 )
 from .impedance.impedance import CartesianImpedance, ImpedanceController, JointImpedance
 from .impedance.impedance_limits import carrying_stiffness, use_of_springs
+from .impedance.live_impedance import ImpedanceTarget, LiveImpedance
 from .impedance.stiffness_ramp import StiffnessRamp
 from .impedance.tool_spring import cartesian_spring
 from .impedance.virtual_springs import VirtualSprings
@@ -320,6 +323,7 @@ __all__ = [
     "FeedbackLinearization", "ComputedTorque",
     "HoldController", "LateHoldController", "LinkDampingController", "TorqueController",
     "JointImpedance", "CartesianImpedance", "ImpedanceController", "ElasticStructureController",
+    "LiveImpedance", "ImpedanceTarget",
     "InertiaShaping", "BumplessTransfer",
     # parts of impedances
     "LinkEquilibrium", "StiffnessRamp", "impedance_damping", "cartesian_spring",

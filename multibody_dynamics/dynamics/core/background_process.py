@@ -1,9 +1,13 @@
-"""A process for long computations beside a running control cycle.
+"""A process for slow computations beside a control cycle.
 
-In a thread of the controller's process, Python code would hold the interpreter's lock and delay the
-cycle by milliseconds again and again. The process has a lower priority, starts with the first
-request, and ends with the one that created it. It never has a real-time priority: a controller
-started with SCHED_FIFO would otherwise pass on its own.
+Python code that takes milliseconds holds the interpreter's lock: in a thread of the controller's
+process, it would delay the cycle by up to 5 ms again and again. The process starts with the first
+computation, and ends with the one that created it. It leaves the processors to the control cycle:
+
+- Its priority is lower (nice), and never a real-time one: a controller started with SCHED_FIFO
+  would otherwise pass on its own, and hold up its cycle on the same processor.
+- If the controller is bound to some of the available processors (`taskset`, cgroups aside), the
+  process runs on the others. Isolated processors (isolcpus) are left alone.
 """
 
 from __future__ import annotations
@@ -13,44 +17,48 @@ import signal
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 if TYPE_CHECKING:  # not imported before the first request: this takes 20 ms
     from concurrent.futures import Future, ProcessPoolExecutor
 
 NICE = 5
+ISOLATED = Path("/sys/devices/system/cpu/isolated")
 
-Parameters = ParamSpec("Parameters")
+Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
 class BackgroundProcess:
-    """One process, which answers one request after the other. If it ended, the next request starts
-    another one.
+    """One process, which computes one thing after the other. If it ended, the next computation
+    starts another one.
 
-    The process inherits the scheduling of the thread that submits: see :meth:`give_way`.
+    Functions and arguments must be picklable. A program that uses this needs the guard
+    `if __name__ == "__main__":`, as with multiprocessing, because the process imports it.
+
+    nice : by how much its priority is lower.
 
     >>> process = BackgroundProcess()
-    >>> result = process.submit(function, argument)  # a Future, at once
+    >>> future = process.submit(function, argument)  # at once
     >>> process.close()
     """
 
-    def __init__(self) -> None:
+    def __init__(self, nice: int = NICE) -> None:
+        self.nice = nice
         self._pool: ProcessPoolExecutor | None = None
         self._is_closed = False
-        self._lock = threading.Lock()  # requests may come from another thread than the end
+        self._lock = threading.Lock()  # the end may come from another thread
 
     def submit(
         self,
-        function: Callable[Parameters, Result],
-        *arguments: Parameters.args,
-        **options: Parameters.kwargs,
+        function: Callable[Arguments, Result],
+        *arguments: Arguments.args,
+        **options: Arguments.kwargs,
     ) -> Future[Result]:
-        """Call a function of a module in the process. The future raises what the function raises,
-        and BrokenProcessPool if the process ends. Raises RuntimeError after :meth:`close`."""
-        from concurrent.futures import ProcessPoolExecutor
+        """Compute function(*arguments, **options); the future raises what the function raises, and
+        BrokenProcessPool if the process ends. Raises RuntimeError after :meth:`close`."""
         from concurrent.futures.process import BrokenProcessPool
-        from multiprocessing import get_context
 
         with self._lock:
             if self._is_closed:
@@ -59,10 +67,21 @@ class BackgroundProcess:
                 with suppress(BrokenProcessPool):  # killed, for example for lack of memory
                     return self._pool.submit(function, *arguments, **options)
                 self._pool.shutdown(wait=False)
-            self._pool = ProcessPoolExecutor(
-                1, mp_context=get_context("spawn"), initializer=_prepare
-            )
+            starter = threading.Thread(target=self._open)  # a new process inherits its priority
+            starter.start()
+            starter.join()
+            assert self._pool is not None
             return self._pool.submit(function, *arguments, **options)
+
+    def _open(self) -> None:
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
+        self.give_way()
+        self._pool = ProcessPoolExecutor(
+            1, mp_context=get_context("spawn"), initializer=_prepare, initargs=(self.nice,)
+        )
+        self._pool.submit(os.getpid)  # starts the process
 
     @staticmethod
     def give_way() -> None:
@@ -84,13 +103,35 @@ class BackgroundProcess:
             worker.terminate()
 
 
-def _prepare() -> None:
-    """In the new process: low priority, no reaction to Ctrl-C, and an end with its parent."""
+def _prepare(nice: int) -> None:
+    """In the new process: low priority, other processors, no reaction to Ctrl-C, and an end with
+    its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     BackgroundProcess.give_way()
     with suppress(OSError, AttributeError):
-        os.nice(NICE)
+        os.nice(nice)
+    with suppress(OSError, AttributeError, ValueError):
+        leave_processors_of(os.getppid())
     threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def leave_processors_of(controller: int) -> None:
+    """Run on the available processors that the process `controller` (its id) does not use and that
+    are not isolated; if there are none, on the same ones."""
+    used, own = os.sched_getaffinity(controller), os.sched_getaffinity(0)
+    os.sched_setaffinity(0, range(os.sysconf("SC_NPROCESSORS_CONF")))  # beyond an inherited mask
+    available = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, available - used - _isolated() or own)
+
+
+def _isolated() -> set[int]:
+    """The processors that the kernel keeps free, from a list such as 2-3,6."""
+    found: set[int] = set()
+    text = ISOLATED.read_text().strip() if ISOLATED.is_file() else ""
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return found
 
 
 def _end_with_parent() -> None:

@@ -32,13 +32,14 @@ from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedE
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
 
 from ...dynamics.core import DynamicsError, when_compiling
 from ...dynamics.rigid import specialise_solvers
 from .nonblocking_output import never_block
-from .parameters import NodeParameters, ParameterError, ParameterServer
+from .parameters import NodeParameters, ParameterError, ParameterServer, field_types
 
 RCLError = rclpy_implementation.RCLError
 SUCCESS = TransitionCallbackReturn.SUCCESS
@@ -109,6 +110,12 @@ class ManagedNode(LifecycleNode):
 
     def reconfigure(self, values: Any) -> None:
         """React to a change of live parameters; `values` are already in effect."""
+
+    def restore(self, name: str, value: Any) -> None:
+        """Set a parameter back to a value that it had before."""
+        kind = field_types(self.Parameters)[name]
+        given = list(value) if isinstance(value, tuple) else value
+        self.set_parameters([Parameter(name, kind, given)])
 
     def start(self) -> bool:
         """Configure and activate without a lifecycle manager; True if the node is then active."""

@@ -84,8 +84,9 @@ def law(controller: FlatnessLaw, live: LiveLaws, *, is_silent: bool) -> Report:
         values["refused"] = live.refused
     if (impedance := controller.impedance) is not None:
         values["damping ratio"] = impedance.damping_ratio
-        values["energy for rising stiffness [J]"] = impedance.ramp.energy
-        for name, present in zip(impedance.stiffness_names, impedance.ramp.value, strict=True):
+        values["energy for rising stiffness [J]"] = impedance.energy
+        stiffness = impedance.present_stiffness
+        for name, present in zip(impedance.stiffness_names, stiffness, strict=True):
             values[f"stiffness: {name}"] = float(present)
     for name, judgement in controller.judgements.items():
         values[f"share of unstable poses: {name}"] = judgement.unstable_share
@@ -102,6 +103,8 @@ def law(controller: FlatnessLaw, live: LiveLaws, *, is_silent: bool) -> Report:
             values["because"] = running.problem
     if chosen not in controller.judgements:
         values[f"stability: {chosen}"] = "not judged"
+    if live.is_unstable:
+        return Report(ERROR, f"{controller.name}, unstable with these delays", values)
     return Report(WARN if controller.name != chosen else OK, controller.name, values)
 
 

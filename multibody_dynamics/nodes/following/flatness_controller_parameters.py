@@ -101,7 +101,7 @@ class FlatnessControllerParameters(FollowingParameters):
     torque_bandwidth: tuple[float, ...] = parameter(
         (),
         "torque_control: bandwidth of the torque loops; one value for all, or one per joint of the"
-        " robot; empty: as high as springs, filter and command_delay allow",
+        " robot; empty: as high as springs, filter, command_delay and judged_delay allow",
         unit="rad/s",
     )
     torque_link_bandwidth: tuple[float, ...] = parameter(
@@ -180,8 +180,7 @@ class FlatnessControllerParameters(FollowingParameters):
     link_stiffness: tuple[float, ...] = parameter(
         (),
         "joint_impedance, esp_impedance: stiffness of the links, in N m/rad or N/m; one value for"
-        " all, or one per joint of the robot; empty: a quarter of the springs' stiffness;"
-        " esp_impedance takes a new value when the node is configured again",
+        " all, or one per joint of the robot; empty: a quarter of the springs' stiffness",
         live=True,
     )
     tool_stiffness: tuple[float, ...] = parameter(
@@ -197,14 +196,13 @@ class FlatnessControllerParameters(FollowingParameters):
     posture_stiffness: tuple[float, ...] = parameter(
         (),
         "cartesian_impedance: stiffness of the posture, in N m/rad or N/m; one value for all, or"
-        " one per joint of the robot; empty: 2 % of the springs' stiffness; takes effect with"
-        " tool_stiffness",
+        " one per joint of the robot; empty: 2 % of the springs' stiffness",
         live=True,
     )
     impedance_damping: float = parameter(
         0.7,
         "joint_impedance, cartesian_impedance: damping ratio of every mode with stiffness; a new"
-        " value is judged beside the cycle while one of these laws is in force",
+        " value is judged beside the cycle before it comes into force",
         bounds=(0.0, 2.0),
         live=True,
     )
@@ -216,14 +214,14 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     stiffness_time: float = parameter(
         0.5,
-        "joint_impedance, cartesian_impedance: minimum duration of a change of stiffness",
+        "all impedances and esp: minimum duration of a change of stiffness or damping",
         unit="s",
         bounds=(0.0, 60.0),
     )
     stiffness_energy: float = parameter(
         1.0,
-        "joint_impedance, cartesian_impedance: energy that raising the stiffness of a displaced arm"
-        " may take, in addition to half of the energy that the law's dampers dissipate",
+        "all impedances: energy that raising the stiffness of a displaced arm may take, in addition"
+        " to half of the energy that the law's dampers dissipate",
         unit="J",
         bounds=(0.0, 1000.0),
     )
@@ -235,8 +233,10 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     esp_damping: float = parameter(
         DAMPING_RATIO,
-        "esp, esp_impedance: damping ratio of the links; higher values tolerate less delay",
+        "esp, esp_impedance: damping ratio of the links; higher values tolerate less delay; a new"
+        " value is judged beside the cycle before it comes into force",
         bounds=(0.0, 2.0),
+        live=True,
     )
     contact_bandwidth: float = parameter(
         CONTACT_BANDWIDTH,
@@ -254,11 +254,13 @@ class FlatnessControllerParameters(FollowingParameters):
     unstable_poses: str = parameter(
         "lower",
         "response to a law whose loop is not stable throughout the joint range, at configuration or"
-        " when it is chosen: make the filter faster (at configuration, if it is too slow for a"
-        " resonance), lower disturbance_bandwidth, then the bandwidth of the law, and refuse the"
-        " law if that does not help; refuse immediately; or only report it in the log and on"
-        " /diagnostics, unless it is unstable at the design position",
-        choices=("lower", "reject", "report"),
+        " when it is chosen. lower: make the filter faster (at configuration, if it is too slow for"
+        " a resonance), lower disturbance_bandwidth, then the bandwidth of the law, and refuse the"
+        " law if that does not help; reject: refuse it immediately; report: only report it in the"
+        " log and on /diagnostics, and refuse it if it is unstable at the design position or at the"
+        " first measured one; accept: report it and use it all the same, to compare laws in"
+        " simulations",
+        choices=("lower", "reject", "report", "accept"),
     )
     judged_poses: int = parameter(
         100,
@@ -545,6 +547,8 @@ class FlatnessControllerParameters(FollowingParameters):
         structure = {
             "damping_ratio": self.esp_damping,
             "contact_bandwidth": self.contact_bandwidth,
+            "stiffness_time": self.stiffness_time,
+            "stiffness_energy": self.stiffness_energy,
             **friction,
         }
         stiffness = self._given(link_stiffness=self.link_stiffness)
@@ -650,7 +654,8 @@ class FlatnessControllerParameters(FollowingParameters):
         """The settings of the torque loops."""
         loops: dict[str, Any] = {
             "torque_design": self.torque_design,
-            "delay": min(self.command_delay, MAX_DELAY * PERIOD),
+            "delay": min(self.command_delay + self.unknown_delay, MAX_DELAY * self.period),
+            "period": self.period,
             "velocity_filter": (self.filter_order, self.filter_bandwidth),
         }
         if self.torque_bandwidth:

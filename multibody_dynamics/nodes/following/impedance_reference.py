@@ -3,28 +3,28 @@
 A trajectory_msgs/JointTrajectory with one point: `joint_names` are the names of the values, and
 `positions` the values, N m/rad or N/m. `time_from_start` is the duration of the change.
 
-    joint_impedance       the joints of the robot
+    joint_impedance, esp_impedance   the joints of the robot
     cartesian_impedance   tool_rx, tool_ry, tool_rz, tool_x, tool_y, tool_z; joints: the posture
-    both                  damping_ratio, up to the one with which stability was judged
+    these and esp         damping_ratio
 """
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+
 from trajectory_msgs.msg import JointTrajectory
 
-from ...dynamics.control import FlatnessLaw
 from ...dynamics.core import InputError
 from ..base.messages import MessageError
 
 
 def change_impedance(
-    law: FlatnessLaw, name: str, message: JointTrajectory, most_damping: float = np.inf
+    change: Callable[[dict[str, float], float], None], message: JointTrajectory
 ) -> None:
-    """Hand the values of a message on to the law `name`; most_damping: the largest damping ratio.
+    """Call `change` with the values of a message, by name, and its duration in s.
 
-    Raises MessageError, and changes nothing, for a defect of the message, a law without live
-    stiffness, and a stiffness that the springs cannot carry; the text names the joint.
+    Raises MessageError for a defect of the message, and where `change` raises InputError: for a law
+    without live stiffness, and a stiffness that the law cannot take; the text names the joint.
     """
     names = list(message.joint_names)
     if not names:
@@ -46,13 +46,7 @@ def change_impedance(
     if duration < 0.0:
         raise MessageError("negative time", f"time_from_start is {duration} s")
     values = dict(zip(names, point.positions, strict=True))
-    if values.get("damping_ratio", 0.0) > most_damping:
-        raise MessageError(
-            "impedance refused",
-            f"damping_ratio is {values['damping_ratio']:g}: stability was judged up to"
-            f" {most_damping:g}; set the parameter impedance_damping",
-        )
     try:
-        law.change_impedance(name, values, duration)
+        change(values, duration)
     except InputError as error:
         raise MessageError("impedance refused", str(error)) from None

@@ -25,7 +25,6 @@ Parameters = FlatnessControllerParameters
 HOLD = "hold"  # the law that stops the arm after a fault
 LONG = 10  # cycles of delay; beyond, only the design pose is judged: the loop gets large
 TRIED = 20  # positions at which a design is tried
-FEW = 20  # most poses at which laws of NOT_LOWERED are judged
 
 
 class Prepared(NamedTuple):
@@ -49,7 +48,7 @@ def prepare_laws(
     With `unstable_poses` at "lower", the filter is made faster if torques come too late for an
     oscillation, and bandwidths are lowered until the loop is stable at all poses; see
     :meth:`.FlatnessLaw.faster_filter` and :meth:`.FlatnessLaw.stabilise`. Raises ParameterError if
-    the chosen law is unstable at the design position or, with "lower" and "reject", anywhere.
+    the chosen law is refused, see :func:`is_refused`.
     """
     law = make(p)
     position = _designed(law, p)
@@ -90,7 +89,7 @@ def take_judgement(
         return ""
     law.judgements[name] = judgement
     if is_refused(p, name, judgement):
-        return f"law '{name}' is refused: {judgement}; use a lower bandwidth or stiffness"
+        return f"law '{name}' is refused: {judgement}; {_remedy(p, name)}"
     lowered = law.lowered.get(name)
     if lowered:
         logger.warning(f"law '{name}' is lowered to {shown_settings(lowered)}: {judgement}")
@@ -102,11 +101,25 @@ def take_judgement(
 
 
 def is_refused(p: Parameters, name: str, judgement: LoopJudgement) -> bool:
-    """Whether a law with this judgement must not come into force."""
+    """Whether a law with this judgement must not come into force: with `unstable_poses` at "lower"
+    or "reject", if it is unstable at any pose; with "report", if it is unstable at the given design
+    position with an exact model; with "accept", never."""
+    if p.unstable_poses == "accept":
+        return False
     if p.design_position and judgement.is_unstable_at_design:
         return True
-    demands = name not in NOT_LOWERED and p.unstable_poses in ("lower", "reject")
-    return demands and judgement.unstable_share > 0.0
+    return p.unstable_poses != "report" and judgement.unstable_share > 0.0
+
+
+def _remedy(p: Parameters, name: str) -> str:
+    """What helps against a refusal."""
+    if name not in NOT_LOWERED:
+        return "use a lower bandwidth or stiffness"
+    better = (
+        "" if p.judged_model_error == 0.0 else "lower judged_model_error if the model is better, "
+    )
+    own = "raise torque_link_bandwidth, " if name == "torque_control" else ""
+    return f"{own}{better}choose another law or, in simulations, set unstable_poses to 'accept'"
 
 
 def judging_conditions(p: Parameters, name: str) -> dict[str, Any]:
@@ -115,25 +128,24 @@ def judging_conditions(p: Parameters, name: str) -> dict[str, Any]:
     is_predicted = p.predict_state and name != HOLD
     known = 0.0 if is_predicted else p.sensor_delay + p.command_delay
     delay = known + p.unknown_delay
-    poses = min(p.judged_poses, FEW) if name in NOT_LOWERED else p.judged_poses
     return {
         "delay": delay,
         "period": p.period,
-        "poses": 0 if delay > LONG * p.period else poses,
+        "poses": 0 if delay > LONG * p.period else p.judged_poses,
         "model_error": p.judged_model_error,
     }
 
 
 def check_at(law: FlatnessLaw, p: Parameters, name: str, designed: Array, q: Array) -> None:
     """Judge a law, designed for the position `designed` (n,), at the first measured one q (n,),
-    with an exact model. Raises InputError if it is unstable there. Laws of NOT_LOWERED, which are
-    for comparison, were judged and warned of at configuration."""
-    if name in NOT_LOWERED:
+    with an exact model. Raises InputError if it is unstable there, unless `unstable_poses` is
+    "accept"."""
+    if p.unstable_poses == "accept":
         return
     conditions = judging_conditions(p, name) | {"poses": 0, "model_error": 0.0}
     found = law.judge(name, designed, at=q, **conditions)
     if found is not None and found.is_unstable_at_design:
-        raise InputError(f"law '{name}' is refused: {found}; use a lower bandwidth")
+        raise InputError(f"law '{name}' is refused: {found}; {_remedy(p, name)}")
 
 
 def shown_settings(lowered: dict[str, Any]) -> str:

@@ -1,50 +1,90 @@
-"""Another law, chosen while the node runs: judged beside the cycle before it comes into force.
+"""Another law, other stiffness or damping, chosen while the node runs: judged beside the cycle
+before they come into force.
 
-The chosen law is judged as at configuration, in a process of its own, while the law in force keeps
-running; the cycle is not held up. If bandwidths have to be lowered, the law is designed anew in a
-thread. Once accepted, it comes into force, with the parameters of that time; if refused, the
-parameter `law` returns to the law in force. A law that was judged before under the same conditions,
-and accepted, comes into force at once.
+Whatever is chosen is judged as at configuration, in a process of its own, while the law in force
+keeps running; the cycle is not held up. If bandwidths have to be lowered, the law is designed anew
+in a thread. Once accepted, the choice comes into force; if refused, the parameters return to what
+is in force. What was judged before under the same conditions, and accepted, comes into force at
+once, and so does a stiffness among those with which the law was judged (:meth:`.covers`).
 
-The damping ratio of an impedance in force is judged in the same way. The stiffness is not: the
-impedance was judged with every stiffness that it accepts. Changes of the delays and of
-predict_state concern the robot, and are in effect at once: the law in force is then judged again,
-and the result is reported.
+Changes of the delays and of predict_state concern the robot, and are in effect at once: the law in
+force, and the one that stops the arm, are then judged again. If the law in force is unstable with
+them, it nevertheless remains in force, because a change of law in an unstable loop is no remedy;
+this is reported as an error until the delays change back, or another law is accepted.
+
+A law starts with the stiffness and damping of the parameters, whenever it is chosen and at every
+activation; what came by topic lasts until then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple, TypeVar
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from ...dynamics.control import (
     Controller,
     FlatnessLaw,
     FlatnessSettings,
+    ImpedanceTarget,
     JudgingProcess,
     JudgingRequest,
+    LoopJudgement,
     Verdict,
 )
 from ...dynamics.core import Array
 from .flatness_controller_parameters import FlatnessControllerParameters
-from .law_design import is_refused, judging_conditions, take_judgement
+from .law_design import HOLD, is_refused, judging_conditions, take_judgement
 
 Parameters = FlatnessControllerParameters
 Kept = TypeVar("Kept")
 
+LIVE_PARAMETERS = {
+    "joint_impedance": ("impedance_damping", "link_stiffness"),
+    "cartesian_impedance": ("impedance_damping", "tool_stiffness", "posture_stiffness"),
+    "esp": ("esp_damping",),
+    "esp_impedance": ("esp_damping", "link_stiffness"),
+}
+"""Parameters that change a law while it runs."""
+
+
+class _Case(NamedTuple):
+    """What is judged: a law under conditions, with stiffness and damping if these may change."""
+
+    name: str
+    conditions: tuple[tuple[str, float], ...]
+    target: ImpedanceTarget | None
+
 
 class _Found(NamedTuple):
-    """A verdict, and the law designed anew if it had to be lowered."""
+    """A verdict, and the law designed anew if other settings had to be lowered than before."""
 
     verdict: Verdict
     redesigned: Controller | None
 
 
+class _Known(NamedTuple):
+    """Why a case is refused, or an empty text, and its judgement, if there is one."""
+
+    refusal: str
+    judgement: LoopJudgement | None
+
+
+class _Tuning(NamedTuple):
+    """Stiffness and damping that the law in force is to have, within `duration` s, if accepted;
+    `ends` are called with the refusal, or with an empty text."""
+
+    target: ImpedanceTarget
+    duration: float
+    ends: tuple[Callable[[str], None], ...]
+
+
 class LiveLaws:
-    """The law in force, and the one that is being judged.
+    """The law in force, and what is being judged.
 
     Parameters
     ----------
@@ -53,9 +93,10 @@ class LiveLaws:
     logger, defer : of the node; defer calls a function in the thread of the executor.
     restore : sets a parameter, by name, back to the value in force.
 
-    Attributes: `in_force`, the name of the law that the node uses, and `damping`, the
-    impedance_damping; `judging`, the name of the law that is being judged, or empty; `refused`, why
-    the last change was refused, or empty.
+    Attributes: `in_force`, the name of the law that the node uses; `judging`, the name of the law
+    that is being judged, or empty; `refused`, why the last change was refused, or empty;
+    `is_unstable`, whether the law in force was found to be unstable after a change of the delays.
+    It is reset when a new judgement finds this law stable, and when another law is accepted.
     """
 
     # wide: the parts of the node
@@ -67,25 +108,26 @@ class LiveLaws:
         *,
         logger: RcutilsLogger,
         defer: Callable[[Callable[[], None]], None],
-        restore: Callable[[str, str | float], None],
+        restore: Callable[[str, Any], None],
     ) -> None:
         self._law, self._position = law, position
         self._logger, self._defer, self._restore = logger, defer, restore
         self.in_force, self.judging, self.refused = p.law, "", ""
-        self.damping = p.impedance_damping
-        self._judged = {
-            name: _conditions(p, name)
-            for name, judgement in law.judgements.items()
-            if not is_refused(p, name, judgement)
-        }
+        self.is_unstable = False
+        self._wanted: tuple[Parameters, Callable[[], None]] = (p, lambda: None)
+        self._accepted = p  # the last parameters whose stiffness and damping are in force
+        self._tuning: _Tuning | None = None
+        self._known: dict[_Case, _Known] = {}
+        for name, judgement in law.judgements.items():
+            if not is_refused(p, name, judgement) or name == HOLD:
+                self._known[self._key(self._case(name))] = _Known("", judgement)
         self._process = JudgingProcess()
         self._thread = ThreadPoolExecutor(
             1, thread_name_prefix="live laws", initializer=JudgingProcess.give_way
         )
         self._newest = 0
         self._pending: Future[_Found] | None = None
-        self._asked: tuple[object, ...] = ()  # name and conditions of the law that is being judged
-        self._wanted: tuple[Parameters, Callable[[], None]] = (p, lambda: None)
+        self._asked: _Case | None = None
 
     def close(self) -> None:
         """Forget what is being judged, and end the process."""
@@ -93,94 +135,256 @@ class LiveLaws:
         self._process.close()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
+    # What is wanted
+
+    def check(self, settings: FlatnessSettings) -> None:
+        """Raise InputError if the law in force cannot take the stiffness of these settings."""
+        self._law.requested(self.in_force, settings)
+
     def choose(self, p: Parameters, settings: FlatnessSettings, then: Callable[[], None]) -> None:
-        """Bring the law that the parameters choose into force, at once or after its judgement, and
-        call `then`; judge the law in force again if the conditions have changed. `settings` are
-        those of the parameters."""
-        name = p.law
-        known, conditions = self._judged.get(name), _conditions(p, name)
-        self._wanted = p, then  # whatever changes meanwhile is in effect once the law is accepted
-        if known == conditions or (name == self.in_force and known is None):
+        """Bring what the parameters choose into force, at once or after its judgement, and call
+        `then` for another law; judge the law in force again if the conditions have changed.
+        `settings` are those of the parameters; those that need no judgement are in effect at once.
+        """
+        pending = self._tuning
+        target = self._law.requested(self.in_force, settings, pending.target if pending else None)
+        if problem := self._law.change(settings, keep=self.in_force):
+            self._logger.warning(problem)
+        self._wanted = p, then
+        live = self._law.live_impedance(self.in_force)
+        if live is not None and target is not None:
+            if target != (pending.target if pending else live.aimed):
+                ends = (*(pending.ends if pending else ()), self._end_parameters)
+                self._tuning = _Tuning(target, 0.0, ends)
+            elif pending is None:
+                self._accepted = p
+        self._proceed()
+
+    def tune(
+        self, values: Mapping[str, float], duration: float, end: Callable[[str], None]
+    ) -> None:
+        """Change stiffness and damping of the law in force by name, within `duration` s, at once or
+        after their judgement; then call `end` with why they were refused, or with an empty text.
+
+        Raises InputError, and changes nothing, for a law without live stiffness, an unknown name,
+        and values that the law cannot take.
+        """
+        live = self._law.live_impedance(self.in_force)
+        if live is None:
+            self._law.change_impedance(self.in_force, values)  # raises
+            return
+        pending = self._tuning
+        target = live.requested(values, pending.target if pending else None)
+        ends = (*(pending.ends if pending else ()), end)
+        self._tuning = _Tuning(target, duration, ends)
+        self._proceed()
+
+    def renew(self) -> None:
+        """Forget stiffness and damping that came by topic: the law was renewed."""
+        self._tuning = None
+        self._proceed()
+
+    # What is judged next
+
+    def _case(self, name: str, target: ImpedanceTarget | None = None) -> _Case:
+        """A law under the present conditions, by default with its own stiffness and damping."""
+        conditions = judging_conditions(self._wanted[0], name)
+        own = self._law.own_impedance(name)
+        return _Case(name, tuple(sorted(conditions.items())), target or own)
+
+    def _key(self, case: _Case) -> _Case:
+        """The case without a stiffness that is judged in any case."""
+        live = self._law.live_impedance(case.name)
+        if live is None or case.target is None or not live.covers(case.target):
+            return case
+        return case._replace(target=case.target._replace(stiffness=()))
+
+    def _running(self) -> _Case:
+        """The law in force as it is."""
+        live = self._law.live_impedance(self.in_force)
+        return self._case(self.in_force, None if live is None else live.aimed)
+
+    def _proceed(self) -> None:
+        """Bring into force what is accepted, and judge what has not been judged."""
+        case = self._next()
+        if case is None:
             self._forget()
-            self._accept(p, then)
-        elif not self.judging or self._asked != (name, conditions):
-            self._submit(p, settings)
+        elif not self.judging or self._asked != case:
+            self._submit(case)
+
+    def _next(self) -> _Case | None:
+        """The case to be judged, after everything that is known has been applied."""
+        p, then = self._wanted
+        if p.law != self.in_force:
+            case = self._case(p.law)
+            known = self._known.get(self._key(case))
+            if known is None:
+                return case
+            if known.refusal:
+                self._refuse_law(case, known.refusal)
+            else:
+                self._bring_into_force(p, then)
+        if self._tuning is not None:
+            case = self._case(self.in_force, self._tuning.target)
+            known = self._known.get(self._key(case))
+            if known is None:
+                return case
+            self._end_tuning(self._tuning, case, known.refusal)
+        for case in (self._running(), self._case(HOLD)):
+            if case.name not in self._law.judgements:
+                continue  # laws that use observed links are not judged
+            known = self._known.get(self._key(case))
+            if known is None:
+                return case
+            if known.judgement is not None:
+                self._law.judgements[case.name] = known.judgement
+            if case.name == self.in_force:
+                self._note(known.refusal)
+        return None
 
     def _forget(self) -> None:
         """Whatever is being judged is no longer wanted."""
         self._newest += 1
-        self.judging = ""
+        self.judging, self._asked = "", None
         if self._pending is not None:
             self._pending.cancel()
 
-    def _accept(self, p: Parameters, then: Callable[[], None]) -> None:
-        is_new = (p.law, p.impedance_damping) != (self.in_force, self.damping)
-        self.in_force, self.damping = p.law, p.impedance_damping
-        if is_new:
-            self.refused = ""
-            then()
-
-    def _submit(self, p: Parameters, settings: FlatnessSettings) -> None:
+    def _submit(self, case: _Case) -> None:
         self._forget()
-        self.judging, number, law = p.law, self._newest, self._law
-        self._asked = p.law, _conditions(p, p.law)
-        what = "" if p.law == self.in_force else f"; '{self.in_force}' remains in force until then"
-        self._logger.info(f"law '{p.law}' is being judged{what}")
+        name, law, p, number = case.name, self._law, self._wanted[0], self._newest
+        self.judging, self._asked = name, case
+        what = "" if name in (self.in_force, HOLD) else f"; '{self.in_force}' remains in force"
+        self._logger.info(f"law '{name}' is being judged{what}{' until then' if what else ''}")
+        is_running = name == self.in_force
+        lowered = dict(law.lowered)
+        live = law.live_impedance(name)
+        if is_running and live is not None and case.target is not None:
+            lowered[name] = lowered.get(name, {}) | live.settings_of(case.target)
         request = JudgingRequest(
             law.model,
             law.actuators,
-            settings,
-            p.law,
+            law.settings,
+            name,
             self._position,
             law.stiffness[0].copy(),
-            dict(law.lowered),
-            judging_conditions(p, p.law),
-            lowers=p.unstable_poses == "lower" and p.law != self.in_force,
+            lowered,
+            dict(case.conditions),
+            lowers=p.unstable_poses == "lower" and not is_running,
         )
         self._pending = self._thread.submit(self._judge, request)
-        self._pending.add_done_callback(lambda done: self._defer(lambda: self._take(number, done)))
+        self._pending.add_done_callback(
+            lambda done: self._defer(lambda: self._take(number, case, done))
+        )
 
     def _judge(self, request: JudgingRequest) -> _Found:
-        """In the thread: wait for the process, and design the law anew if it was lowered."""
+        """In the thread: wait for the process, and design the law anew if other settings were
+        lowered than before."""
         verdict = self._process.submit(request).result()
-        if not request.lowers or not verdict.lowered:
+        if not request.lowers or _is_same(verdict.lowered, request.lowered.get(request.name, {})):
             return _Found(verdict, None)
-        law = self._law
-        return _Found(verdict, law.redesign(request.name, request.q, verdict.lowered))
+        return _Found(verdict, self._law.redesign(request.name, request.q, verdict.lowered))
 
-    def _take(self, number: int, done: Future[_Found]) -> None:
-        """In the thread of the executor: accept or refuse what was judged."""
+    def _take(self, number: int, case: _Case, done: Future[_Found]) -> None:
+        """In the thread of the executor: note whether what was judged is accepted, and proceed."""
         if number != self._newest or done.cancelled():
             return
-        self.judging = ""
-        p, then = self._wanted
-        name, law = p.law, self._law
+        self.judging, self._asked = "", None
+        name, law, p = case.name, self._law, self._wanted[0]
+        is_kept = name == HOLD or case == self._running()  # whatever the judgement
         if (error := done.exception()) is not None:
-            self._refuse(p, f"law '{name}' is refused: it could not be judged: {error!r}")
+            problem = f"it could not be judged: {error!r}"
+            if is_kept:
+                self._logger.error(f"law '{name}' remains in force, but {problem}")
+            refusal = "" if is_kept else f"law '{name}' is refused: {problem}"
+            self._known[self._key(case)] = _Known(refusal, None)
+            self._proceed()
             return
         verdict, redesigned = done.result()
         judgement, lowered = law.judgements.get(name), law.lowered.get(name)
         if redesigned is not None:
             law.lowered[name] = verdict.lowered
         refusal = take_judgement(law, p, name, verdict.judgement, self._logger)
-        if refusal:
+        if refusal and not is_kept:
             _put_back(law.judgements, name, judgement)
             _put_back(law.lowered, name, lowered)
-            self._refuse(p, refusal)
-            return
-        if redesigned is not None:
+        elif redesigned is not None:
+            self._known = {each: why for each, why in self._known.items() if each.name != name}
             law.install(name, redesigned)
-        self._judged[name] = _conditions(p, name)
-        self._logger.info(f"law '{name}' is accepted")
-        self._accept(p, then)
+        if refusal and name == HOLD and self.in_force != HOLD:
+            self._logger.error(f"{refusal}; it stops the arm after a fault all the same")
+        self._known[self._key(case)] = _Known(refusal, verdict.judgement)
+        self._proceed()
 
-    def _refuse(self, p: Parameters, refusal: str) -> None:
+    # Verdicts
+
+    def _bring_into_force(self, p: Parameters, then: Callable[[], None]) -> None:
+        if self.is_unstable:
+            del self._known[self._key(self._running())]  # to be judged before it is chosen again
+        self.is_unstable = False
+        self._drop_tuning("another law was accepted")
+        self.in_force, self.refused, self._accepted = p.law, "", p
+        self._law.renew_impedance(p.law)
+        self._logger.info(f"law '{p.law}' is accepted")
+        then()
+
+    def _refuse_law(self, case: _Case, refusal: str) -> None:
+        del self._known[self._key(case)]  # to be judged again if it is chosen again
+        p, then = self._wanted
+        self._wanted = replace(p, law=self.in_force), then
+        self._report(refusal)
+        self._defer(lambda: self._restore("law", self.in_force))
+
+    def _end_tuning(self, tuning: _Tuning, case: _Case, refusal: str) -> None:
+        """Apply or drop a change of stiffness and damping."""
+        self._tuning = None
+        if refusal:
+            del self._known[self._key(case)]
+            self._report(refusal)
+        else:
+            live = self._law.live_impedance(self.in_force)
+            assert live is not None
+            live.aim(tuning.target, tuning.duration)
+            self._accepted, self.refused = self._wanted[0], ""
+        for end in tuning.ends:
+            end(refusal)
+
+    def _drop_tuning(self, why: str) -> None:
+        """Drop a change that is still being judged."""
+        tuning, self._tuning = self._tuning, None
+        for end in tuning.ends if tuning is not None else ():
+            if end != self._end_parameters:  # these now concern a law that is not in force
+                end(why)
+
+    def _end_parameters(self, refusal: str) -> None:
+        """Return parameters to what is in force if their change was refused."""
+        if not refusal:
+            return
+        p, before = self._wanted[0], self._accepted
+        for name in LIVE_PARAMETERS.get(self.in_force, ()):
+            if getattr(p, name) != (value := getattr(before, name)):
+                self._defer(lambda name=name, value=value: self._restore(name, value))
+
+    def _report(self, refusal: str) -> None:
         self.refused = refusal
         self._logger.error(f"{refusal}; law '{self.in_force}' remains in force")
-        if p.law != self.in_force:
-            self._restore("law", self.in_force)
-        elif p.impedance_damping != self.damping:
-            self._restore("impedance_damping", self.damping)
+
+    def _note(self, refusal: str) -> None:
+        """Report whether the law in force is still stable; it remains in force in any case."""
+        was_unstable, self.is_unstable = self.is_unstable, bool(refusal)
+        name = self.in_force
+        if refusal and not was_unstable:
+            self._logger.error(
+                f"law '{name}' is in force, but unstable now: {self._law.judgements[name]}; reduce"
+                " the delay, or choose another law"
+            )
+        elif was_unstable and not refusal:
+            self._logger.info(f"law '{name}' is stable again")
+
+
+def _is_same(lowered: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return lowered.keys() == other.keys() and all(
+        np.array_equal(value, other[name]) for name, value in lowered.items()
+    )
 
 
 def _put_back(kept: dict[str, Kept], name: str, old: Kept | None) -> None:
@@ -188,15 +392,3 @@ def _put_back(kept: dict[str, Kept], name: str, old: Kept | None) -> None:
     kept.pop(name, None)
     if old is not None:
         kept[name] = old
-
-
-def _has_damping(name: str) -> bool:
-    """Whether impedance_damping applies to a law."""
-    return name in ("joint_impedance", "cartesian_impedance")
-
-
-def _conditions(p: Parameters, name: str) -> tuple[object, ...]:
-    """The live parameters on which the judgement of a law depends."""
-    conditions = judging_conditions(p, name)
-    damping = p.impedance_damping if _has_damping(name) else 0.0
-    return (*sorted(conditions.items()), damping)

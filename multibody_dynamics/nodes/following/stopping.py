@@ -51,6 +51,11 @@ class StoppingNode(FollowingNode):
     def _publish(self, stamp: int, lookahead: int) -> None:
         """Publish the torque of the law; stamp, lookahead: ns."""
 
+    def _switch(self) -> None:
+        """Change over to the law that was accepted."""
+        if self._is_running and self._faults.fault is None and self._motion.is_there:
+            self._law.switch(self._laws.in_force, self.parameters.transfer_time)
+
     # Requests
 
     def _check_may_move(self) -> None:

@@ -120,7 +120,9 @@ def _page(report: Mapping[str, Any]) -> Iterator[str]:
     yield (
         "The controller uses the plant's exact parameters, which no controller of a real robot"
         " has: see *Robustness* in docs/elastic_joints.md. MuJoCo computes"
-        " its own dynamics.\n"
+        " its own dynamics. All laws run with the stated bandwidths, although rigid computed torque"
+        " with this bandwidth may be unstable at some poses of an elastic arm: the controller would"
+        " otherwise lower or refuse such laws (unstable_poses).\n"
     )
     yield "![tracking](tracking.png)\n"
     yield "## Joint by joint\n"

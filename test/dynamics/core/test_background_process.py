@@ -10,8 +10,8 @@ from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 
-from multibody_dynamics.dynamics.core import BackgroundProcess
-from multibody_dynamics.dynamics.core.background_process import NICE
+from multibody_dynamics.dynamics.core import BackgroundProcess, background_process
+from multibody_dynamics.dynamics.core.background_process import NICE, leave_processors_of
 
 
 @pytest.fixture
@@ -62,3 +62,32 @@ def test_a_real_time_priority_is_given_up(monkeypatch, policy):
     monkeypatch.setattr(os, "sched_getscheduler", lambda pid: os.SCHED_IDLE)
     BackgroundProcess.give_way()
     assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("available", "bound", "isolated", "left"),
+    [
+        ({0, 1, 2, 3}, {3}, "", {0, 1, 2}),  # the controller has a processor of its own
+        ({0, 1, 2, 3}, {2, 3}, "1-2", {0}),
+        ({0, 1, 2, 3}, {3}, "1,2-3", {0}),
+        ({0, 1, 2, 3}, {0, 1, 2, 3}, "", {0, 1, 2, 3}),  # it is not bound
+        ({0}, {0}, "", {0}),  # there is no other
+        ({0, 1}, {0}, "1", {0}),
+    ],
+)
+def test_it_leaves_the_processors_of_the_controller(
+    monkeypatch, tmp_path, available, bound, isolated, left
+):
+    masks = {17: set(bound), 0: set(bound)}  # a new process inherits the mask of its parent
+
+    def bind(process, chosen):
+        masks[process] = set(chosen) & available
+
+    file = tmp_path / "isolated"
+    file.write_text(isolated + "\n")
+    monkeypatch.setattr(background_process, "ISOLATED", file)
+    monkeypatch.setattr(os, "sysconf", lambda name: 4)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(masks[process]))
+    monkeypatch.setattr(os, "sched_setaffinity", bind)
+    leave_processors_of(17)
+    assert masks[0] == left

@@ -14,9 +14,13 @@ from elastic_arms import linear_arm
 from multibody_dynamics.dynamics.control import (
     FlatnessLaw,
     JudgingProcess,
+    JudgingRequest,
     LoopJudgement,
     Verdict,
 )
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.nodes.base.diagnostics import ERROR, OK
+from multibody_dynamics.nodes.following import controller_report as report
 from multibody_dynamics.nodes.following import live_laws
 from multibody_dynamics.nodes.following.flatness_controller_parameters import (
     FlatnessControllerParameters,
@@ -34,8 +38,9 @@ def judgement(growth: float) -> LoopJudgement:
 class Bench:
     """LiveLaws with a process whose verdicts are given by the test."""
 
-    def __init__(self, monkeypatch, **judged: LoopJudgement) -> None:
+    def __init__(self, monkeypatch, in_force="motor_pd", **judged: LoopJudgement) -> None:
         self.requests: Queue[Future[Verdict]] = Queue()
+        self.asked: list[JudgingRequest] = []
         self.deferred: Queue = Queue()
         self.restored: list[tuple[str, object]] = []
         self.accepted: list[FlatnessControllerParameters] = []
@@ -45,14 +50,16 @@ class Bench:
         fake.give_way = JudgingProcess.give_way
         monkeypatch.setattr(live_laws, "JudgingProcess", fake)
         arm = linear_arm()
-        law = FlatnessLaw(arm.model, arm.actuators)
-        law.judgements = {"motor_pd": judgement(-1.0), **judged}
-        silent = SimpleNamespace(info=print, warning=print, error=print)
+        law = FlatnessLaw(arm.model, arm.actuators, FlatnessControllerParameters().settings())
+        law.design(arm.rest)
+        law.judgements = {in_force: judgement(-1.0), **judged}
+        self.errors: list[str] = []
+        log = SimpleNamespace(info=print, warning=print, error=self.errors.append)
         self.laws = LiveLaws(
             law,
-            FlatnessControllerParameters(),
+            FlatnessControllerParameters(law=in_force),
             arm.rest,
-            logger=silent,
+            logger=log,
             defer=self.deferred.put,
             restore=lambda name, value: self.restored.append((name, value)),
         )
@@ -60,18 +67,23 @@ class Bench:
     def _submit(self, request) -> Future[Verdict]:
         future: Future[Verdict] = Future()
         future.set_running_or_notify_cancel()
+        self.asked.append(request)
         self.requests.put(future)
         return future
 
     def choose(self, **changes) -> FlatnessControllerParameters:
         p = replace(FlatnessControllerParameters(), **changes)
-        self.laws.choose(p, self.laws._law.settings, lambda: self.accepted.append(p))
+        self.laws.choose(p, p.settings(), lambda: self.accepted.append(p))
         return p
 
-    def verdict(self, name: str, growth: float = -1.0) -> None:
-        asked = self.requests.get(timeout=PATIENCE)
-        asked.set_result(Verdict(name, judgement(growth), {}))
+    def verdict(self, name: str, growth: float = -1.0) -> JudgingRequest:
+        """Answer the oldest request; returns it."""
+        answered = self.requests.get(timeout=PATIENCE)
+        answered.set_result(Verdict(name, judgement(growth), {}))
         self.deferred.get(timeout=PATIENCE)()
+        while not self.deferred.empty():
+            self.deferred.get()()
+        return self.asked[-1]
 
 
 @pytest.fixture
@@ -86,9 +98,11 @@ def test_the_parameters_of_the_verdict_come_into_force_not_those_of_the_choice(b
     bench.choose(law="esp")
     newest = bench.choose(law="esp", link_stiffness=(20.0,), impedance_damping=0.5)
     bench.verdict("esp")
-    assert bench.accepted == [newest]
+    assert len(bench.accepted) == 1  # what is called then takes the parameters of that time
+    assert bench.laws._accepted is newest
     assert bench.laws.in_force == "esp"
-    assert bench.laws.damping == 0.5
+    impedance = bench.laws._law.live_impedance("joint_impedance")
+    assert impedance.aimed == ((20.0, 20.0), 0.5)
     assert bench.requests.empty()  # neither changes the loop of esp: judged once
 
 
@@ -126,3 +140,201 @@ def test_only_the_newest_of_several_choices_is_judged(bench):
         bench.deferred.get(timeout=PATIENCE)()
     assert bench.laws.in_force == "cartesian_impedance"
     assert bench.requests.empty()
+
+
+def test_a_law_in_force_that_delays_make_unstable_remains_in_force_and_says_so(bench):
+    laws, law = bench.laws, bench.laws._law
+    controller = SimpleNamespace(judgements=law.judgements, lowered={}, transfer=law.transfer)
+    controller.name, controller.impedance = "motor_pd", None
+
+    def shown() -> tuple[bytes, str]:
+        return report.law(controller, laws, is_silent=False)[:2]
+
+    late = {"command_delay": 0.004, "predict_state": False}
+    assert not laws.is_unstable
+    bench.choose(**late)
+    bench.verdict("motor_pd", growth=3.0)
+    assert laws.is_unstable
+    assert law.judgements["motor_pd"].growth_at_design == 3.0  # the new judgement, not the old one
+    assert laws.in_force == "motor_pd"
+    assert not bench.restored
+    assert shown() == (ERROR, "motor_pd, unstable with these delays")
+    (error,) = bench.errors
+    assert error.startswith(
+        "law 'motor_pd' is in force, but unstable now: unstable at 1 of 1 poses"
+    )
+    assert "at [0.00]" in error
+    assert "reduce the delay, or choose another law" in error
+    bench.choose(**late, transfer_time=1.0)  # not judged again for what does not concern it
+    assert not laws.judging
+
+    bench.choose()  # delays as before, with which the law was judged
+    assert not laws.is_unstable
+    assert law.judgements["motor_pd"].growth_at_design == -1.0
+    assert shown() == (OK, "motor_pd")
+    bench.choose(command_delay=0.002, predict_state=False)
+    bench.verdict("motor_pd")
+    assert not laws.is_unstable
+
+
+def test_another_law_ends_the_report_and_the_unstable_one_is_judged_before_it_returns(bench):
+    late = {"command_delay": 0.004, "predict_state": False}
+    bench.choose(**late)
+    bench.verdict("motor_pd", growth=3.0)
+    bench.choose(law="esp", **late)
+    assert bench.laws.is_unstable  # until the other law is accepted
+    bench.verdict("esp")
+    assert (bench.laws.in_force, bench.laws.is_unstable) == ("esp", False)
+    bench.choose(law="motor_pd", **late)
+    assert bench.laws.in_force == "esp"
+    bench.verdict("motor_pd", growth=3.0)
+    assert bench.restored == [("law", "esp")]
+    assert not bench.laws.is_unstable
+
+
+def test_the_law_that_stops_the_arm_is_judged_again_too(monkeypatch):
+    bench = Bench(monkeypatch, hold=judgement(-1.0))
+    try:
+        bench.choose(command_delay=0.004)  # predicted for motor_pd, but not for a stop
+        request = bench.verdict("hold", growth=2.0)
+        assert request.conditions["delay"] == pytest.approx(0.005)
+        assert request.lowers
+        assert "it stops the arm after a fault all the same" in bench.errors[-1]
+        assert not bench.laws.is_unstable  # that is of the law in force
+        bench.choose(command_delay=0.004, transfer_time=1.0)
+        assert not bench.laws.judging
+    finally:
+        bench.laws.close()
+
+
+@pytest.fixture
+def impedance(monkeypatch):
+    """joint_impedance in force, running since long; the parameters with which it was configured."""
+    made = Bench(monkeypatch, "joint_impedance")
+    made.law = made.laws._law
+    made.live = made.law.live_impedance("joint_impedance")
+    made.ends = []
+    yield made
+    made.laws.close()
+
+
+def tune(bench, **values):
+    bench.laws.tune(values, 0.5, bench.ends.append)
+
+
+def test_stiffness_that_was_judged_comes_into_force_at_once_and_softer_after_its_judgement(
+    impedance,
+):
+    live, (stiffness, ratio) = impedance.live, impedance.live.aimed
+    less = 0.9 * stiffness[1]
+    tune(impedance, elbow=less)
+    assert live.aimed == ((stiffness[0], less), ratio)
+    assert impedance.ends == [""]
+    tune(impedance, elbow=0.5)  # gravity alone could tip the link over
+    assert live.aimed.stiffness[1] == less
+    assert impedance.laws.judging == "joint_impedance"
+    request = impedance.verdict("joint_impedance")
+    assert request.lowered["joint_impedance"]["link_stiffness"] == (stiffness[0], 0.5)
+    assert not request.lowers
+    assert live.aimed.stiffness == (stiffness[0], 0.5)
+    assert impedance.ends == ["", ""]
+    tune(impedance, elbow=less)
+    tune(impedance, elbow=0.5)  # judged before
+    assert impedance.ends == [""] * 4
+    assert impedance.requests.empty()
+
+
+@pytest.mark.parametrize("ratio", [0.3, 1.2])
+def test_damping_by_topic_is_judged_below_and_above_that_of_the_parameter(impedance, ratio):
+    stiffness = impedance.live.aimed.stiffness
+    tune(impedance, damping_ratio=ratio)
+    assert impedance.live.damping_ratio == 0.7
+    impedance.verdict("joint_impedance", growth=1.0)
+    assert impedance.live.aimed == (stiffness, 0.7)
+    (refusal,) = impedance.ends
+    assert refusal.startswith("law 'joint_impedance' is refused: unstable at 1 of 1 poses")
+    assert impedance.law.judgements["joint_impedance"].growth_at_design == -1.0
+    assert not impedance.laws.is_unstable
+    tune(impedance, damping_ratio=ratio)  # once more: judged once more
+    request = impedance.verdict("joint_impedance")
+    assert request.lowered["joint_impedance"]["damping_ratio"] == ratio
+    assert impedance.live.aimed == (stiffness, ratio)
+    assert impedance.live._present_ratio == 0.7  # approached within the ramp
+    assert impedance.ends[1] == ""
+
+
+def test_values_that_the_law_cannot_take_are_refused_at_once_and_change_nothing(impedance):
+    before = impedance.live.aimed
+    for values, text in (({"elbow": 1e5}, "at most"), ({"knee": 1.0}, "unknown name 'knee'")):
+        with pytest.raises(InputError, match=text):
+            tune(impedance, **values)
+    stiff = FlatnessControllerParameters(law="joint_impedance", link_stiffness=(1e5,)).settings()
+    with pytest.raises(InputError, match="at most"):
+        impedance.laws.check(stiff)
+    assert impedance.live.aimed == before
+    assert not impedance.ends
+    assert impedance.requests.empty()
+
+
+def test_a_refused_parameter_returns_to_its_value_and_an_accepted_one_stays(impedance):
+    chosen = {"law": "joint_impedance", "impedance_damping": 0.2}
+    impedance.choose(**chosen)
+    impedance.verdict("joint_impedance", growth=1.0)
+    assert impedance.restored == [("impedance_damping", 0.7)]
+    assert impedance.live.damping_ratio == 0.7
+    impedance.choose(law="joint_impedance")  # what the node then does
+    assert impedance.live.aimed == impedance.law.own_impedance("joint_impedance")
+    impedance.choose(**chosen, link_stiffness=(0.5,))
+    impedance.verdict("joint_impedance")
+    assert impedance.live.aimed == ((0.5, 0.5), 0.2)
+    impedance.choose(**chosen)  # empty: the default stiffness
+    impedance.verdict("joint_impedance")
+    assert impedance.live.aimed.stiffness[0] > 0.5
+    assert len(impedance.restored) == 1
+    assert impedance.requests.empty()
+
+
+def test_what_came_by_topic_lasts_until_the_law_is_chosen_again_or_renewed(impedance):
+    before = impedance.live.aimed
+    tune(impedance, elbow=0.9 * before.stiffness[1])
+    impedance.law.renew()
+    impedance.laws.renew()
+    assert impedance.live.aimed == before
+    tune(impedance, elbow=0.9 * before.stiffness[1])
+    impedance.choose(law="esp")
+    impedance.verdict("esp")
+    impedance.choose(law="joint_impedance")
+    assert impedance.laws.in_force == "joint_impedance"
+    assert impedance.live.aimed == before
+
+
+def test_stiffness_and_damping_of_esp_impedance_are_judged_as_they_are(monkeypatch):
+    bench = Bench(monkeypatch, "esp_impedance")
+    try:
+        live = bench.laws._law.live_impedance("esp_impedance")
+        stiffness = live.aimed.stiffness
+        bench.choose(law="esp_impedance", esp_damping=0.2)
+        request = bench.verdict("esp_impedance")
+        wanted = {"damping_ratio": 0.2, "link_stiffness": stiffness}
+        assert request.lowered["esp_impedance"] == wanted
+        assert live.aimed == (stiffness, 0.2)
+        bench.choose(law="esp_impedance", esp_damping=0.2, link_stiffness=(30.0, 20.0))
+        request = bench.verdict("esp_impedance", growth=1.0)
+        assert request.lowered["esp_impedance"]["link_stiffness"] == (30.0, 20.0)
+        assert live.aimed == (stiffness, 0.2)
+        assert bench.restored == [("link_stiffness", ())]
+    finally:
+        bench.laws.close()
+
+
+def test_another_law_is_judged_with_the_parameters_and_ends_a_change_of_the_first(impedance):
+    tune(impedance, damping_ratio=0.3)
+    impedance.choose(law="esp_impedance", link_stiffness=(30.0,))
+    first = impedance.requests.get(timeout=PATIENCE)
+    first.set_result(Verdict("joint_impedance", judgement(-1.0), {}))
+    impedance.deferred.get(timeout=PATIENCE)()  # came too late
+    assert impedance.laws.in_force == "joint_impedance"
+    request = impedance.verdict("esp_impedance")
+    assert request.settings.controllers["esp_impedance"].link_stiffness == 30.0
+    assert impedance.laws.in_force == "esp_impedance"
+    assert impedance.ends == ["another law was accepted"]

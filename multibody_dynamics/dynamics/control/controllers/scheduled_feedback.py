@@ -2,8 +2,8 @@
 
     tau = tau_ff + G(t) e - sum_i P_i(t) u_(k-i),    e = errors of q, q', theta, theta'
 
-As the desired motion proceeds, gains are designed for its present pose in a separate thread, and
-blended in:
+As the desired motion proceeds, gains are designed for its present pose, beside the cycle in a
+process of their own (:class:`.BackgroundProcess`), and blended in:
 
     G(t) = (1 - s) G_before + s G_new,    s = x^2 (3 - 2 x),  x = t / update_time.
 
@@ -14,13 +14,15 @@ including any changes by limits or by a transfer from another law.
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from contextlib import suppress
 from functools import cache
+from itertools import count
 from typing import Any
 
 import numpy as np
 
-from ...core import Array, DynamicsError, InputError
+from ...core import Array, BackgroundProcess, DynamicsError, InputError
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..gains.coupled_gains import CoupledGains
@@ -34,10 +36,26 @@ UPDATE_TIME = 0.05
 SAME_POSE = 1e-3  # rad or m; gains are kept while no joint has moved further
 
 
+START = 60.0  # s in which the process that designs gains starts, at most
+
+_numbers = count()
+_schedules: dict[int, GainSchedule] = {}  # in that process, by law
+
+
 @cache
-def _worker() -> ThreadPoolExecutor:
-    """The thread that designs the gains of all laws."""
-    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="gains")
+def _process() -> BackgroundProcess:
+    """The process that designs the gains of all laws; soon, so its priority is hardly lower."""
+    return BackgroundProcess(nice=1)
+
+
+def _keep(number: int, schedule: GainSchedule) -> None:
+    """In the process: use this schedule for the law of this number from now on."""
+    _schedules[number] = schedule
+
+
+def _design(number: int, q: Array) -> CoupledGains:
+    """In the process: the gains of a law at q (n,)."""
+    return _schedules[number].at(q)
 
 
 class ScheduledFeedback(LinearFeedback):
@@ -48,8 +66,8 @@ class ScheduledFeedback(LinearFeedback):
     gains : the schedule; another one may be set between updates, and is then blended in.
     q : (n,) pose of the first gains.
     update_time : s, in which new gains are blended in; 0 keeps the gains of q.
-    designs_beside : design in a separate thread. Otherwise, the gains are designed within the
-        cycle, which takes milliseconds, but always gives the same torques.
+    designs_beside : design in a separate process, see :meth:`prepare`. Otherwise, the gains are
+        designed within the cycle, which takes milliseconds, but always gives the same torques.
     integral : 1/s, as a share of the stiffness that each motor has at q.
     others : see :class:`.LinearFeedback`.
 
@@ -99,6 +117,8 @@ class ScheduledFeedback(LinearFeedback):
         self._wanted_pose = self.pose.copy()
         self.refused, self.problem, self.age = 0, "", 0.0
         self._future: Future[CoupledGains] | None = None
+        self._number = next(_numbers)
+        self._given: GainSchedule | None = None  # the one that the process has
         self._started_at_age = self._elapsed = 0.0  # s
         self._state = np.zeros(2 * (n + m))
         self._sent = np.zeros((len(first.past), m))
@@ -120,6 +140,17 @@ class ScheduledFeedback(LinearFeedback):
         """Problems of the feedforward, and of the last design of gains, if it failed."""
         own = (f"gains: {self.problem}",) if self.problem else ()
         return (*super().problems(), *own)
+
+    def prepare(self) -> None:
+        """Start the process that designs the gains, if there is to be one, and wait for it: it
+        takes seconds, in which gains would not follow the pose."""
+        if self.designs_beside and self.update_time:
+            with suppress(Exception):  # the first design will report it
+                self._give_schedule().result(START)
+
+    def _give_schedule(self) -> Future[None]:
+        self._given = self.gains
+        return _process().submit(_keep, self._number, self.gains)
 
     def reset(self) -> None:
         """Clear integrators, filters and past torques; the gains stay."""
@@ -165,7 +196,9 @@ class ScheduledFeedback(LinearFeedback):
         self._wanted_pose[:] = q
         self._started_at_age = self.age
         if self.designs_beside:
-            self._future = _worker().submit(schedule.at, q)
+            if self._given is not schedule:
+                self._give_schedule()
+            self._future = _process().submit(_design, self._number, q)
             return
         future: Future[CoupledGains] = Future()
         try:
@@ -183,6 +216,8 @@ class ScheduledFeedback(LinearFeedback):
             self.age -= self._started_at_age
             self.problem = ""
         else:  # whatever the error, the arm keeps its present gains
+            if not isinstance(error, DynamicsError):
+                self._given = None  # the process may have ended, and another one needs the schedule
             self.refused, self.problem = self.refused + 1, str(error) or repr(error)
 
     def _blend(self) -> None:

@@ -38,6 +38,11 @@ along moving references, too: passive from contacts to the velocity error. This 
 and friction, and tau_ext and its rate in q'' and q''' (`contact`), which an observer provides with
 its lag. An error of q'' and q''' leaves (1) as it is, but disturbs (2).
 
+Gains that change while the law runs, K_i(t) and D(t) linearly towards new values, enter w' and w''
+with their rates. The energy e^T K_i' e / 2 comes from a tank (`stiffness_ramp`): V plus the energy
+in the tank then rises by the work of the contacts, and by that of the steps K_i' e / s' of the rate
+of eta where a change begins and ends.
+
 The springs may be linear or hardening, with or without damper; a variable stiffness, as long as it
 is constant; or antagonistic pairs, whose pretension or stiffness is controlled separately (two
 poles at -bandwidth), see `virtual_springs`. Rigid joints may be mixed in.
@@ -45,6 +50,8 @@ poles at -bandwidth), see `virtual_springs`. Rigid joints may be mixed in.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -54,18 +61,24 @@ from ...core import Array, InputError, as_array
 from ...elastic import Actuators, MotorFeedforward, SpringSolver, VariableStiffness, rigid_rotors
 from ...model import MultibodyModel
 from ...rigid import PassiveInverseDynamicsSolver, mass_matrix, singular
-from ..controllers.controllers import PERIOD, Controller, Past
+from ..controllers.controllers import PERIOD, Past
 from ..controllers.feedback_linearization import HybridChain, SecondOutputs
-from ..gains.joint_gains import JointPoles, check_fit
+from ..gains.joint_gains import JointPoles, check_fit, per_name
 from ..observers.disturbance_compensation import DisturbanceCompensation
-from .elastic_structure_gains import ElasticStructureGains
+from .elastic_structure_gains import DAMPING_RATIO, ElasticStructureGains
+from .live_impedance import ImpedanceTarget, LiveImpedance
+from .stiffness_ramp import StiffnessRamp
 from .virtual_springs import VirtualSprings
 
 CONTACT_BANDWIDTH = 120.0
 """rad/s, default of the observer of contacts in the laws by name."""
 
+GainDesign = Callable[[Array | None, float], ElasticStructureGains]
+"""The gains for stiffnesses of the links (n,), N m/rad, None for the default, and a damping
+ratio."""
 
-class ElasticStructureController(Controller):
+
+class ElasticStructureController(LiveImpedance):
     """ESP and ESPi: see the module.
 
     >>> law = ElasticStructureController(model, actuators, esp_gains(model, actuators, q, 40.0))
@@ -73,7 +86,13 @@ class ElasticStructureController(Controller):
 
     Parameters
     ----------
-    gains : gains of the joints; may be set between updates.
+    gains : gains of the joints; may be set between updates, and then change at once. Read: those of
+        the last update.
+    design : design of other gains while the law runs, see :meth:`change`; None if they stay.
+    has_stiffness : whether `design` uses the stiffness.
+    damping_ratio : damping ratio with which `gains` were designed.
+    stiffness_time : shortest time in s in which gains change.
+    stiffness_energy : capacity in J of the tank that supplies the energy for rising stiffness.
     bandwidth : bandwidth of second outputs that motors set, rad/s, (n,) or a scalar.
     contact_bandwidth : bandwidth in rad/s of the observer that estimates external torques and their
         rates for q'' and q'''; 0 for none. They are not compensated: the arm yields to contacts.
@@ -90,12 +109,18 @@ class ElasticStructureController(Controller):
     matrix is singular.
     """
 
+    # wide: the settings of a law, keyword-only
     def __init__(
         self,
         model: MultibodyModel,
         actuators: Actuators,
         gains: ElasticStructureGains,
         *,
+        design: GainDesign | None = None,
+        has_stiffness: bool = False,
+        damping_ratio: float = DAMPING_RATIO,
+        stiffness_time: float = 0.5,
+        stiffness_energy: float = 1.0,
         bandwidth: Any = 40.0,
         contact_bandwidth: float = 0.0,
         friction: Any = 1.0,
@@ -104,6 +129,12 @@ class ElasticStructureController(Controller):
         check_fit(model, actuators, gains.joint_names, "gains")
         super().__init__(model, actuators, friction=friction, period=period)
         n = actuators.n
+        self._gain_design, self.has_stiffness = design, has_stiffness
+        self.damping_ratio = damping_ratio
+        self.ramp = StiffnessRamp(_row(gains), time=stiffness_time, capacity=stiffness_energy)
+        self._gains_before, self._stretch = self.ramp.value.copy(), np.zeros(3 * n)
+        self._K, self._D, self._motor_D = self.ramp.value.reshape(3, n)
+        self._gain_rates = np.zeros((3, n))
         self.gains, self.bandwidth = gains, bandwidth
         self.contact_bandwidth = contact_bandwidth
         self._second_poles = JointPoles.from_bandwidth(actuators, bandwidth)
@@ -142,6 +173,24 @@ class ElasticStructureController(Controller):
         return model.with_reflected_inertia(model.reflected_inertia + self._rotors)
 
     @property
+    def gains(self) -> ElasticStructureGains:
+        rows = {name: row.copy() for name, row in self._changing().items()}
+        return replace(self._gains, **rows)
+
+    @gains.setter
+    def gains(self, gains: ElasticStructureGains) -> None:
+        self._gains, self._aimed_stiffness = gains, gains.link_stiffness
+        self.ramp.aim(_row(gains))
+        self.ramp.settle()
+
+    def _changing(self) -> dict[str, Any]:
+        return {
+            "link_stiffness": self._K,
+            "link_damping": self._D,
+            "motor_damping": self._motor_D,
+        }
+
+    @property
     def second_coefficients(self) -> Array:
         """(2, v) of the second outputs, see :class:`.SecondOutputs`."""
         return self._second_poles.second
@@ -155,6 +204,8 @@ class ElasticStructureController(Controller):
         super().reset()
         self._second.reset()
         self.virtual.settle()
+        self.ramp.settle()
+        self._gain_rates[:] = 0.0
         self._is_running = False
         for flat in (self._now, self._later):
             flat.settle()
@@ -170,9 +221,77 @@ class ElasticStructureController(Controller):
         if self.observer is not None:
             self.observer.set_model(model)
 
+    # As a LiveImpedance
+
+    @property
+    def stiffness_names(self) -> tuple[str, ...]:
+        """The names of the joints, for a law with springs on the links."""
+        return self.actuators.joint_names if self.has_stiffness else ()
+
+    @property
+    def aimed(self) -> ImpedanceTarget:
+        row = self._aimed_stiffness.tolist() if self.has_stiffness else ()
+        return ImpedanceTarget(tuple(row), self.damping_ratio)
+
+    @property
+    def present_stiffness(self) -> Array:
+        return self._K if self.has_stiffness else self._K[:0]
+
+    @property
+    def energy(self) -> float:
+        return self.ramp.energy
+
+    def check(self, target: ImpedanceTarget) -> None:
+        self._designed(target)
+
+    def _designed(self, target: ImpedanceTarget) -> ElasticStructureGains:
+        if self._gain_design is None:
+            raise InputError("the gains of this law stay as they are: it was made without a design")
+        row = np.array(target.stiffness) if self.has_stiffness else np.zeros(self.actuators.n)
+        return self._gain_design(row, target.damping_ratio)
+
+    def aim(self, target: ImpedanceTarget, duration: float = 0.0) -> None:
+        """Approach other gains; K_m stays. Raises InputError for a law without a design."""
+        if target == self.aimed:
+            return
+        gains = self._designed(target)
+        self._aimed_stiffness, self.damping_ratio = gains.link_stiffness, target.damping_ratio
+        self.ramp.aim(_row(gains), duration)
+
+    def _stiffness_of(self, row: Array, settings: Mapping[str, Any]) -> Array:
+        if not self.has_stiffness:
+            return row
+        given = settings.get("link_stiffness", row)
+        if given is None and self._gain_design is not None:
+            return self._gain_design(None, self.damping_ratio).link_stiffness
+        return per_name("link_stiffness", given, self.actuators.joint_names)
+
+    def settings_of(self, target: ImpedanceTarget) -> dict[str, Any]:
+        given: dict[str, Any] = {"damping_ratio": target.damping_ratio}
+        return given | ({"link_stiffness": target.stiffness} if self.has_stiffness else {})
+
+    def _change_gains(self) -> None:
+        """One step of K_i, D and D_m towards their targets."""
+        ramp, n = self.ramp, self.actuators.n
+        rates = self._gain_rates.reshape(-1)
+        self._gains_before[:] = ramp.value
+        np.subtract(self._links[0], self._desired[0], out=self._stretch[:n])
+        self._stretch[:n] *= 0.5 * self._stretch[:n]
+        if ramp.advance(self.period, self.dissipated, self._stretch):
+            ramp.pay(self._stretch)
+        np.subtract(ramp.value, self._gains_before, out=rates)
+        rates /= self.period
+
+    def problems(self) -> tuple[str, ...]:
+        if not self.ramp.is_held:
+            return super().problems()
+        held = "the stiffness stops rising: stiffness_energy is used up while the arm is displaced"
+        return (*super().problems(), held)
+
     # The law
 
     def _law(self, has_ahead: bool) -> None:
+        self._change_gains()
         if self.observer is not None:
             self._observe(self.observer)
         if self._is_running:
@@ -180,14 +299,14 @@ class ElasticStructureController(Controller):
         self._is_running = True
         self._find_eta()
         w, Q, e, virtual = self._w, self._torque, self._e, self.virtual
-        F, gains = virtual.force, self.gains
+        F, K_m, D_m = virtual.force, self._gains.motor_stiffness, self._motor_D
         # eta'' by (2)
-        etadd = -(F[0] + gains.motor_stiffness * self.eta + gains.motor_damping * self.eta_rate)
+        etadd = -(F[0] + K_m * self.eta + D_m * self.eta_rate)
         etadd /= self._inertia
         # Q' of rigid and damped joints
         damped_rate = virtual.slope * virtual.rate + self.actuators.damping * (etadd - e[2])
         np.copyto(F[1], damped_rate, where=self._damped)
-        rigid_rate = -gains.motor_stiffness * e[1] - gains.motor_damping * e[2]
+        rigid_rate = -K_m * e[1] - D_m * e[2]
         np.copyto(F[1], rigid_rate, where=self._rigid)
         np.add(F[1], w[1], where=~self._stiff, out=Q[1])
         self._solve(1)
@@ -209,7 +328,7 @@ class ElasticStructureController(Controller):
     def _find_eta(self) -> None:
         """e .. e'', w, F with one rate each, x, and eta from the measured state."""
         springs, virtual, Q, e = self._springs, self.virtual, self._torque, self._e
-        gains, F = self.gains, virtual.force
+        K_m, D_m, F = self._gains.motor_stiffness, self._motor_D, virtual.force
         if self.stiffness.size:
             springs.stiffness[:] = self.stiffness[:2]
             virtual.stiffness[:] = self.stiffness
@@ -221,7 +340,7 @@ class ElasticStructureController(Controller):
         self._set_w(0)
         np.copyto(Q[0], springs.torque, where=self._elastic)
         np.copyto(Q[1], springs.torque_rate, where=self._stiff)
-        F[0] = -gains.motor_stiffness * e[0] - gains.motor_damping * e[1]
+        F[0] = -K_m * e[0] - D_m * e[1]
         np.add(F[0], self._w[0], out=Q[0], where=self._rigid)
         np.subtract(Q[0], self._w[0], out=F[0], where=self._elastic)
         self._solve(0)
@@ -231,19 +350,22 @@ class ElasticStructureController(Controller):
         virtual.update()
         np.add(e[0], virtual.x, out=self.eta)
         np.add(e[1], virtual.rate, out=self.eta_rate)
-        lost = gains.link_damping * e[1] ** 2 + gains.motor_damping * self.eta_rate**2
+        lost = self._D * e[1] ** 2 + D_m * self.eta_rate**2
         self.dissipated = float(lost.sum() + self.actuators.damping @ virtual.rate**2)
 
     def _set_w(self, k: int) -> None:
         """The k-th derivative of w, for which the motion is known up to the order k + 1."""
-        passive, gains, e = self._passive, self.gains, self._e
+        passive, e = self._passive, self._e
         passive.state[:] = self._motion[:4]
         passive.reference[:] = self._desired[1:]
         passive.update()
-        np.subtract(passive.result[k], gains.link_damping * e[k + 1], out=self._w[k])
-        self._w[k] -= gains.link_stiffness * e[k]
+        np.subtract(passive.result[k], self._D * e[k + 1], out=self._w[k])
+        self._w[k] -= self._K * e[k]
         if k == 0:
             self._w[0] -= self.external_torque
+        else:
+            stiffening, damping, _ = self._gain_rates
+            self._w[k] -= k * (damping * e[k] + stiffening * e[k - 1])
 
     def _solve(self, order: int) -> None:
         """q'' or, with order 1, also q''' of the links under Q and the external torques."""
@@ -316,10 +438,15 @@ class ElasticStructureController(Controller):
         return V
 
     def _stored(self) -> float:
-        gains, e = self.gains, self._e
+        e = self._e
         M = mass_matrix(self._coupled(self.model), self._links[0])
-        V = 0.5 * float(e[1] @ M @ e[1] + gains.link_stiffness @ e[0] ** 2)
-        V += 0.5 * float(gains.motor_stiffness @ self.eta**2)
+        V = 0.5 * float(e[1] @ M @ e[1] + self._K @ e[0] ** 2)
+        V += 0.5 * float(self._gains.motor_stiffness @ self.eta**2)
         inertia = np.where(self._rigid, 0.0, self._inertia)
         V += 0.5 * float(inertia @ self.eta_rate**2)
         return V + self.virtual.energy()
+
+
+def _row(gains: ElasticStructureGains) -> Array:
+    """(3 n,) the gains that may change while the law runs: K_i, D and D_m."""
+    return np.concatenate((gains.link_stiffness, gains.link_damping, gains.motor_damping))

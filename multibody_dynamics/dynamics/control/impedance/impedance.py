@@ -53,7 +53,7 @@ from ...rigid import (
     mass_matrix,
     potential_energy,
 )
-from ..controllers.controllers import PERIOD, Controller
+from ..controllers.controllers import PERIOD
 from ..controllers.link_equilibrium import LinkEquilibrium
 from ..gains.joint_values import per_name
 from ..torque.inertia_shaping import InertiaShaping
@@ -66,18 +66,19 @@ from .impedance_limits import (
     sampled_poses,
     use_of_springs,
 )
+from .live_impedance import ImpedanceTarget, LiveImpedance, checked_number
 from .stiffness_ramp import StiffnessRamp
 from .tool_spring import cartesian_spring
 
 ITERATIONS = 2
 CONVERGED = 60  # iterations from any start
 SOFT = 0.3  # share of the largest stiffness with which loops are judged, too
+UNEVEN = 0.1  # least share of it in single joints
 REDESIGN = 10  # cycles after which the dampers are designed anew
 NO_MOTION_COUPLING = 1e-12
-RATIO = "damping_ratio"
 
 
-class ImpedanceController(Controller):
+class ImpedanceController(LiveImpedance):
     """Base of the impedances. Subclasses define V_i by a row of stiffnesses and :meth:`_spring`.
 
     Parameters
@@ -132,6 +133,7 @@ class ImpedanceController(Controller):
         self.ramp = StiffnessRamp(stiffness, time=stiffness_time, capacity=stiffness_energy)
         self._stretch = np.zeros_like(self.ramp.value)
         self._given: Array | None = None
+        self._is_soft = False
         self._present_ratio = damping_ratio
         self.damping_ratio, self.least_damping = damping_ratio, least_damping
         self._now, self._later = self._flat_map(), self._flat_map()
@@ -168,7 +170,7 @@ class ImpedanceController(Controller):
         self._aim_ratio(ratio, 0.0)
 
     def _aim_ratio(self, ratio: float, duration: float) -> None:
-        self._damping_ratio = _number("damping_ratio", ratio)
+        self._damping_ratio = checked_number("damping_ratio", ratio)
         change = abs(self._damping_ratio - self._present_ratio)
         self._ratio_slope = change / max(self.ramp.time, duration, 1e-9)
 
@@ -178,7 +180,7 @@ class ImpedanceController(Controller):
 
     @least_damping.setter
     def least_damping(self, rate: float) -> None:
-        self._least_damping = _number("least_damping", rate, "1/s")
+        self._least_damping = checked_number("least_damping", rate, "1/s")
 
     @property
     def target(self) -> Array:
@@ -191,38 +193,49 @@ class ImpedanceController(Controller):
         self._aim(stiffness, 0.0)
 
     def _aim(self, stiffness: Array, duration: float) -> None:
+        self._check(stiffness)
+        self.ramp.aim(stiffness, duration)
+
+    def _check(self, stiffness: Array) -> None:
         matrices = self._matrices(stiffness, self._poses)
         limit = self.stiffness_share
         check_use(self.actuators, self._carrying, matrices, self._poses, limit)
-        self.ramp.aim(stiffness, duration)
+
+    # As a LiveImpedance
 
     @property
-    @abstractmethod
-    def stiffness_names(self) -> tuple[str, ...]:
-        """Names of the k stiffnesses, for :meth:`change`."""
+    def aimed(self) -> ImpedanceTarget:
+        return ImpedanceTarget(tuple(self.ramp.target.tolist()), self._damping_ratio)
 
-    def change(self, values: Mapping[str, float], duration: float = 0.0) -> None:
-        """Approach other stiffnesses, and "damping_ratio", by name; those not named stay.
+    @property
+    def present_stiffness(self) -> Array:
+        return self.ramp.value
 
-        The change takes `duration` s, or the time of the `ramp` if that is longer, and its energy
-        from the tank. Raises InputError, and changes nothing, for an unknown name, a value that is
-        negative or not finite, and a stiffness that the springs cannot carry.
-        """
-        names = self.stiffness_names
-        row, ratio = self.ramp.target.copy(), self._damping_ratio
-        for name, value in values.items():
-            checked = _number(name, value)
-            if name == RATIO:
-                ratio = checked
-            elif name in names:
-                row[names.index(name)] = checked
-            else:
-                raise InputError(
-                    f"unknown name '{name}': expected any of {', '.join(names)}, {RATIO}"
-                )
+    @property
+    def energy(self) -> float:
+        return self.ramp.energy
+
+    def check(self, target: ImpedanceTarget) -> None:
+        self._check(np.array(target.stiffness))
+
+    def aim(self, target: ImpedanceTarget, duration: float = 0.0) -> None:
+        row = np.array(target.stiffness)
         if (row != self.ramp.target).any():
             self._aim(row, duration)
-        self._aim_ratio(ratio, duration)
+        self._aim_ratio(target.damping_ratio, duration)
+
+    def covers(self, target: ImpedanceTarget) -> bool:
+        """Whether the stiffness is among those that :meth:`vary` takes: at most `stiffness_share`,
+        at least SOFT of it, and in no direction less than UNEVEN of that."""
+        return self._is_varied(np.array(target.stiffness))
+
+    def _is_varied(self, row: Array) -> bool:
+        like, least = self._proportional(), SOFT * self.stiffness_share
+        even = least / self._use(like) * like
+        return self._use(row) >= least and bool((row >= UNEVEN * even).all())
+
+    def _use(self, row: Array) -> float:
+        return float(use_of_springs(self._carrying, self._matrices(row, self._poses)).max())
 
     @property
     def memory(self) -> tuple[Array, ...]:
@@ -230,17 +243,17 @@ class ImpedanceController(Controller):
 
     def vary(self, k: int) -> None:
         """Take a stiffness that uses all of `stiffness_share` (k = 1, 2, 5, 6, ..) or SOFT of it,
-        in proportion to the springs (k odd) or distributed at random. Less is not judged: without
-        stiffness, the arm rests on an exact model of gravity."""
+        in proportion to the springs (k odd) or distributed at random. If the given stiffness is
+        softer, it takes the place of SOFT."""
         if self._given is None:
             self._given = self.ramp.target.copy()
-        row = self._given
-        if k:
+            self._is_soft = not self._is_varied(self._given)
+        row, is_full = self._given, k % 4 in (1, 2)
+        if k and (is_full or not self._is_soft):
             row = self._proportional()
             if k % 2 == 0:
-                row *= np.random.default_rng(k).uniform(0.1, 1.0, len(row))
-            use = use_of_springs(self._carrying, self._matrices(row, self._poses)).max()
-            row *= (1.0 if k % 4 in (1, 2) else SOFT) * self.stiffness_share / float(use)
+                row *= np.random.default_rng(k).uniform(UNEVEN, 1.0, len(row))
+            row *= (1.0 if is_full else SOFT) * self.stiffness_share / self._use(row)
         self.ramp.aim(row)
         self.ramp.settle()
 
@@ -427,7 +440,7 @@ class JointImpedance(ImpedanceController):
         **settings: Any,
     ) -> None:
         super().__init__(model, actuators, position, np.zeros(actuators.n), **settings)
-        self.set_stiffness(DEFAULT * self._carrying if stiffness is None else stiffness)
+        self.set_stiffness(stiffness)
         self.ramp.settle()
 
     @property
@@ -437,7 +450,15 @@ class JointImpedance(ImpedanceController):
 
     def set_stiffness(self, stiffness: Any) -> None:
         """Approach another stiffness, as in the constructor."""
-        self.target = per_name("link_stiffness", stiffness, self.actuators.joint_names)
+        self.target = self._stiffness_of(self.ramp.target, {"link_stiffness": stiffness})
+
+    def _stiffness_of(self, row: Array, settings: Mapping[str, Any]) -> Array:
+        given = settings.get("link_stiffness", row)
+        given = DEFAULT * self._carrying if given is None else given
+        return per_name("link_stiffness", given, self.actuators.joint_names)
+
+    def settings_of(self, target: ImpedanceTarget) -> dict[str, Any]:
+        return {"link_stiffness": target.stiffness, "damping_ratio": target.damping_ratio}
 
     def _proportional(self) -> Array:
         return self._carrying.copy()
@@ -495,11 +516,8 @@ class CartesianImpedance(ImpedanceController):
         self._frames[1] = self._frames[0]
         self._deviation, self._J, self._tool = np.zeros(6), np.zeros((6, n)), np.zeros(12)
         self._torque, self._pulled = np.zeros(n), np.zeros((n, n))
-        if stiffness is None:
-            stiffness = self._default()
-        if posture_stiffness is None:
-            posture_stiffness = 0.02 * self._carrying
-        self.set_stiffness(stiffness, posture_stiffness)
+        given = {"tool_stiffness": stiffness, "posture_stiffness": posture_stiffness}
+        self.target = self._stiffness_of(self.ramp.target, given)
         self.ramp.settle()
 
     @property
@@ -509,12 +527,30 @@ class CartesianImpedance(ImpedanceController):
 
     def set_stiffness(self, stiffness: Any, posture_stiffness: Any = None) -> None:
         """Approach another stiffness, as in the constructor; None keeps that of the posture."""
-        row = self.ramp.target.copy()
-        row[:6] = per_name("tool_stiffness", stiffness, _AXES, of="axis")
+        given = {"tool_stiffness": stiffness}
         if posture_stiffness is not None:
-            names = self.actuators.joint_names
-            row[6:] = per_name("posture_stiffness", posture_stiffness, names)
-        self.target = row
+            given["posture_stiffness"] = posture_stiffness
+        self.target = self._stiffness_of(self.ramp.target, given)
+
+    def _stiffness_of(self, row: Array, settings: Mapping[str, Any]) -> Array:
+        tool = settings.get("tool_stiffness", row[:6])
+        posture = settings.get("posture_stiffness", row[6:])
+        tool = self._default() if tool is None else tool
+        posture = 0.02 * self._carrying if posture is None else posture
+        names = self.actuators.joint_names
+        return np.concatenate(
+            (
+                per_name("tool_stiffness", tool, _AXES, of="axis"),
+                per_name("posture_stiffness", posture, names),
+            )
+        )
+
+    def settings_of(self, target: ImpedanceTarget) -> dict[str, Any]:
+        return {
+            "tool_stiffness": target.stiffness[:6],
+            "posture_stiffness": target.stiffness[6:],
+            "damping_ratio": target.damping_ratio,
+        }
 
     def _default(self) -> Array:
         """(6,) stiffness with a ratio of 0.1 m^2 that uses a quarter of the springs at worst."""
@@ -562,9 +598,3 @@ class CartesianImpedance(ImpedanceController):
 
 
 _AXES = ("rx", "ry", "rz", "x", "y", "z")
-
-
-def _number(name: str, value: float, unit: str = "") -> float:
-    if not 0.0 <= value < np.inf:
-        raise InputError(f"{name} is {value}{unit and ' ' + unit}: must be zero or greater")
-    return float(value)

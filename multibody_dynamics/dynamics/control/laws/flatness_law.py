@@ -29,7 +29,9 @@ from ..controllers.controllers import PERIOD, Controller, LinearFeedback, Past
 from ..controllers.hold_controller import HoldController
 from ..controllers.late_hold import LateHoldController
 from ..controllers.link_damping import LinkDampingController
-from ..impedance.impedance import CartesianImpedance, ImpedanceController, JointImpedance
+from ..controllers.scheduled_feedback import ScheduledFeedback
+from ..impedance.impedance import JointImpedance
+from ..impedance.live_impedance import ImpedanceTarget, LiveImpedance
 from ..observers.adaptive_feedforward import AdaptiveFeedforward
 from ..observers.collision_detection import CollisionDetector, DrivingTorque
 from ..observers.collision_thresholds import MEASURED, CollisionThresholds
@@ -51,8 +53,10 @@ STOPS = ("hold", ON_LINKS)  # act on the measured state: a stop must not depend 
 LONG_AGO = 1.0  # s, for which the initial torque is assumed to have acted already
 FEEDFORWARD_LEAD = 0.5  # cycles, assumed in the judgement of laws that depend on the lead
 IMPEDANCES = ("joint_impedance", "cartesian_impedance")
-NOT_LOWERED = ("feedback_linearization", "torque_control", "computed_torque")
-"""Laws for which no lower bandwidth is sought; a lower one need not be more stable."""
+NOT_LOWERED = ("feedback_linearization", "torque_control")
+"""Laws for which no lower bandwidth is sought, because a lower one is often less stable."""
+LIVE = ("damping_ratio", "link_stiffness", "tool_stiffness", "posture_stiffness")
+"""Settings that laws with live stiffness or damping take while they run."""
 QUIET = 0.2  # s without a rejected sample until the observer's state is considered valid again
 
 
@@ -169,6 +173,7 @@ class FlatnessLaw:
     judgements : stability of the laws that were judged, by name; the caller stores the results of
         :meth:`judge` or :meth:`stabilise` here.
     lowered : by law, the settings that :meth:`stabilise` had to change.
+    undesigned : by law, why the last :meth:`design` failed; such a law cannot be started.
     adapts : whether the laws with an adaptation change their estimates, see :meth:`adapt`.
     tolerates_delay : whether "hold" is a :class:`.LateHoldController`.
     lost : why the observer of motor_encoders has no valid state after the last sample; empty
@@ -244,6 +249,8 @@ class FlatnessLaw:
         self.adapts = True
         self.judgements: dict[str, LoopJudgement] = {}
         self.lowered: dict[str, dict[str, Any]] = {}
+        self.undesigned: dict[str, str] = {}
+        self._own: dict[str, ImpedanceTarget] = {}  # of laws with live stiffness, by settings
         self._holds: tuple[Controller, ...] = ()  # for torques on time, and for late ones
         self._late: LateHoldController | None = None
         self.tolerates_delay = False
@@ -268,21 +275,35 @@ class FlatnessLaw:
         self._sample = self._sent_at = None
 
     def renew(self) -> None:
-        """Restart, and forget what earlier runs have shown: estimates of adaptations, and that
-        torques were late."""
+        """Restart, and forget what earlier runs have shown: estimates of adaptations, stiffness and
+        damping that were not set by `settings`, and that torques were late."""
         self.restart()
         self.forget_adaptation()
+        for name in self._own:
+            self.renew_impedance(name)
         if self._holds:
             self.tolerate_delay(False)
 
     def design(self, q: Array) -> None:
-        """Design every law of `settings` for rest at q (n,). Raises InputError where gains are not
-        stable there."""
+        """Design every law of `settings` for rest at q (n,).
+
+        Raises InputError where the gains of `settings.law` or of "hold" are not stable there; other
+        laws that cannot be designed are listed in `undesigned`.
+        """
         self.estimator.design(q)
-        self._laws = {
-            name: make_controller(self.model, self.actuators, self._settings_of(name, q))
-            for name in self.settings.controllers
-        }
+        self._laws, self.undesigned = {}, {}
+        for name in self.settings.controllers:
+            try:
+                settings = self._settings_of(name, q)
+                self._laws[name] = make_controller(self.model, self.actuators, settings)
+            except InputError as error:
+                if name in (self.settings.law, "hold"):
+                    raise
+                self.undesigned[name] = str(error)
+        self._own = {name: law.aimed for name, law in self._live()}
+        for law in self._laws.values():
+            if isinstance(law, ScheduledFeedback):
+                law.prepare()
         for name, share in self.settings.reactions.items():
             self._laws[name] = self._reaction(share, q)
         if self.on_links is not None:
@@ -401,6 +422,9 @@ class FlatnessLaw:
     def install(self, name: str, law: Controller) -> None:
         """Use `law` under this name from its next start on."""
         self._laws[name] = law
+        self.undesigned.pop(name, None)
+        if isinstance(law, LiveImpedance):
+            self._own[name] = law.aimed
         if name == "hold":
             self._holds = law, *self._holds[1:]
             self.tolerate_delay(self.tolerates_delay)
@@ -413,33 +437,68 @@ class FlatnessLaw:
         self.tolerates_delay = is_late
         self._laws["hold"] = self._holds[is_late]
 
-    def change(self, settings: FlatnessSettings) -> str:
-        """Use other settings from the next design on. Of the laws already designed, only the
-        impedances change: their damping ratio and their stiffness, gradually, and only where these
-        settings differ from the previous ones.
+    def change(self, settings: FlatnessSettings, keep: str = "") -> str:
+        """Use other settings from the next design on. Of the laws already designed, only those with
+        live stiffness or damping change, gradually, and only where these settings differ from the
+        previous ones; the law `keep` does not.
 
-        Returns why a stiffness was refused, if the springs cannot carry it; otherwise "".
+        Returns why a stiffness was refused, if the law cannot take it; otherwise "".
         """
-        before, self.settings = self.settings, settings
         problem = ""
-        for name, law in self._laws.items():
-            if not isinstance(law, ImpedanceController) or name not in settings.controllers:
+        for name, law in self._live():
+            differing = self._differing(name, settings)
+            if not differing:
                 continue
-            own, old = settings.controllers[name], before.controllers[name]
-            if own.damping_ratio is not None and own.damping_ratio != old.damping_ratio:
-                law.damping_ratio = own.damping_ratio
             try:
-                if isinstance(law, JointImpedance):
-                    if _is_new(own.link_stiffness, old.link_stiffness):
-                        law.set_stiffness(own.link_stiffness)
-                elif isinstance(law, CartesianImpedance) and own.tool_stiffness is not None:
-                    rows = (own.tool_stiffness, old.tool_stiffness)
-                    posture = (own.posture_stiffness, old.posture_stiffness)
-                    if _is_new(*rows) or _is_new(*posture):
-                        law.set_stiffness(own.tool_stiffness, own.posture_stiffness)
+                own = law.with_settings(differing, self._own[name])
+                target = law.with_settings(differing)
+                if name != keep:
+                    law.aim(target)
+                self._own[name] = own
             except InputError as error:
                 problem = f"{name}: the stiffness was not changed: {error}"
+        self.settings = settings
         return problem
+
+    def requested(
+        self, name: str, settings: FlatnessSettings, base: ImpedanceTarget | None = None
+    ) -> ImpedanceTarget | None:
+        """What the law `name` would approach after :meth:`change`, with `base` as its present
+        target; None if it has no live stiffness or damping. Raises InputError if it cannot take
+        the stiffness."""
+        law = self.live_impedance(name)
+        if law is None:
+            return None
+        return law.with_settings(self._differing(name, settings), base)
+
+    def _differing(self, name: str, settings: FlatnessSettings) -> dict[str, Any]:
+        """The live settings of a law that differ from the present ones."""
+        if name not in settings.controllers:
+            return {}
+        own, old = settings.controllers[name], self.settings.controllers[name]
+        rows = {each: (getattr(own, each), getattr(old, each)) for each in LIVE}
+        return {each: new for each, (new, before) in rows.items() if _is_new(new, before)}
+
+    def _live(self) -> Iterator[tuple[str, LiveImpedance]]:
+        for name, law in self._laws.items():
+            if isinstance(law, LiveImpedance) and name in self.settings.controllers:
+                yield name, law
+
+    def live_impedance(self, name: str) -> LiveImpedance | None:
+        """The law of this name, if its stiffness or damping may change while it runs."""
+        law = self._laws.get(name)
+        return law if isinstance(law, LiveImpedance) else None
+
+    def own_impedance(self, name: str) -> ImpedanceTarget | None:
+        """The stiffness and damping of a law by `settings`; None if they cannot change."""
+        return self._own.get(name)
+
+    def renew_impedance(self, name: str) -> None:
+        """Return the stiffness and damping of a law to those of `settings`; they are in effect from
+        its next start on."""
+        law = self.live_impedance(name)
+        if law is not None and name in self._own:
+            law.aim(self._own[name])
 
     def adapt(self, is_active: bool) -> None:
         """Let the laws with an adaptation change their estimates from now on, or keep them."""
@@ -467,20 +526,19 @@ class FlatnessLaw:
         self, name: str, values: Mapping[str, float], duration: float = 0.0
     ) -> None:
         """Change stiffnesses and the damping ratio of the law `name`, see
-        :meth:`.ImpedanceController.change`. Raises InputError for a law without live stiffness."""
-        law = self._laws.get(name)
-        if not isinstance(law, ImpedanceController):
+        :meth:`.LiveImpedance.change`. Raises InputError for a law without live stiffness."""
+        law = self.live_impedance(name)
+        if law is None:
             raise InputError(
                 f"law '{name}': its stiffness does not change while it runs; choose "
-                f"joint_impedance or cartesian_impedance"
+                f"joint_impedance, cartesian_impedance or esp_impedance"
             )
         law.change(values, duration)
 
     @property
-    def impedance(self) -> ImpedanceController | None:
-        """The law that is running, if it is an impedance with live stiffness."""
-        law = self._laws.get(self.name)
-        return law if isinstance(law, ImpedanceController) else None
+    def impedance(self) -> LiveImpedance | None:
+        """The law that is running, if its stiffness or damping may change."""
+        return self.live_impedance(self.name)
 
     def limit(self, limits: JointCommandLimits) -> None:
         """Keep torques within these limits of the motors from the next update on."""
@@ -723,5 +781,7 @@ class FlatnessLaw:
 
 
 def _is_new(value: Any, old: Any) -> bool:
-    """Whether a row of numbers is given, and differs from the old one."""
-    return value is not None and (old is None or not np.array_equal(value, old))
+    """Whether a number, a row of numbers, or None differs from the old one."""
+    if value is None or old is None:
+        return value is not old
+    return not np.array_equal(value, old)

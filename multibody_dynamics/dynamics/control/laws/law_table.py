@@ -84,7 +84,7 @@ class ControllerSettings:
         `position`; "coupled" or "modal" for gains of the whole arm that follow the pose, see
         :class:`.ScheduledFeedback`.
     gain_update_time : s, in which these are blended in; 0 keeps the gains of `position`.
-    designs_beside : whether they are designed in a thread beside the cycle.
+    designs_beside : whether they are designed in a process beside the cycle.
     torque_design : of the torque loops of "torque_control", a key of TORQUE_DESIGNS.
     torque_bandwidth : rad/s, (n,), of these loops; default: as high as the springs, the delay and
         the filter allow.
@@ -106,7 +106,8 @@ class ControllerSettings:
     damping_ratio : of both impedances, see :class:`.ImpedanceController`, and of the links in "esp"
         and "esp_impedance"; default: 0.7, and 0.3 for the latter two.
     inertia_share : of both impedances.
-    stiffness_time, stiffness_energy : s and J, limits on changes of the stiffness of both.
+    stiffness_time, stiffness_energy : s and J, limits on changes of the stiffness of both, and of
+        "esp" and "esp_impedance".
     stiffness_share : the largest stiffness that both accept, as a share of the springs'.
     contact_bandwidth : rad/s, of the observer of external torques in "esp" and "esp_impedance", see
         :class:`.ElasticStructureController`; 0 for none.
@@ -444,24 +445,22 @@ def _impedance(settings: ControllerSettings) -> dict[str, Any]:
 
 def _esp(model: MultibodyModel, actuators: Actuators, settings: ControllerSettings) -> Controller:
     q, k = _position(model, settings), settings.stiffness
-    gains = esp_gains(
-        model, actuators, q, settings.speed, k, damping_ratio=_link_damping_ratio(settings)
-    )
-    return _elastic_structure(model, actuators, settings, gains)
+
+    def design(_: Any, ratio: float) -> ElasticStructureGains:
+        return esp_gains(model, actuators, q, settings.speed, k, damping_ratio=ratio)
+
+    return _elastic_structure(model, actuators, settings, design, has_stiffness=False)
 
 
 def _esp_impedance(
     model: MultibodyModel, actuators: Actuators, settings: ControllerSettings
 ) -> Controller:
-    gains = esp_impedance_gains(
-        model,
-        actuators,
-        _position(model, settings),
-        settings.link_stiffness,
-        settings.stiffness,
-        damping_ratio=_link_damping_ratio(settings),
-    )
-    return _elastic_structure(model, actuators, settings, gains)
+    q, k = _position(model, settings), settings.stiffness
+
+    def design(stiffness: Any, ratio: float) -> ElasticStructureGains:
+        return esp_impedance_gains(model, actuators, q, stiffness, k, damping_ratio=ratio)
+
+    return _elastic_structure(model, actuators, settings, design, has_stiffness=True)
 
 
 def _link_damping_ratio(settings: ControllerSettings) -> float:
@@ -472,12 +471,20 @@ def _elastic_structure(
     model: MultibodyModel,
     actuators: Actuators,
     settings: ControllerSettings,
-    gains: ElasticStructureGains,
+    design: Callable[[Any, float], ElasticStructureGains],
+    *,
+    has_stiffness: bool,
 ) -> Controller:
+    ratio = _link_damping_ratio(settings)
     return ElasticStructureController(
         model,
         actuators,
-        gains,
+        design(settings.link_stiffness, ratio),
+        design=design,
+        has_stiffness=has_stiffness,
+        damping_ratio=ratio,
+        stiffness_time=settings.stiffness_time,
+        stiffness_energy=settings.stiffness_energy,
         bandwidth=settings.speed,
         contact_bandwidth=settings.contact_bandwidth,
         friction=_friction(settings),
@@ -521,7 +528,9 @@ _LINEAR = frozenset(
     }
 )
 
-_ESP = frozenset({"stiffness", "damping_ratio", "contact_bandwidth"})
+_ESP = frozenset(
+    {"stiffness", "damping_ratio", "contact_bandwidth", "stiffness_time", "stiffness_energy"}
+)
 
 _IMPEDANCE = frozenset(
     {"damping_ratio", "inertia_share", "stiffness_time", "stiffness_energy", "stiffness_share"}
@@ -567,8 +576,10 @@ LAWS: Mapping[str, Law] = MappingProxyType(
             ("target", "damping_ratio"),
             _cartesian_impedance,
         ),
-        "esp": Law(40.0, _ESP, ("gains",), _esp),
-        "esp_impedance": Law(40.0, _ESP | {"link_stiffness"}, ("gains",), _esp_impedance),
+        "esp": Law(40.0, _ESP, ("gains", "damping_ratio"), _esp),
+        "esp_impedance": Law(
+            40.0, _ESP | {"link_stiffness"}, ("gains", "damping_ratio"), _esp_impedance
+        ),
     }
 )
 """The laws by name.

@@ -16,10 +16,12 @@ from multibody_dynamics.dynamics.control import (
     make_controller,
     retune,
 )
+from multibody_dynamics.dynamics.control.controllers import scheduled_feedback
 from multibody_dynamics.dynamics.core import DynamicsError, InputError
 from multibody_dynamics.dynamics.plant import ElasticRobot
 
 STEP = 1e-3
+PATIENCE = 60000  # cycles, of 1 ms or more, until a process has answered
 
 
 def schedule(arm, bandwidth=30.0, **settings):
@@ -146,16 +148,17 @@ def test_after_a_failed_design_the_last_gains_stay(error):
         assert law.problem == ""
 
 
-def test_a_thread_designs_the_same_gains_beside_the_cycle():
+def test_a_process_designs_the_same_gains_beside_the_cycle():
     arm = linear_arm()
     q = arm.rest + 0.4
     desired = np.zeros((5, 2))
     desired[0] = q
     law = feedback(arm, designs_beside=True, update_time=0.01)
+    law.prepare()
     own = law.current.copy()
     law.update(desired, q, 0.0 * q, q, 0.0 * q)
     np.testing.assert_array_equal(law.current, own)  # nothing waits for the design
-    for _ in range(5000):
+    for _ in range(PATIENCE):
         law.update(desired, q, 0.0 * q, q, 0.0 * q)
         if law._share == 1.0 and not np.array_equal(law.pose, arm.rest):
             break
@@ -167,13 +170,29 @@ def test_a_thread_designs_the_same_gains_beside_the_cycle():
     )  # fmt: skip
     law = feedback(arm, failing, designs_beside=True)
     own = law.current.copy()
-    for _ in range(5000):
+    for _ in range(PATIENCE):
         law.update(desired, q, 0.0 * q, q, 0.0 * q)
         if law.refused:
             break
         time.sleep(1e-3)
     assert "unexpected" in law.problem
     np.testing.assert_array_equal(law.current, own)
+
+    # A process that ended is replaced, and given the schedule again.
+    law = feedback(arm, designs_beside=True, update_time=0.01)
+    law.prepare()
+    (worker,) = scheduled_feedback._process()._pool._processes.values()
+    worker.kill()
+    worker.join()
+    for _ in range(PATIENCE):
+        law.update(desired, q, 0.0 * q, q, 0.0 * q)
+        if law._share == 1.0 and not np.array_equal(law.pose, arm.rest):
+            break
+        time.sleep(1e-3)
+        q = q + 1e-5  # the motion goes on
+        desired[0] = q
+    assert not law.problem
+    np.testing.assert_allclose(law.current, schedule(arm).at(law.pose).values, rtol=1e-12)
 
 
 @pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, elastic_panda])

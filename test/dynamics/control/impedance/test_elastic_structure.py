@@ -60,11 +60,14 @@ def test_on_the_desired_motion_the_torque_is_that_of_the_flat_map(make, name):
     np.testing.assert_allclose(torque, motors.torque, rtol=1e-7, atol=1e-7)
 
 
-@pytest.mark.parametrize("make", CLAIMED)
+@pytest.mark.parametrize(
+    ("make", "change"), [*((make, 0.0) for make in CLAIMED), (linear_arm, 2.0), (branched_arm, 2.0)]
+)
 @pytest.mark.parametrize("name", LAWS)
-def test_links_and_virtual_motors_obey_their_equations_while_moving(make, name):
+def test_links_and_virtual_motors_obey_their_equations_while_moving(make, change, name):
     """(1) and (2) of the module, far from the desired motion: e'' from the accelerations of the
-    plant, and eta'' from differences of eta' along them."""
+    plant, and eta'' from differences of eta' along them; also while gains change, by `change` of
+    their value per second."""
     arm = without_coulomb(make())
     model, actuators, _ = arm
     law, second, rng = claimed(arm, name), at_rest(*arm).second, np.random.default_rng(7)
@@ -77,11 +80,15 @@ def test_links_and_virtual_motors_obey_their_equations_while_moving(make, name):
     thetad = rng.uniform(-0.3, 0.3, theta.shape)
     thetad[first[actuators.is_rigid]] = qd[actuators.is_rigid]
     x = np.concatenate((q, qd, theta, thetad))
-    bent = np.zeros(model.n)
+    bent, row = np.zeros(model.n), law.ramp.value.copy()
 
     def updated(time, state):
         law.reset()
         law.virtual.x[:] = bent
+        if change:
+            law.ramp.value[:] = row * (1.0 + change * (time - t - law.period))
+            law.ramp.aim(2.0 * row)
+            law.ramp._slope[:] = change * row
         torque = law.update(motion(time), *split(arm, state), stiffness=second)
         return torque.copy(), law.eta_rate.copy(), law.virtual.rate.copy()
 
@@ -171,6 +178,71 @@ def test_gains_change_while_the_law_runs():
     np.testing.assert_allclose(law.gains.motor_stiffness, 4.0 * before)
     with pytest.raises(InputError, match="make a new law"):
         retune(law, ControllerSettings(**chosen, contact_bandwidth=0.0))
+
+
+def test_stiffness_and_damping_approach_their_targets_by_name():
+    model, actuators, rest = linear_arm()
+    law = make_controller(model, actuators, ControllerSettings(law="esp_impedance", position=rest))
+    (stiffness, ratio), begin = law.aimed, law.gains
+    law.change({"elbow": 0.5 * stiffness[1], "damping_ratio": 0.6}, 1.0)
+    assert (law.aimed.stiffness, ratio) == ((stiffness[0], 0.5 * stiffness[1]), 0.3)
+    desired, zero = np.array(hold(model.joint_names, rest)(0.0)), np.zeros(2)
+    theta = rest + gravity_forces(model, rest) / [400.0, 200.0]
+    for _ in range(500):
+        law.update(desired, rest, zero, theta, zero)
+    np.testing.assert_allclose(law.present_stiffness, [stiffness[0], 0.75 * stiffness[1]])
+    np.testing.assert_allclose(law.gains.motor_damping, 1.5 * begin.motor_damping)
+    for _ in range(501):
+        law.update(desired, rest, zero, theta, zero)
+    wanted = ControllerSettings(
+        law="esp_impedance", position=rest, damping_ratio=0.6, link_stiffness=law.aimed.stiffness
+    )
+    other = make_controller(model, actuators, wanted).gains
+    for name in ("link_stiffness", "link_damping", "motor_stiffness", "motor_damping"):
+        np.testing.assert_allclose(getattr(law.gains, name), getattr(other, name), rtol=1e-12)
+    for values, text in (
+        ({"knee": 1.0}, "unknown name 'knee': expected any of shoulder, elbow, damping_ratio"),
+        ({"elbow": -1.0}, "elbow is -1.0"),
+    ):
+        with pytest.raises(InputError, match=text):
+            law.change(values)
+    damper = make_controller(model, actuators, ControllerSettings(law="esp", position=rest))
+    with pytest.raises(InputError, match="expected any of damping_ratio"):
+        damper.change({"elbow": 1.0})
+
+
+def test_stiffness_rises_only_with_energy_from_the_tank():
+    """A displaced arm, left alone in the plant: stored energy and tank together fall, apart from
+    the steps of the velocity of eta where a change begins, stops and ends."""
+    arm = without_coulomb(linear_arm())
+    law = make_controller(
+        arm.model,
+        arm.actuators,
+        ControllerSettings(
+            law="esp_impedance",
+            position=arm.rest,
+            contact_bandwidth=0.0,
+            stiffness_time=0.4,
+            stiffness_energy=0.02,
+        ),
+    )
+    plant = HeldPlant(arm)
+    desired = np.array(hold(arm.model.joint_names, arm.rest)(0.0))
+    (q, qd, theta, thetad), _, _ = at_start(arm)
+    plant.reset(np.concatenate((q + 0.1, qd, theta + 0.1, thetad)))
+    law.change({"shoulder": 250.0, "elbow": 150.0})
+    stored, held = [], 0
+    for _ in range(1000):
+        law.update(desired, *plant.state)
+        stored.append(law.storage(*plant.state) + law.energy)
+        held += law.ramp.is_held
+        plant.step(law.torque, 1e-3)
+    assert held > 0
+    assert "stiffness_energy is used up" not in "".join(law.problems())
+    np.testing.assert_allclose(law.present_stiffness, [250.0, 150.0])
+    rises = np.maximum(np.diff(stored), 0.0)
+    assert rises.sum() < 0.02 * stored[0]
+    assert stored[-1] < 0.3 * stored[0]
 
 
 def test_no_storage_is_claimed_for_variable_stiffness():

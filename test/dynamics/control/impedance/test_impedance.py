@@ -27,6 +27,8 @@ from multibody_dynamics.dynamics.control.impedance.impedance import (
     ImpedanceController,
     JointImpedance,
 )
+from multibody_dynamics.dynamics.control.impedance.live_impedance import ImpedanceTarget
+from multibody_dynamics.dynamics.control.laws.law_table import ControllerSettings, make_controller
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.elastic.linear_arm import rigid_rotors
@@ -171,3 +173,29 @@ def test_a_displaced_arm_stiffens_only_as_its_tank_allows_and_says_so():
         law.update(still(arm), q + 0.2, qd, theta + 0.2, thetad)
     assert (law.ramp.value < 20.0).all()
     assert any("is used up" in problem for problem in law.problems())
+
+
+def test_judged_stiffnesses_cover_a_range_and_a_softer_one_is_judged_as_it_is():
+    """Evenly 30 to 100 % of the largest, and a tenth of that in single joints."""
+    arm = linear_arm()
+    settings = {"law": "joint_impedance", "position": arm.rest}
+    law = make_controller(arm.model, arm.actuators, ControllerSettings(**settings))
+    carrying, ratio = np.array([400.0, 200.0]), 0.7
+
+    def covers(*shares: float) -> bool:
+        row = 0.8 * np.array(shares) * carrying
+        return law.covers(ImpedanceTarget(tuple(row), ratio))
+
+    assert covers(0.999, 0.999)
+    assert covers(0.31, 0.31)
+    assert covers(0.31, 0.031)
+    assert not covers(0.29, 0.29)
+    assert not covers(0.9, 0.029)
+    soft = np.array([5.0, 0.0])
+    law = make_controller(
+        arm.model, arm.actuators, ControllerSettings(**settings, link_stiffness=soft)
+    )
+    for k, is_given in enumerate((True, False, False, True, True, False, False, True)):
+        law.vary(k)
+        assert np.array_equal(law.target, soft) is is_given
+        assert is_given or (law.target / carrying).max() == pytest.approx(0.8)

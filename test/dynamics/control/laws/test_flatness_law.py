@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -454,3 +456,34 @@ def test_a_hold_that_was_installed_remains_after_late_torques():
     assert law._laws["hold"] is law._late
     law.tolerate_delay(False)
     assert law._laws["hold"] is new
+
+
+def test_live_stiffness_follows_its_settings_and_returns_to_them_at_a_new_start():
+    law = make(linear_arm(), law="joint_impedance")
+    name, given = "joint_impedance", law.settings.controllers
+    live = law.live_impedance(name)
+    own = live.aimed
+
+    def with_stiffness(**changes):
+        changed = {each: replace(given[each], **changes) for each in (name, "esp_impedance")}
+        return replace(law.settings, controllers={**given, **changed})
+
+    law.change_impedance(name, {"elbow": 10.0})
+    assert law.own_impedance(name) == own
+    law.renew()
+    assert live.aimed == own
+    settings = with_stiffness(link_stiffness=(30.0, 20.0))
+    assert law.requested(name, settings).stiffness == (30.0, 20.0)
+    assert law.requested("motor_pd", settings) is None
+    assert law.change(settings, keep=name) == ""
+    assert live.aimed == own
+    assert law.own_impedance(name).stiffness == (30.0, 20.0)
+    assert law.live_impedance("esp_impedance").aimed.stiffness == (30.0, 20.0)
+    law.renew_impedance(name)
+    assert live.aimed.stiffness == (30.0, 20.0)
+    law.change(with_stiffness())
+    assert live.aimed == own
+    problem = law.change(with_stiffness(link_stiffness=1e4))
+    assert "joint_impedance: the stiffness was not changed" in problem
+    assert live.aimed == own
+    assert law.live_impedance("esp_impedance").aimed.stiffness == (1e4, 1e4)

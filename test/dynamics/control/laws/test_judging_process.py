@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures.process import BrokenProcessPool
 
 import numpy as np
@@ -37,30 +36,18 @@ def test_a_process_gives_the_same_verdict():
         assert found.lowered == wanted.lowered == {}
         with pytest.raises(DynamicsError, match="position: expected shape"):
             process.submit(request(q=np.zeros(3))).result(timeout=120.0)
-        (worker,) = process._pool._processes.values()
+        (worker,) = process._process._pool._processes.values()
         worker.kill()
         worker.join()
         with pytest.raises(BrokenProcessPool):  # at once, or from the future
-            process._pool.submit(judge_law, asked).result(timeout=120.0)
+            process._process._pool.submit(judge_law, asked).result(timeout=120.0)
         assert process.submit(asked).result(timeout=120.0).name == "hold"
     finally:
         process.close()
     process.close()
     with pytest.raises(RuntimeError, match="closed"):
         process.submit(asked)
-    assert process._pool is None
-
-
-@pytest.mark.parametrize("policy", [os.SCHED_FIFO, os.SCHED_RR | os.SCHED_RESET_ON_FORK])
-def test_a_real_time_priority_is_given_up(monkeypatch, policy):
-    found = []
-    monkeypatch.setattr(os, "sched_getscheduler", lambda pid: policy)
-    monkeypatch.setattr(os, "sched_setscheduler", lambda *given: found.append(given[:2]))
-    JudgingProcess.give_way()
-    assert found == [(0, os.SCHED_OTHER)]
-    monkeypatch.setattr(os, "sched_getscheduler", lambda pid: os.SCHED_IDLE)
-    JudgingProcess.give_way()
-    assert len(found) == 1
+    assert process._process._pool is None
 
 
 def test_bandwidths_are_lowered_unless_that_is_not_wanted():
