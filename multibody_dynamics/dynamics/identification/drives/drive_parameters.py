@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core import Array
-from ..bodies.inertial_identification import (
+from ..bodies.consistent_inertia import (
     consistent_derivative,
     consistent_parameters,
     log_cholesky,
@@ -156,6 +156,8 @@ class Coefficients:
             d = at[f"{joint}.sensor delay"]
             x = theta[d]
             return np.array([1.0, x, x**2 / 2.0]), [d], np.array([[0.0], [1.0], [x]])
+        if name == "known friction":
+            return np.ones(1), [], np.zeros((1, 0))
         if name == "links":
             model = self._equations.model
             carried = [b for i, b in enumerate(model.body_names) if channel.joint in model.path(i)]

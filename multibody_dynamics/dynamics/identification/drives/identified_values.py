@@ -27,7 +27,7 @@ from ...elastic import (
     Spring,
     TableSpring,
 )
-from ..bodies.inertial_identification import consistent_derivative, consistent_parameters
+from ..bodies.consistent_inertia import consistent_derivative, consistent_parameters
 from ..bodies.joint_friction import JointFriction
 from ..bodies.regressor import base_parameters, with_inertial_parameters
 from .drive_equations import DriveEquations, spring_coefficients
@@ -95,13 +95,13 @@ class Reader:
         for j, joint in enumerate(model.joint_names):
             channels = [each for each in equations.channels if each.joint == j]
             sides = {equations.side_of(each) for each in channels if each.kind != "spring"}
-            if "link" in sides:
+            if "link" in sides and self._is_free(f"link {joint}.viscous"):
                 joints[joint] = self._friction(f"link {joint}")
             driven = any("inertia" in each.blocks for each in channels)
-            if driven:
+            if driven and self._is_free(f"{joint}.inertia"):
                 (rotor,) = self._numbers([f"{joint}.inertia"])
                 motors[joint] = {"inertia": rotor}
-            if "motor" in sides:
+            if "motor" in sides and self._is_free(f"motor {joint}.viscous"):
                 motors.setdefault(joint, {}).update(self._friction(f"motor {joint}"))
             if any("spring" in each.blocks for each in channels):
                 springs[joint] = self._spring(joint, j)
@@ -116,7 +116,7 @@ class Reader:
             if found:
                 delays[joint] = found
         model = self._with_links(links, motors)
-        friction = _link_friction(joints, model.joint_names)
+        friction = equations.known_friction or _link_friction(joints, model.joint_names)
         return IdentifiedRobot(
             model,
             friction,
@@ -158,7 +158,8 @@ class Reader:
         if self._equations.actuators is None:
             rotors = np.array(model.reflected_inertia)
             for joint, found in motors.items():
-                rotors[model.joint_index(joint)] = max(found["inertia"].value, 0.0)
+                if "inertia" in found:
+                    rotors[model.joint_index(joint)] = max(found["inertia"].value, 0.0)
             model = model.with_reflected_inertia(rotors)
         return model
 
