@@ -3,19 +3,21 @@
 A body can exist if its pseudo-inertia is positive definite. Written as U U^T, with U upper
 triangular and a positive diagonal (C. Rucker, P. M. Wensing, "Smooth parameterization of rigid-body
 inertia", IEEE RA-L 7(2), 2022), this linear matrix inequality becomes ten unconstrained numbers,
-among which least squares can search.
+among which least squares can search. Alternatively, the search is among the ten parameters
+themselves, in which the torques are linear, with the divergence from a known body as prior: it is
+convex, and infinite for bodies that cannot exist (T. Lee, P. M. Wensing, F. C. Park, "Geometric
+robot dynamic identification: a convex programming approach", IEEE T-RO 36(2), 2020).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...core import Array, InputError, as_array
 from .regressor import UPPER, is_physically_consistent, pseudo_inertia
 
-ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
 FAR = 50.0  # larger logarithms belong to no realistic body and may overflow
 
 
@@ -71,6 +73,34 @@ def nearest_consistent(parameters: Any, share: float = 1e-4) -> Array:
     return _ten(J)
 
 
+class Divergence(NamedTuple):
+    """Value, gradient (10,) and second derivative (10, 10) of a divergence."""
+
+    value: float
+    gradient: Array
+    hessian: Array
+
+
+def divergence(parameters: Any, reference: Any) -> Divergence:
+    """tr(R^-1 J) - log det(R^-1 J) - 4 of pseudo-inertias J and R of parameters (10,).
+
+    It is zero for equal bodies, and infinite (with derivatives that are zero) for a body that
+    cannot exist. If all second moments and the mass grow by the factor 1 + x, it is 2 x^2.
+    """
+    J, R = (pseudo_inertia(each) for each in (parameters, reference))
+    try:
+        half = np.linalg.cholesky(J)
+    except np.linalg.LinAlgError:
+        return Divergence(np.inf, np.zeros(10), np.zeros((10, 10)))
+    basis = pseudo_inertia(np.eye(10))
+    ratio = np.linalg.solve(R, J)
+    inverse = np.linalg.inv(J)
+    value = np.trace(ratio) - 2.0 * np.log(np.diag(half)).sum() + np.linalg.slogdet(R)[1] - 4.0
+    across = inverse @ basis  # J^-1 E_k
+    gradient = np.einsum("ij,kji->k", np.linalg.inv(R) - inverse, basis)
+    return Divergence(float(value), gradient, np.einsum("kij,lji->kl", across, across))
+
+
 def _upper(theta: Array) -> Array:
     alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3 = np.moveaxis(np.clip(theta, -FAR, FAR), -1, 0)
     o, one = np.zeros_like(alpha), np.ones_like(alpha)
@@ -81,18 +111,6 @@ def _upper(theta: Array) -> Array:
         [o, o, o, one],
     ]
     return np.moveaxis(np.array(rows), (0, 1), (-2, -1)) * np.exp(alpha)[..., None, None]
-
-
-def consistent_derivative(theta: Array) -> Array:
-    """(..., 10, 10) of the ten parameters by theta (..., 10)."""
-    U = _upper(theta)
-    columns = np.swapaxes(U, -1, -2)
-    D = np.zeros((*theta.shape[:-1], 10, 4, 4))
-    D[..., 0, :, :] = U @ columns
-    for k, (i, j) in enumerate(ENTRIES, start=1):
-        size = U[..., i, i] if i == j else U[..., 3, 3]
-        D[..., k, i, :] = size[..., None] * columns[..., j, :]
-    return np.swapaxes(_ten(D + np.swapaxes(D, -1, -2)), -1, -2)
 
 
 def _ten(J: Array) -> Array:

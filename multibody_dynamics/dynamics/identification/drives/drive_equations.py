@@ -167,6 +167,7 @@ class DriveEquations:
     ) -> None:
         self.model, self.actuators, self.sources = model, actuators, sources
         self.known_friction = known_friction
+        self.loaded: dict[str, MultibodyModel] = {}  # as known, with the payload of each name
         self.payloads, self.options = payloads, options
         self.is_elastic = np.zeros(model.n, dtype=bool)
         self.springs: list[Spring | None] = [None] * model.n
@@ -317,11 +318,10 @@ class DriveEquations:
         def rows(part: slice) -> Array:
             q, qd, qdd = state.links[:, part]
             Y = inverse_dynamics_regressor(self.model, q, qd, qdd).Y
-            loads = (
-                np.abs(inverse_dynamics(self.model, q, qd, qdd).tau)
-                if self.options.load_friction
-                else None
-            )
+            loads = None
+            if self.options.load_friction:
+                carried = self.loaded.get(run.payload.name if run.payload else "", self.model)
+                loads = np.abs(inverse_dynamics(carried, q, qd, qdd).tau)
             out = np.zeros((len(q), self.width))
             out[:, 0] = state.times[part]
             for channel, place in zip(self.channels, self.places, strict=True):

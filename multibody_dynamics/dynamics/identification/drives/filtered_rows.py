@@ -162,9 +162,11 @@ def position_noise(run: MeasuredRun) -> Array:
             continue
         longest = max(run.stretches, key=lambda part: part.stop - part.start)
         # The fourth difference of a motion is negligible; that of white noise has the variance
-        # of the sum of squared binomial coefficients.
+        # of the sum of squared binomial coefficients, and the fifth one is larger.
         fourth = np.diff(rows[longest], n=4, axis=0)
-        row[:] = np.nan_to_num(np.sqrt(np.mean(fourth**2, axis=0) / 70.0))
+        power = np.mean(fourth**2, axis=0)
+        is_noise = np.mean(np.diff(fourth, axis=0) ** 2, axis=0) > power
+        row[:] = np.nan_to_num(np.where(is_noise, np.sqrt(power / 70.0), 0.0))
     return found
 
 

@@ -27,7 +27,6 @@ from ...elastic import (
     Spring,
     TableSpring,
 )
-from ..bodies.consistent_inertia import consistent_derivative, consistent_parameters
 from ..bodies.joint_friction import JointFriction
 from ..bodies.regressor import base_parameters, with_inertial_parameters
 from .drive_equations import DriveEquations, spring_coefficients
@@ -36,7 +35,7 @@ from .equation_sums import Fit, LeastSquares, Uncertainty
 from .identified_robot import IdentifiedRobot, IdentifiedValue
 
 SIGNIFICANT = 3.0  # standard errors from which damping is added to a spring that had none
-STEP = 1e-5  # of log-Cholesky numbers, for derivatives
+STEP = 1e-30  # imaginary, for derivatives
 MASS, COM, INERTIA = "mass", "xyz", ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 LEAST_INERTIA = 1e-9  # kg m^2, of a motor that drives a spring
 
@@ -74,13 +73,10 @@ class Reader:
     def _body(self, body: str) -> dict[str, Any]:
         """Mass, centre of mass and inertia about it."""
         where = [self._index[name] for name in body_names(body)]
-        theta = self._theta[where]
-        steps = np.concatenate([STEP * np.eye(10), -STEP * np.eye(10)])
-        shifted = _about_com(consistent_parameters(theta + steps))
+        ten = self._theta[where]
         rows = np.zeros((10, len(self._theta)))
-        rows[:, where] = ((shifted[:10] - shifted[10:]) / (2.0 * STEP)).T
-        values = _about_com(consistent_parameters(theta))
-        found = _valued(values, self._uncertainties(rows))
+        rows[:, where] = _about_com(ten + 1j * STEP * np.eye(10)).imag.T / STEP  # complex step
+        found = _valued(_about_com(ten), self._uncertainties(rows))
         return {
             "mass": found[0],
             "com": dict(zip(COM, found[1:4], strict=True)),
@@ -150,11 +146,8 @@ class Reader:
         """The model with the new links, and rotors where they belong to it."""
         model = self._model
         if links:
-            theta = [
-                self._theta[[self._index[name] for name in body_names(body)]]
-                for body in model.body_names
-            ]
-            model = with_inertial_parameters(model, consistent_parameters(np.array(theta)).ravel())
+            where = [self._index[name] for body in model.body_names for name in body_names(body)]
+            model = with_inertial_parameters(model, self._theta[where])
         if self._equations.actuators is None:
             rotors = np.array(model.reflected_inertia)
             for joint, found in motors.items():
@@ -202,8 +195,8 @@ class Reader:
         for i, body in enumerate(model.body_names):
             where = [self._index[name] for name in body_names(body)]
             block = base.combination[:, 10 * i : 10 * i + 10]
-            wide[:, where] = block @ consistent_derivative(self._theta[where])
-            values += block @ consistent_parameters(self._theta[where])
+            wide[:, where] = block
+            values += block @ self._theta[where]
         if any(coupled):
             for j, name in enumerate(rotors):
                 column = base.combination[:, 10 * model.n + j]
@@ -256,7 +249,7 @@ def _valued(values: Array, errors: Sequence[Uncertainty]) -> list[IdentifiedValu
     ]
 
 
-def _about_com(ten: Array) -> Array:
+def _about_com(ten: Any) -> Any:
     """Mass, centre of mass and inertia about it (..., 10), from the ten parameters (..., 10)."""
     mass = ten[..., :1]
     c = ten[..., 1:4] / mass

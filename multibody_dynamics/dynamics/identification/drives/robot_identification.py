@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from ...core import Array, InputError
+from ...core import Array, DynamicsError, InputError
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..bodies.joint_friction import COULOMB_VELOCITY, JointFriction
-from ..bodies.regressor import inertial_parameters
+from ..bodies.regressor import inertial_parameters, with_inertial_parameters
 from ..signals.differentiation import HIGHEST, noise_cutoff
 from .drive_equations import (
     DriveEquations,
@@ -50,8 +50,11 @@ from .identified_values import Reader
 from .measured_run import CarriedPayload, MeasuredRun
 
 LOWEST_CUTOFF, HIGHEST_CUTOFF = 2.0, 25.0  # Hz, range of cut-offs chosen from the data
+LOADS = 2  # rounds in which friction that depends on the load takes the load from the last fit
 REJECTIONS = 2  # rounds of leaving out outliers
 EXPLAINED = 0.3  # share of a current that the links must explain to give an initial gain
+PAYLOAD_SIZE = 0.1  # m, rms distance of its mass from its middle along each axis
+PAYLOAD_SPREAD = 3.0  # relative standard deviation of its mass and second moments
 HEAVIEST = 50.0  # kg, bound for a payload of unknown mass
 SMALL_BIAS = 0.1  # standard errors: a smaller bias is not reported
 DRIFT_SIGNIFICANCE = 4.0  # standard errors
@@ -65,7 +68,8 @@ class IdentificationSettings(NamedTuple):
         of the positions, from 2 to 25 Hz, and at most 0.1 of the sampling rate.
     links, friction, rotors, springs, damping, delays : whether to identify them. Otherwise they
         keep their values, and delays are zero.
-    prior : standard deviation of the log-Cholesky numbers of links about their initial values.
+    prior : relative standard deviation of mass and second moments of the links about their initial
+        values.
     mass_range : the mass of each link remains between its initial value divided by 1 + mass_range
         and that value times 1 + mass_range.
     rotor_spread : relative standard deviation of the inertias of rotors known so far.
@@ -220,15 +224,13 @@ class _Identification:
             for each in self.equations.channels
         ]
         fit = self._solver(sums, sums).fit()
-        rejected = 0.0
-        for _ in range(REJECTIONS * self.settings.robust):
-            kept, share = without_outliers(self.equations, blocks, fit.z, reach_of(plan.filters[0]))
-            if share <= rejected:
-                break
-            rejected = share
-            self._require(kept)
-            sums = sums_of(self.equations, kept)
-            fit = self._solver(sums, sums).fit(fit.theta)
+        if self.settings.load_friction:
+            for _ in range(LOADS):
+                self._take_loads(fit)
+                blocks = filtered_blocks(self.equations, plan, plan.pieces, self.middle)
+                sums = sums_of(self.equations, blocks)
+                fit = self._solver(sums, sums).fit(fit.theta)
+        sums, fit, rejected = self._without_outliers(blocks, sums, fit)
         solver, fit, bias = self._without_noise(sums, fit)
         solver, fit = self._with_drift(solver, fit)
         reader = Reader(self.equations, self.parameters, solver, fit, self.gains)
@@ -251,6 +253,32 @@ class _Identification:
             bias,
             self._course([each for each in held or blocks], fit),
         )
+
+    def _take_loads(self, fit: Fit) -> None:
+        """Let friction depend on the torques of the robot and its payloads as identified so far."""
+        rows = fit.theta[: 10 * (self.model.n + len(self.payloads))].reshape(-1, 10)
+        own = rows[: self.model.n]
+        bodies = list(self.equations.payloads.items())
+        for k, (name, body) in enumerate([("", 0), *bodies]):
+            carried = own.copy()
+            if k:
+                carried[body] += rows[self.model.n + k - 1]
+            self.equations.loaded[name] = with_inertial_parameters(self.model, carried.ravel())
+
+    def _without_outliers(
+        self, blocks: Sequence[Block], sums: EquationSums, fit: Fit
+    ) -> tuple[EquationSums, Fit, float]:
+        """Sums and fit without samples that do not follow the equations, and their share."""
+        rejected, reach = 0.0, reach_of(self.plan.filters[0])
+        for _ in range(REJECTIONS * self.settings.robust):
+            kept, share = without_outliers(self.equations, blocks, fit.z, reach)
+            if share <= rejected:
+                break
+            rejected = share
+            self._require(kept)
+            sums = sums_of(self.equations, kept)
+            fit = self._solver(sums, sums).fit(fit.theta)
+        return sums, fit, rejected
 
     def _require(self, blocks: Sequence[Block]) -> None:
         counts = sum((block.used.sum(axis=0) for block in blocks), np.zeros(1))
@@ -346,7 +374,8 @@ class _Identification:
         parameters.add(f"{site}.coulomb", known["coulomb"], wide, free=used)
         parameters.add(f"{site}.coulomb_velocity", np.log(start), spread, *bounds, free=used)
         parameters.add(f"{site}.offset", known["offset"], wide, free=used)
-        parameters.add(f"{site}.stribeck", 0.0, wide, free=stribeck)
+        # A negative one with a large velocity resembles more Coulomb and less viscous friction.
+        parameters.add(f"{site}.stribeck", 0.0, wide, 0.0, free=stribeck)
         parameters.add(f"{site}.stribeck_velocity", vs, spread, *bounds, free=stribeck)
         parameters.add(f"{site}.load", 0.0, 1.0, free=used and options.load_friction)
         parameters.add(f"{site}.viscous drift", 0.0, slow, free=False)
@@ -432,7 +461,14 @@ class _Identification:
         clean = sums.copied()
         clean.less_noise(parts[0], parts[1:])
         solver = self._solver(clean, sums)
-        better = solver.fit(fit.theta)
+        try:
+            better = solver.fit(fit.theta)
+        except DynamicsError:
+            self.notes.append(
+                f"the noise of the positions is too large to be corrected at {self.cutoff:.3g} Hz: "
+                "choose a lower cut-off"
+            )
+            return self._solver(sums, sums), fit, 0.0
         free = np.flatnonzero(np.array(self.parameters.free))
         rows = np.eye(len(fit.theta))[free]
         errors = solver.uncertainties(better, rows)
@@ -556,13 +592,13 @@ class _Identification:
 
 
 def add_payload(parameters: Parameters, payload: CarriedPayload) -> None:
-    """Append a payload: 100 g if its mass is unknown, 10 cm wide, before identification."""
-    mass = payload.mass or 0.1
+    """Append a payload, 20 cm wide, of 1 kg if its mass is unknown, before identification."""
+    mass = payload.mass or 1.0
     ten = np.zeros(10)
     ten[0] = mass
-    ten[[4, 7, 9]] = mass * 0.05**2
+    ten[[4, 7, 9]] = 2.0 * mass * PAYLOAD_SIZE**2
     bounds = (mass, mass) if payload.mass is not None else (1e-3, HEAVIEST)
-    add_body(parameters, f"payload {payload.name}", ten, WIDE / 5.0, bounds)
+    add_body(parameters, f"payload {payload.name}", ten, PAYLOAD_SPREAD, bounds)
 
 
 class _Scales:
