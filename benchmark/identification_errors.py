@@ -40,7 +40,7 @@ NOISE = 0.1  # N m
 CASES = ("elastic", "rigid", "spring")
 JOINTS = ("base", "shoulder", "elbow")
 MASS, COM = 1.2, np.array([0.03, -0.02, 0.08])
-GAINS, DELAY = np.array([12.0, 9.0, 7.0]), 3e-3
+GAINS, DELAY = np.array([12.0, 9.0, 7.0]), 2e-3
 DAMPING = 1.5  # N m s/rad
 STRIBECK, STRIBECK_VELOCITY, LOAD = 0.4, 0.15, 0.05
 

@@ -209,6 +209,7 @@ class Reader:
         """Which parameters the recordings cannot distinguish, in words."""
         notes = []
         for j, joint in enumerate(self._model.joint_names):
+            notes += self._delays_at_bounds(joint)
             channels = [each for each in self._equations.channels if each.joint == j]
             if not channels:
                 notes.append(f"{joint}: no torque was measured")
@@ -240,6 +241,19 @@ class Reader:
                     )
                 )
         return notes
+
+    def _delays_at_bounds(self, joint: str) -> list[str]:
+        """Delays that are as large as the equations can represent."""
+        found = []
+        for kind in ("command", "sensor"):
+            i = self._index[f"{joint}.{kind} delay"]
+            limit = self._parameters.upper[i]
+            if self._parameters.free[i] and abs(self._theta[i]) >= limit * (1.0 - 1e-9):
+                found.append(
+                    f"{joint}: the {kind} delay is at least {1e3 * limit:.2g} ms, the largest that "
+                    "can be identified with this cut-off: choose a lower one"
+                )
+        return found
 
 
 def _valued(values: Array, errors: Sequence[Uncertainty]) -> list[IdentifiedValue]:
