@@ -1,17 +1,24 @@
 """How often the stated intervals of identified parameters contain the true values.
 
-A Panda moves along sums of five sines. White noise, or noise with a correlation time, is added to
-its torques, which include friction and a payload, and the noise of 18-bit encoders to its
-positions. States and torques pass the same filters as in `multibody_dynamics validate --identify`.
-Each run has its own noise; the table contains the share of values within 1.96 standard errors, by
-kind of parameter, and the standard deviation of (value - true) / standard error, which should be
-0.95 and 1. The springs are those of `identify_spring` with noise of the torque sensor.
+An arm with three joints moves along sums of sines. Two cases contain all kinds of parameters:
+
+    elastic   springs between motors and links; positions of both and currents of the motors are
+              measured, in a run without a load and in one with a load of known mass
+    rigid     torques of sensors at the joints, with Stribeck friction, friction that depends on the
+              load, and a payload of unknown mass; the links are known
+
+Before each identification, all parameters are wrong by 10 to 30 %. Every run has its own noise:
+that of 18-bit encoders in the positions, and noise of the torques, white or coloured.
+The table contains the share of values within 1.96 standard errors, by kind of parameter, and the
+rms of (value - true) / standard error, which should be 0.95 and 1. The springs of the third case
+are those of `identify_spring` with noise of the torque sensor.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -22,66 +29,175 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools.recordings.spring_fits import smoothed
 
 Array = NDArray[np.float64]
-idn = dyn.identification
+elastic, idn = dyn.elastic, dyn.identification
 
-RATE = 500.0  # Hz
+FINE, RATE = 2000.0, 500.0  # Hz, of the simulation and of the recordings
+PERIOD = 10.0  # s
+BAND = 150.0  # Hz, highest frequency of the simulated motion of the motors
 WINDOW = 0.03  # s, of the smoothing of springs
 ENCODER = 2.0 * np.pi / 2**18 / np.sqrt(12.0)  # rad
 NOISE = 0.1  # N m
-KINDS = (("friction",), ("payload", "friction"), ("inertia", "friction"))
-INERTIAL = ("mass", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+CASES = ("elastic", "rigid", "spring")
+JOINTS = ("base", "shoulder", "elbow")
+MASS, COM = 1.2, np.array([0.03, -0.02, 0.08])
+GAINS, DELAY = np.array([12.0, 9.0, 7.0]), 2e-3
+DAMPING = 1.5  # N m s/rad
+STRIBECK, STRIBECK_VELOCITY, LOAD = 0.4, 0.15, 0.05
 
 
-class Robot(NamedTuple):
-    """A model with wrong parameters, its motion (3, k, n), its torques, and the true parameters."""
+class Case(NamedTuple):
+    """What is known before, runs without noise, settings, and true values by name."""
 
     model: dyn.MultibodyModel
-    motion: Array
-    torque: Array
+    actuators: dyn.Actuators | None
+    runs: list[idn.MeasuredRun]
+    settings: idn.IdentificationSettings
     true: dict[str, float]
 
 
-def motion(model: dyn.MultibodyModel, duration: float) -> Array:
-    """(3, k, n): five sines of up to 0.5 Hz for each joint."""
-    rng = np.random.default_rng(7)
-    t = np.arange(int(duration * RATE)) / RATE
-    rows = np.zeros((3, len(t), model.n))
-    for k in range(1, 6):
-        w = 0.2 * np.pi * k
-        for j, (size, phase) in enumerate(rng.uniform([0.1, 0.0], [0.5, 6.0], (model.n, 2))):
+def arm(seed: int) -> dyn.MultibodyModel:
+    """An arm with a vertical and two horizontal axes; its links have some random asymmetry."""
+    rng = np.random.default_rng(seed)
+    axes = np.array([[0, 0, 1], [0, 1, 0], [0, 1, 0]], dtype=float)
+    points = np.array([[0, 0, 0], [0, 0.1, 0.3], [0.4, 0.1, 0.3]])
+    screws = np.concatenate([axes, np.cross(points, axes)], axis=1)
+    poses = np.tile(np.eye(4), (3, 1, 1))
+    poses[:, :3, 3] = points
+    mean = idn.log_cholesky(
+        [[m, 0, 0, m * z, *(m * np.array([0.02 + z * z, 0, 0, 0.02 + z * z, 0, 0.01]))]
+         for m, z in ((6.0, 0.1), (4.0, 0.15), (2.5, 0.1))]
+    )  # fmt: skip
+    ten = idn.consistent_parameters(mean + rng.normal(scale=0.05, size=mean.shape))
+    drawn = dyn.model_from_screws(
+        [-1, 0, 1], screws, poses, np.tile(np.eye(6), (3, 1, 1)), joint_names=JOINTS,
+        body_names=tuple(f"{joint}_link" for joint in JOINTS), gravity=(0.0, 0.0, -9.81),
+    )  # fmt: skip
+    return idn.with_inertial_parameters(drawn, ten.ravel())
+
+
+def motion(seed: int, rate: float) -> Array:
+    """(3, k, n): q, q', q'' of a periodic sum of sines of up to 1.5 Hz."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(round(PERIOD * rate)) / rate
+    rows = np.zeros((3, len(t), 3))
+    for k in (1, 3, 5, 7, 10, 15):
+        w = 2.0 * np.pi * k / PERIOD
+        for j, (size, phase) in enumerate(rng.uniform([0.15, 0.0], [0.5, 6.0], (3, 2))):
             for order in range(3):
                 angle = w * t + phase + order * np.pi / 2.0
-                rows[order, :, j] += size / k**0.5 * w**order * np.sin(angle)
-    rows[0] += (model.limits.lower + model.limits.upper) / 2.0
+                rows[order, :, j] += size * 2.0 / (2.0 + k**0.8) * w**order * np.sin(angle)
     return rows
 
 
-def robot(kinds: tuple[str, ...], duration: float) -> Robot:
-    """A robot whose parameters of these kinds differ from those of the model."""
-    rng = np.random.default_rng(1)
-    model = dyn.load_urdf("config/robots/panda.urdf")
-    real, true = model, {}
-    if "payload" in kinds:
-        body = model.body_names[-1]
-        real = model.with_payload(body, 1.2, [0.03, -0.02, 0.08], np.diag([4e-3, 5e-3, 3e-3]))
-        ten = (idn.inertial_parameters(real) - idn.inertial_parameters(model))[-10:]
-        true.update(zip((f"{body}.{name}" for name in INERTIAL), ten.tolist(), strict=True))
-    if "inertia" in kinds:
-        bodies = idn.nearest_consistent(idn.inertial_parameters(model).reshape(-1, 10))
-        theta = idn.log_cholesky(bodies) + rng.normal(scale=0.15, size=bodies.shape)
-        parameters = idn.consistent_parameters(theta).ravel()
-        real = idn.with_inertial_parameters(model, parameters)
-        base = idn.base_parameters(model)
-        values = base.values(parameters).tolist()
-        true.update(zip(base.describe().splitlines(), values, strict=True))
-    friction = rng.uniform(0.2, 1.0, (3, model.n))
-    for kind, row in zip(("viscous", "coulomb", "offset"), friction, strict=True):
-        names = (f"{joint}.{kind}" for joint in model.joint_names)
-        true.update(zip(names, row.tolist(), strict=True))
-    rows = motion(model, duration)
-    torque = dyn.inverse_dynamics(real, *rows).tau
-    torque += idn.JointFriction.smooth_coulomb(*friction).torque(rows[1])
-    return Robot(model, rows, torque, true)
+def derivative(rows: Array, order: int, advance: float = 0.0) -> Array:
+    """A derivative of periodic samples (k, n) at FINE, `advance` s ahead, without what is above
+    BAND."""
+    f = np.fft.rfftfreq(len(rows), 1.0 / FINE)[:, None]
+    shape = (2j * np.pi * f) ** order * np.exp(2j * np.pi * f * advance) * (f < BAND)
+    return np.asarray(np.fft.irfft(np.fft.rfft(rows, axis=0) * shape, len(rows), axis=0))
+
+
+def settled(torque: Array, stiffness: Array, damping: float) -> Array:
+    """Periodic deflections (k, n) of linear springs with dampers under torques (k, n) at FINE."""
+    f = np.fft.rfftfreq(len(torque), 1.0 / FINE)[:, None]
+    shape = (f < BAND) / (stiffness + 2j * np.pi * f * damping)
+    return np.asarray(np.fft.irfft(np.fft.rfft(torque, axis=0) * shape, len(torque), axis=0))
+
+
+def real_motors(known: dyn.Actuators) -> dyn.Actuators:
+    """Motors and springs that differ from those known before."""
+    found = []
+    for k, each in enumerate(known.actuators):
+        assert isinstance(each, elastic.SeriesElastic)
+        assert isinstance(each.spring, elastic.CubicSpring)
+        motor = replace(each.motor, inertia=(1.2, 0.85, 1.15)[k] * each.motor.inertia,
+                        viscous=0.8 - 0.2 * k, coulomb=0.7 - 0.1 * k,
+                        coulomb_velocity=0.08)  # fmt: skip
+        spring = elastic.CubicSpring(1.15 * each.spring.K, 0.8 * each.spring.K3)
+        found.append(elastic.SeriesElastic(motor, spring, DAMPING))
+    return elastic.Actuators(JOINTS, tuple(found))
+
+
+def elastic_case(cutoff: float) -> Case:
+    """Springs, motors, gains, delays, links and a load of known mass."""
+    known = elastic.Actuators(
+        JOINTS,
+        tuple(
+            elastic.SeriesElastic(elastic.Motor(inertia), elastic.CubicSpring(K, 8.0 * K), 1.0)
+            for inertia, K in ((0.6, 600.0), (0.5, 500.0), (0.3, 300.0))
+        ),
+    )
+    actuators, real, start = real_motors(known), arm(2), arm(1)
+    link = idn.JointFriction.smooth_coulomb(
+        [0.4, 0.3, 0.2], [0.3, 0.4, 0.2], [0.2, -0.1, 0.1], 0.15
+    )
+    every = round(FINE / RATE)
+    runs = []
+    for seed in range(2):
+        rows = motion(seed, FINE)
+        carried = real.with_payload("elbow_link", MASS, COM, 4e-3 * np.eye(3)) if seed else real
+        Q = dyn.inverse_dynamics(carried, *rows).tau + link.torque(rows[1])
+        K, K3 = np.array([(a.spring.K, a.spring.K3) for a in actuators.actuators]).T
+        phi = np.zeros_like(Q)
+        for _ in range(30):  # K phi + D phi' = Q - K3 phi^3, by frequency
+            phi = settled(Q - K3 * phi**3, K, DAMPING)
+        theta = rows[0] + phi
+        thetad, thetadd = rows[1] + derivative(phi, 1), rows[2] + derivative(phi, 2)
+        torque = Q + actuators.friction(thetad)
+        torque += thetadd * [motor.inertia for motor in actuators.motors]
+        current = derivative(torque, 0, DELAY) / GAINS
+        load = idn.CarriedPayload("load", MASS) if seed else None
+        runs.append(
+            idn.MeasuredRun(
+                f"run{seed}", RATE, q=rows[0, ::every], theta=theta[::every],
+                current=current[::every], payload=load, start=seed * PERIOD,
+            )
+        )  # fmt: skip
+    true = {"load.com." + axis: float(x) for axis, x in zip("xyz", COM, strict=True)}
+    for j, joint in enumerate(JOINTS):
+        each = actuators.actuators[j]
+        names = ("inertia", "viscous", "coulomb", "coulomb_velocity")
+        true |= {f"motor {joint}.{name}": getattr(each.motor, name) for name in names}
+        true |= {f"motor {joint}.offset": 0.0, f"{joint}.gain": GAINS[j]}
+        true |= {f"{joint}.viscous": link.viscous[j], f"{joint}.offset": link.offset[j]}
+        true |= {f"{joint}.coulomb": link.amplitude[j] / 2.0, f"{joint}.coulomb_velocity": 0.15}
+        true |= {f"{joint}.stiffness": each.spring.K, f"{joint}.cubic_stiffness": each.spring.K3}
+        true |= {f"{joint}.damping": DAMPING, f"{joint}.command": DELAY}
+    base = idn.base_parameters(start)
+    values = base.values(idn.inertial_parameters(real)).tolist()
+    true |= dict(zip(base.describe().splitlines(), values, strict=True))
+    return Case(start, known, runs, idn.IdentificationSettings(cutoff=cutoff), true)
+
+
+def rigid_case(cutoff: float) -> Case:
+    """All kinds of friction, and a payload of unknown mass on known links."""
+    model = arm(1)
+    rows = motion(3, RATE)
+    loaded = model.with_payload("elbow_link", MASS, COM, np.diag([4e-3, 5e-3, 3e-3]))
+    link = idn.JointFriction.smooth_coulomb(
+        [0.8, 0.6, 0.4], [0.7, 0.5, 0.6], [0.2, -0.1, 0.1], 0.06
+    )
+    Q = dyn.inverse_dynamics(loaded, *rows).tau
+    x = rows[1] / STRIBECK_VELOCITY
+    Q = Q + link.torque(rows[1]) + STRIBECK * np.sqrt(2.0 * np.e) * x * np.exp(-(x**2))
+    Q += LOAD * np.abs(dyn.inverse_dynamics(loaded, *rows).tau) * np.tanh(rows[1] / 0.06)
+    run = idn.MeasuredRun("run", RATE, q=rows[0], sensor=Q, payload=idn.CarriedPayload("payload"))
+    settings = idn.IdentificationSettings(
+        cutoff=cutoff, links=False, delays=False, stribeck=True, load_friction=True
+    )
+    true = {"payload.mass": MASS}
+    true |= {"payload.com." + axis: float(x) for axis, x in zip("xyz", COM, strict=True)}
+    sizes = {"ixx": 4e-3, "iyy": 5e-3, "izz": 3e-3}
+    true |= {
+        f"payload.inertia.{name}": sizes.get(name, 0.0)
+        for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    }
+    for j, joint in enumerate(JOINTS):
+        true |= {f"{joint}.viscous": link.viscous[j], f"{joint}.offset": link.offset[j]}
+        true |= {f"{joint}.coulomb": link.amplitude[j] / 2.0, f"{joint}.coulomb_velocity": 0.06}
+        true |= {f"{joint}.stribeck": STRIBECK, f"{joint}.stribeck_velocity": STRIBECK_VELOCITY}
+        true |= {f"{joint}.load": LOAD}
+    return Case(model, None, [run], settings, true)
 
 
 def noise(rng: np.random.Generator, shape: tuple[int, ...], time: float, rate: float) -> Array:
@@ -92,91 +208,59 @@ def noise(rng: np.random.Generator, shape: tuple[int, ...], time: float, rate: f
     return np.asarray(np.sqrt(1.0 - keep**2) * lfilter([1.0], [1.0, -keep], white, axis=0)[start:])
 
 
+def noisy(run: idn.MeasuredRun, rng: np.random.Generator, time: float) -> idn.MeasuredRun:
+    """The run with noise of encoders and torques."""
+    changed = {}
+    for name, size in (("q", ENCODER), ("theta", ENCODER), ("sensor", NOISE)):
+        rows = getattr(run, name)
+        if rows is not None:
+            white = 0.0 if name != "sensor" else time
+            changed[name] = rows + size * noise(rng, rows.shape, white, RATE)
+    if run.current is not None:
+        changed["current"] = run.current + NOISE / GAINS * noise(rng, run.current.shape, time, RATE)
+    return replace(run, **changed)
+
+
 def deviations(
-    arm: Robot, kinds: tuple[str, ...], cutoff: float, time: float, runs: int
+    case: Case, time: float, runs: range, **settings: bool
 ) -> Iterator[dict[str, float]]:
     """(value - true) / standard error of every parameter of each run; NaN if not determined."""
-    wide = min(2.0 * cutoff, idn.HIGHEST * RATE)
-    step = max(int(RATE / max(250.0, 10.0 * cutoff)), 1)
-    place, effort = idn.ZeroPhaseFilter(RATE, wide, 3), idn.ZeroPhaseFilter(RATE, wide, 1)
-    for run in range(runs):
+    for run in runs:
         rng = np.random.default_rng(1000 + run)
-        position = arm.motion[0] + rng.normal(scale=ENCODER, size=arm.torque.shape)
-        torque = arm.torque + NOISE * noise(rng, arm.torque.shape, time, RATE)
-        found = idn.identify_parameters(
-            arm.model,
-            *place(position, step=step),
-            effort(torque, step=step)[0],
-            kinds=kinds,
-            rate=RATE / step,
-            cutoff=cutoff,
+        found = idn.identify_robot(
+            case.model,
+            [noisy(each, rng, time) for each in case.runs],
+            case.actuators,
+            settings=case.settings._replace(**settings),
         )
-        estimates = {**found.estimates, **found.combinations}
-        yield {
-            name: (estimates[name].value - true) / estimates[name].error
-            for name, true in arm.true.items()
-        }
-
-
-def joint_deviations(
-    arm: Robot, kinds: tuple[str, ...], cutoff: float, time: float, runs: int
-) -> Iterator[dict[str, float]]:
-    """The same for `identify_robot`, with the positions and torques themselves."""
-    load = idn.CarriedPayload("load") if "payload" in kinds else None
-    settings = idn.IdentificationSettings(
-        cutoff=cutoff, links="inertia" in kinds, delays=False, robust=False, spectral=True
-    )
-    body = arm.model.body_names[-1]
-    true = {name: value for name, value in arm.true.items() if not name.startswith(f"{body}.")}
-    if load is not None:
-        true["load.mass"] = mass = arm.true[f"{body}.mass"]
-        com = [arm.true[f"{body}.m{axis}"] / mass for axis in "xyz"]
-        true.update(zip((f"load.com.{axis}" for axis in "xyz"), com, strict=True))
-    if "friction" in kinds:
-        true.update({f"{joint}.coulomb_velocity": 0.05 for joint in arm.model.joint_names})
-    for run in range(runs):
-        rng = np.random.default_rng(1000 + run)
-        position = arm.motion[0] + rng.normal(scale=ENCODER, size=arm.torque.shape)
-        torque = arm.torque + NOISE * noise(rng, arm.torque.shape, time, RATE)
-        recorded = idn.MeasuredRun("run", RATE, q=position, sensor=torque, payload=load)
-        found = idn.identify_robot(arm.model, [recorded], settings=settings)
         estimates = {**found.robot.estimates(), **found.combinations}
         yield {
             name: (estimates[name].value - value) / estimates[name].error
-            for name, value in true.items()
+            for name, value in case.true.items()
         }
 
 
 def kind_of(name: str) -> str:
     """The kind of a parameter by its name."""
-    kind = name.split(".")[1]
-    if kind in ("coulomb_velocity", "com"):
-        return kind
-    if kind in ("viscous", "coulomb", "offset"):
-        return kind
-    return "mass" if kind == "mass" else "m c" if kind in ("mx", "my", "mz") else "I"
+    if "_link." in name:
+        return "base parameters"
+    side = "motor " if name.startswith("motor") else ""
+    owner, _, kind = name.removeprefix("motor ").partition(".")
+    kind = kind.partition(".")[0]
+    return f"{owner} {kind}" if owner in ("load", "payload") else side + kind
 
 
-def base_kind(name: str) -> str:
-    """The same if the inertial parameters are base parameters."""
-    kind = kind_of(name)
-    return (
-        kind if kind in ("viscous", "coulomb", "offset", "coulomb_velocity") else "base parameters"
-    )
-
-
-def spring_deviations(time: float, runs: int) -> Iterator[dict[str, float]]:
+def spring_deviations(time: float, runs: range) -> Iterator[dict[str, float]]:
     """The same for a cubic spring with damper and sensor bias, with samples smoothed as by
     `multibody_dynamics identify-springs`."""
-    rate = 500.0
-    t = np.arange(0.0, 22.0, 1.0 / rate)
+    t = np.arange(0.0, 22.0, 1.0 / RATE)
     phi = 0.05 * np.sin(3 * t) + 0.02 * np.sin(11 * t + 1)
     true = {"K": 300.0, "K3": 4e4, "damping": 2.0, "bias": 0.2}
     phid = 0.15 * np.cos(3 * t) + 0.22 * np.cos(11 * t + 1)
     Q = 300 * phi + 4e4 * phi**3 + 2.0 * phid + 0.2
-    for run in range(runs):
+    for run in runs:
         rng = np.random.default_rng(5000 + run)
-        sensed = Q + 0.1 * noise(rng, (len(t), 1), time, rate)[:, 0]
+        sensed = Q + 0.1 * noise(rng, (len(t), 1), time, RATE)[:, 0]
         smooth, rates, _ = smoothed(t, np.stack([phi, sensed], axis=1), WINDOW)
         fit = idn.identify_spring(*smooth.T, rates[:, 0], law="cubic", damping=True)
         yield {p.name: (p.value - true[p.name]) / p.error for p in fit.parameters}
@@ -184,8 +268,8 @@ def spring_deviations(time: float, runs: int) -> Iterator[dict[str, float]]:
 
 def summarised(
     found: Iterator[dict[str, float]], group: Callable[[str], str]
-) -> dict[str, tuple[float, float, float]]:
-    """Coverage, standard deviation and share determined, by kind of parameter."""
+) -> dict[str, tuple[float, float, float, int]]:
+    """Coverage, rms, share determined, and number of values, by kind of parameter."""
     groups: dict[str, list[float]] = {}
     for each in found:
         for name, value in each.items():
@@ -196,44 +280,35 @@ def summarised(
         known = z[np.isfinite(z)]
         inside = float(np.mean(np.abs(known) < 1.96)) if len(known) else float("nan")
         spread = float(np.sqrt(np.mean(known**2))) if len(known) else float("nan")
-        result[name] = inside, spread, len(known) / len(z)
+        result[name] = inside, spread, len(known) / len(z), len(known)
     return result
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument(
-        "--duration", type=float, default=30.0, help="length of each recording in s"
-    )
+    parser.add_argument("--first", type=int, default=0, help="seed of the first run")
     parser.add_argument("--cutoffs", type=float, nargs="+", default=[5.0, 15.0, 40.0], help="Hz")
     parser.add_argument("--correlation-times", type=float, nargs="+", default=[0.0, 0.1], help="s")
-    parser.add_argument(
-        "--kinds", nargs="+", default=[",".join(each) for each in KINDS] + ["spring"]
-    )
-    parser.add_argument("--joint", action="store_true", help="with identify_robot")
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=[*CASES])
+    parser.add_argument("--spectral", action="store_true", help="weights by spectra of residuals")
     options = parser.parse_args()
-    print(
-        "| kinds | cut-off, Hz | correlation time, s | parameter | coverage | rms z | determined |"
-    )
+    runs = range(options.first, options.first + options.runs)
+    print("| case | cut-off, Hz | correlation time, s | parameter | coverage | rms | determined |")
     print("|---|---|---|---|---|---|---|", flush=True)
-    for text in options.kinds:
-        kinds = tuple(text.split(","))
-        arm = None if text == "spring" else robot(kinds, options.duration)
+    for name in options.cases:
         for time in options.correlation_times:
-            for cutoff in options.cutoffs:
-                if arm is None:
-                    if cutoff != options.cutoffs[0]:  # springs have no cut-off
-                        continue
-                    rows = summarised(spring_deviations(time, options.runs), str)
+            for cutoff in options.cutoffs if name != "spring" else [np.nan]:
+                if name == "spring":
+                    rows = summarised(spring_deviations(time, runs), str)
                 else:
-                    method = joint_deviations if options.joint else deviations
-                    found = method(arm, kinds, cutoff, time, options.runs)
-                    rows = summarised(found, base_kind if "inertia" in kinds else kind_of)
-                for name, (inside, spread, share) in rows.items():
+                    case = (elastic_case if name == "elastic" else rigid_case)(cutoff)
+                    found = deviations(case, time, runs, spectral=options.spectral)
+                    rows = summarised(found, kind_of)
+                for kind, (inside, spread, share, _) in rows.items():
                     print(
-                        f"| {text} | {f'{cutoff:g}' if arm else '-'} | {time:g} | {name} "
-                        f"| {inside:.1%} | {spread:.2f} | {share:.0%} |",
+                        f"| {name} | {cutoff:g} | {time:g} | {kind} | {inside:.1%} | {spread:.2f} "
+                        f"| {share:.0%} |",
                         flush=True,
                     )
 

@@ -15,8 +15,8 @@ from ..dynamics.elastic import motor_motion
 from ..dynamics.identification import Residuals
 from ..dynamics.rigid import inverse_dynamics
 from .alignment import Keys, Quality, aligned
-from .fine_states import FineStates, Recorded
 from .recordings import Recording
+from .run_recorder import Recorded, RunRecorder
 from .settings import Robot, Settings
 from .smoothed_states import SmoothedStates
 from .survey import Survey, survey
@@ -41,7 +41,7 @@ class Validation:
     """The result of a comparison. Times in s after `origin` (ns since 1970).
 
     `problems` state why the comparison is incomplete, and `notes` what else a reader should know.
-    `recorded` are the states for an identification, if the settings ask for one.
+    `recorded` are the samples for an identification, if the settings ask for one.
     """
 
     recording: str
@@ -114,19 +114,21 @@ class Comparison:
         self._states.flush()
 
     def _predicted(self, times: Array, state: Array, measured: Array) -> Compared:
-        model, friction = self.robot.model, self.robot.friction
-        q, qd, qdd, qddd, qdddd = state
-        torques = inverse_dynamics(model, q, qd, qdd, qddd, qdddd)
-        rows: list[Any] = list(torques)
-        if self.by_motor:
-            assert self.robot.actuators is not None
-            loads = np.stack(rows, axis=-2)
-            motion = motor_motion(self.robot.actuators, np.moveaxis(state, 0, -2), loads)
-            rows[0] = motion.torque
-        rows[0] = rows[0] + friction.torque(qd)
-        first, second = friction.rates(qd, qdd, qddd)
-        predicted = np.stack([rows[0], rows[1] + first, rows[2] + second])
+        predicted = predicted_torques(self.robot, state, by_motor=self.by_motor)
         return Compared(times, state, predicted, measured)
+
+
+def predicted_torques(robot: Robot, state: Array, *, by_motor: bool) -> Array:
+    """Q, Q' and Q'' (3, k, n) of states (5, k, n), with friction; by_motor: Q is that of the
+    motors."""
+    q, qd, qdd, qddd, qdddd = state
+    rows: list[Any] = list(inverse_dynamics(robot.model, q, qd, qdd, qddd, qdddd))
+    if by_motor:
+        assert robot.actuators is not None
+        loads = np.stack(rows, axis=-2)
+        rows[0] = motor_motion(robot.actuators, np.moveaxis(state, 0, -2), loads).torque
+    first, second = robot.friction.rates(qd, qdd, qddd)
+    return np.stack([rows[0] + robot.friction.torque(qd), rows[1] + first, rows[2] + second])
 
 
 def validate(
@@ -182,7 +184,11 @@ class _Pass:
         expected = max(look.duration * look.rate / self._comparison.step, 1.0)
         self._trace = _Every(int(expected // TRACE) + 1)
         self._samples = _Every(int(expected // SAMPLES) + 1)
-        self._recorded = FineStates(look, self._comparison.used) if settings.identify else None
+        self._recorded = (
+            RunRecorder(look, self._comparison.used, _signal(self._robot, settings))
+            if settings.identify
+            else None
+        )
 
     def compared(self, progress: Callable[[int, int], None]) -> Iterator[Compared]:
         """All compared states in order; raises InputError at the end if there were none."""
@@ -258,6 +264,12 @@ def _expected(error: Exception) -> str:
     if isinstance(error, InputError):
         return str(error)
     raise error
+
+
+def _signal(robot: Robot, settings: Settings) -> str:
+    """What the efforts are: torques of motors, or of sensors behind springs and rotors."""
+    has_rotors = bool(robot.model.reflected_inertia.any())
+    return "motor_torque" if settings.effort == "motor" or has_rotors else "sensor"
 
 
 def _notes(look: Survey, qualities: list[Quality]) -> tuple[str, ...]:

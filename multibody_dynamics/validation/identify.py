@@ -3,42 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..dynamics.core import Array, InputError
 from ..dynamics.identification import (
-    Estimate,
-    Identified,
-    JointFriction,
+    CarriedPayload,
+    IdentificationSettings,
+    IdentifiedRobot,
+    IdentifiedValue,
     Residuals,
-    identify_parameters,
+    RobotIdentification,
+    identify_robot,
+    reported,
 )
-from ..dynamics.model import MultibodyModel
-from ..dynamics.rigid import inverse_dynamics
-from .comparison import Validation
+from ..dynamics.model.inertia import decompose
+from .comparison import Validation, predicted_torques
 from .settings import Robot, Settings, described
 
-FEWEST = 32  # states needed to fit, and as many to test on
+KINDS = ("friction", "payload", "inertia")
+FEWEST = 32  # samples needed to fit, and states to test on
+UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # entries of an inertia
 
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """Parameters fitted to the states up to time `until` (s), tested on the later ones.
+    """Parameters fitted to the samples up to time `until` (s), tested on the later ones.
 
-    states : numbers of states fitted, after filtering, and tested. before, after : residuals of Q
-    on the tested states with the old and with the fitted parameters. yaml : for --data.
+    robot : with all that was found. states : numbers of states fitted, after filtering, and tested.
+    before, after : residuals of Q on the tested states with the old and with the new robot, for
+    the recorded joints. yaml : for --data.
     """
 
     kinds: tuple[str, ...]
-    found: Identified
+    found: RobotIdentification
+    robot: Robot
     until: float
     states: tuple[int, int]
     before: Residuals
     after: Residuals
     yaml: str
+
+    @property
+    def estimates(self) -> dict[str, IdentifiedValue]:
+        """All parameters by name."""
+        return self.found.robot.estimates()
 
     def figures(self, names: tuple[str, ...]) -> dict[str, Any]:
         """All results as plain numbers, for JSON."""
@@ -48,96 +59,124 @@ class Identification:
             "fitted until": self.until,
             "states fitted": self.states[0],
             "states judged": self.states[1],
-            "rank": self.found.rank,
             "before": before,
             "after": after,
-            "parameters": _as_plain(self.found.estimates),
-            "combinations": _as_plain(self.found.combinations),
+            "notes": list(self.found.notes),
+            "parameters": reported(self.estimates),
+            "combinations": reported(self.found.combinations),
         }
 
 
 def identify(validation: Validation, robot: Robot, settings: Settings) -> Identification:
     """Fit the kinds of parameters in `settings.identify`; fitted friction replaces known friction.
 
-    Raises InputError for recordings that lack the effort of a joint or are too short.
+    Raises InputError for unknown kinds, and for recordings that are too short.
     """
-    model = robot.model
-    if settings.effort != "joint" or validation.joint_names != model.joint_names:
-        raise InputError(
-            "identification needs recorded efforts of all joints on the link side of the springs: "
-            "use neither --hold nor --effort motor"
-        )
     kinds = settings.identify
-    known = JointFriction.none(model.n) if "friction" in kinds else robot.friction
+    _check_kinds(kinds)
     recorded = validation.recorded
     assert recorded is not None  # the settings ask for an identification
     cut = round(settings.train * len(recorded.times))
-    fitted = recorded.until(cut)
+    until = float(recorded.times[cut - 1]) if cut else -np.inf
     t, state, _, measured = validation.samples
-    judged = slice(int(np.searchsorted(t, fitted.times[-1], side="right")) if cut else 0, None)
+    judged = slice(int(np.searchsorted(t, until, side="right")), None)
     if min(cut, len(t[judged])) < FEWEST:
         raise InputError(
-            f"{cut} states to fit and {len(t[judged])} to test on, but {FEWEST} each are needed: "
-            "use a longer recording, or a higher --rate or --cutoff"
+            f"{cut} samples to fit and {len(t[judged])} states to test on, but {FEWEST} each are "
+            "needed: use a longer recording, or a higher --rate or --cutoff"
         )
-    torque = fitted.torque - known.torque(fitted.state[1])
-    found = identify_parameters(
-        model,
-        *fitted.state,
-        torque,
-        kinds=kinds,
-        payload_body=settings.payload_body,
-        rate=fitted.rate,
-        cutoff=fitted.cutoff,
-        starts=fitted.starts.tolist(),
+    run = recorded.run.part(0, cut)
+    body = settings.payload_body or robot.model.body_names[-1]
+    if "payload" in kinds:
+        run = replace(run, payload=CarriedPayload(body, None, body))
+    found = identify_robot(
+        robot.model,
+        [run],
+        robot.actuators if settings.effort == "motor" else None,
+        friction=robot.friction,
+        settings=_chosen(kinds, validation.cutoff),
     )
-    friction = found.friction if "friction" in kinds else robot.friction
-    after = _torques(found.model, friction, state[:3, judged])
-    before = _torques(model, robot.friction, state[:3, judged])
-    return Identification(
-        kinds,
-        found,
-        float(fitted.times[-1]),
-        (found.count, len(t[judged])),
-        Residuals.of(t[judged], before, measured[0][judged]),
-        Residuals.of(t[judged], after, measured[0][judged]),
-        _yaml(model, found, kinds, settings),
+    better = _better(robot, found.robot, settings, body)
+    used = [robot.model.joint_index(name) for name in validation.joint_names]
+    by_motor = settings.effort == "motor"
+    before, after = (
+        Residuals.of(
+            t[judged],
+            predicted_torques(each, state[:, judged], by_motor=by_motor)[0][:, used],
+            measured[0][judged][:, used],
+        )
+        for each in (robot, better)
+    )
+    states = found.count, len(t[judged])
+    yaml = _yaml(better, found.robot, kinds, body)
+    return Identification(kinds, found, better, until, states, before, after, yaml)
+
+
+def _check_kinds(kinds: tuple[str, ...]) -> None:
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown or not kinds or len(set(kinds)) != len(kinds):
+        raise InputError(
+            f"kinds: expected some of {', '.join(KINDS)}, each once; got {list(kinds)}"
+        )
+    if "payload" in kinds and "inertia" in kinds:
+        raise InputError(
+            "kinds: torques cannot distinguish a payload from the inertia of its body; choose one"
+        )
+
+
+def _chosen(kinds: tuple[str, ...], cutoff: float) -> IdentificationSettings:
+    return IdentificationSettings(
+        cutoff=cutoff,
+        links="inertia" in kinds,
+        friction="friction" in kinds,
+        rotors="inertia" in kinds,
+        springs=False,
+        delays=False,
     )
 
 
-def _as_plain(estimates: Mapping[str, Estimate]) -> dict[str, dict[str, float]]:
-    return {name: {"value": x.value, "standard error": x.error} for name, x in estimates.items()}
+def _better(robot: Robot, found: IdentifiedRobot, settings: Settings, body: str) -> Robot:
+    """The robot with what was found."""
+    model = found.model
+    if body in found.payloads:
+        model = model.with_payload(body, *_body(found.payloads[body]), name=f"payload of {body}")
+    friction = found.friction
+    if settings.effort == "motor":
+        # Motors have no offset of their own: it becomes part of the joint's friction.
+        offsets = np.zeros(model.n)
+        for joint, motor in found.motors.items():
+            if "offset" in motor:
+                offsets[model.joint_index(joint)] = motor["offset"].value
+        friction = replace(friction, offset=friction.offset + offsets)
+    return Robot(model, friction, found.actuators or robot.actuators)
 
 
-def _torques(model: MultibodyModel, friction: JointFriction, state: Array) -> Array:
-    return np.asarray(inverse_dynamics(model, *state).tau + friction.torque(state[1]))
+def _body(values: Mapping[str, Any]) -> tuple[float, Array, Array]:
+    """Mass, centre of mass and inertia about it."""
+    com = np.array([values["com"][axis].value for axis in "xyz"])
+    inertia = np.zeros((3, 3))
+    for (i, j), each in zip(UPPER, values["inertia"].values(), strict=True):
+        inertia[i, j] = inertia[j, i] = each.value
+    return values["mass"].value, com, inertia
 
 
-def _yaml(
-    model: MultibodyModel, found: Identified, kinds: tuple[str, ...], settings: Settings
-) -> str:
+def _yaml(robot: Robot, found: IdentifiedRobot, kinds: tuple[str, ...], body: str) -> str:
+    """For --data: friction of the links, payload, links, and rotors of rigid joints."""
     bodies, kind = {}, "links"
     if "payload" in kinds:
-        assert found.payload is not None
-        body = settings.payload_body or model.body_names[-1]
-        bodies, kind = {body: _described_body(found.payload)}, "payload"
+        bodies, kind = {body: _described_body(*_body(found.payloads[body]))}, "payload"
     elif "inertia" in kinds:
-        rows = found.parameters.reshape(-1, 10)
         bodies = {
-            name: _described_body(row) for name, row in zip(model.body_names, rows, strict=True)
+            name: _described_body(*decompose(M))
+            for name, M in zip(found.model.body_names, found.model.inertias, strict=True)
         }
-    friction = found.friction if "friction" in kinds else None
-    return described(friction, model.joint_names, bodies, kind)
+    model = robot.model
+    rotors = dict(zip(model.joint_names, model.reflected_inertia.tolist(), strict=True))
+    known = {name: value for name, value in rotors.items() if value > 0.0}
+    friction = robot.friction if "friction" in kinds else None
+    return described(friction, model.joint_names, bodies, kind, known)
 
 
-def _described_body(parameters: Array) -> dict[str, Any]:
-    mass, first = float(parameters[0]), parameters[1:4]
-    com = first / mass
-    xx, xy, xz, yy, yz, zz = parameters[4:]
-    about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    about_com = about_origin - mass * (com @ com * np.eye(3) - np.outer(com, com))
-    return {
-        "mass": mass,
-        "com": com.tolist(),
-        "inertia_com": about_com[np.triu_indices(3)].tolist(),
-    }
+def _described_body(mass: float, com: Array, inertia_com: Array) -> dict[str, Any]:
+    upper = [float(inertia_com[i, j]) for i, j in UPPER]
+    return {"mass": float(mass), "com": np.asarray(com).tolist(), "inertia_com": upper}

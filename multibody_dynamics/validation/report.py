@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import __version__
 from ..dynamics.core import Array
-from ..dynamics.identification import Estimate, Residuals
+from ..dynamics.identification import IdentifiedValue, Residuals
 from .comparison import Validation
 from .identify import Identification
 
@@ -64,7 +64,7 @@ def write_report(
     validation: Validation, folder: Path, identification: Identification | None = None
 ) -> Path:
     """Write report.html, report.md, report.json, torques.png, rates.png and, after an
-    identification, identified.yaml; returns the HTML file."""
+    identification, identified.yaml and identified.json; returns the HTML file."""
     folder.mkdir(parents=True, exist_ok=True)
     content = figures(validation, identification)
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
@@ -76,6 +76,7 @@ def write_report(
         _draw_rates(validation, pictures[1])
     if identification is not None:
         (folder / "identified.yaml").write_text(identification.yaml, encoding="utf-8")
+        identification.found.robot.write(folder)
     blocks = _blocks(validation, identification)
     lines = [f"# {_title(validation)}", ""]
     for kind, value in blocks:
@@ -114,11 +115,12 @@ def summary(v: Validation, found: Identification | None, page: Path) -> list[str
             f"{found.after.normalized[j]:9.4f} after"
             for j, name in enumerate(v.joint_names)
         ]
-        estimates = {**found.found.estimates, **found.found.combinations}
-        known = {name: each for name, each in estimates.items() if math.isfinite(each.error)}
+        estimates = {**found.estimates, **found.found.combinations}
+        known = {name: each for name, each in estimates.items() if each.determined}
         lines += [
             f"  {name:<32}{value:>14} {error}" for name, value, error in _estimate_rows(known)
         ]
+        lines += [f"  note: {note}" for note in found.found.notes]
         if len(known) < len(estimates):
             lines.append(f"  not determined by this motion: {len(estimates) - len(known)} more")
     return [*lines, f"  report: {page}"]
@@ -231,8 +233,9 @@ def _identified_blocks(v: Validation, found: Identification) -> list[tuple[str, 
     ]
     text = (
         f"{', '.join(found.kinds)} fitted to {found.states[0]} states until {found.until:.4g} s "
-        f"(rank {found.found.rank}), tested on the {found.states[1]} later states. The values are "
-        "in identified.yaml, which --data accepts."
+        f"(cut-off {found.found.cutoff:.4g} Hz), tested on the {found.states[1]} later states. "
+        "The values are in identified.yaml, which --data accepts, and in identified.json, from "
+        "which write-back makes the files of the robot."
     )
     heads = ("joint", "rms before", "rms after", "nrms before", "nrms after")
     blocks: list[tuple[str, Any]] = [
@@ -242,9 +245,11 @@ def _identified_blocks(v: Validation, found: Identification) -> list[tuple[str, 
     ]
     blocks += [
         ("table", (("parameter", "value", "standard error"), _estimate_rows(estimates)))
-        for estimates in (found.found.estimates, found.found.combinations)
+        for estimates in (found.estimates, found.found.combinations)
         if estimates
     ]
+    if found.found.notes:
+        blocks.append(("list", list(found.found.notes)))
     blocks.append(
         (
             "text",
@@ -256,11 +261,11 @@ def _identified_blocks(v: Validation, found: Identification) -> list[tuple[str, 
     return blocks
 
 
-def _estimate_rows(estimates: Mapping[str, Estimate]) -> list[tuple[str, str, str]]:
+def _estimate_rows(estimates: Mapping[str, IdentifiedValue]) -> list[tuple[str, str, str]]:
     """Rows of a table: values with as many digits as their standard errors justify."""
     rows = []
-    for name, (value, error) in estimates.items():
-        if not math.isfinite(error):
+    for name, (value, error, determined) in estimates.items():
+        if not determined:
             rows.append((name, "not determined", ""))
             continue
         digits = 1 - math.floor(math.log10(error)) if error > 0.0 else 6

@@ -159,6 +159,7 @@ def described(
     names: tuple[str, ...] = (),
     bodies: Mapping[str, Mapping[str, Any]] | None = None,
     kind: str = "links",
+    rotors: Mapping[str, float] | None = None,
 ) -> str:
     """Identified parameters as YAML for :func:`load_robot`."""
     content: dict[str, Any] = {}
@@ -172,6 +173,8 @@ def described(
             }
             for j, name in enumerate(names)
         }
+    if rotors:
+        content["rotor_inertia"] = dict(rotors)
     if bodies:
         content[kind] = {name: dict(values) for name, values in bodies.items()}
     return str(yaml.safe_dump(content, sort_keys=False, default_flow_style=None))

@@ -13,7 +13,6 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.validation.alignment import MIDDLE
 from multibody_dynamics.validation.comparison import Comparison, validate
-from multibody_dynamics.validation.identify import identify
 from multibody_dynamics.validation.recordings import Recording
 from multibody_dynamics.validation.recordings.mcap_chunks import chunks_of
 from multibody_dynamics.validation.settings import Settings, load_robot
@@ -285,40 +284,6 @@ def test_a_joint_at_rest_may_be_held(tmp_path):
     assert found.joint_names == ("shoulder",)
     assert found.worst < 0.01
     assert "held at the stated positions, not recorded: elbow" in found.notes
-
-
-def test_identified_friction_explains_the_rest_of_the_recording(tmp_path):
-    data = tmp_path / "data.yaml"
-    data.write_text(FRICTION)
-    robot = load_robot(ARM, data)
-    t, rows = motion(MODEL, 6000, RATE, noise=1e-3)
-    rows[:, 2] += robot.friction.torque(rows[:, 1])
-    path = written(tmp_path / "bag", rows, t)
-    settings = Settings(ARM, identify=("friction",), cutoff=4.0)
-    bare = load_robot(ARM)
-    found = identify(validate(path, settings), bare, settings)
-    assert (found.after.normalized < 0.4 * found.before.normalized).all()
-    assert found.found.friction.viscous[0] == pytest.approx(0.4, abs=0.05)
-    assert found.found.friction.amplitude[0] / 2 == pytest.approx(0.8, abs=0.05)
-    data.write_text(found.yaml)
-    again = load_robot(ARM, data)
-    assert np.allclose(again.friction.viscous, found.found.friction.viscous)
-    with pytest.raises(InputError, match="train"):
-        identify(validate(path, settings), bare, replace(settings, train=1.0))
-
-
-def test_an_identified_payload_is_read_back(tmp_path):
-    body = MODEL.body_names[-1]
-    loaded = MODEL.with_payload(body, 0.8, [0.1, 0.0, 0.0], 1e-3 * np.eye(3))
-    t, rows = motion(loaded, 4000, RATE)
-    path = written(tmp_path / "bag", rows, t)
-    settings = Settings(ARM, identify=("payload",), cutoff=10.0)
-    found = identify(validate(path, settings), load_robot(ARM), settings)
-    assert (found.after.normalized < 0.01).all()
-    assert (found.before.normalized > 0.05).all()
-    data = tmp_path / "data.yaml"
-    data.write_text(found.yaml)
-    assert validate(path, Settings(ARM, data, cutoff=10.0)).worst < 0.01
 
 
 @pytest.mark.parametrize(

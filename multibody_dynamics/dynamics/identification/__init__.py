@@ -18,10 +18,6 @@ is_physically_consistent      whether a body with these ten parameters can exist
 
 Inertia and friction:
 
-identify_parameters           friction, payload or inertial parameters from recorded torques
-Identified                    the result of identify_parameters
-Estimate                      a value and its standard error
-KINDS                         the kinds of parameters that identify_parameters can identify
 consistent_parameters         ten consistent parameters from log-Cholesky numbers (..., 10)
 log_cholesky                  the inverse of consistent_parameters
 nearest_consistent            physically consistent parameters close to the given ones
@@ -43,6 +39,7 @@ RobotIdentification           the result of identify_robot, with residuals and r
 IdentifiedRobot               the identified robot, and identified.json
 IdentifiedValue               a number, its standard error, and whether it is determined
 read_identified               the values of an identified.json
+reported                      values with standard errors as plain numbers, for reports
 leaves                        all numbers of nested values by their names, joined with dots
 
 Kinematic calibration:
@@ -100,12 +97,8 @@ HIGHEST                       the maximum cut-off frequency, as a fraction of th
 Residuals                     running statistics of the residuals of n signals
 """
 
-from .bodies.inertial_identification import (
-    KINDS,
-    Estimate,
-    Identified,
+from .bodies.consistent_inertia import (
     consistent_parameters,
-    identify_parameters,
     log_cholesky,
     nearest_consistent,
 )
@@ -122,7 +115,13 @@ from .bodies.regressor import (
     pseudo_inertia,
     with_inertial_parameters,
 )
-from .drives.identified_robot import IdentifiedRobot, IdentifiedValue, leaves, read_identified
+from .drives.identified_robot import (
+    IdentifiedRobot,
+    IdentifiedValue,
+    leaves,
+    read_identified,
+    reported,
+)
 from .drives.measured_run import CarriedPayload, MeasuredRun
 from .drives.robot_identification import (
     IdentificationSettings,
@@ -179,13 +178,13 @@ __all__ = [
     "with_inertial_parameters", "base_parameters", "BaseParameters", "pseudo_inertia",
     "is_physically_consistent",
     # inertia and friction
-    "identify_parameters", "Identified", "Estimate", "KINDS", "consistent_parameters",
-    "log_cholesky", "nearest_consistent", "JointFriction",
+    "consistent_parameters", "log_cholesky", "nearest_consistent", "JointFriction",
     # springs
     "identify_spring", "SpringFit", "motor_side_torque",
     # links, friction, motors and springs together
     "identify_robot", "MeasuredRun", "CarriedPayload", "IdentificationSettings",
-    "RobotIdentification", "IdentifiedRobot", "IdentifiedValue", "read_identified", "leaves",
+    "RobotIdentification", "IdentifiedRobot", "IdentifiedValue", "read_identified", "reported",
+    "leaves",
     # kinematic calibration
     "calibrate", "Calibration", "ErrorScrew", "joint_errors", "frame_errors", "errors_at",
     "perturbed_model", "pose_sensitivity", "twist_sensitivity", "jacobian_sensitivity",

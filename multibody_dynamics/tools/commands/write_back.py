@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 HELP = "Write identified parameters into a copy of the URDF and of the springs file"
 DETAILS = (
-    "RESULTS is a folder with identified.json, identified.yaml of `validate --identify` or"
+    "RESULTS is a folder with identified.json of `identify` or `validate --identify`, or"
     " springs.yaml of `identify-springs`, or one of these files. The text of the files is kept"
     " except for the numbers that change. changes.md in the new folder compares every number with"
     " the previous one. Exit status 1 if `inspect` finds the new robot implausible."

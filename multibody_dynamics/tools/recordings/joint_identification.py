@@ -20,6 +20,7 @@ from ...dynamics.identification import (
     MeasuredRun,
     RobotIdentification,
     identify_robot,
+    reported,
 )
 from ...dynamics.model import MultibodyModel, load_urdf
 from ..base.figures import BLUE, VERMILION, new_figure, save
@@ -127,23 +128,13 @@ def split(
     if held_out is None and len(runs) == 1:
         (run,) = runs
         cut = round((1.0 - HELD_SHARE) * len(run.position))
-        return [part_of(run, 0, cut)], [part_of(run, cut, len(run.position))]
+        return [run.part(0, cut)], [run.part(cut, len(run.position))]
     count = 1 if held_out is None else held_out
     if count >= len(runs):
         raise InputError(
             f"--held-out {count}: leaves none of {len(runs)} recordings to identify from"
         )
     return [*runs[: len(runs) - count]], [*runs[len(runs) - count :]]
-
-
-def part_of(run: MeasuredRun, begin: int, end: int) -> MeasuredRun:
-    """The samples from begin to end."""
-    rows: dict[str, Any] = {
-        name: None if getattr(run, name) is None else getattr(run, name)[begin:end]
-        for name in ("q", "qd", "theta", "sensor", "motor_torque", "current")
-    }
-    starts = (0, *(x - begin for x in run.starts if begin < x < end))
-    return replace(run, **rows, starts=starts, start=run.start + begin / run.rate)
 
 
 def figures(
@@ -162,17 +153,9 @@ def figures(
                 {name: value for name, value in each._asdict().items() if value == value}
                 for each in found.residuals
             ],
-            "parameters": {name: _plain(x) for name, x in found.robot.estimates().items()},
-            "combinations": {name: _plain(x) for name, x in found.combinations.items()},
+            "parameters": reported(found.robot.estimates()),
+            "combinations": reported(found.combinations),
         }
-    }
-
-
-def _plain(x: IdentifiedValue) -> dict[str, float | None]:
-    """A value that the recordings do not determine is null, as in the report of `validate`."""
-    return {
-        "value": x.value if x.determined else None,
-        "standard error": x.error if x.determined else None,
     }
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import yaml
 
 from ...dynamics.core import InputError
 from ...dynamics.core.quantities import Gear, joint_entries, joint_motion, motor_values, quantity
+from ...dynamics.elastic import load_actuators
 from ...dynamics.model import MultibodyModel
 from .actuator_text import ActuatorText
 from .changes_table import Change, WrittenBack
@@ -23,6 +26,7 @@ MOTOR = {  # key of the results: key in the file, dimension, and name in the pac
 }
 COULOMB_VELOCITY = 0.05  # rad/s, of an identified Coulomb friction without one
 POSITIVE = ("inertia", "coulomb_velocity")
+ANTAGONISTS = ("agonist", "antagonist")
 
 
 def write_actuators(
@@ -31,94 +35,131 @@ def write_actuators(
     where, joints = joint_entries(file, model.joint_names, "actuators")
     text = ActuatorText(file.read_text(encoding="utf-8"), where)
     types = dict(zip(model.joint_names, model.joint_types, strict=True))
+    places = list(_places(joints))
+    owners = [place.owner for place, _ in places]
     for part in (results.motors, results.springs, results.laws):
         for name in part:
-            if name not in joints:
+            if name not in owners:
                 raise InputError(
-                    f"{where}: joint '{name}': only joints with one motor are written back; the"
-                    f" file has {', '.join(joints)}"
+                    f"{where}: '{name}' has no motor with a spring in this file; it has"
+                    f" {', '.join(owners)}"
                 )
+    for place, entry in places:
+        at = f"{where}: joint '{place.joint}'"
+        motion = joint_motion(joints[place.joint], at, types[place.joint])
+        known, gear = motor_values(entry["motor"], at, motion)
+        _write_motor(found, text, place, entry["motor"], known, results, gear)
+        _write_spring(found, text, place, entry["spring"], results, gear)
+    edited = text.edited(comment)
+    if text.changed():  # a law may be impossible for the kind of the joint
+        load_actuators(yaml.safe_load(edited), model.joint_names, model.joint_types)
+    return edited.encode()
+
+
+class Place(NamedTuple):
+    """Where a motor and its spring are: the joint, the name of the motor, and the keys that lead
+    from the entry of the joint to theirs."""
+
+    joint: str
+    owner: str
+    path: tuple[str, ...] = ()
+
+
+def _places(joints: Mapping[str, Any]) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+    """All motors with springs, and their entries."""
     for joint, entry in joints.items():
-        if "motor" not in entry or "spring" not in entry:
-            continue
-        motion = joint_motion(entry, f"{where}: joint '{joint}'", types[joint])
-        known, gear = motor_values(entry["motor"], f"{where}: joint '{joint}'", motion)
-        _write_motor(found, text, joint, entry["motor"], known, results, gear)
-        _write_spring(found, text, joint, entry["spring"], results, gear)
-    return text.edited(comment).encode()
+        if "motor" in entry and "spring" in entry:
+            yield Place(joint, joint), entry
+        for side in ANTAGONISTS:
+            if side in entry:
+                yield Place(joint, f"{joint}_{side}", (side,)), entry[side]
 
 
 # wide: the parts of one entry, and the file and table that they go into.
 def _write_motor(
     found: WrittenBack,
     text: ActuatorText,
-    joint: str,
+    place: Place,
     entry: Mapping[str, Any],
     known: Mapping[str, float],
     results: Results,
     gear: Gear,
 ) -> None:
-    figures = results.motors.get(joint, {})
+    figures = results.motors.get(place.owner, {})
     for key, figure in figures.items():
         if key not in MOTOR:
             found.changes.append(
-                Change(joint, f"motor {key}", None, figure, "not part of the file")
+                Change(place.owner, f"motor {key}", None, figure, "not part of the file")
             )
             continue
         name, dimension, own = MOTOR[key]
         present = name in entry
-        found.changes.append(Change(joint, f"motor {key}", known[own] if present else None, figure))
+        found.changes.append(
+            Change(place.owner, f"motor {key}", known[own] if present else None, figure)
+        )
         if figure.value < 0.0 or (key in POSITIVE and figure.value == 0.0):
             raise InputError(
-                f"motor '{joint}': {key} {figure.value:.4g} is not possible; nothing was written"
+                f"motor '{place.owner}': {key} {figure.value:.4g} is not possible; nothing was"
+                " written"
             )
         if present or (figure.value > 0.0 and key != "coulomb_velocity"):
-            text.set_quantity(joint, ("motor", name), figure.value, dimension, gear)
+            text.set_quantity(
+                place.joint, (*place.path, "motor", name), figure.value, dimension, gear
+            )
             if key == "coulomb" and not present:  # the file needs both or neither
                 velocity = figures.get("coulomb_velocity", Figure(COULOMB_VELOCITY)).value
-                path = ("motor", "coulomb_velocity")
-                text.set_quantity(joint, path, velocity, "velocity", gear)
+                path = (*place.path, "motor", "coulomb_velocity")
+                text.set_quantity(place.joint, path, velocity, "velocity", gear)
 
 
 def _write_spring(
-    found: WrittenBack, text: ActuatorText, joint: str, spring: Any, results: Results, gear: Gear
+    found: WrittenBack, text: ActuatorText, place: Place, spring: Any, results: Results, gear: Gear
 ) -> None:
-    law = results.laws.get(joint)
+    law = results.laws.get(place.owner)
     if law is not None:
+        if place.path and "damping" in law:
+            law = {key: value for key, value in law.items() if key != "damping"}
+            found.notes.append(f"'{place.owner}': damping is not part of an antagonistic spring")
+        if isinstance(spring, Mapping) and "travel" in spring and law["law"] != "table":
+            law = {**law, "travel": law.get("travel", spring["travel"])}
         if isinstance(spring, Mapping) and "stiffness" in spring and "stiffness" in law:
-            before = quantity(spring["stiffness"], joint, "stiffness", gear)
-            after = Figure(quantity(law["stiffness"], joint, "stiffness", gear))
-            found.changes.append(Change(joint, "spring stiffness", before, after))
+            before = quantity(spring["stiffness"], place.owner, "stiffness", gear)
+            after = Figure(quantity(law["stiffness"], place.owner, "stiffness", gear))
+            found.changes.append(Change(place.owner, "spring stiffness", before, after))
         else:
-            found.notes.append(f"joint '{joint}': spring {law['law']} in place of its old one")
+            found.notes.append(
+                f"joint '{place.owner}': spring {law['law']} in place of its old one"
+            )
         if law != spring:
-            text.replace(joint, ("spring",), law)
+            text.replace(place.joint, (*place.path, "spring"), law)
         return
-    figures = results.springs.get(joint, {})
+    figures = results.springs.get(place.owner, {})
     if figures and not isinstance(spring, Mapping):
-        raise InputError(f"joint '{joint}': a spring was identified, but the joint is rigid")
-    _write_coefficients(found, text, joint, spring, figures)
+        raise InputError(f"joint '{place.owner}': a spring was identified, but the joint is rigid")
+    _write_coefficients(found, text, place, spring, figures)
     for key, figure in figures.items():
         if COEFFICIENT.fullmatch(key):
             continue
         if key == "bias":
-            found.changes.append(Change(joint, "bias of the torque", None, figure, "of the sensor"))
+            found.changes.append(
+                Change(place.owner, "bias of the torque", None, figure, "of the sensor")
+            )
         elif key == "scale":
-            found.changes.append(Change(joint, "spring scale", 1.0, figure))
+            found.changes.append(Change(place.owner, "spring scale", 1.0, figure))
             if figure.value <= 0.0:
                 raise InputError(
-                    f"joint '{joint}': spring scale {figure.value:.4g} is not possible; nothing was"
-                    " written"
+                    f"joint '{place.owner}': spring scale {figure.value:.4g} is not possible;"
+                    " nothing was written"
                 )
             name = "torque" if spring["law"] == "table" else "coefficients"
             if figure.value != 1.0:
-                text.scale(joint, ("spring", name), figure.value)
+                text.scale(place.joint, (*place.path, "spring", name), figure.value)
         else:
-            _write_quantity(found, text, joint, spring, key, figure, gear)
+            _write_quantity(found, text, place, spring, key, figure, gear)
 
 
 def _write_coefficients(
-    found: WrittenBack, text: ActuatorText, joint: str, spring: Any, figures: Figures
+    found: WrittenBack, text: ActuatorText, place: Place, spring: Any, figures: Figures
 ) -> None:
     """A polynomial, c1, c2, ...; its travel remains."""
     given = {key: figure for key, figure in figures.items() if COEFFICIENT.fullmatch(key)}
@@ -126,21 +167,21 @@ def _write_coefficients(
         return
     if spring["law"] != "polynomial":
         raise InputError(
-            f"joint '{joint}': a polynomial was identified, but the law in the file is "
+            f"joint '{place.owner}': a polynomial was identified, but the law in the file is "
             f"{spring['law']}"
         )
     for key, figure in given.items():
-        found.changes.append(Change(joint, f"spring {key}", None, figure))
+        found.changes.append(Change(place.owner, f"spring {key}", None, figure))
     values = [given[f"c{k + 1}"].value for k in range(len(given))]
     units = {"torque": "N m", "deflection": "rad", "side": "link"}
-    text.replace(joint, ("spring", "coefficients"), {"values": values, **units})
+    text.replace(place.joint, (*place.path, "spring", "coefficients"), {"values": values, **units})
 
 
 # wide: the parts of one entry, and the file and table that they go into.
 def _write_quantity(
     found: WrittenBack,
     text: ActuatorText,
-    joint: str,
+    place: Place,
     spring: Mapping[str, Any],
     key: str,
     figure: Figure,
@@ -150,15 +191,15 @@ def _write_quantity(
                  "damping": "damping"}.get(key)  # fmt: skip
     if dimension is None or (key not in spring and key != "damping"):
         raise InputError(
-            f"joint '{joint}': the spring in the file, {spring['law']}, has no {key}: describe"
-            " it with the law that was identified"
+            f"joint '{place.owner}': the spring in the file, {spring['law']}, has no {key}:"
+            " describe it with the law that was identified"
         )
-    before = quantity(spring[key], joint, dimension, gear) if key in spring else None
-    found.changes.append(Change(joint, f"spring {key}", before, figure))
+    before = quantity(spring[key], place.owner, dimension, gear) if key in spring else None
+    found.changes.append(Change(place.owner, f"spring {key}", before, figure))
     is_possible = figure.value > 0.0 if key == "stiffness" else figure.value >= 0.0
     if not is_possible and key != "cubic_stiffness":
         raise InputError(
-            f"joint '{joint}': {key} {figure.value:.4g} is not possible; nothing was written"
+            f"joint '{place.owner}': {key} {figure.value:.4g} is not possible; nothing was written"
         )
     if key in spring or figure.value > 0.0:
-        text.set_quantity(joint, ("spring", key), figure.value, dimension, gear)
+        text.set_quantity(place.joint, (*place.path, "spring", key), figure.value, dimension, gear)

@@ -1,7 +1,7 @@
 """Reads the results of all commands that identify parameters of a robot.
 
-    identified.json   links, friction, motors and springs, each number with its standard error
-    identified.yaml   of `validate --identify`, with the standard errors of its report.json
+    identified.json   of `identify` and `validate --identify`: links, friction, motors and springs,
+                      each number with its standard error
     springs.yaml      of `identify-springs`
 
 All quantities are in SI units, on the link side of the gear.
@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 from ...dynamics.core import InputError, read_yaml
 from ...dynamics.identification import leaves, read_identified
 
-JSON, YAML, REPORT, SPRINGS = "identified.json", "identified.yaml", "report.json", "springs.yaml"
+JSON, REPORT, SPRINGS = "identified.json", "report.json", "springs.yaml"
+BESIDE = (REPORT, "identified.yaml")  # contain the same numbers in other forms
 COM = ("x", "y", "z")
 INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 TEN = ("mass", *(f"com.{name}" for name in COM), *(f"inertia.{name}" for name in INERTIA))
@@ -62,26 +63,22 @@ def read_results(path: Path) -> Results:
     Raises InputError if there are none, or if an entry is invalid; the message names the file and
     the entry.
     """
-    files = [path] if path.is_file() else [path / name for name in (JSON, YAML, SPRINGS)]
+    files = [path] if path.is_file() else [path / name for name in (JSON, SPRINGS)]
+    files = [file.with_name(JSON) if file.name in BESIDE else file for file in files]
     files = [file for file in files if file.is_file()]
     if not files:
-        raise InputError(f"{path}: has none of the files {JSON}, {YAML}, {SPRINGS}")
+        raise InputError(f"{path}: has none of the files {JSON}, {SPRINGS}")
     found = Results()
     sources: list[Path] = []
     notes: list[str] = []
     for file in files:
         sources.append(file)
-        if file.suffix == ".json" and file.name != REPORT:
+        if file.suffix == ".json":
             notes += _read_json(file, found)
             report = file.with_name(REPORT)
             sources += [report] if report.is_file() and file.name == JSON else []
-        elif file.name.startswith("springs"):
-            found.laws.update(_spring_laws(file))
         else:
-            yaml = file.with_name(YAML) if file.name == REPORT else file
-            report = file.with_name(REPORT)
-            sources += [each for each in (yaml, report) if each.is_file()]
-            notes += _read_yaml(yaml, report, found)
+            found.laws.update(_spring_laws(file))
     _check(found, sources)
     return Results(
         found.bodies, found.joints, found.motors, found.springs, found.laws,
@@ -97,7 +94,7 @@ def _load(file: Path) -> Any:
 
 
 def _read_json(file: Path, found: Results) -> list[str]:
-    """Add the parameters of `identify`; returns those that have no place in the robot's files."""
+    """Add all parameters; returns those that have no place in the robot's files."""
     content = read_identified(file)
     parts = {"links": found.bodies, "joints": found.joints, "motors": found.motors,
              "springs": found.springs}  # fmt: skip
@@ -109,41 +106,6 @@ def _read_json(file: Path, found: Results) -> list[str]:
         for part in ("gains", "delays", "payloads")
         for name, value in leaves(content[part])
     ]
-
-
-def _read_yaml(file: Path, report: Path, found: Results) -> list[str]:
-    """Add the parameters of `validate --identify`; returns what was not used."""
-    content = read_yaml(file) or {}
-    known: Mapping[str, Any] = {}
-    if report.is_file():
-        known = (_load(report).get("identification") or {}).get("parameters") or {}
-
-    def figure(value: Any, key: str, *, of: str = "") -> Figure:
-        """of : the parameter that decides whether this one is determined, but has another error."""
-        given = known.get(of or key, {})
-        error = None if of else given.get("standard error")
-        determined = not known or given.get("value") is not None
-        return Figure(float(value), math.nan if error is None else float(error), determined)
-
-    try:
-        for joint, values in (content.get("friction") or {}).items():
-            found.joints[joint] = {
-                key: figure(value, f"{joint}.{key}")
-                if f"{joint}.{key}" in known or not known
-                else Figure(float(value), determined=False)
-                for key, value in values.items()
-            }
-        for body, values in (content.get("links") or {}).items():
-            ten = {"mass": figure(values["mass"], f"{body}.mass")}
-            for name, value in zip(COM, values["com"], strict=True):
-                ten[f"com.{name}"] = figure(value, "", of=f"{body}.m{name}")
-            for name, value in zip(INERTIA, values["inertia_com"], strict=True):
-                ten[f"inertia.{name}"] = figure(value, "", of=f"{body}.I{name[1:]}")
-            found.bodies[body] = ten
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{file}: not a result of validate --identify: {error!r}") from None
-    unused = [key for key in ("payload", "rotor_inertia") if content.get(key)]
-    return [f"{file.name}: {key} is not part of a URDF; keep it for --data" for key in unused]
 
 
 def _spring_laws(file: Path) -> dict[str, dict[str, Any]]:

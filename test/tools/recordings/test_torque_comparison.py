@@ -59,8 +59,10 @@ def test_the_report_is_self_contained(bag, tmp_path, capsys):
     assert set(parameters) == {
         f"{joint}.{kind}"
         for joint in ("shoulder", "elbow")
-        for kind in ("viscous", "coulomb", "offset")
+        for kind in ("viscous", "coulomb", "coulomb_velocity", "offset")
     }
+    # There is no Coulomb friction at the elbow.
+    assert parameters.pop("elbow.coulomb_velocity") == {"value": None, "standard error": None}
     assert all(0.0 < each["standard error"] < 1.0 for each in parameters.values())
     assert content["cut-off [Hz]"] == 10.0
     assert content["topics"][0]["unusable_list"][0]["from"] == pytest.approx(7.5)
@@ -128,7 +130,9 @@ def test_recordings_are_compared_even_if_identification_fails(tmp_path, capsys):
     out = tmp_path / "out"
     assert run(short, short, "--cutoff", 10, "--identify", "friction", "-o", out) == 1
     printed = capsys.readouterr().err
-    assert f"{short}: not identified: 89 states to fit and 26 to test on, but 32" in printed
+    assert (
+        f"{short}: not identified: 125 samples to fit and 26 states to test on, but 32" in printed
+    )
     for folder in ("day.1", "day.1_2"):  # no report overwrites another
         assert f'href="{folder}/report.html"' in (out / "index.html").read_text()
         assert "not identified" in (out / folder / "report.html").read_text()

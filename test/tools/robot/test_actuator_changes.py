@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import yaml
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.resources import share_directory
+from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.robot.actuator_changes import write_actuators
 from multibody_dynamics.tools.robot.changes_table import WrittenBack
 from multibody_dynamics.tools.robot.identified_results import Figure, Results
@@ -71,6 +73,70 @@ def test_friction_that_the_file_did_not_have(tmp_path):
     assert joint.motor.coulomb_velocity == pytest.approx(0.05)
 
 
+def test_both_springs_of_an_antagonistic_joint_from_recording_to_inspection(tmp_path, capsys):
+    """Springs that differ from those of the file are identified from the torques of the motors."""
+    config = share_directory() / "config"
+    urdf, springs = (
+        config / "robots/antagonistic_elbow.urdf",
+        config / "elastic_joints/antagonistic.yaml",
+    )
+    names = dyn.load_urdf(urdf).joint_names
+    given = dyn.load_actuators(springs, names).actuators[1]
+    t = np.arange(0.0, 8.0, 2e-3)
+    q = 0.1 * np.sin(2.0 * t)
+    signals = {"t": t, "q elbow": q, "theta elbow_agonist": q, "theta elbow_antagonist": q}
+    laws = [(14.0, 40.0, 25.0), (8.0, 50.0, 15.0)]
+    for side, sign, law, motor in zip(
+        ("agonist", "antagonist"), (1.0, -1.0), laws, given.motors, strict=True
+    ):
+        w = 5.0 if sign > 0.0 else 4.0
+        phi = 0.45 + 0.4 * np.sin(w * t)
+        theta = q + sign * phi
+        rate = 0.2 * np.cos(2.0 * t) + sign * 0.4 * w * np.cos(w * t)
+        second = -0.4 * np.sin(2.0 * t) - sign * 0.4 * w**2 * np.sin(w * t)
+        load = sign * sum(c * phi**k for k, c in enumerate(law, start=1))
+        signals[f"theta elbow_{side}"] = theta
+        noise = 0.01 * np.random.default_rng(1).normal(size=len(t))
+        signals[f"tau elbow_{side}"] = motor.inertia * second + motor.viscous * rate + load + noise
+    table, motors = tmp_path / "elbow.csv", tmp_path / "motors.yaml"
+    head = ",".join(signals)
+    np.savetxt(
+        table, np.column_stack(list(signals.values())), "%.17g", ",", header=head, comments=""
+    )
+    elbow = yaml.safe_load(springs.read_text())["joints"]["elbow"]
+    motors.write_text(yaml.safe_dump({"joints": {"elbow": elbow}}))
+    found, output = tmp_path / "springs", tmp_path / "identified"
+    call = ["identify-springs", table, "--torque", "motors", "--elastic-joints", motors,
+            "--law", "polynomial", "--no-bias", "-o", found]  # fmt: skip
+    assert cli.main([str(each) for each in call]) == 0
+    call = ["write-back", found, "--urdf", urdf, "--elastic-joints", springs, "-o", output]
+    assert cli.main([str(each) for each in call]) == 0
+    new = dyn.load_actuators(output / springs.name, names).actuators
+    for spring, law in zip(new[1].springs, laws, strict=True):
+        assert spring.coefficients[:3] == pytest.approx(law, rel=0.05)
+    assert new[0] == dyn.load_actuators(springs, names).actuators[0]
+    assert "elbow_antagonist" in capsys.readouterr().out
+    # Motors of the two sides are written separately.
+    figures = {"elbow_antagonist": {"inertia": Figure(0.03, 1e-4)}}
+    again = write_actuators(
+        WrittenBack(), dyn.load_urdf(urdf), Results(motors=figures), springs, "new"
+    )
+    changed = dyn.load_actuators(yaml.safe_load(again), names).actuators[1]
+    assert changed.antagonist.inertia == pytest.approx(0.03)
+    assert changed.agonist == given.agonist
+
+
+def test_a_law_that_the_kind_of_the_joint_cannot_have_is_refused():
+    config = share_directory() / "config"
+    model = dyn.load_urdf(config / "robots/antagonistic_elbow.urdf")
+    stiffness = {"value": 30.0, "unit": "N m/rad", "side": "link"}
+    results = Results(laws={"elbow_agonist": {"law": "linear", "stiffness": stiffness}})
+    with pytest.raises(dyn.InputError, match="must harden"):
+        write_actuators(
+            WrittenBack(), model, results, config / "elastic_joints/antagonistic.yaml", ""
+        )
+
+
 @pytest.mark.parametrize(
     ("results", "message"),
     [
@@ -85,7 +151,7 @@ def test_friction_that_the_file_did_not_have(tmp_path):
         ),
         (
             Results(motors={"shoulder_agonist": {"inertia": Figure(1.0)}}),
-            r"'shoulder_agonist': only joints with one motor are written back",
+            r"'shoulder_agonist' has no motor with a spring in this file; it has shoulder, elbow",
         ),
     ],
 )

@@ -50,8 +50,13 @@ def test_gains_and_delays_are_listed(tmp_path):
 
 
 def test_payloads_stay_outside_of_the_urdf(tmp_path):
-    written(tmp_path, "payload: {hand: {mass: 1.0}}\n", "identified.yaml")
-    assert "payload is not part of a URDF" in read_results(tmp_path).notes[0]
+    written(tmp_path, one_link({}) | {"links": {}, "payloads": {"hand": {"mass": number(1.0)}}})
+    assert "payloads.hand.mass = 1 +- 0.1 is not part of" in read_results(tmp_path).notes[0]
+    for name in ("identified.yaml", "report.json"):  # the same numbers in other forms
+        file = written(tmp_path, "{}", name)
+        assert read_results(file).notes == read_results(tmp_path).notes
+    with pytest.raises(InputError, match="none of the files"):
+        read_results(tmp_path / "elsewhere")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.robot import inspection
 from multibody_dynamics.tools.robot.identified_results import read_results
 from multibody_dynamics.tools.robot.write_back import write_back
-from multibody_dynamics.validation.settings import described, load_robot
+from multibody_dynamics.validation.settings import load_robot
 
 CONFIG = share_directory() / "config"
 PANDA, SPRINGS = CONFIG / "robots" / "panda.urdf", CONFIG / "elastic_joints" / "panda.yaml"
@@ -130,19 +130,16 @@ def test_numbers_of_before_change_nothing(tmp_path):
 
 
 def test_results_of_validate_and_of_identify_springs(tmp_path):
-    """identified.yaml with the errors of report.json, and springs.yaml, in one folder."""
-    friction = dyn.identification.JointFriction.smooth_coulomb([0.5] * 7, [0.3] * 7, [0.0] * 7)
+    """identified.json, with the residuals of report.json, and springs.yaml, in one folder."""
     model = dyn.load_urdf(PANDA)
-    mass, com, about = decompose(1.1 * model.inertias[6])
-    body = {"mass": mass, "com": com.tolist(), "inertia_com": about[np.triu_indices(3)].tolist()}
-    (tmp_path / "identified.yaml").write_text(
-        described(friction, model.joint_names, {"panda_link7": body})
-    )
-    parameters = {"panda_joint1.viscous": {"value": 0.5, "standard error": 0.07},
-                  "panda_link7.mass": {"value": mass, "standard error": 0.004},
-                  "panda_link7.mx": {"value": None, "standard error": None}}  # fmt: skip
+    body = link(1.1 * model.inertias[6])
+    content = {
+        "links": {"panda_link7": body},
+        "joints": {"panda_joint1": {"viscous": leaf(0.5, 0.07)}},
+    }
+    (tmp_path / "identified.json").write_text(json.dumps(content))
     after = {"panda_joint1": {"rms": 0.1}}
-    report = {"identification": {"parameters": parameters, "before": {}, "after": after}}
+    report = {"identification": {"parameters": {}, "before": {}, "after": after}}
     (tmp_path / "report.json").write_text(json.dumps(report))
     (tmp_path / "springs.yaml").write_text(
         "joints:\n  panda_joint3:\n    spring:\n      law: cubic\n"
@@ -153,7 +150,6 @@ def test_results_of_validate_and_of_identify_springs(tmp_path):
     changes = {(each.name, each.quantity): each for each in found.changes}
     assert changes["panda_joint1", "viscous"].after.error == 0.07
     assert changes["panda_link7", "mass"].percent == pytest.approx(10.0)
-    assert not changes["panda_link7", "com.x"].after.determined
     assert changes["panda_joint3", "spring stiffness"].after.value == 1900.0
     arm = dyn.load_actuators(yaml.safe_load(found.files["panda.yaml"]), model.joint_names)
     assert (arm.actuators[2].spring.K, arm.actuators[2].spring.K3) == (1900.0, 5000.0)

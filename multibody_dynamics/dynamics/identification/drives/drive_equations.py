@@ -44,6 +44,7 @@ from ...elastic import (
 )
 from ...model import MultibodyModel
 from ...rigid import inverse_dynamics
+from ..bodies.joint_friction import JointFriction
 from ..bodies.regressor import inverse_dynamics_regressor
 from ..signals.differentiation import HIGHEST, ZeroPhaseFilter
 from ..signals.parallel_filter import ParallelFilter
@@ -72,7 +73,7 @@ class Channel:
         """The number of coefficients: a tabulated term has a size and a velocity, a signal a gain
         and a delay; drift is fitted later and does not count."""
         few = {"coulomb": 2, "stribeck": 2, "load": 1, "signal": 2, "sensor": 1}
-        few |= {"viscous drift": 0, "coulomb drift": 0}
+        few |= {"viscous drift": 0, "coulomb drift": 0, "known friction": 0}
         return sum(few.get(name, each.stop - each.start) for name, each in self.blocks.items())
 
 
@@ -150,8 +151,10 @@ class DriveEquations:
     """The equations of a robot, and their columns for stretches of a run.
 
     speeds : (2, n) rms velocities of links and motors. payloads : names, and indices of the bodies.
+    known_friction : of the links, in addition to the friction that is identified.
     """
 
+    # wide: what is known of the robot and of its recordings
     def __init__(
         self,
         model: MultibodyModel,
@@ -160,8 +163,11 @@ class DriveEquations:
         speeds: Array,
         payloads: dict[str, int],
         options: Options,
+        known_friction: JointFriction | None = None,
     ) -> None:
         self.model, self.actuators, self.sources = model, actuators, sources
+        self.known_friction = known_friction
+        self.loaded: dict[str, MultibodyModel] = {}  # as known, with the payload of each name
         self.payloads, self.options = payloads, options
         self.is_elastic = np.zeros(model.n, dtype=bool)
         self.springs: list[Spring | None] = [None] * model.n
@@ -234,6 +240,8 @@ class DriveEquations:
             carried = [i for i in range(self.model.n) if j in self.model.path(i)]
             widths["links"] = 10 * len(carried)
             widths |= {f"payload {name}": 10 for name, b in self.payloads.items() if b in carried}
+            if self.known_friction is not None:
+                widths["known friction"] = 1
         if kind != "spring":
             widths |= {"viscous": 1, "offset": 1, "coulomb": NODES}
             if self.options.stribeck:
@@ -287,7 +295,7 @@ class DriveEquations:
         if not lacking.size:
             return
         links[:, :, lacking] = np.where(has.q[lacking], links[:, :, lacking], motors[:, :, lacking])
-        predicted = inverse_dynamics(self.model, *links).tau
+        predicted = inverse_dynamics(self.model, *links).tau + self._known(links[1])
         for j in lacking:
             spring = self.springs[j]
             assert spring is not None
@@ -310,11 +318,10 @@ class DriveEquations:
         def rows(part: slice) -> Array:
             q, qd, qdd = state.links[:, part]
             Y = inverse_dynamics_regressor(self.model, q, qd, qdd).Y
-            loads = (
-                np.abs(inverse_dynamics(self.model, q, qd, qdd).tau)
-                if self.options.load_friction
-                else None
-            )
+            loads = None
+            if self.options.load_friction:
+                carried = self.loaded.get(run.payload.name if run.payload else "", self.model)
+                loads = np.abs(inverse_dynamics(carried, q, qd, qdd).tau)
             out = np.zeros((len(q), self.width))
             out[:, 0] = state.times[part]
             for channel, place in zip(self.channels, self.places, strict=True):
@@ -324,6 +331,10 @@ class DriveEquations:
             return out
 
         return rows
+
+    def _known(self, qd: Array) -> Array:
+        """The known friction (k, n) of the links."""
+        return np.zeros_like(qd) if self.known_friction is None else self.known_friction.torque(qd)
 
     # wide: the state and what all equations of a sample share
     def _named(
@@ -363,6 +374,8 @@ class DriveEquations:
             phi, rate = state.motors[:2, part, j] - state.links[:2, part, j]
             columns["spring"] = spring_terms(self.springs[j], phi)
             columns["damping"] = rate[:, None]
+        if "known friction" in channel.blocks:
+            columns["known friction"] = self._known(state.links[1, part])[:, j, None]
         if "links" in channel.blocks:
             carried = [i for i in range(self.model.n) if j in self.model.path(i)]
             used = np.concatenate([np.arange(10 * i, 10 * i + 10) for i in carried])

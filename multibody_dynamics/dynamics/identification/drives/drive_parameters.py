@@ -1,10 +1,9 @@
 """The parameters of the joint identification, and the coefficients that follow from them.
 
-The parameters are one vector. Links and payloads are described by log-Cholesky numbers, and are
-therefore always possible bodies (`consistent_parameters`); a known mass and bounds of a mass are
-bounds of the first of these numbers. v0, vs and drive gains are logarithms. Every parameter has a
-prior, a normal distribution about its initial value: wide where torques determine the parameter,
-and decisive where they do not.
+The parameters are one vector. Links and payloads come first, with the ten inertial parameters of
+each; v0, vs and drive gains are logarithms. Every parameter has a prior: wide where torques
+determine the parameter, and decisive where they do not. It is a normal distribution about the
+initial value, and for bodies a divergence that only possible ones can have (`divergence`).
 """
 
 from __future__ import annotations
@@ -17,12 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core import Array
-from ..bodies.inertial_identification import (
-    consistent_derivative,
-    consistent_parameters,
-    log_cholesky,
-    nearest_consistent,
-)
+from ..bodies.consistent_inertia import nearest_consistent
 from .drive_equations import Channel, DriveEquations, spring_coefficients
 
 FRICTION = ("viscous", "coulomb", "offset")
@@ -36,7 +30,8 @@ LARGEST_PHASE = 0.7  # rad at the cut-off, for which the derivatives represent a
 
 @dataclass
 class Parameters:
-    """Names, priors and bounds of all parameters, (p,) each."""
+    """Names, priors and bounds of all parameters, (p,) each. weights : of the divergences of the
+    bodies that are identified, by the index of their first parameter."""
 
     names: list[str] = field(default_factory=list)
     mean: list[float] = field(default_factory=list)
@@ -44,6 +39,7 @@ class Parameters:
     lower: list[float] = field(default_factory=list)
     upper: list[float] = field(default_factory=list)
     free: list[bool] = field(default_factory=list)
+    weights: dict[int, float] = field(default_factory=dict)
 
     # wide: the properties of one parameter
     def add(
@@ -83,8 +79,8 @@ class Scales(NamedTuple):
 
 
 def body_names(body: str) -> list[str]:
-    """The names of the ten log-Cholesky numbers of a body."""
-    return [f"{body}.theta{k}" for k in range(10)]
+    """The names of the ten inertial parameters of a body."""
+    return [f"{body}.ten{k}" for k in range(10)]
 
 
 def add_body(
@@ -94,15 +90,16 @@ def add_body(
     spread: float,
     mass_range: tuple[float, float] | None,
 ) -> None:
-    """Append a body; mass_range in kg, equal for a known mass; None: the body is known."""
-    theta = log_cholesky(nearest_consistent(ten))
-    for k, (name, value) in enumerate(zip(body_names(body), theta.tolist(), strict=True)):
+    """Append a body; spread : relative standard deviation of its mass and second moments;
+    mass_range in kg, equal for a known mass; None: the body is known."""
+    if mass_range is not None:
+        parameters.weights[len(parameters.names)] = 1.0 / (4.0 * spread**2)
+    values = nearest_consistent(ten).tolist()
+    for k, (name, value) in enumerate(zip(body_names(body), values, strict=True)):
         if k == 0 and mass_range is not None:
-            # mass = exp(2 theta_0)
-            low, high = 0.5 * np.log(mass_range[0]), 0.5 * np.log(mass_range[1])
-            parameters.add(name, value, spread, low, high)
+            parameters.add(name, value, np.inf, *mass_range)
         else:
-            parameters.add(name, value, spread, free=mass_range is not None)
+            parameters.add(name, value, np.inf, free=mass_range is not None)
 
 
 class Coefficients:
@@ -118,9 +115,6 @@ class Coefficients:
         self._index = parameters.index
         self.size = len(parameters.names)
         self._names = equations.model.joint_names
-        self._inertial = sum(".theta" in name for name in parameters.names)
-        self._last: Array = np.zeros(0)
-        self._bodies_at: tuple[Array, Array] = (np.zeros((0, 10)), np.zeros((0, 10, 10)))
 
     def of(self, channel: Channel, theta: Array) -> tuple[Array, Array]:
         """z (columns,) of a channel, and its derivative (columns, p)."""
@@ -156,6 +150,8 @@ class Coefficients:
             d = at[f"{joint}.sensor delay"]
             x = theta[d]
             return np.array([1.0, x, x**2 / 2.0]), [d], np.array([[0.0], [1.0], [x]])
+        if name == "known friction":
+            return np.ones(1), [], np.zeros((1, 0))
         if name == "links":
             model = self._equations.model
             carried = [b for i, b in enumerate(model.body_names) if channel.joint in model.path(i)]
@@ -173,22 +169,8 @@ class Coefficients:
         return theta[where], where, np.eye(1)
 
     def _bodies(self, bodies: Sequence[str], theta: Array) -> tuple[Array, Sequence[int], Array]:
-        firsts = [self._index[f"{body}.theta0"] for body in bodies]
-        tens, slopes = self._all_bodies(theta)
-        slope = np.zeros((10 * len(firsts), 10 * len(firsts)))
-        for i, first in enumerate(firsts):
-            slope[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = slopes[first // 10]
-        where = [first + k for first in firsts for k in range(10)]
-        return tens[[first // 10 for first in firsts]].ravel(), where, slope
-
-    def _all_bodies(self, theta: Array) -> tuple[Array, Array]:
-        """The ten parameters of all bodies, which come first in theta, and their derivatives."""
-        numbers = theta[: self._inertial]
-        if not np.array_equal(numbers, self._last):
-            each = numbers.reshape(-1, 10)
-            self._bodies_at = consistent_parameters(each), consistent_derivative(each)
-            self._last = numbers.copy()
-        return self._bodies_at
+        where = [self._index[f"{body}.ten0"] + k for body in bodies for k in range(10)]
+        return theta[where], where, np.eye(len(where))
 
     def _of_velocity(
         self, channel: Channel, site: str, name: str, theta: Array

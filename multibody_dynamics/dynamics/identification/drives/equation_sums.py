@@ -4,22 +4,23 @@ Of the filtered columns A_j of an equation, least squares needs only the matrice
 cosine transforms, one for each frequency band (`banded_equations`). With the coefficients
 z_j(theta) and the power density S_j(f) of the errors, the estimate minimises
 
-    sum_j sum_bands z_j^T (A_j^T A_j) z_j / S_j + sum (theta - mean)^2 / spread^2,
+    1/2 sum_j sum_bands z_j^T (A_j^T A_j) z_j / S_j + prior(theta),
 
-Whittle's likelihood with a Gaussian prior. S_j follows from the residuals, in a few rounds. The
-weight may also be a mean W_j of each equation instead of the density at every frequency.
+Whittle's likelihood, with the prior of `drive_parameters`. S_j follows from the residuals, in a few
+rounds. The weight may also be a mean W_j of each equation instead of the density at every
+frequency.
 
 With the derivative D_j of z_j, the covariance of theta is
 
-    P (sum_j sum_bands D_j^T A_j^T A_j D_j S_j / W_j^2) P + P diag(spread^-2) P,
-    P = (sum_j sum_bands D_j^T A_j^T A_j D_j / W_j + diag(spread^-2))^-1.
+    P (sum_j sum_bands D_j^T A_j^T A_j D_j S_j / W_j^2) P + P B P,
+    P = (sum_j sum_bands D_j^T A_j^T A_j D_j / W_j + B)^-1,
 
-The second term is the share of the prior.
+where B is the second derivative of the prior. The second term is its share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,21 +28,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core import Array
+from ..bodies.consistent_inertia import divergence
 from ..signals.banded_equations import (
     LEAST_FREEDOM,
     BandedEquations,
     smooth_spectrum,
     widening,
 )
+from .bounded_minimum import Quadratic, minimum
 from .drive_equations import Channel
 from .drive_parameters import Coefficients, Parameters
 
-ROUNDS = 12  # most rounds of fit and residual spectra
-SETTLED = 0.05  # typical relative change of the spectra below which the rounds end
-FIRST_ERROR = 0.01  # of an equation, relative to its left side, before the first fit
-STEPS = 60  # most iterations of one fit
-FIRST_DAMPING = 1e-4
-CONVERGED = 1e-2  # decrease of the logarithm of the likelihood that ends a fit
+ROUNDS = 30  # most rounds of fit and residual spectra
+SETTLED = 0.05  # typical relative change of the spectra that ends the first rounds
+CLOSE = 0.02  # standard errors by which parameters still move in the last round
+FIRST_ERROR = 0.3  # of an equation, relative to its left side, before the first fit
 FLOOR = 1e-10  # of a power density, relative to the power of the left side: rounding
 PRIOR_SHARE = 0.1  # of a variance; parameters with more are not determined by the recordings
 
@@ -144,29 +145,43 @@ class LeastSquares:
         self._mean = np.array(parameters.mean)
         self._spread = np.array(parameters.spread)
         self._known: tuple[Fit, Any] | None = None
+        self._total: list[Array] | None = None
 
     def fit(self, begin: Array | None = None) -> Fit:
         """The parameters, from `begin` or from the prior."""
-        if begin is None and not self._spectral:
-            # With spectral weights, the fit converges even from a poor start.
-            begin = (
-                LeastSquares(self._sums, self._coefficients, self.parameters, noisy=self._noisy)
-                .fit()
-                .theta
-            )
         theta = self._mean.copy() if begin is None else begin.copy()
-        density = self._flat(self._powers(theta))
         if begin is None:
-            # Before the fit, residuals are large, and would give the prior too much weight.
-            density = np.minimum(density, FIRST_ERROR**2 * self._flat(self._left_powers(theta)))
+            theta = self._approached(theta)
+        if not self._spectral and self._noisy is self._sums:
+            theta = self._minimum(theta, self._concentrated)
+        density, spread = self._spectra(theta, self._flat(self._powers(theta)))
         for _ in range(ROUNDS):
-            before = density
-            theta = self._solved(theta, density)
+            before, theta = theta, self._solved(theta, density)
             density, spread = self._spectra(theta, density)
-            if np.abs(np.log(density / before)).mean() < SETTLED:
+            if self._is_close(theta, before, density):
                 break
         z = [self._coefficients.of(each, theta)[0] for each in self._sums.channels]
         return Fit(theta, z, density, spread)
+
+    def _approached(self, theta: Array) -> Array:
+        """Parameters near those of the best fit, from a poor start: with spectral weights, which
+        rely on all frequencies, the fit then converges."""
+        # Before the fit, residuals are large, and would give the prior too much weight.
+        first = FIRST_ERROR**2 * self._flat(self._left_powers(theta))
+        density = np.minimum(self._flat(self._powers(theta)), first)
+        for _ in range(ROUNDS):
+            before = density
+            theta = self._solved(theta, density)
+            density = self._spectra(theta, density, smooth=True)[0]
+            if np.abs(np.log(density / before)).mean() < SETTLED:
+                break
+        return theta
+
+    def _is_close(self, theta: Array, before: Array, density: Array) -> bool:
+        """Whether no parameter moved by a noticeable share of its standard error."""
+        moved = (theta - before)[self._free]
+        H = self._model(theta, self._weighted(density)).convex
+        return bool(moved @ H @ moved < CLOSE**2)
 
     def _left_powers(self, theta: Array) -> Array:
         """Sums of squares (channels, bands) of the left sides of the equations."""
@@ -190,62 +205,95 @@ class LeastSquares:
         mean = powers.sum(axis=1) / np.maximum(self._sums.counts.sum(axis=1), 1.0)
         return np.repeat(mean[:, None], powers.shape[1], axis=1)
 
-    def _solved(self, theta: Array, density: Array) -> Array:
-        """theta for these densities: the Levenberg-Marquardt method on the sums themselves, with
-        parameters at a bound held there while the gradient points outwards."""
-        weighted = [
+    def _weighted(self, density: Array) -> list[Array]:
+        """Sums over the bands of all channels, divided by the densities."""
+        return [
             np.einsum("bpq,b->pq", sums, 1.0 / each)
             for sums, each in zip(self._sums.sums, density, strict=True)
         ]
-        free = self._free
-        lower, upper = (
-            np.array(row)[free] for row in (self.parameters.lower, self.parameters.upper)
-        )
-        theta = theta.copy()
-        cost, gradient, H = self._model(theta, weighted)
-        damping = FIRST_DAMPING
-        for _ in range(STEPS):
-            x = theta[free]
-            held = ((x <= lower) & (gradient > 0.0)) | ((x >= upper) & (gradient < 0.0))
-            inner = np.flatnonzero(~held)
-            size = 1.0 / np.sqrt(np.diag(H)[inner])
-            scaled = H[np.ix_(inner, inner)] * np.outer(size, size)
-            scaled[np.diag_indices(len(inner))] *= 1.0 + damping
-            step = np.zeros(len(free))
-            step[inner] = -size * np.linalg.solve(scaled, size * gradient[inner])
-            trial = theta.copy()
-            trial[free] = np.clip(x + step, lower, upper)
-            moved = trial[free] - x
-            expected = -float(gradient @ moved + 0.5 * moved @ H @ moved)
-            new = self._model(trial, weighted)
-            if new[0] <= cost:
-                theta, (cost, gradient, H) = trial, new
-                damping = max(damping / 10.0, 1e-12)
-                if abs(expected) < CONVERGED:
-                    break
-            elif damping > 1e10:
-                break
-            else:
-                damping = max(10.0 * damping, 1e-6)
-        return theta
 
-    def _model(self, theta: Array, weighted: Sequence[Array]) -> tuple[float, Array, Array]:
-        """Half the weighted squares, and their gradient and Gauss-Newton matrix for the free
-        parameters."""
-        free, held = self._free, self._spread[self._free] ** -2
-        away = theta[free] - self._mean[free]
-        cost = 0.5 * float(held @ away**2)
-        gradient, H = held * away, np.diag(held)
+    def _solved(self, theta: Array, density: Array) -> Array:
+        """theta for these densities. Raises DynamicsError if so much noise was subtracted that the
+        sums are not positive definite."""
+        weighted = self._weighted(density)
+        return self._minimum(theta, lambda x: self._model(x, weighted))
+
+    def _minimum(self, theta: Array, function: Callable[[Array], Quadratic]) -> Array:
+        """theta with the free parameters that minimise a function of theta."""
+        free, found = self._free, theta.copy()
+        bounds = (np.array(row)[free] for row in (self.parameters.lower, self.parameters.upper))
+
+        def of_free(x: Array) -> Quadratic:
+            found[free] = x
+            return function(found)
+
+        found[free] = minimum(of_free, theta[free], *bounds)
+        return found
+
+    def _model(self, theta: Array, weighted: Sequence[Array]) -> Quadratic:
+        """Half the weighted squares, with the Gauss-Newton matrix."""
+        cost, gradient, H, _ = self._prior(theta)
+        if not np.isfinite(cost):
+            return Quadratic(cost, gradient, H, H)
         for channel, G in zip(self._sums.channels, weighted, strict=True):
-            z, D = self._coefficients.of(channel, theta)
-            D = D[:, free]
-            used = np.flatnonzero(D.any(axis=0))
-            D = D[:, used]
+            z, D, used = self._derivative(channel, theta)
             pull = G @ z
             cost += 0.5 * float(z @ pull)
             gradient[used] += D.T @ pull
-            H[np.ix_(used, used)] += D.T @ G @ D
-        return cost, gradient, H
+            H[np.ix_(used, used)] += D.T @ (G @ D)
+        return Quadratic(cost, gradient, H, H)
+
+    def _prior(self, theta: Array) -> Quadratic:
+        """The logarithm of the prior with negative sign, for the free parameters; infinite for
+        bodies that cannot exist."""
+        precision = self._spread**-2.0
+        value = 0.5 * float(precision @ (theta - self._mean) ** 2)
+        gradient, H = precision * (theta - self._mean), np.diag(precision)
+        for first, weight in self.parameters.weights.items():
+            ten = slice(first, first + 10)
+            found = divergence(theta[ten], self._mean[ten])
+            value += weight * found.value
+            gradient[ten] += weight * found.gradient
+            H[ten, ten] += weight * found.hessian
+        free = self._free
+        H = H[np.ix_(free, free)]
+        return Quadratic(value, gradient[free], H, H)
+
+    def _concentrated(self, theta: Array) -> Quadratic:
+        """The same with one weight for each equation, the inverse of its mean square: half the
+        logarithms of the sums of squares, times the numbers of samples."""
+        cost, gradient, H, _ = self._prior(theta)
+        if not np.isfinite(cost):
+            return Quadratic(cost, gradient, H, H)
+        across = np.zeros_like(H)
+        for channel, sums, counts in zip(
+            self._sums.channels, self._totals(), self._sums.counts.sum(axis=1), strict=True
+        ):
+            if counts == 0.0:
+                continue
+            z, D, used = self._derivative(channel, theta)
+            pull = sums @ z
+            power = max(float(z @ pull), FLOOR * float(np.diag(sums) @ z**2), 1e-300)
+            weight = counts / power
+            cost += 0.5 * counts * np.log(power)
+            slope = weight * (D.T @ pull)
+            gradient[used] += slope
+            H[np.ix_(used, used)] += weight * (D.T @ (sums @ D))
+            across[np.ix_(used, used)] += 2.0 / counts * np.outer(slope, slope)
+        return Quadratic(cost, gradient, H, H - across)
+
+    def _totals(self) -> list[Array]:
+        """A_j^T A_j (c, c) of all channels."""
+        if self._total is None:
+            self._total = [each.sum(axis=0) for each in self._sums.sums]
+        return self._total
+
+    def _derivative(self, channel: Channel, theta: Array) -> tuple[Array, Array, NDArray[np.intp]]:
+        """z of a channel, its derivative by the free parameters that it has, and their indices."""
+        z, D = self._coefficients.of(channel, theta)
+        D = D[:, self._free]
+        used = np.flatnonzero(D.any(axis=0))
+        return z, D[:, used], used
 
     def _slopes(self, theta: Array, sums: EquationSums) -> list[Array]:
         """D_j^T A_j^T A_j D_j (bands, f, f) of all channels for the free parameters."""
@@ -258,10 +306,13 @@ class LeastSquares:
             found.append(wide)
         return found
 
-    def _spectra(self, theta: Array, density: Array) -> tuple[Array, Array]:
-        """Densities of the residuals, corrected for the parameters fitted in each band."""
+    def _spectra(
+        self, theta: Array, density: Array, *, smooth: bool = False
+    ) -> tuple[Array, Array]:
+        """Densities of the residuals, corrected for the parameters fitted in each band; with
+        spectral weights, or if smooth, as functions of the frequency."""
         slopes = self._slopes(theta, self._sums)
-        P = self._inverse(slopes, density)
+        P = self._inverse(theta, slopes, density)
         middle = (self._sums.edges[1:] + self._sums.edges[:-1]) / 2.0
         found = np.ones(density.shape)
         spread = np.zeros((*density.shape, density.shape[1]))
@@ -275,13 +326,13 @@ class LeastSquares:
             found[j, used], spread[j][np.ix_(used, used)] = smooth_spectrum(
                 powers[j, used], freedom, middle[used]
             )
-            if not self._spectral:
+            if not (self._spectral or smooth):
                 found[j] = powers[j, used].sum() / freedom.sum()
         return found, spread
 
-    def _inverse(self, slopes: Sequence[Array], density: Array) -> Array:
+    def _inverse(self, theta: Array, slopes: Sequence[Array], density: Array) -> Array:
         """P of the free parameters."""
-        H = np.diag(1.0 / self._spread[self._free] ** 2)
+        H = self._prior(theta).convex
         for slope, each in zip(slopes, density, strict=True):
             H += np.einsum("bpq,b->pq", slope, 1.0 / each)
         size = 1.0 / np.sqrt(np.diag(H))
@@ -296,7 +347,8 @@ class LeastSquares:
         """
         edge, inner, slopes, P, true = self._about(fit)
         u = P @ combinations[:, inner].T
-        prior = np.diag(1.0 / self._spread[inner] ** 2)
+        kept = ~edge[self._free]
+        prior = self._prior(fit.theta).convex[np.ix_(kept, kept)]
         shares = np.stack(
             [
                 np.einsum("pm,bpq,qm->bm", u, slope, u, optimize=True) * (here / each**2)[:, None]
@@ -327,7 +379,7 @@ class LeastSquares:
         kept = np.flatnonzero(~edge[self._free])
         slopes = [each[:, kept[:, None], kept] for each in self._slopes(fit.theta, self._noisy)]
         inner = self._free[kept]
-        H = np.diag(1.0 / self._spread[inner] ** 2)
+        H = self._prior(fit.theta).convex[np.ix_(kept, kept)]
         for slope, each in zip(slopes, fit.density, strict=True):
             H += np.einsum("bpq,b->pq", slope, 1.0 / each)
         size = 1.0 / np.sqrt(np.diag(H))
@@ -338,8 +390,7 @@ class LeastSquares:
 
     def _true_density(self, fit: Fit) -> Array:
         """The densities of the errors, if one weight per equation was used."""
-        spectral = LeastSquares(self._sums, self._coefficients, self.parameters, noisy=self._noisy)
-        return spectral._spectra(fit.theta, fit.density)[0]
+        return self._spectra(fit.theta, fit.density, smooth=True)[0]
 
     def _at_bounds(self, theta: Array) -> NDArray[np.bool_]:
         """(p,) mask of the parameters that are at a bound."""

@@ -17,7 +17,7 @@ from scipy.ndimage import maximum_filter1d
 
 from ...core import Array, InputError
 from .drive_equations import SHORTEST, DriveEquations, Filters, filters_of
-from .equation_sums import EquationSums
+from .equation_sums import EquationSums, left_side
 from .measured_run import MeasuredRun
 
 MOST_STATES = 120_000  # of all runs together
@@ -25,6 +25,7 @@ PIECE = 20.0  # s, length of the pieces that are used of a long recording
 NOISE_SAMPLES = 6_000  # states from which the effect of the noise of positions is computed
 NOISE_BAND = 0.25  # share of the sampling rate above which positions contain only noise
 OUTLIER = 8.0  # robust standard deviations
+CLOSE = 1e-3  # rms of residuals, relative to the left side: tabulated friction is not closer
 AT_REST = 0.01  # of the rms velocity
 RATE_SPREAD = 0.05  # relative difference of sampling rates that count as equal
 
@@ -66,14 +67,25 @@ class Plan:
             len(run.position) / filters.step
             for run, filters in zip(runs, self.filters, strict=True)
         )
-        every = max(int(np.ceil(states / MOST_STATES)), 1)
-        self.share = 1.0 / every
-        self.pieces = [
-            Piece(i, part)
-            for i, run in enumerate(runs)
-            for stretch in run.stretches
-            for part in _parts(stretch, int(PIECE * run.rate), every)
-        ]
+        self.share = min(MOST_STATES / max(states, 1.0), 1.0)
+        self.pieces = self._pieces()
+
+    def _pieces(self) -> list[Piece]:
+        """All stretches, or pieces of them that make up the share, evenly spread over all runs."""
+        whole = [Piece(i, part) for i, run in enumerate(self.runs) for part in run.stretches]
+        if self.share == 1.0:
+            return whole
+        found, passed, kept = [], 0.0, 0.0
+        for i, part in whole:
+            length, step = int(PIECE * self.runs[i].rate), self.filters[i].step
+            for begin in range(part.start, part.stop, length):
+                piece = slice(begin, min(begin + length, part.stop))
+                states = (piece.stop - piece.start) / step
+                passed += self.share * states
+                if kept + 0.5 * states <= passed:
+                    found.append(Piece(i, piece))
+                    kept += states
+        return found
 
     def first(self, states: int) -> list[Piece]:
         """Pieces with about this many states, evenly spread."""
@@ -92,13 +104,6 @@ class Plan:
                 )
             )
         return found
-
-
-def _parts(stretch: slice, length: int, every: int) -> list[slice]:
-    if every == 1:
-        return [stretch]
-    begins = range(stretch.start, stretch.stop, length * every)
-    return [slice(begin, min(begin + length, stretch.stop)) for begin in begins]
 
 
 def filtered_blocks(
@@ -139,15 +144,13 @@ def _louder(
     run: MeasuredRun, part: slice, noise: Array, rng: np.random.Generator, sign: float
 ) -> MeasuredRun:
     """A part of a run with noise added to the positions."""
+    whole = run.part(part.start, part.stop)
     changed: dict[str, Any] = {}
-    for name in ("q", "qd", "theta", "sensor", "motor_torque", "current"):
-        rows = getattr(run, name)
-        changed[name] = None if rows is None else rows[part]
     for name, size in (("q", noise[0]), ("theta", noise[1])):
-        rows = changed[name]
+        rows = getattr(whole, name)
         if rows is not None:
             changed[name] = rows + sign * size * rng.standard_normal(rows.shape)
-    return replace(run, **changed, starts=(0,), start=run.start + part.start / run.rate)
+    return replace(whole, **changed, starts=(0,))
 
 
 def position_noise(run: MeasuredRun) -> Array:
@@ -159,9 +162,11 @@ def position_noise(run: MeasuredRun) -> Array:
             continue
         longest = max(run.stretches, key=lambda part: part.stop - part.start)
         # The fourth difference of a motion is negligible; that of white noise has the variance
-        # of the sum of squared binomial coefficients.
+        # of the sum of squared binomial coefficients, and the fifth one is larger.
         fourth = np.diff(rows[longest], n=4, axis=0)
-        row[:] = np.nan_to_num(np.sqrt(np.mean(fourth**2, axis=0) / 70.0))
+        power = np.mean(fourth**2, axis=0)
+        is_noise = np.mean(np.diff(fourth, axis=0) ** 2, axis=0) > power
+        row[:] = np.nan_to_num(np.where(is_noise, np.sqrt(power / 70.0), 0.0))
     return found
 
 
@@ -210,20 +215,32 @@ def without_outliers(
     """
     errors = [residuals_of(equations, block, z) for block in blocks]
     kept, total, left = [], 0, 0
-    scale = [
-        1.4826 * np.median(np.abs(np.concatenate(
-            [error[block.used[:, k], k] for error, block in zip(errors, blocks, strict=True)]
-        )) if any(block.used[:, k].any() for block in blocks) else np.ones(1))
-        for k in range(len(equations.channels))
-    ]  # fmt: skip
+    scale = _scales(equations, blocks, errors, z)
     for block, error in zip(blocks, errors, strict=True):
-        bad = np.abs(error) > OUTLIER * np.maximum(scale, 1e-300)
+        bad = np.abs(error) > OUTLIER * scale
         bad = maximum_filter1d((bad & block.used).astype(np.float64), 2 * reach + 1, axis=0) > 0.5
         total += int(block.used.sum())
         used = block.used & ~bad
         left += int(used.sum())
         kept.append(replace(block, used=used))
     return kept, 1.0 - left / max(total, 1)
+
+
+def _scales(
+    equations: DriveEquations, blocks: Sequence[Block], errors: Sequence[Array], z: Sequence[Array]
+) -> Array:
+    """(channels,) robust standard deviations of the residuals, at least CLOSE."""
+    found = np.full(len(equations.channels), np.inf)
+    for k, (channel, place) in enumerate(zip(equations.channels, equations.places, strict=True)):
+        used = [block.used[:, k] for block in blocks]
+        error = np.concatenate([x[use, k] for x, use in zip(errors, used, strict=True)])
+        if not error.size:
+            continue
+        left = left_side(channel, z[k])
+        sizes = [block.rows[use, place] @ left for block, use in zip(blocks, used, strict=True)]
+        size = float(np.sqrt(np.mean(np.concatenate(sizes) ** 2)))
+        found[k] = max(1.4826 * np.median(np.abs(error)), CLOSE * size, 1e-300)
+    return found
 
 
 def _runs(good: NDArray[np.bool_]) -> list[slice]:

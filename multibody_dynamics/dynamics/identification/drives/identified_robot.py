@@ -90,6 +90,17 @@ class IdentifiedRobot:
         return file
 
 
+def reported(values: Mapping[str, IdentifiedValue]) -> dict[str, dict[str, float | None]]:
+    """{name: {"value", "standard error"}} for reports; null where not determined."""
+    return {
+        name: {
+            "value": each.value if each.determined else None,
+            "standard error": each.error if each.determined else None,
+        }
+        for name, each in values.items()
+    }
+
+
 def read_identified(path: Path) -> dict[str, Any]:
     """The parts of an `identified.json`, or of the one in a folder, with an
     :class:`IdentifiedValue` for every number.

@@ -27,7 +27,6 @@ from ...elastic import (
     Spring,
     TableSpring,
 )
-from ..bodies.inertial_identification import consistent_derivative, consistent_parameters
 from ..bodies.joint_friction import JointFriction
 from ..bodies.regressor import base_parameters, with_inertial_parameters
 from .drive_equations import DriveEquations, spring_coefficients
@@ -36,7 +35,7 @@ from .equation_sums import Fit, LeastSquares, Uncertainty
 from .identified_robot import IdentifiedRobot, IdentifiedValue
 
 SIGNIFICANT = 3.0  # standard errors from which damping is added to a spring that had none
-STEP = 1e-5  # of log-Cholesky numbers, for derivatives
+STEP = 1e-30  # imaginary, for derivatives
 MASS, COM, INERTIA = "mass", "xyz", ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 LEAST_INERTIA = 1e-9  # kg m^2, of a motor that drives a spring
 
@@ -74,13 +73,10 @@ class Reader:
     def _body(self, body: str) -> dict[str, Any]:
         """Mass, centre of mass and inertia about it."""
         where = [self._index[name] for name in body_names(body)]
-        theta = self._theta[where]
-        steps = np.concatenate([STEP * np.eye(10), -STEP * np.eye(10)])
-        shifted = _about_com(consistent_parameters(theta + steps))
+        ten = self._theta[where]
         rows = np.zeros((10, len(self._theta)))
-        rows[:, where] = ((shifted[:10] - shifted[10:]) / (2.0 * STEP)).T
-        values = _about_com(consistent_parameters(theta))
-        found = _valued(values, self._uncertainties(rows))
+        rows[:, where] = _about_com(ten + 1j * STEP * np.eye(10)).imag.T / STEP  # complex step
+        found = _valued(_about_com(ten), self._uncertainties(rows))
         return {
             "mass": found[0],
             "com": dict(zip(COM, found[1:4], strict=True)),
@@ -95,13 +91,13 @@ class Reader:
         for j, joint in enumerate(model.joint_names):
             channels = [each for each in equations.channels if each.joint == j]
             sides = {equations.side_of(each) for each in channels if each.kind != "spring"}
-            if "link" in sides:
+            if "link" in sides and self._is_free(f"link {joint}.viscous"):
                 joints[joint] = self._friction(f"link {joint}")
             driven = any("inertia" in each.blocks for each in channels)
-            if driven:
+            if driven and self._is_free(f"{joint}.inertia"):
                 (rotor,) = self._numbers([f"{joint}.inertia"])
                 motors[joint] = {"inertia": rotor}
-            if "motor" in sides:
+            if "motor" in sides and self._is_free(f"motor {joint}.viscous"):
                 motors.setdefault(joint, {}).update(self._friction(f"motor {joint}"))
             if any("spring" in each.blocks for each in channels):
                 springs[joint] = self._spring(joint, j)
@@ -116,7 +112,7 @@ class Reader:
             if found:
                 delays[joint] = found
         model = self._with_links(links, motors)
-        friction = _link_friction(joints, model.joint_names)
+        friction = equations.known_friction or _link_friction(joints, model.joint_names)
         return IdentifiedRobot(
             model,
             friction,
@@ -150,15 +146,13 @@ class Reader:
         """The model with the new links, and rotors where they belong to it."""
         model = self._model
         if links:
-            theta = [
-                self._theta[[self._index[name] for name in body_names(body)]]
-                for body in model.body_names
-            ]
-            model = with_inertial_parameters(model, consistent_parameters(np.array(theta)).ravel())
+            where = [self._index[name] for body in model.body_names for name in body_names(body)]
+            model = with_inertial_parameters(model, self._theta[where])
         if self._equations.actuators is None:
             rotors = np.array(model.reflected_inertia)
             for joint, found in motors.items():
-                rotors[model.joint_index(joint)] = max(found["inertia"].value, 0.0)
+                if "inertia" in found:
+                    rotors[model.joint_index(joint)] = max(found["inertia"].value, 0.0)
             model = model.with_reflected_inertia(rotors)
         return model
 
@@ -201,8 +195,8 @@ class Reader:
         for i, body in enumerate(model.body_names):
             where = [self._index[name] for name in body_names(body)]
             block = base.combination[:, 10 * i : 10 * i + 10]
-            wide[:, where] = block @ consistent_derivative(self._theta[where])
-            values += block @ consistent_parameters(self._theta[where])
+            wide[:, where] = block
+            values += block @ self._theta[where]
         if any(coupled):
             for j, name in enumerate(rotors):
                 column = base.combination[:, 10 * model.n + j]
@@ -215,6 +209,7 @@ class Reader:
         """Which parameters the recordings cannot distinguish, in words."""
         notes = []
         for j, joint in enumerate(self._model.joint_names):
+            notes += self._delays_at_bounds(joint)
             channels = [each for each in self._equations.channels if each.joint == j]
             if not channels:
                 notes.append(f"{joint}: no torque was measured")
@@ -247,6 +242,19 @@ class Reader:
                 )
         return notes
 
+    def _delays_at_bounds(self, joint: str) -> list[str]:
+        """Delays that are as large as the equations can represent."""
+        found = []
+        for kind in ("command", "sensor"):
+            i = self._index[f"{joint}.{kind} delay"]
+            limit = self._parameters.upper[i]
+            if self._parameters.free[i] and abs(self._theta[i]) >= limit * (1.0 - 1e-9):
+                found.append(
+                    f"{joint}: the {kind} delay is at least {1e3 * limit:.2g} ms, the largest that "
+                    "can be identified with this cut-off: choose a lower one"
+                )
+        return found
+
 
 def _valued(values: Array, errors: Sequence[Uncertainty]) -> list[IdentifiedValue]:
     return [
@@ -255,7 +263,7 @@ def _valued(values: Array, errors: Sequence[Uncertainty]) -> list[IdentifiedValu
     ]
 
 
-def _about_com(ten: Array) -> Array:
+def _about_com(ten: Any) -> Any:
     """Mass, centre of mass and inertia about it (..., 10), from the ten parameters (..., 10)."""
     mass = ten[..., :1]
     c = ten[..., 1:4] / mass

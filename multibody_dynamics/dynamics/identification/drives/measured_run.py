@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,15 @@ class MeasuredRun:
         """Parts without gaps."""
         ends = [*self.starts[1:], len(self.position)]
         return [slice(begin, end) for begin, end in zip(self.starts, ends, strict=True)]
+
+    def part(self, begin: int, end: int) -> MeasuredRun:
+        """The samples from begin to end."""
+        rows: dict[str, Any] = {
+            name: None if getattr(self, name) is None else getattr(self, name)[begin:end]
+            for name in SIGNALS
+        }
+        starts = (0, *(x - begin for x in self.starts if begin < x < end))
+        return replace(self, **rows, starts=starts, start=self.start + begin / self.rate)
 
     def has(self, signal: str) -> NDArray[np.bool_]:
         """(n,) mask of the joints for which the signal was measured."""

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
-from ...core import Array, InputError
+from ...core import Array, DynamicsError, InputError
 from ...elastic import Actuators
 from ...model import MultibodyModel
-from ..bodies.joint_friction import COULOMB_VELOCITY
-from ..bodies.regressor import inertial_parameters
+from ..bodies.joint_friction import COULOMB_VELOCITY, JointFriction
+from ..bodies.regressor import inertial_parameters, with_inertial_parameters
 from ..signals.differentiation import HIGHEST, noise_cutoff
 from .drive_equations import (
     DriveEquations,
@@ -49,8 +50,11 @@ from .identified_values import Reader
 from .measured_run import CarriedPayload, MeasuredRun
 
 LOWEST_CUTOFF, HIGHEST_CUTOFF = 2.0, 25.0  # Hz, range of cut-offs chosen from the data
+LOADS = 2  # rounds in which friction that depends on the load takes the load from the last fit
 REJECTIONS = 2  # rounds of leaving out outliers
 EXPLAINED = 0.3  # share of a current that the links must explain to give an initial gain
+PAYLOAD_SIZE = 0.1  # m, rms distance of its mass from its middle along each axis
+PAYLOAD_SPREAD = 3.0  # relative standard deviation of its mass and second moments
 HEAVIEST = 50.0  # kg, bound for a payload of unknown mass
 SMALL_BIAS = 0.1  # standard errors: a smaller bias is not reported
 DRIFT_SIGNIFICANCE = 4.0  # standard errors
@@ -62,9 +66,10 @@ class IdentificationSettings(NamedTuple):
 
     cutoff : Hz, of the equations; None: the frequency above which the motion is lost in the noise
         of the positions, from 2 to 25 Hz, and at most 0.1 of the sampling rate.
-    links, springs, delays, damping : whether to identify them. Otherwise inertias and springs keep
-        their values, and delays are zero.
-    prior : standard deviation of the log-Cholesky numbers of links about their initial values.
+    links, friction, rotors, springs, damping, delays : whether to identify them. Otherwise they
+        keep their values, and delays are zero.
+    prior : relative standard deviation of mass and second moments of the links about their initial
+        values.
     mass_range : the mass of each link remains between its initial value divided by 1 + mass_range
         and that value times 1 + mass_range.
     rotor_spread : relative standard deviation of the inertias of rotors known so far.
@@ -79,6 +84,8 @@ class IdentificationSettings(NamedTuple):
 
     cutoff: float | None = None
     links: bool = True
+    friction: bool = True
+    rotors: bool = True
     springs: bool = True
     damping: bool = True
     delays: bool = True
@@ -124,9 +131,9 @@ class RobotIdentification:
     by their description; torques determine these even where they do not determine the inertia of
     single bodies. residuals : of every equation. notes : what cannot be told apart, drift, noise,
     and samples that were left out. cutoff : Hz. rejected : share of the samples left out. used :
-    share of the recordings used. bias : largest effect of the noise of the positions on a
-    parameter, in standard errors, before its correction; 0 if it cannot be computed. course : for
-    pictures.
+    share of the recordings used. count : their samples after filtering. bias : largest effect of
+    the noise of the positions on a parameter, in standard errors, before its correction; 0 if it
+    cannot be computed. course : for pictures.
     """
 
     robot: IdentifiedRobot
@@ -136,6 +143,7 @@ class RobotIdentification:
     cutoff: float
     rejected: float
     used: float
+    count: int
     bias: float
     course: Course | None = field(default=None, repr=False)
 
@@ -145,6 +153,7 @@ def identify_robot(
     runs: Sequence[MeasuredRun],
     actuators: Actuators | None = None,
     *,
+    friction: JointFriction | None = None,
     held_out: Sequence[MeasuredRun] = (),
     settings: IdentificationSettings | None = None,
 ) -> RobotIdentification:
@@ -152,12 +161,14 @@ def identify_robot(
 
     model, actuators : the robot as known so far, with the initial values of all parameters. Without
         actuators, all joints are rigid, and their friction is that of the links.
+    friction : of the links as known so far, none by default: first values, or what the settings
+        keep.
     runs : recordings to fit; held_out : recordings to judge the result on.
 
     Raises InputError, naming joint and run, for missing signals, different rates, joints of other
     kinds than rigid and series elastic, and too few samples.
     """
-    return _Identification(model, runs, actuators, held_out, settings).result()
+    return _Identification(model, runs, actuators, friction, held_out, settings).result()
 
 
 class _Identification:
@@ -168,10 +179,12 @@ class _Identification:
         model: MultibodyModel,
         runs: Sequence[MeasuredRun],
         actuators: Actuators | None,
+        friction: JointFriction | None,
         held_out: Sequence[MeasuredRun],
         settings: IdentificationSettings | None,
     ) -> None:
         self.model, self.runs, self.actuators = model, [*runs], actuators
+        self.friction = friction or JointFriction.none(model.n)
         self.held, self.settings = [*held_out], settings or IdentificationSettings()
         self.notes: list[str] = []
         everything = [*self.runs, *self.held]
@@ -190,6 +203,7 @@ class _Identification:
             _speeds(self.runs, self.cutoff),
             {each.name: model.body_index(each.body) for each in self.payloads},
             Options(self.settings.stribeck, self.settings.load_friction),
+            None if self.settings.friction else self.friction,
         )
         self.gains = sources.current & ~sources.motor_torque
         ends = [run.start + len(run.position) / run.rate for run in self.runs]
@@ -210,19 +224,18 @@ class _Identification:
             for each in self.equations.channels
         ]
         fit = self._solver(sums, sums).fit()
-        rejected = 0.0
-        for _ in range(REJECTIONS * self.settings.robust):
-            kept, share = without_outliers(self.equations, blocks, fit.z, reach_of(plan.filters[0]))
-            if share <= rejected:
-                break
-            rejected = share
-            self._require(kept)
-            sums = sums_of(self.equations, kept)
-            fit = self._solver(sums, sums).fit(fit.theta)
+        if self.settings.load_friction:
+            for _ in range(LOADS):
+                self._take_loads(fit)
+                blocks = filtered_blocks(self.equations, plan, plan.pieces, self.middle)
+                sums = sums_of(self.equations, blocks)
+                fit = self._solver(sums, sums).fit(fit.theta)
+        sums, fit, rejected = self._without_outliers(blocks, sums, fit)
         solver, fit, bias = self._without_noise(sums, fit)
         solver, fit = self._with_drift(solver, fit)
         reader = Reader(self.equations, self.parameters, solver, fit, self.gains)
-        robot, combinations = reader.robot(self.settings.links), reader.combinations()
+        robot = reader.robot(self.settings.links)
+        combinations = reader.combinations() if self.settings.links else {}
         self._remark(rejected, bias, reader)
         held = filtered_blocks(
             self.equations, held_plan := Plan(self.held or self.runs, self.cutoff),
@@ -236,9 +249,36 @@ class _Identification:
             self.cutoff,
             rejected,
             plan.share,
+            sum(len(block.rows) for block in blocks),
             bias,
             self._course([each for each in held or blocks], fit),
         )
+
+    def _take_loads(self, fit: Fit) -> None:
+        """Let friction depend on the torques of the robot and its payloads as identified so far."""
+        rows = fit.theta[: 10 * (self.model.n + len(self.payloads))].reshape(-1, 10)
+        own = rows[: self.model.n]
+        bodies = list(self.equations.payloads.items())
+        for k, (name, body) in enumerate([("", 0), *bodies]):
+            carried = own.copy()
+            if k:
+                carried[body] += rows[self.model.n + k - 1]
+            self.equations.loaded[name] = with_inertial_parameters(self.model, carried.ravel())
+
+    def _without_outliers(
+        self, blocks: Sequence[Block], sums: EquationSums, fit: Fit
+    ) -> tuple[EquationSums, Fit, float]:
+        """Sums and fit without samples that do not follow the equations, and their share."""
+        rejected, reach = 0.0, reach_of(self.plan.filters[0])
+        for _ in range(REJECTIONS * self.settings.robust):
+            kept, share = without_outliers(self.equations, blocks, fit.z, reach)
+            if share <= rejected:
+                break
+            rejected = share
+            self._require(kept)
+            sums = sums_of(self.equations, kept)
+            fit = self._solver(sums, sums).fit(fit.theta)
+        return sums, fit, rejected
 
     def _require(self, blocks: Sequence[Block]) -> None:
         counts = sum((block.used.sum(axis=0) for block in blocks), np.zeros(1))
@@ -301,7 +341,8 @@ class _Identification:
         widest = WIDE * torque / max(scales.acceleration[j], 1e-9)
         spread = self.settings.rotor_spread * rotor if rotor > 0.0 else widest
         driven = any("inertia" in each.blocks for each in channels)
-        parameters.add(f"{joint}.inertia", rotor, spread, 0.0, np.inf, free=driven)
+        parameters.add(f"{joint}.inertia", rotor, spread, 0.0, np.inf,
+                       free=driven and self.settings.rotors)  # fmt: skip
         largest = LARGEST_PHASE / (2.0 * np.pi * self.cutoff)
         for name, block in (("command", "signal"), ("sensor", "sensor")):
             free = self.settings.delays and any(block in each.blocks for each in channels)
@@ -311,31 +352,50 @@ class _Identification:
         free = bool(self.gains[j]) and weighed and driven
         parameters.add(f"{joint}.log gain", gain, GAIN_SPREAD, free=free)
         for side in ("link", "motor"):
-            used = side in sides
-            nodes = self.equations.nodes[side][j]
-            wide = WIDE * torque
-            slow = wide / max(scales.velocity[side][j], 1e-9)
-            known = side == "motor" and motor is not None
-            start = motor.coulomb_velocity if known and motor else COULOMB_VELOCITY
-            rms = float(np.sqrt(nodes.values[0] * nodes.values[-1]))
-            start = start if nodes.values[0] < start < nodes.values[-1] else rms
-            site, low_high = f"{side} {joint}", nodes.bounds
-            parameters.add(f"{site}.viscous", motor.viscous if known and motor else 0.0, slow,
-                           free=used)  # fmt: skip
-            parameters.add(f"{site}.coulomb", motor.coulomb if known and motor else 0.0, wide,
-                           free=used)  # fmt: skip
-            parameters.add(f"{site}.coulomb_velocity", np.log(start), VELOCITY_SPREAD, *low_high,
-                           free=used)  # fmt: skip
-            parameters.add(f"{site}.offset", 0.0, wide, free=used)
-            options = self.settings
-            stribeck = used and options.stribeck
-            parameters.add(f"{site}.stribeck", 0.0, wide, free=stribeck)
-            parameters.add(f"{site}.stribeck_velocity",
-                           np.log(STRIBECK_VELOCITY * 7.0 * rms), VELOCITY_SPREAD, *low_high,
-                           free=stribeck)  # fmt: skip
-            parameters.add(f"{site}.load", 0.0, 1.0, free=used and options.load_friction)
-            parameters.add(f"{site}.viscous drift", 0.0, slow, free=False)
-            parameters.add(f"{site}.coulomb drift", 0.0, wide, free=False)
+            self._add_friction(parameters, side, j, scales, used=side in sides)
+
+    def _add_friction(
+        self, parameters: Parameters, side: str, j: int, scales: _Scales, *, used: bool
+    ) -> None:
+        """Friction of one side of a joint."""
+        options, nodes = self.settings, self.equations.nodes[side][j]
+        site, bounds = f"{side} {self.model.joint_names[j]}", nodes.bounds
+        wide = WIDE * scales.torque[j]
+        slow = wide / max(scales.velocity[side][j], 1e-9)
+        known = self._known_friction(side, j)
+        rms = float(np.sqrt(nodes.values[0] * nodes.values[-1]))
+        start = known["coulomb_velocity"]
+        start = start if nodes.values[0] < start < nodes.values[-1] else rms
+        used = used and options.friction
+        stribeck = used and options.stribeck
+        vs = np.log(STRIBECK_VELOCITY * 7.0 * rms)
+        spread = VELOCITY_SPREAD
+        parameters.add(f"{site}.viscous", known["viscous"], slow, free=used)
+        parameters.add(f"{site}.coulomb", known["coulomb"], wide, free=used)
+        parameters.add(f"{site}.coulomb_velocity", np.log(start), spread, *bounds, free=used)
+        parameters.add(f"{site}.offset", known["offset"], wide, free=used)
+        # A negative one with a large velocity resembles more Coulomb and less viscous friction.
+        parameters.add(f"{site}.stribeck", 0.0, wide, 0.0, free=stribeck)
+        parameters.add(f"{site}.stribeck_velocity", vs, spread, *bounds, free=stribeck)
+        parameters.add(f"{site}.load", 0.0, 1.0, free=used and options.load_friction)
+        parameters.add(f"{site}.viscous drift", 0.0, slow, free=False)
+        parameters.add(f"{site}.coulomb drift", 0.0, wide, free=False)
+
+    def _known_friction(self, side: str, j: int) -> dict[str, float]:
+        """Friction of one side of a joint as known so far; that of links which is kept is in the
+        equations themselves."""
+        names = ("viscous", "coulomb", "coulomb_velocity", "offset")
+        if side == "motor":
+            motor = self.actuators.actuators[j].motors[0] if self.actuators else None
+            return {name: getattr(motor, name, 0.0) for name in names}
+        if not self.settings.friction:
+            return dict.fromkeys(names, 0.0)
+        known = self.friction
+        velocity = 2.0 / known.steepness[j] if known.steepness[j] > 0.0 else COULOMB_VELOCITY
+        middle = expit(known.steepness[j] * known.shift[j]) - 0.5  # of a shifted Coulomb friction
+        offset = known.offset[j] - known.amplitude[j] * middle
+        values = known.viscous[j], known.amplitude[j] / 2.0, velocity, offset
+        return {name: float(value) for name, value in zip(names, values, strict=True)}
 
     def _add_spring(self, parameters: Parameters, joint: str, j: int, scales: _Scales) -> None:
         """Law, damping and sensor bias of a joint with a spring."""
@@ -401,7 +461,14 @@ class _Identification:
         clean = sums.copied()
         clean.less_noise(parts[0], parts[1:])
         solver = self._solver(clean, sums)
-        better = solver.fit(fit.theta)
+        try:
+            better = solver.fit(fit.theta)
+        except DynamicsError:
+            self.notes.append(
+                f"the noise of the positions is too large to be corrected at {self.cutoff:.3g} Hz: "
+                "choose a lower cut-off"
+            )
+            return self._solver(sums, sums), fit, 0.0
         free = np.flatnonzero(np.array(self.parameters.free))
         rows = np.eye(len(fit.theta))[free]
         errors = solver.uncertainties(better, rows)
@@ -525,13 +592,13 @@ class _Identification:
 
 
 def add_payload(parameters: Parameters, payload: CarriedPayload) -> None:
-    """Append a payload: 100 g if its mass is unknown, 10 cm wide, before identification."""
-    mass = payload.mass or 0.1
+    """Append a payload, 20 cm wide, of 1 kg if its mass is unknown, before identification."""
+    mass = payload.mass or 1.0
     ten = np.zeros(10)
     ten[0] = mass
-    ten[[4, 7, 9]] = mass * 0.05**2
+    ten[[4, 7, 9]] = 2.0 * mass * PAYLOAD_SIZE**2
     bounds = (mass, mass) if payload.mass is not None else (1e-3, HEAVIEST)
-    add_body(parameters, f"payload {payload.name}", ten, WIDE / 5.0, bounds)
+    add_body(parameters, f"payload {payload.name}", ten, PAYLOAD_SPREAD, bounds)
 
 
 class _Scales:

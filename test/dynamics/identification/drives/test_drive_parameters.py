@@ -22,7 +22,7 @@ def test_derivatives_of_all_coefficients_by_differences():
     given = idn.MeasuredRun(
         "a", run.rate, q=currents.q, theta=currents.theta, current=run.motor_torque, payload=load
     )
-    work = _Identification(model, [given], actuators, (), settings)
+    work = _Identification(model, [given], actuators, None, (), settings)
     work.result()
     theta = np.array(work.parameters.mean) + 0.01 * np.cos(np.arange(len(work.parameters.names)))
     assert np.array(work.parameters.free).sum() > 40
