@@ -19,22 +19,25 @@ from elastic_arms import (
     nonlinear_arm,
     pretensioned_arm,
     series,
+    two_links,
 )
-from multibody_dynamics.dynamics.control.laws.law_table import ControllerSettings, make_controller
+from multibody_dynamics.dynamics.control.laws.passivity_claims import PASSIVITY_CLAIMS
 from multibody_dynamics.dynamics.control.laws.stored_energy import ArmStates
 from multibody_dynamics.dynamics.core.inputs import Array
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Antagonistic, Rigid, SeriesElastic
+from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+    Antagonistic,
+    Motor,
+    Rigid,
+    SeriesElastic,
+)
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.springs import CubicSpring
 from robots import random_tree
 
-CLAIMS = {  # laws that claim a storage function, with the settings of the claim
-    "motor_pd": {"disturbance_bandwidth": 0.0},
-    "joint_impedance": {},
-    "cartesian_impedance": {},
-    "esp": {"contact_bandwidth": 0.0},
-    "esp_impedance": {"contact_bandwidth": 0.0},
-}
+CLAIMS = ("motor_pd", "joint_impedance", "cartesian_impedance", "esp", "esp_impedance", "hold")
+"""Keys of the claims for springs of any kind."""
+LINEAR_ONLY = ("state_feedback, modal", "torque_source")
+"""Keys of the claims for linear springs without dampers; the latter for motors without friction."""
 
 
 @cache
@@ -54,6 +57,12 @@ def branched_arm() -> Arm:
     return Arm(model, actuators, np.full(5, 0.1))
 
 
+@cache
+def frictionless_arm() -> Arm:
+    """Two linear springs, and motors without friction."""
+    return two_links(series(400.0, Motor(0.5)), series(200.0, Motor(0.2)))
+
+
 ARMS = (
     linear_arm,
     nonlinear_arm,
@@ -65,10 +74,9 @@ ARMS = (
 )
 
 
-def claimed(arm: Arm, law: str):
+def claimed(arm: Arm, claim: str):
     """The law with the settings for which it claims a storage function."""
-    settings = ControllerSettings(law=law, position=arm.rest, **CLAIMS[law])
-    return make_controller(arm.model, arm.actuators, settings)
+    return PASSIVITY_CLAIMS[claim].controller(arm.model, arm.actuators, arm.rest)
 
 
 def random_states(arm: Arm, count: int, rng: np.random.Generator) -> ArmStates:

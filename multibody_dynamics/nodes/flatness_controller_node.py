@@ -271,6 +271,10 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
             signals = law.without_links(signals)
         elif self._faults.lacks_motors:
             signals = law.without_motors(signals)
+        law.announced[:] = 0.0
+        if (wrench := self._newest_wrench(stamp, self._step_to(stamp), law.desired)) is not None:
+            J = jacobian(self._model, law.estimator.state.q, wrench[0], representation="spatial")
+            law.announced[:] = J.T @ wrench[1][0]
         law.measure(1e-9 * (stamp - self._origin), signals)
 
     def _begin(self, stamp: int) -> None:
@@ -301,17 +305,12 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         self._count_cuts(self._stiffness.evaluate(time, law.joint_torque))
         law.stiffness[:] = self._stiffness.rows
 
-        law.external_torque[:] = 0.0
-        wrench = self._newest_wrench(stamp, step, law.desired)
+        law.external_torque[:] = law.announced
         fault, collisions = self._faults.fault, self._collisions
         if fault is not None and fault.reason == COLLISION and collisions is not None:
             law.external_torque[:] = collisions.offset  # nothing that pushes against the contact
         elif p.observer_feedback and law.observer is not None:  # its estimate includes the wrench
             law.external_torque[:] = law.observer.residual
-        elif wrench is not None:
-            body, rows = wrench
-            J = jacobian(self._model, law.estimator.state.q, body, representation="spatial")
-            law.external_torque[:] = J.T @ rows[0]
 
     def _judge(self, stamp: int) -> None:
         """Stop a robot that does not follow its reference; clear a fault that no longer applies."""

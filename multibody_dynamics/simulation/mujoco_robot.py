@@ -340,9 +340,9 @@ class MujocoRobot:
         if ahead:
             angular, linear = data.cvel[bodies, :3], data.cvel[bodies, 3:]
             reference = data.subtree_com[self._compiled.body_rootid[bodies]]
-            centre = centre + ahead * (linear + np.cross(angular, centre - reference))
+            centre = centre + ahead * (linear + _cross(angular, centre - reference))
         data.xfrc_applied[bodies, :3] = force
-        data.xfrc_applied[bodies, 3:] = moment - np.cross(centre, force)
+        data.xfrc_applied[bodies, 3:] = moment - _cross(centre, force)
 
     def _publish(self, torque: Any, t: float) -> None:
         """Update all outputs for the present state; t: time since the command, s."""
@@ -473,6 +473,12 @@ def _links_and_joints(urdf: str | bytes) -> str:
 
 def _rotor(motor: str) -> str:
     return f"rotor of {motor}"
+
+
+def _cross(a: Array, b: Array) -> Array:
+    """a x b of the rows (n, 3); several times as fast as `numpy.cross` for few rows."""
+    (ax, ay, az), (bx, by, bz) = a.T, b.T
+    return np.array((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx)).T
 
 
 def _tendon(actuator: Actuator) -> tuple[float, float] | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 
-from flatness_arm import NODE, Arm
+from flatness_arm import NODE, STEP, Arm
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.control import KINDS, TERMS, CollisionThresholds
+from multibody_dynamics.nodes.base.messages import set_stamp
 from ros_harness import RosHarness, ros
 
 __all__ = ["ros"]  # the fixture
@@ -136,6 +138,52 @@ def test_a_hit_is_found_and_answered_by_the_chosen_reaction(ros, tmp_path):
     arm.run(1.4)
     np.testing.assert_allclose(arm.plant.q, 0.0, atol=2e-3)
     assert "Traceback" not in arm.node.output
+
+
+def test_an_announced_wrench_is_no_contact(ros, tmp_path):
+    """A force of 40 N that comes and goes while external_wrench reports it; then the same again,
+    without a message."""
+    arm = Arm(ros, collision_thresholds=str(thresholds(tmp_path)), collision_reaction="report")
+    wrenches = ros.publisher(WrenchStamped, "external_wrench")
+    contacts = ros.record(JointState, f"{NODE}/collision")
+    arm.start()
+    arm.run(0.5)
+
+    def press(is_announced: bool) -> float:
+        """Returns the largest joint torque of the force."""
+        largest = 0.0
+        for share in np.sin(np.linspace(0.0, np.pi, 200)) ** 2:
+            push(arm, 40.0 * share)
+            load = arm.plant.applied_wrenches[HAND].copy()
+            pose = dyn.forward_kinematics(arm.model, arm.plant.q).pose[HAND]
+            J = dyn.jacobian(arm.model, arm.plant.q, HAND, representation="spatial")
+            largest = max(largest, float(np.abs(J.T @ load).max()))
+            if is_announced:
+                wrenches.publish(measured(arm, pose, load))
+            arm.step()
+        push(arm, 0.0)
+        return largest
+
+    assert press(is_announced=True) > 10.0  # N m, five times the threshold
+    arm.run(0.3)
+    assert not contacts
+    assert "contact" not in arm.node.output
+    press(is_announced=False)
+    ros.until(lambda: len(contacts) == 1, "the contact", each=arm.step)
+    assert "Traceback" not in arm.node.output
+
+
+def measured(arm: Arm, pose: np.ndarray, load: np.ndarray) -> WrenchStamped:
+    """The wrench that a sensor in the frame of the hand reports at the next state."""
+    message = WrenchStamped()
+    set_stamp(message.header.stamp, arm.now + STEP)
+    message.header.frame_id = arm.model.body_names[HAND]
+    rotation, origin = pose[:3, :3], pose[:3, 3]
+    moment = rotation.T @ (load[:3] - np.cross(origin, load[3:]))
+    for vector, row in ((message.wrench.force, rotation.T @ load[3:]),
+                        (message.wrench.torque, moment)):  # fmt: skip
+        vector.x, vector.y, vector.z = map(float, row)
+    return message
 
 
 def test_a_file_that_does_not_fit_is_refused(ros, tmp_path):

@@ -87,7 +87,7 @@ Torque sources:
 
 TorqueGains              gains of a TorqueController for all motors
 TORQUE_DESIGNS           the three designs of TorqueGains by name
-inertia_shaping_gains    torque feedback with a smaller apparent inertia of the motors; passive
+inertia_shaping_gains    torque feedback, less inertia of the motors; passive without sampling
 torque_observer_gains    the same with a disturbance observer on the torque loop
 torque_lqr_gains         PI and rate feedback of the torque with linear-quadratic gains
 TorqueObserver           estimates the disturbance (m,) in N m on motors against their springs
@@ -126,7 +126,10 @@ ArmStates                q, q', theta, theta' of k states
 power_balance            compares V' with the power of contacts and dampers, in given states
 PowerBalance             result of power_balance: supplied and dissipated power, and V', in W
 sampled_contacts         energy that a law creates in random contacts of a simulated arm
-SampledContacts          result of sampled_contacts: energy supplied and created, in J
+SampledContacts          result of sampled_contacts: energy supplied, created, and error, in J
+BOUT                     number of contacts that follow each other without a rest between them
+PASSIVITY_CLAIMS         which laws claim to be passive in contacts, and under which conditions
+PassivityClaim           a row of PASSIVITY_CLAIMS
 
 State estimation and observers:
 
@@ -240,8 +243,9 @@ from .laws.law_table import (
     make_controller,
     retune,
 )
+from .laws.passivity_claims import PASSIVITY_CLAIMS, PassivityClaim
 from .laws.power_balance import PowerBalance, power_balance
-from .laws.sampled_contacts import SampledContacts, sampled_contacts
+from .laws.sampled_contacts import BOUT, SampledContacts, sampled_contacts
 from .laws.stored_energy import ArmStates, arm_energy, stored_energy
 from .observers.adaptive_feedforward import ADAPTS, AdaptationSettings, AdaptiveFeedforward
 from .observers.collision_detection import CollisionDetector, DrivingTorque
@@ -331,7 +335,7 @@ __all__ = [
     "esp_impedance_gains", "DAMPING_RATIO", "CONTACT_BANDWIDTH",
     # passivity
     "stored_energy", "arm_energy", "ArmStates", "power_balance", "PowerBalance",
-    "sampled_contacts", "SampledContacts",
+    "sampled_contacts", "SampledContacts", "BOUT", "PASSIVITY_CLAIMS", "PassivityClaim",
     # gains and poles
     "JointPoles", "StateFeedbackGains", "optimal_gains", "placed_gains", "motor_side_gains",
     "coupled_gains", "modal_gains", "CoupledGains", "GainSchedule", "GAIN_DESIGNS",

@@ -21,10 +21,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...dynamics.control import (
+    HIT,
     CollisionThresholds,
     DetectionSettings,
     FlatnessLaw,
     LearnedThresholds,
+    LowPass,
     RecordedMotion,
     learn_thresholds,
 )
@@ -46,6 +48,8 @@ BETWEEN = 1.0  # s, shortest time between two contacts
 IN_TIME = 0.02  # s
 GIVEN_UP = 0.2  # s, after which a hit counts as not found
 PUSH_TIME = 2.0  # s, time in which a push rises
+SLOWEST = 0.05  # m/s, of a point that runs into a wall
+SETTLED = 25  # samples at the beginning that do not count
 OFFSET = 0.1  # m, distance of a contact from the centre of mass of its link
 
 Force = Callable[[float, Array, Array], Array]
@@ -246,7 +250,7 @@ class Simulation:
         local = com + OFFSET * _direction(rng)
         direction = _direction(rng)
         position, velocity = self._point(body, local)
-        while isinstance(contact, Wall) and not np.linalg.norm(velocity) > 0.05:
+        while isinstance(contact, Wall) and not np.linalg.norm(velocity) > SLOWEST:
             self.step()
             position, velocity = self._point(body, local)
         force = contact.force(direction, position, velocity)
@@ -282,6 +286,24 @@ class Simulation:
         position = pose[:3, :3] @ local + pose[:3, 3]
         omega, v = motion.twist[body, :3], motion.twist[body, 3:]
         return position, v + np.cross(omega, position)
+
+    def needed_force(self, rng: np.random.Generator) -> float:
+        """N: the force against the motion of a random point, at this instant, whose joint torques
+        equal the threshold of `hit` at one joint and are below it at the others; inf if the point
+        does not move. Divided by :func:`ramp_response` in s, it is the rate in N/s, stiffness times
+        speed of a wall, with which the wall is found in that time."""
+        body = int(rng.integers(1, self.model.n))
+        com = inertia.decompose(self.model.inertias[body])[1]
+        position, velocity = self._point(body, com + OFFSET * _direction(rng))
+        speed = np.linalg.norm(velocity)
+        if not speed > SLOWEST:
+            return np.inf
+        J = jacobian(self.model, self.plant.q, body, representation="spatial")
+        load = np.concatenate((np.cross(position, velocity), velocity)) / speed
+        detector = self.law.detector
+        assert detector is not None
+        with np.errstate(divide="ignore"):
+            return float((detector.threshold[HIT] / np.abs(J.T @ load)).min())
 
 
 def _direction(rng: np.random.Generator) -> Array:
@@ -347,6 +369,15 @@ class Study:
             before = detector.is_contact
         return Alarms(seconds, alarms, largest)
 
+    def needed_forces(
+        self, thresholds: CollisionThresholds, seconds: float, seed: int = 4
+    ) -> Array:
+        """(k,) N of random points of the moving arm, see :meth:`Simulation.needed_force`."""
+        run, rng = self.simulation(thresholds, seed), np.random.default_rng([seed, self.draw])
+        found = [run.needed_force(rng) for k, _ in enumerate(run.run(seconds)) if k % 20 == 19]
+        rates = np.array(found[SETTLED:])
+        return np.asarray(rates[np.isfinite(rates)])
+
     def hits(
         self, thresholds: CollisionThresholds, contact: Contact, count: int, seed: int = 3
     ) -> list[Found]:
@@ -363,6 +394,44 @@ class Study:
                 run.step()
             found.append(run.touch(contact, rng))
         return found
+
+
+def ramp_response(settings: DetectionSettings, times: Array) -> Array:
+    """(k,) s: the residual `hit` at these times (k,) after the beginning of a torque that rises by
+    1 N m/s, as that of a wall does at first."""
+    step = 1e-4
+    smooth, slow, t = LowPass(1, settings.bandwidth), 0.0, 0.0
+    count = round(float(np.max(times)) / step)
+    values = np.zeros(count + 1)
+    for k in range(1, count + 1):
+        t += step
+        value = float(smooth.update(step, np.full(1, t - 0.5 * step))[0])
+        slow -= np.expm1(-settings.high_pass * step) * (value - slow)
+        values[k] = value - slow
+    return np.asarray(np.interp(times, step * np.arange(count + 1), values))
+
+
+FRONT_STIFFNESSES = (2e3, 5e3, 1e4, 2e4, 5e4, 1e5)  # N/m
+FRONT_SPEEDS = (0.1, 0.2, 0.4, 0.8)  # m/s
+LONGEST = 0.2  # s
+
+
+def front_rows(needed: Array, settings: DetectionSettings) -> Iterator[str]:
+    """The table of times until a wall is found, from :meth:`Study.needed_forces`."""
+    yield "| wall | " + " | ".join(f"{v:g} m/s" for v in FRONT_SPEEDS) + " |"
+    yield "|" + "---|" * (1 + len(FRONT_SPEEDS))
+    times = np.linspace(0.0, LONGEST, 401)
+    response = np.maximum.accumulate(ramp_response(settings, times))
+    for stiffness in FRONT_STIFFNESSES:
+        cells = [f"{1e-3 * stiffness:g} kN/m"]
+        for speed in FRONT_SPEEDS:
+            ratio = needed / (stiffness * speed)
+            found = np.where(ratio < response[-1], np.interp(ratio, response, times), np.inf)
+            share = (found <= IN_TIME).mean()
+            median = float(np.median(found))
+            text = f"{1e3 * median:.0f}" if np.isfinite(median) else "-"
+            cells.append(f"{text} ({100.0 * share:.0f} %)")
+        yield "| " + " | ".join(cells) + " |"
 
 
 def row(contact: Contact, found: Sequence[Found]) -> str:
@@ -398,6 +467,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                         help="motion without contacts (%(default)s)")  # fmt: skip
     parser.add_argument("--hits", type=int, default=20,
                         help="contacts of every kind (%(default)s)")  # fmt: skip
+    parser.add_argument("--front", type=float, default=0.0,
+                        help="s of motion from which the times until walls are found are computed"
+                        " (%(default)s)")  # fmt: skip
     parser.add_argument("--error", type=float, default=0.1,
                         help="of every parameter of the model (%(default)s)")  # fmt: skip
     parser.add_argument("--draw", type=int, default=0,
@@ -420,6 +492,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("\n| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD))
     for contact in CONTACTS if options.hits else ():
         print(row(contact, study.hits(learned.thresholds, contact, options.hits)), flush=True)
+    if options.front:
+        needed = study.needed_forces(learned.thresholds, options.front)
+        quartiles = ", ".join(f"{x:.3g}" for x in np.quantile(needed, (0.1, 0.5, 0.9)))
+        print(f"\n{len(needed)} points; N at the threshold, 10, 50 and 90 %: {quartiles}\n")
+        print("\n".join(front_rows(needed, learned.thresholds.settings)), flush=True)
     if options.minutes:
         print()
         print(study.quiet(learned.thresholds, 60.0 * options.minutes, progress=_report))

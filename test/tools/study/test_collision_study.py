@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from multibody_dynamics.dynamics.control import HIT, DetectionSettings
 from multibody_dynamics.tools.study.collision_study import (
     CONTACTS,
     HEAD,
@@ -16,6 +17,8 @@ from multibody_dynamics.tools.study.collision_study import (
     Push,
     Study,
     Wall,
+    front_rows,
+    ramp_response,
     random_motions,
     row,
 )
@@ -68,6 +71,40 @@ def test_contacts_act_as_described():
     np.testing.assert_allclose(
         Push(40.0).force(push, point, velocity)(1.0, point, point), 20 * push
     )
+
+
+def test_a_rising_torque_passes_the_filter_as_its_equation_says():
+    settings = DetectionSettings(high_pass=1e-6)
+    t, W = np.array([0.005, 0.02, 0.05]), settings.bandwidth
+    x = W * t
+    passed = (4.0 - np.exp(-x) * (4.0 + 3.0 * x + x**2 + x**3 / 6.0)) / W
+    np.testing.assert_allclose(ramp_response(settings, t), t - passed, rtol=2e-3)
+
+
+def test_walls_are_found_sooner_the_stiffer_and_faster_they_are():
+    """A force at the threshold that the filter reaches after 20 ms at 5 kN/m and 0.2 m/s."""
+    settings = DetectionSettings()
+    force = 5e3 * 0.2 * ramp_response(settings, np.array([0.02]))
+    rows = [line.split("|")[1:-1] for line in front_rows(force, settings)][2:]
+    times = np.array([[cell.split("(")[0].replace("-", "inf") for cell in row[1:]]
+                      for row in rows], dtype=float)  # fmt: skip
+    assert times[1, 1] == 20.0
+    assert (np.diff(times[1:], axis=0) <= 0.0).all()
+    assert (np.diff(times[1:], axis=1) <= 0.0).all()
+
+
+def test_the_force_at_the_threshold_is_that_of_a_contact_there():
+    """The force, applied at a random point of the arm, gives the threshold at one joint."""
+    study = Study("internal")
+    run = study.simulation(learned().thresholds, seed=7)
+    for _ in run.run(0.9):
+        pass
+    forces = [run.needed_force(np.random.default_rng(seed)) for seed in range(40)]
+    forces = np.array([force for force in forces if np.isfinite(force)])
+    assert len(forces) > 5
+    assert run.law.detector is not None
+    smallest = run.law.detector.threshold[HIT].min()
+    assert (forces > 0.5 * smallest).all()  # no lever is longer than 2 m
 
 
 def test_the_page_has_the_rows_and_columns_of_the_tool():

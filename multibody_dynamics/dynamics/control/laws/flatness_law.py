@@ -150,16 +150,19 @@ class FlatnessLaw:
 
     Arrays are shared, not copied. The caller writes `desired` (the `state` of the inverse dynamics
     solver, from which `reference` reads it too), `ahead`, `stiffness` (of `reference`, handed to
-    estimator, springs and laws) and `external_torque`. `measure` overwrites `estimator.state`, from
-    which `springs` reads, and `motors`; `update` overwrites `reference.result` and
-    `transfer.torque`. `motors` are rows of `estimator.state`, except with motor_encoders.
+    estimator, springs and laws), `external_torque` and `announced`. `measure` overwrites
+    `estimator.state`, from which `springs` reads, and `motors`; `update` overwrites
+    `reference.result` and `transfer.torque`. `motors` are rows of `estimator.state`, except with
+    motor_encoders.
 
     Attributes
     ----------
     settings : of the next design; may be replaced.
     desired, ahead : (5, n) q .. q'''' for feedback, and for the feedforward torque.
     stiffness : (3, v) second outputs of the variable joints.
-    external_torque : (n,) known external joint torques, N m.
+    external_torque : (n,) known external joint torques, N m, which the law takes into account.
+    announced : (n,) external joint torques that are known at the next sample, N m, and that
+        `detector` does not take for a contact.
     estimator : its `state` has q, q', theta, theta'.
     springs : torques, loads and deflections at that state.
     observer : of external torques; None without one.
@@ -229,7 +232,7 @@ class FlatnessLaw:
         self.reference.update()  # compile now, not in the first cycle
         self.reference.advance(PERIOD)
         self.without_links({"motor_position": np.zeros(len(actuators.motors))})
-        self.external_torque: Array = np.zeros(n)
+        self.external_torque, self.announced = np.zeros((2, n))
         self.transfer = BumplessTransfer(actuators)
         self.sent = SentTorques(m)
         self.predictor = StatePredictor(model, actuators, self.sent)
@@ -584,7 +587,7 @@ class FlatnessLaw:
             self.observer.update(t, state.q, state.qd, np.where(actuators.is_rigid, pushed, Q))
         if self.detector is not None:
             driving = self._driving.of(springs.torque, signals, self._acted)
-            self.detector.update(t, state.q, state.qd, driving)
+            self.detector.update(t, state.q, state.qd, driving, self.announced)
         self._predict(t)
 
     def _note_sent(self, t: float) -> None:

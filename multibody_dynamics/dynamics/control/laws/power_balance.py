@@ -18,13 +18,24 @@ import numpy as np
 from ...core import Array, InputError, as_array
 from ...elastic import Actuators
 from ...model import MultibodyModel
-from ...rigid import forward_dynamics
+from ...rigid import forward_dynamics, gravity_forces
 from ..controllers.controllers import Controller, LinearFeedback
+from ..controllers.hold_controller import HoldController
+from ..controllers.scheduled_feedback import ScheduledFeedback
+from ..controllers.torque_controller import TorqueController
 from ..impedance.elastic_structure import ElasticStructureController
 from ..impedance.impedance import ImpedanceController
-from .stored_energy import ArmStates, check_claim, coupled_model, stored_energy
+from .stored_energy import (
+    ArmStates,
+    check_claim,
+    coupled_model,
+    modal_motors,
+    stored_energy,
+    torque_source_loss,
+)
 
 STEP = 2e-6  # s, of the central differences
+SETTLING = 20  # updates in which "hold", which improves it in every cycle, finds its equilibrium
 
 
 class PowerBalance(NamedTuple):
@@ -72,6 +83,7 @@ def power_balance(
     desired = np.zeros((5, n))
     desired[0] = reference
     count, m = len(external), len(actuators.motors)
+    held = gravity_forces(law.model, np.asarray(reference, dtype=np.float64))
     torque, lost = np.zeros((count, m)), np.zeros(count)
     bends, bending = np.zeros((2, count, n))
     for k in range(count):
@@ -80,7 +92,14 @@ def power_balance(
             law.contact[0], law.contact[1] = external[k], 0.0
             if deflection is not None:
                 law.virtual.x[:] = deflection[k]
-        torque[k] = law.update(desired, *(row[k] for row in states))
+        if isinstance(law, HoldController):
+            law.hold_at(reference)
+            for _ in range(SETTLING):
+                law.update(desired, *(row[k] for row in states))
+        if isinstance(law, TorqueController):
+            torque[k] = law.command(held, *(row[k] for row in states))
+        else:
+            torque[k] = law.update(desired, *(row[k] for row in states))
         if isinstance(law, ImpedanceController | ElasticStructureController):
             lost[k] = law.dissipated
         if isinstance(law, ElasticStructureController):
@@ -96,7 +115,7 @@ def power_balance(
         )
         for h in (STEP, -STEP)
     ]
-    dissipated = lost + _friction_and_dampers(law, states)
+    dissipated = lost + _friction_and_dampers(law, states, held)
     supplied = (external * states.qd).sum(axis=-1)
     return PowerBalance(supplied, dissipated, (energies[0] - energies[1]) / (2.0 * STEP))
 
@@ -122,7 +141,7 @@ def equations_of_motion(
     return ArmStates(qd, qdd, thetad, np.where(rigid[joint], qdd[:, joint], free))
 
 
-def _friction_and_dampers(law: Controller, states: ArmStates) -> Array:
+def _friction_and_dampers(law: Controller, states: ArmStates, held: Array) -> Array:
     """(k,) W lost in motors, in the dampers of their loops and in those of the springs."""
     actuators, thetad = law.actuators, states.thetad
     rates = thetad[:, actuators.first_motor] - states.qd
@@ -132,5 +151,12 @@ def _friction_and_dampers(law: Controller, states: ArmStates) -> Array:
     friction = actuators.friction(thetad) * thetad
     if isinstance(law, ImpedanceController):
         return np.asarray(lost + (law.shaping.share * friction).sum(axis=-1))
-    assert isinstance(law, LinearFeedback)
+    if isinstance(law, TorqueController):
+        return np.asarray(lost + torque_source_loss(law, states, held))
+    if isinstance(law, ScheduledFeedback):
+        inertia, _, damping = modal_motors(law)
+        shaped = inertia / actuators.motor_inertia  # B_d B^-1
+        braked = damping @ thetad.T + shaped @ actuators.friction(thetad).T
+        return np.asarray(lost + (braked.T * thetad).sum(axis=-1))
+    assert isinstance(law, LinearFeedback | HoldController)
     return np.asarray(lost + (friction + law.gains.values[3] * thetad**2).sum(axis=-1))

@@ -1,19 +1,30 @@
 """The energy that an arm stores under a law, over batches of states: the storage function V.
 
-    motor_pd               E + (theta - theta_d) . K_P (theta - theta_d) / 2 - tau_d . theta
+    motor_pd               E + e . K_P e / 2 - tau_d . theta
+    state_feedback, modal  E - theta' . (B - B_d) theta' / 2 + e . K_p e / 2 - tau_d . theta, see
+                           `modal_gains`
+    hold                   E + e . K_P e / 2 - W(theta)
     joint_impedance,       E - (1 - r) theta' . M_m theta' / 2 - W(theta), see `impedance`
     cartesian_impedance
     esp, esp_impedance     see `elastic_structure`
+    torque source with     q' . M q' / 2 + V_g - tau_d . q + x . K x / 2 + w . a M_m w / 2,
+    inertia shaping        with x = theta - theta_d - (q - q_d), w = theta' + (a M_m)^-1 D x
 
-E is the energy of arm and actuators: kinetic, of gravity, and of the springs. All are for a
-reference at rest and a constant stiffness. V is computed independently of the control cycle: by
-inverse and forward dynamics, numerical inverses of the springs, and Newton's method.
+E is the energy of arm and actuators: kinetic, of gravity, and of the springs; e = theta - theta_d;
+W is the potential of the motors with the links in equilibrium. All are for a reference at rest. V
+is computed independently of the control cycle: by inverse and forward dynamics, numerical inverses
+of the springs, and Newton's method.
+
+The last one follows from the law, a M_m theta'' + D (theta' - q') + K (theta - q) = tau_d: the rate
+of x . K x / 2 + w . a M_m w / 2 is -q' . K x - x . K (a M_m)^-1 D x, and the first term is what the
+springs take from the links.
 :meth:`.ImpedanceController.storage` and :meth:`.ElasticStructureController.storage` give V of one
 state for any reference, and with the tank.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +33,8 @@ from ...core import Array, DynamicsError, InputError, as_array
 from ...elastic import (
     Actuators,
     Antagonistic,
+    LinearSpring,
+    SeriesElastic,
     Spring,
     VariableStiffness,
     motor_motion,
@@ -40,6 +53,9 @@ from ...rigid import (
     potential_energy,
 )
 from ..controllers.controllers import Controller, LinearFeedback
+from ..controllers.hold_controller import HoldController
+from ..controllers.scheduled_feedback import ScheduledFeedback
+from ..controllers.torque_controller import TorqueController
 from ..impedance.elastic_structure import ElasticStructureController
 from ..impedance.impedance import CartesianImpedance, ImpedanceController, JointImpedance
 
@@ -63,10 +79,13 @@ def stored_energy(
     *,
     external: Any = 0.0,
     deflection: Any = 0.0,
+    stiffness: Any = None,
 ) -> Array:
     """V (k,) in J, up to a constant.
 
     external : (k, n) N m, and deflection : (k, n) of damped virtual springs; both for ESP only.
+    stiffness : of an impedance in each state, (k, s) in the order of `law.ramp`, for a law whose
+        stiffness changes; default: the present one. The energy in its tank must be added.
 
     Raises InputError for a law and actuators for which no storage is claimed, and DynamicsError
     where the equilibrium of an impedance is not found.
@@ -77,15 +96,31 @@ def stored_energy(
         return _structure_energy(law, states, reference, external, deflection)
     energy = arm_energy(law.model, law.actuators, states, law.stiffness)
     theta_d, load = at_rest(law, reference)
+    apart = states.theta - theta_d
+    if isinstance(law, ScheduledFeedback):
+        inertia, proportional, _ = modal_motors(law)
+        shaped = np.diag(law.actuators.motor_inertia) - inertia
+        energy = energy - 0.5 * _squares(states.thetad, shaped) - states.theta @ load
+        return np.asarray(energy + 0.5 * _squares(apart, proportional))
     if isinstance(law, LinearFeedback):
-        apart = states.theta - theta_d
-        return np.asarray(
-            energy + 0.5 * (law.gains.values[2] * apart**2).sum(axis=-1) - states.theta @ load
-        )
+        held = 0.5 * (law.gains.values[2] * apart**2).sum(axis=-1)
+        return np.asarray(energy + held - states.theta @ load)
+    if isinstance(law, HoldController):
+        held = 0.5 * (law.gains.values[2] * apart**2).sum(axis=-1)
+        return np.asarray(energy + held - _hanging_energy(law, states, _no_potential))
+    if isinstance(law, TorqueController):
+        return _torque_source_energy(law, states, energy, reference)
     assert isinstance(law, ImpedanceController)
     shaped = law.actuators.motor_inertia - law.shaping.apparent_inertia
     energy = energy - 0.5 * (shaped * states.thetad**2).sum(axis=-1)
-    return np.asarray(energy - _equilibrium_energy(law, states, reference, theta_d))
+    rows = law.ramp.value if stiffness is None else np.asarray(stiffness, dtype=np.float64)
+    own = apart @ law.second_projection.T
+    second = 0.5 * (law.second_gains[0] * own**2).sum(axis=-1)
+
+    def potential(q: Array) -> tuple[Array, Array, Array]:
+        return _potential(law, q, reference, rows)
+
+    return np.asarray(energy + second - _hanging_energy(law, states, potential))
 
 
 def arm_energy(
@@ -120,20 +155,111 @@ def check_claim(law: Controller) -> None:
         if isinstance(actuator, VariableStiffness):
             raise InputError(f"joint '{name}': no storage is claimed for variable stiffness")
     what = type(law).__name__
-    if isinstance(law, LinearFeedback):
+    if isinstance(law, ScheduledFeedback):
+        modal_motors(law)
+    elif isinstance(law, TorqueController):
+        _check_torque_source(law)
+    elif isinstance(law, HoldController):
+        pass
+    elif isinstance(law, LinearFeedback):
         is_plain = law.compensation is None and law.adaptive is None and not law.integral.any()
-        if is_plain and not law.gains.values[:2].any():
-            return
-        raise InputError(
-            f"{what}: a storage is claimed for a PD of the motors only, without compensation of "
-            f"disturbances, integral, adaptation and gains of links"
-        )
-    if isinstance(law, ElasticStructureController):
-        if (np.asarray(law.friction) == 1.0).all():
-            return
-        raise InputError(f"{what}: a storage is claimed for full friction compensation (1) only")
-    if not isinstance(law, ImpedanceController):
+        if not is_plain or law.gains.values[:2].any():
+            raise InputError(
+                f"{what}: a storage is claimed for a PD of the motors only, without compensation "
+                f"of disturbances, integral, adaptation and gains of links"
+            )
+    elif isinstance(law, ElasticStructureController):
+        if (np.asarray(law.friction) != 1.0).any():
+            raise InputError(
+                f"{what}: a storage is claimed for full friction compensation (1) only"
+            )
+    elif not isinstance(law, ImpedanceController):
         raise InputError(f"{what}: no storage is claimed for this law")
+
+
+def _check_linear(law: Controller) -> Array:
+    """(n,) stiffness of the springs. Raises InputError unless all are linear and undamped."""
+    K = np.zeros(law.actuators.n)
+    for i, actuator, _, _ in law.actuators.each():
+        spring = actuator.springs[0] if isinstance(actuator, SeriesElastic) else None
+        if not isinstance(spring, LinearSpring) or law.actuators.damping[i]:
+            raise InputError(
+                f"{type(law).__name__}, joint '{law.actuators.joint_names[i]}': a storage is "
+                f"claimed for linear springs without dampers only"
+            )
+        K[i] = spring.K
+    return K
+
+
+def modal_motors(law: ScheduledFeedback) -> tuple[Array, Array, Array]:
+    """B_d, K_p and K_d (n, n) of :func:`.modal_gains`, from the gains in use.
+
+    Raises InputError unless the gains are constant, and these matrices symmetric and positive
+    semidefinite: the condition under which the motors are passive.
+    """
+    is_plain = law.compensation is None and law.adaptive is None and not law.integral.any()
+    if not is_plain or law.update_time or len(law.past):
+        raise InputError(
+            f"{type(law).__name__}: a storage is claimed for constant gains (update_time 0) only, "
+            f"without compensation of disturbances, integral and adaptation"
+        )
+    K = _check_linear(law)
+    n = len(K)
+    links, link_rates, motors, rates = (law.current[:, n * i : n * (i + 1)] for i in range(4))
+    shaping = np.linalg.inv(np.eye(n) - links / K)  # (B B_d^-1)^-1
+    found = shaping * law.actuators.motor_inertia, shaping @ (motors + links), shaping @ rates
+    for each in found:
+        size = np.abs(each).max()
+        is_symmetric = np.abs(each - each.T).max() <= 1e-9 * size
+        if link_rates.any() or not is_symmetric or np.linalg.eigvalsh(each)[0] < -1e-9 * size:
+            raise InputError(
+                f"{type(law).__name__}: a storage is claimed for modal gains only "
+                f"(gain_design 'modal')"
+            )
+    inertia, proportional, derivative = found
+    return inertia, proportional, derivative
+
+
+def _check_torque_source(law: TorqueController) -> None:
+    _check_linear(law)
+    gains = law.gains
+    for name, motor in zip(law.actuators.motor_names, law.actuators.motors, strict=True):
+        if motor.viscous or motor.coulomb:
+            raise InputError(
+                f"{type(law).__name__}, motor '{name}': a storage is claimed for motors without "
+                f"friction only"
+            )
+    if gains.integral.any() or gains.observer.any():
+        raise InputError(
+            f"{type(law).__name__}: a storage is claimed for inertia shaping only, without "
+            f"integral and observer"
+        )
+
+
+def _torque_source_energy(
+    law: TorqueController, states: ArmStates, energy: Array, reference: Array
+) -> Array:
+    """(k,) J, under the constant torques that hold the links at the reference."""
+    K, gains, torque = _check_linear(law), law.gains, gravity_forces(law.model, reference)
+    q, _, theta, thetad = states
+    inertia = law.shaping.apparent_inertia
+    bent = theta - q
+    x = bent - torque / K
+    w = thetad + gains.damping / inertia * x
+    energy = energy - 0.5 * (law.actuators.motor_inertia * thetad**2 + K * bent**2).sum(axis=-1)
+    return np.asarray(energy + 0.5 * (K * x**2 + inertia * w**2).sum(axis=-1) - q @ torque)
+
+
+def torque_source_loss(law: TorqueController, states: ArmStates, torque: Array) -> Array:
+    """(k,) W that a torque source dissipates under the constant joint torques (n,)."""
+    K, gains = _check_linear(law), law.gains
+    x = states.theta - states.q - torque / K
+    return np.asarray((K * gains.damping / law.shaping.apparent_inertia * x**2).sum(axis=-1))
+
+
+def _squares(x: Array, A: Array) -> Array:
+    """(k,) x . A x."""
+    return np.asarray(((x @ A) * x).sum(axis=-1))
 
 
 def coupled_model(model: MultibodyModel, actuators: Actuators) -> MultibodyModel:
@@ -155,19 +281,19 @@ def at_rest(law: Controller, reference: Array) -> tuple[Array, Array]:
 # Impedances
 
 
-def _equilibrium_energy(
-    law: ImpedanceController, states: ArmStates, reference: Array, theta_d: Array
-) -> Array:
-    """(k,) W(theta) less the energy of the springs of second motors."""
+Potential = Callable[[Array], tuple[Array, Array, Array]]
+"""V_i (k,) of links at q (k, n), dV_i/dq (k, n), and its stiffness (k, n, n)."""
+
+
+def _hanging_energy(law: Controller, states: ArmStates, potential: Potential) -> Array:
+    """(k,) W(theta)."""
     model, actuators, theta = law.model, law.actuators, states.theta
-    q = _equilibrium(law, theta, reference)
+    q = _equilibrium(law, theta, potential)
     energy = potential_energy(model, q) + springs_energy(actuators, q, theta, law.stiffness)
-    apart = (theta_d - theta) @ law.second_projection.T
-    own = 0.5 * (law.second_gains[0] * apart**2).sum(axis=-1)
-    return np.asarray(energy - _potential(law, q, reference)[0] - own)
+    return np.asarray(energy - potential(q)[0])
 
 
-def _equilibrium(law: ImpedanceController, theta: Array, reference: Array) -> Array:
+def _equilibrium(law: Controller, theta: Array, potential: Potential) -> Array:
     """q_bar (k, n), by Newton steps without the slope of gravity."""
     model, actuators = law.model, law.actuators
     elastic = np.flatnonzero(~actuators.is_rigid)
@@ -176,7 +302,7 @@ def _equilibrium(law: ImpedanceController, theta: Array, reference: Array) -> Ar
         found = actuators.springs(
             q, 0.0 * q, theta, 0.0 * theta, stiffness=law.stiffness[:2], beyond="continue"
         )
-        _, slope, own = _potential(law, q, reference)
+        _, slope, own = potential(q)
         excess = (found.torque - gravity_forces(model, q) + slope)[:, elastic]
         if not excess.size or np.abs(excess).max() <= SETTLED * (1.0 + np.nanmax(np.abs(slope))):
             return q
@@ -188,21 +314,30 @@ def _equilibrium(law: ImpedanceController, theta: Array, reference: Array) -> Ar
     raise DynamicsError("the links have no equilibrium under this impedance in some state")
 
 
-def _potential(law: ImpedanceController, q: Array, reference: Array) -> tuple[Array, Array, Array]:
-    """V_i (k,), dV_i/dq (k, n) and the stiffness (k, n, n) without the change of the Jacobian."""
-    e, K = q - reference, law.ramp.value
+def _no_potential(q: Array) -> tuple[Array, Array, Array]:
+    return np.zeros(len(q)), np.zeros_like(q), np.zeros((*q.shape, q.shape[-1]))
+
+
+def _potential(
+    law: ImpedanceController, q: Array, reference: Array, K: Array
+) -> tuple[Array, Array, Array]:
+    """V_i (k,), dV_i/dq (k, n) and the stiffness (k, n, n) without the change of the Jacobian, for
+    stiffnesses K (s,) or (k, s)."""
+    e, unit = q - reference, np.eye(q.shape[-1])
     if isinstance(law, JointImpedance):
-        return 0.5 * (K * e**2).sum(axis=-1), K * e, np.broadcast_to(np.diag(K), (*e.shape, len(K)))
+        full = np.broadcast_to(K, e.shape)[..., None] * unit
+        return 0.5 * (K * e**2).sum(axis=-1), K * e, full
     assert isinstance(law, CartesianImpedance)
     now, goal = (frame_pose(law.model, each, law.tool) for each in (q, reference))
     turn = so3.log(now[..., :3, :3] @ goal[:3, :3].T)
     x = np.concatenate((turn, now[..., :3, 3] - goal[:3, 3]), axis=-1)
     J = jacobian(law.model, q, law.tool, representation="hybrid").copy()
     J[..., :3, :] = so3.dexp_inv(turn) @ J[..., :3, :]
-    pulled = J.swapaxes(-1, -2) * K[:6]
-    V = 0.5 * ((K[:6] * x**2).sum(axis=-1) + (K[6:] * e**2).sum(axis=-1))
-    slope = (pulled @ x[..., None])[..., 0] + K[6:] * e
-    return V, slope, pulled @ J + np.diag(K[6:])
+    tool, posture = K[..., :6], K[..., 6:]
+    pulled = J.swapaxes(-1, -2) * tool[..., None, :]
+    V = 0.5 * ((tool * x**2).sum(axis=-1) + (posture * e**2).sum(axis=-1))
+    slope = (pulled @ x[..., None])[..., 0] + posture * e
+    return V, slope, pulled @ J + posture[..., None] * unit
 
 
 # Elastic structure

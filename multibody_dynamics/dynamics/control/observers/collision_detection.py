@@ -39,7 +39,9 @@ REVERSAL = 0.05  # rad/s or m/s, speed below which friction changes its directio
 SETTLING = 0.2  # s after a start without detection
 RELEASE = 0.5  # share of the threshold below which a contact has ended
 MEMORY = 0.25  # s; `before` is one to two times as old
-FILTERED = 5  # external torque, Q - g, g, q', reversal
+FILTERED = 6  # external torque, Q - g, g, q', reversal, known torque
+KNOWN = 5  # row of the known torque, the only one that is no term of the thresholds
+KNOWN_ERROR = 0.2  # share of a known torque by which thresholds rise
 
 
 class DrivingTorque:
@@ -126,6 +128,7 @@ class CollisionDetector:
         self._products = np.zeros_like(self.terms)
         self.threshold, self.share = np.zeros((2, len(KINDS), n))
         self.before: Array = np.zeros(n)
+        self._nothing = np.zeros(n)
         self._next_before = np.zeros(n)
         self._settles_slowly = 12.0 / settings.bandwidth  # s until the low-pass has settled
         self.starts = 0
@@ -164,37 +167,45 @@ class CollisionDetector:
         """External torque at that joint, N m, of the kind that has the largest share."""
         return float(self.residual[self.worst])
 
-    def update(self, t: float, q: Any, qd: Any, torque: Any) -> bool:
+    def update(self, t: float, q: Any, qd: Any, torque: Any, known: Any = None) -> bool:
         """Update to the time t in s, from q, q' and Q (n,) at that time; returns `is_contact`.
 
-        Q: see :class:`DrivingTorque`. Gaps and jumps backwards restart the detector, as they do a
-        :class:`.DisturbanceObserver`. Raises InputError for wrong shapes, NaN or infinity, and then
-        changes nothing.
+        Q: see :class:`DrivingTorque`. known : (n,) external torques at that time that are known,
+        such as those of a force sensor, and are no contact: they are subtracted before the filters,
+        which delay them in the same way as what they explain, and raise the thresholds by
+        KNOWN_ERROR of their filtered size, because the torques of springs under this load are no
+        more exact than their stiffness.
+
+        Gaps and jumps backwards restart the detector, as they do a :class:`.DisturbanceObserver`.
+        Raises InputError for wrong shapes, NaN or infinity, and then changes nothing.
         """
         n, names = self.model.n, self.model.joint_names
         q = as_array("q", q, (n,), names)
         qd = as_array("qd", qd, (n,), names)
         torque = as_array("torque", torque, (n,), names)
+        known = self._nothing if known is None else as_array("known", known, (n,), names)
         step = time_step(t, self._time)
         if -self.max_step <= step <= 0.0:
             return self.is_contact
         if not 0.0 < step <= self.max_step:
             self.reset()
             self.starts += 1
-        external = self._balance.update(step, q, qd, torque)
+        external = self._balance.update(step, q, qd, torque + known)
         self._time = float(t)
         if external is not None:
-            self._filter(round(step, 9), external, qd, torque)  # ns: equal steps stay equal
+            self._filter(round(step, 9), external, qd, torque, known)  # ns: equal steps stay equal
             self._judge()
         return self.is_contact
 
-    def _filter(self, step: float, external: Array, qd: Array, torque: Array) -> None:
+    # wide: one argument for each signal
+    def _filter(self, step: float, external: Array, qd: Array, torque: Array, known: Array) -> None:
         """Update `_parts`, and `before`."""
         given, slow, parts = self._input, self._slow, self._parts
         given[0], given[2], given[3] = external, self._balance.gravity, qd
         np.subtract(torque, given[2], out=given[1])
         np.divide(qd, REVERSAL, out=given[4])
         np.tanh(given[4], out=given[4])
+        given[KNOWN] = known
         self._low_pass.update(step, given.reshape(-1))
         self._elapsed += step
         if self._elapsed < self._settles_slowly:
@@ -213,11 +224,12 @@ class CollisionDetector:
         """Update `terms`, `threshold`, `share` and `is_contact`."""
         terms, share = self.terms, self.share
         terms[:, 0] = 1.0
-        np.abs(self._parts[:, 1:], out=terms[:, 1:FILTERED])
-        terms[:, FILTERED:] = terms[:, 1:3].sum(axis=2, keepdims=True)
+        np.abs(self._parts[:, 1:KNOWN], out=terms[:, 1:KNOWN])
+        terms[:, KNOWN:] = terms[:, 1:3].sum(axis=2, keepdims=True)
         np.multiply(self._coefficients, terms, out=self._products)
         self._products.sum(axis=1, out=self.threshold)
         self.threshold *= self.scale
+        self.threshold += KNOWN_ERROR * np.abs(self._parts[:, KNOWN])
         if self.thresholds is None or not self.is_settled:
             return
         np.abs(self.residual, out=share)

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from elastic_arms import (
+    MOTOR,
     SHIPPED,
+    SMALL,
     Arm,
     HeldPlant,
     antagonistic_arm,
@@ -19,9 +21,12 @@ from elastic_arms import (
     nonlinear_arm,
     positions,
     pretensioned_arm,
+    series,
     shipped,
+    two_links,
     variable_arm,
 )
+from multibody_dynamics.dynamics.control.laws.feedforward_law import gravity_load
 from multibody_dynamics.dynamics.control.laws.flatness_law import (
     ON_LINKS,
     FlatnessLaw,
@@ -29,9 +34,14 @@ from multibody_dynamics.dynamics.control.laws.flatness_law import (
 )
 from multibody_dynamics.dynamics.control.laws.law_table import LAWS, ControllerSettings
 from multibody_dynamics.dynamics.control.observers.adaptive_feedforward import AdaptationSettings
+from multibody_dynamics.dynamics.control.observers.collision_thresholds import (
+    KINDS,
+    TERMS,
+    CollisionThresholds,
+)
 from multibody_dynamics.dynamics.control.observers.state_estimation import StateEstimation
 from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
-from multibody_dynamics.dynamics.elastic import motor_motion, spring_tables
+from multibody_dynamics.dynamics.elastic import Rigid, motor_motion, spring_tables
 from multibody_dynamics.dynamics.motion import hold, splice
 from multibody_dynamics.dynamics.motion.limits import JointCommandLimits
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
@@ -40,6 +50,7 @@ from multibody_dynamics.dynamics.rigid.crba import gravity_forces
 
 PERIOD = 2e-3
 DELAY_PERIOD = 1e-3
+TOUCHED_AT = 500  # cycle
 
 
 MOTOR_ENCODERS = StateEstimation("motor_encoders", bandwidth=25.0, max_step=0.4)
@@ -487,3 +498,52 @@ def test_live_stiffness_follows_its_settings_and_returns_to_them_at_a_new_start(
     assert "joint_impedance: the stiffness was not changed" in problem
     assert live.aimed == own
     assert law.live_impedance("esp_impedance").aimed.stiffness == (1e4, 1e4)
+
+
+def detected(friction: float, has_help: bool) -> tuple[float, int]:
+    """A rigid and an elastic joint, both with friction of the motor, hold under `motor_pd`; a
+    contact of 8 N m acts from cycle TOUCHED_AT on. The largest share of a threshold before it, and
+    the cycles until it is found."""
+    arm = two_links(Rigid(MOTOR), series(200.0, SMALL))
+    rows = np.zeros((len(KINDS), len(TERMS), 2))
+    rows[:, 0], rows[:, 1:3] = 2.0, 0.05
+    law = make(
+        arm,
+        controllers={name: ControllerSettings(law=name, friction=friction)
+                     for name in ("motor_pd", "hold")},
+        collisions=CollisionThresholds(arm.model.joint_names, rows),
+        gravity_compensated_by_robot=has_help,
+    )  # fmt: skip
+    plant = ElasticRobot(arm.model, arm.actuators)
+    plant.reset(arm.rest)
+    detector, largest = law.detector, 0.0
+    assert detector is not None
+    for k in range(TOUCHED_AT + 20):
+        law.desired[:3] = law.ahead[:3] = swing(arm, k * DELAY_PERIOD)
+        law.measure(k * DELAY_PERIOD, signals(law, plant.q.copy(), plant.theta.copy()))
+        if k <= TOUCHED_AT:
+            largest = max(largest, float(detector.share.max()))
+        elif detector.is_contact:
+            return largest, k - TOUCHED_AT
+        law.update(DELAY_PERIOD, 0.5 * DELAY_PERIOD)
+        own = gravity_load(arm.actuators, gravity_forces(arm.model, plant.q)) if has_help else 0.0
+        if k == TOUCHED_AT:  # a moment about the axes of both joints
+            plant.applied_wrenches[1, 1] = 8.0
+        plant.step(law.commanded() + own, DELAY_PERIOD)
+    return largest, 1000
+
+
+def swing(arm: Arm, t: float) -> np.ndarray:
+    """(3, n) positions, velocities and accelerations of a slow swing."""
+    s, c, w = np.sin(4.0 * t), np.cos(4.0 * t), 4.0
+    shape = np.array([[0.5 * (1.0 - c)], [0.5 * w * s], [0.5 * w**2 * c]])
+    return shape * [0.4, -0.6] + np.outer([1.0, 0.0, 0.0], arm.rest)
+
+
+@pytest.mark.parametrize(("friction", "has_help"), [(1.0, False), (0.0, False), (0.0, True)])
+def test_contacts_are_found_without_compensation_of_friction_and_gravity(friction, has_help):
+    """The detector knows the friction of rigid joints, whether or not the law compensates it; and
+    the gravity that the robot compensates itself acts, whoever commands it."""
+    largest, cycles = detected(friction, has_help)
+    assert largest < 0.5
+    assert cycles <= 20

@@ -1,18 +1,29 @@
-"""Passivity: in 10,500 random states and contacts, storage gains what contacts supply, less what is
+"""Passivity: in 13,200 random states and contacts, storage gains what contacts supply, less what is
 dissipated; and no law that claims it creates energy in sampled contacts on two plants."""
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
-from contacts import ARMS, CLAIMS, away_from_ends, claimed, random_contacts, random_states
+from contacts import (
+    ARMS,
+    CLAIMS,
+    LINEAR_ONLY,
+    away_from_ends,
+    claimed,
+    frictionless_arm,
+    random_contacts,
+    random_states,
+)
 from elastic_arms import linear_arm, variable_arm
 from multibody_dynamics.dynamics.control.laws.law_table import ControllerSettings, make_controller
 from multibody_dynamics.dynamics.control.laws.power_balance import PowerBalance, power_balance
 from multibody_dynamics.dynamics.core.errors import InputError
 
-PER_ARM = 300  # contacts: 10,500 with all laws and arms
+PER_ARM = 300  # contacts: 13,200 with all laws and arms
 
 
 def balance(make, law: str, count: int, **changes) -> tuple[PowerBalance, np.ndarray]:
@@ -26,9 +37,10 @@ def balance(make, law: str, count: int, **changes) -> tuple[PowerBalance, np.nda
     return found, away_from_ends(arm, states)
 
 
-@pytest.mark.parametrize("make", ARMS)
-@pytest.mark.parametrize("law", CLAIMS)
-def test_storage_gains_what_contacts_supply_less_what_is_dissipated(make, law):
+@pytest.mark.parametrize(
+    ("law", "make"), [*product(CLAIMS, ARMS), *((law, frictionless_arm) for law in LINEAR_ONLY)]
+)
+def test_storage_gains_what_contacts_supply_less_what_is_dissipated(law, make):
     found, inside = balance(make, law, PER_ARM)
     assert inside.mean() > 0.95
     assert (found.dissipated >= 0.0).all()
@@ -36,10 +48,10 @@ def test_storage_gains_what_contacts_supply_less_what_is_dissipated(make, law):
     assert np.abs(found.supplied).max() > 20.0  # W: contacts do load the arm
 
 
-@pytest.mark.parametrize("law", ["motor_pd", "joint_impedance", "esp"])
+@pytest.mark.parametrize("law", ["motor_pd", "joint_impedance", "esp", *LINEAR_ONLY])
 def test_an_error_of_the_claim_would_be_found(law):
     """The same balance with 5 % of the law's dissipation unaccounted for."""
-    found, inside = balance(linear_arm, law, 100)
+    found, inside = balance(frictionless_arm, law, 100)
     wrong = found._replace(dissipated=0.95 * found.dissipated)
     assert np.abs(wrong.error[inside]).max() > 1e-3
 
@@ -52,7 +64,21 @@ def test_laws_without_a_storage_function_are_refused():
         ({"law": "motor_pd"}, "for a PD of the motors only"),
         ({"law": "state_feedback", "disturbance_bandwidth": 0.0}, "for a PD of the motors only"),
         ({"law": "esp"}, "set contact_bandwidth to 0"),
-        ({"law": "torque_control"}, "no storage is claimed for this law"),
+        ({"law": "torque_control"}, "for motors without friction only"),
+        ({"law": "computed_torque"}, "no storage is claimed for this law"),
+        (
+            {"law": "state_feedback", "gain_design": "modal", "disturbance_bandwidth": 0.0},
+            "for constant gains",
+        ),
+        (
+            {
+                "law": "state_feedback",
+                "gain_design": "coupled",
+                "gain_update_time": 0.0,
+                "disturbance_bandwidth": 0.0,
+            },
+            "for modal gains only",
+        ),
     ):
         law = make_controller(model, actuators, ControllerSettings(position=rest, **settings))
         with pytest.raises(InputError, match=message):

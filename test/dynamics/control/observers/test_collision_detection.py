@@ -189,3 +189,57 @@ def test_a_robot_with_other_joints_and_bad_states_are_refused():
         detector.update(0.0, [0.0, np.nan], np.zeros(2), np.zeros(2))
     at_rest(detector, 1.0, external=100.0)
     assert not detector.is_contact  # without thresholds
+
+
+def cycle_of(detector: CollisionDetector):
+    """A function that runs one cycle of the moving arm, seen with the wrong model, under an
+    announced and an unexpected force at the hand in N; it returns whether there is a contact."""
+    model, actuators = detector.model, wrong()[1]
+    estimator = StateEstimator(model, actuators, StateEstimation("link_and_motor_encoders", 100.0))
+    springs, run = SpringSolver(actuators, *estimator.state), Run(3.0, seed=5)
+
+    def cycle(announced: float = 0.0, unexpected: float = 0.0, is_told: bool = True) -> bool:
+        t, q, theta = run.step(announced + unexpected)
+        estimator.update(t, link_position=q, motor_position=theta)
+        springs.update()
+        state = estimator.state
+        known = dyn.jacobian(model, state.q, 1, representation="spatial").T @ (
+            run.plant.applied_wrenches[1] * announced / (announced + unexpected or 1.0)
+        )
+        told = known if is_told else None
+        return detector.update(t, state.q, state.qd, springs.torque, told)
+
+    return cycle
+
+
+def test_announced_torques_are_no_contact_and_do_not_hide_one():
+    """A force of 60 N that comes, stays and goes; then an unexpected one of 40 N on top of it."""
+    detector = CollisionDetector(wrong()[0], wrong()[1], learned().thresholds)
+    cycle = cycle_of(detector)
+    forces = 60.0 * np.sin(np.linspace(0.0, np.pi, 600)) ** 2
+    for force in (*np.zeros(400), *forces, *np.zeros(200)):
+        assert not cycle(force)
+    assert any(cycle(force, is_told=False) for force in forces)
+    for force in np.zeros(700):
+        cycle(force)
+    assert not detector.is_contact
+    for k in range(200):
+        assert not cycle(min(k, 100) * 0.4)
+    assert any(cycle(40.0, 40.0) for _ in range(21))
+
+
+def test_a_wrench_that_is_announced_late_shows_as_the_filter_says():
+    """A step that is announced d s late is a pulse of that length for the filter: its residual is
+    at most d times the peak of the impulse response, 27 W e^-3 / 6."""
+    late = 4
+    detector = CollisionDetector(*robot(), thresholds(1e6))
+    q, weight = np.zeros(2), dyn.gravity_forces(robot()[0], np.zeros(2))
+    torque = np.array([5.0, 0.0])
+    largest = 0.0
+    for k in range(700):
+        acts, told = k >= 400, k >= 400 + late
+        detector.update(k * PERIOD, q, 0.0 * q, weight - acts * torque, told * torque)
+        largest = max(largest, float(detector.residual[PUSH, 0]))
+    peak = 27.0 / 6.0 * np.exp(-3.0) * detector.settings.bandwidth
+    assert largest == pytest.approx(5.0 * peak * late * PERIOD, rel=0.1)
+    np.testing.assert_allclose(detector.residual[PUSH], 0.0, atol=1e-6)
