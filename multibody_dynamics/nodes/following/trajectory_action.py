@@ -127,7 +127,7 @@ class TrajectoryAction:
             return CancelResponse.REJECT  # it has already ended
         self._handle = None
         self._stop()
-        verdict = Verdict(Code.SUCCESSFUL, "canceled: stopping")
+        verdict = Verdict(Code.SUCCESSFUL, "cancelled: stopping")
         # The goal can end as canceled only after this callback has returned.
         self._node.defer(lambda: self._finish(handle, handle.canceled, verdict))
         return CancelResponse.ACCEPT
