@@ -11,6 +11,7 @@ import argparse
 import ast
 import re
 import shlex
+import shutil
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
@@ -28,11 +29,12 @@ from multibody_dynamics.resources import NAME
 from multibody_dynamics.tools import cli, reference
 from multibody_dynamics.validation.settings import load_robot
 from pages import PAGES, ROOT, page_id
+from road_arm import road
 
 PAGES = [*PAGES, ROOT / "CONTRIBUTING.md"]
 # These need minutes, nodes, a cluster or another bag, and are tested elsewhere.
 NOT_RUN = {"demo", "study", "task-demo", "compose", "monitor", "record", "integrate"}
-NOT_RUN |= {"identify"}
+NOT_RUN |= {"identify", "prove"}
 NOT_RUN |= {"--live", "--dask", "--processes", "--identify", "--limit", "--prefix", "--seconds"}
 ELSEWHERE = {
     "colcon",
@@ -250,10 +252,13 @@ def workshop(tmp_path_factory):
     header = ",".join(["t", *names])
     np.savetxt(folder / "motion.csv", table, delimiter=",", comments="", header=header)
     np.savez(folder / "motion.npz", t=t, q=q, theta=theta, Q=tau, joint_names=joints)
+    shutil.copytree(road().files.identified, folder / "identified")  # of the same arm
+    (folder / "plan").mkdir()
     for node in reference.NODES:
         (block,) = yaml_blocks(ROOT / "docs" / f"{node}.md")
         (folder / f"{node.removesuffix('_node')}.yaml").write_text(block)
     (folder / "elastic_robot_simulator.yaml").rename(folder / "simulator.yaml")
+    (folder / "plan" / "fourier.yaml").write_text((folder / "trajectory.yaml").read_text())
     (folder / "ROBOT.yaml").write_text((folder / "simulator.yaml").read_text())
     return folder
 

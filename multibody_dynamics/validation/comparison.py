@@ -126,7 +126,10 @@ def predicted_torques(robot: Robot, state: Array, *, by_motor: bool) -> Array:
     if by_motor:
         assert robot.actuators is not None
         loads = np.stack(rows, axis=-2)
-        rows[0] = motor_motion(robot.actuators, np.moveaxis(state, 0, -2), loads).torque
+        actuators = robot.actuators
+        settled = actuators.settled_deflection(loads) if actuators.is_damped.any() else None
+        motion = motor_motion(actuators, np.moveaxis(state, 0, -2), loads, deflection=settled)
+        rows[0] = motion.torque
     first, second = robot.friction.rates(qd, qdd, qddd)
     return np.stack([rows[0] + robot.friction.torque(qd), rows[1] + first, rows[2] + second])
 

@@ -40,6 +40,7 @@ IdentifiedRobot               the identified robot, and identified.json
 IdentifiedValue               a number, its standard error, and whether it is determined
 read_identified               the values of an identified.json
 reported                      values with standard errors as plain numbers, for reports
+IdentifiedCovariance          identified parameters with their joint covariance, and covariance.npz
 leaves                        all numbers of nested values by their names, joined with dots
 
 Kinematic calibration:
@@ -115,6 +116,7 @@ from .bodies.regressor import (
     pseudo_inertia,
     with_inertial_parameters,
 )
+from .drives.identified_covariance import IdentifiedCovariance
 from .drives.identified_robot import (
     IdentifiedRobot,
     IdentifiedValue,
@@ -184,7 +186,7 @@ __all__ = [
     # links, friction, motors and springs together
     "identify_robot", "MeasuredRun", "CarriedPayload", "IdentificationSettings",
     "RobotIdentification", "IdentifiedRobot", "IdentifiedValue", "read_identified", "reported",
-    "leaves",
+    "leaves", "IdentifiedCovariance",
     # kinematic calibration
     "calibrate", "Calibration", "ErrorScrew", "joint_errors", "frame_errors", "errors_at",
     "perturbed_model", "pose_sensitivity", "twist_sensitivity", "jacobian_sensitivity",

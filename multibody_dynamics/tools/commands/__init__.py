@@ -35,6 +35,7 @@ COMMANDS = (  # in the order of --help
     "identify",
     "identify_springs",
     "write_back",
+    "prove",
     "collision_thresholds",
     "scale_time",
     "integrate",

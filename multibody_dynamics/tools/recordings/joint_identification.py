@@ -45,13 +45,14 @@ def identify_recordings(options: argparse.Namespace) -> int:
     print("\n".join(lines(found, fitted, held)))
     options.output.mkdir(parents=True, exist_ok=True)
     written = found.robot.write(options.output)
+    covariance = found.covariance.write(options.output)
     report = options.output / "report.json"
     report.write_text(
         json.dumps(figures(found, fitted, held), indent=2, allow_nan=False) + "\n", encoding="utf-8"
     )
     picture = options.output / "identification.png"
     draw(found, picture)
-    print(f"\nidentified: {written}, {report}, {picture}")
+    print(f"\nidentified: {written}, {covariance}, {report}, {picture}")
     return 0
 
 
@@ -145,6 +146,7 @@ def figures(
         "identification": {
             "fitted": [run.name for run in fitted],
             "held out": [run.name for run in held],
+            "recordings": [_facts(run) for run in (*fitted, *held)],
             "cutoff": found.cutoff,
             "rejected share": found.rejected,
             "largest bias by position noise, before correction": found.bias,
@@ -156,6 +158,19 @@ def figures(
             "parameters": reported(found.robot.estimates()),
             "combinations": reported(found.combinations),
         }
+    }
+
+
+def _facts(run: MeasuredRun) -> dict[str, Any]:
+    """Duration in s, rate in Hz, number of stretches between gaps, and signals of a recording."""
+    names = ("q", "qd", "theta", "sensor", "motor_torque", "current")
+    return {
+        "name": run.name,
+        "duration": len(run.position) / run.rate,
+        "rate": run.rate,
+        "stretches": len(run.starts),
+        "signals": [name for name in names if getattr(run, name) is not None],
+        "payload": run.payload.name if run.payload else None,
     }
 
 

@@ -15,7 +15,7 @@ from ...dynamics.elastic import load_actuators
 from ...dynamics.model import MultibodyModel
 from .actuator_text import ActuatorText
 from .changes_table import Change, WrittenBack
-from .identified_results import Figure, Figures, Results
+from .identified_results import Figure, Figures, Results, not_negative
 
 COEFFICIENT = re.compile(r"c[1-9]")
 MOTOR = {  # key of the results: key in the file, dimension, and name in the package
@@ -27,6 +27,10 @@ MOTOR = {  # key of the results: key in the file, dimension, and name in the pac
 COULOMB_VELOCITY = 0.05  # rad/s, of an identified Coulomb friction without one
 POSITIVE = ("inertia", "coulomb_velocity")
 ANTAGONISTS = ("agonist", "antagonist")
+RESISTING = ("viscous", "coulomb")
+NOT_SIGNIFICANT = "not significant: the file keeps its value"
+SIGNIFICANT = 3.0  # standard errors from which damping is written: it changes the feedforward
+NEGLIGIBLE = 1e-4  # s, damping over stiffness, below which it is not: 1 degree at 25 Hz
 
 
 def write_actuators(
@@ -86,14 +90,17 @@ def _write_motor(
     gear: Gear,
 ) -> None:
     figures = results.motors.get(place.owner, {})
-    for key, figure in figures.items():
+    for key, given in figures.items():
         if key not in MOTOR:
             found.changes.append(
-                Change(place.owner, f"motor {key}", None, figure, "not part of the file")
+                Change(place.owner, f"motor {key}", None, given, "not part of the file")
             )
             continue
         name, dimension, own = MOTOR[key]
         present = name in entry
+        figure = given
+        if key in RESISTING:
+            figure = not_negative(f"motor '{place.owner}': {key} friction", given, found.notes)
         found.changes.append(
             Change(place.owner, f"motor {key}", known[own] if present else None, figure)
         )
@@ -155,7 +162,7 @@ def _write_spring(
             if figure.value != 1.0:
                 text.scale(place.joint, (*place.path, "spring", name), figure.value)
         else:
-            _write_quantity(found, text, place, spring, key, figure, gear)
+            _write_quantity(found, text, place, spring, key, figures, gear)
 
 
 def _write_coefficients(
@@ -184,9 +191,10 @@ def _write_quantity(
     place: Place,
     spring: Mapping[str, Any],
     key: str,
-    figure: Figure,
+    figures: Figures,
     gear: Gear,
 ) -> None:
+    figure = figures[key]
     dimension = {"stiffness": "stiffness", "cubic_stiffness": "cubic stiffness",
                  "damping": "damping"}.get(key)  # fmt: skip
     if dimension is None or (key not in spring and key != "damping"):
@@ -195,6 +203,15 @@ def _write_quantity(
             " describe it with the law that was identified"
         )
     before = quantity(spring[key], place.owner, dimension, gear) if key in spring else None
+    if key == "damping":
+        figure = not_negative(f"joint '{place.owner}': damping", figure, found.notes)
+        stiffness = _stiffness(spring, figures, gear, place.owner)
+        is_small = stiffness is not None and figure.value < NEGLIGIBLE * stiffness
+        if not figure.determined or is_small or figure.value <= SIGNIFICANT * figure.error:
+            found.changes.append(
+                Change(place.owner, "spring damping", before, figure, NOT_SIGNIFICANT)
+            )
+            return
     found.changes.append(Change(place.owner, f"spring {key}", before, figure))
     is_possible = figure.value > 0.0 if key == "stiffness" else figure.value >= 0.0
     if not is_possible and key != "cubic_stiffness":
@@ -203,3 +220,12 @@ def _write_quantity(
         )
     if key in spring or figure.value > 0.0:
         text.set_quantity(place.joint, (*place.path, "spring", key), figure.value, dimension, gear)
+
+
+def _stiffness(spring: Mapping[str, Any], figures: Figures, gear: Gear, joint: str) -> float | None:
+    """The identified stiffness, or that of the file; None for a law without one."""
+    if "stiffness" in figures:
+        return figures["stiffness"].value
+    if "stiffness" in spring:
+        return float(quantity(spring["stiffness"], joint, "stiffness", gear))
+    return None

@@ -21,6 +21,7 @@ from ...dynamics.identification import leaves, read_identified
 
 JSON, REPORT, SPRINGS = "identified.json", "report.json", "springs.yaml"
 BESIDE = (REPORT, "identified.yaml")  # contain the same numbers in other forms
+CERTAIN = 1.96  # standard errors
 COM = ("x", "y", "z")
 INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 TEN = ("mass", *(f"com.{name}" for name in COM), *(f"inertia.{name}" for name in INERTIA))
@@ -37,6 +38,19 @@ class Figure(NamedTuple):
 
 
 Figures = dict[str, Figure]
+
+
+def not_negative(what: str, figure: Figure, notes: list[str]) -> Figure:
+    """Zero in place of negative friction or damping, which would drive the joint; with a note if it
+    is negative by more than its error."""
+    if figure.value >= 0.0:
+        return figure
+    if figure.value + CERTAIN * figure.error < 0.0 or math.isnan(figure.error):
+        notes.append(
+            f"{what} {figure.value:.4g} +- {figure.error:.2g} is negative: zero is written; if it "
+            "is large, check the signs of the torques, and whether friction has this form"
+        )
+    return figure._replace(value=0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,11 +18,17 @@ from ...dynamics.model import MultibodyModel, load_urdf
 from ...dynamics.model.inertia import decompose, spatial_inertia
 from .actuator_changes import write_actuators
 from .changes_table import Change, WrittenBack
-from .identified_results import FRICTION, INERTIA, REPORT, TEN, Figure, Figures, Results
+from .identified_results import (
+    FRICTION,
+    INERTIA,
+    REPORT,
+    TEN,
+    Figures,
+    Results,
+    not_negative,
+)
 from .lumped_inertia import write_body
 from .urdf_text import MATRIX, UrdfText, inertial_block
-
-CERTAIN = 1.96  # standard errors
 
 
 def write_back(
@@ -189,7 +195,9 @@ def _write_friction(
             )
         for key in ("viscous", "coulomb"):
             if key in figures and figures[key].value < 0.0:
-                figures[key] = _not_negative(joint, key, figures[key])
+                figures[key] = not_negative(
+                    f"joint '{joint}': {key} friction", figures[key], found.notes
+                )
         tag = text.joints[joint].inside.get("dynamics") if joint in text.joints else None
         written = {"viscous": "damping", "coulomb": "friction"} if tag else {}
         for key, figure in figures.items():
@@ -202,16 +210,6 @@ def _write_friction(
                 figures[key].value if key in figures else None for key in ("viscous", "coulomb")
             )
             text.set_friction(joint, viscous, coulomb)
-
-
-def _not_negative(joint: str, key: str, figure: Figure) -> Figure:
-    """Zero for friction that is negative within its error. Raises InputError if it is lower."""
-    if figure.value + CERTAIN * figure.error >= 0.0:
-        return figure._replace(value=0.0)
-    raise InputError(
-        f"joint '{joint}': {key} friction {figure.value:.4g} is negative, which would drive the"
-        " joint; nothing was written"
-    )
 
 
 def _data_file(model: MultibodyModel, results: Results, *, rigid: bool) -> str:

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from math import inf, isfinite, log
 from typing import NamedTuple
 
-from .conditions import CONDITIONS
+from .conditions import CONDITIONS, Condition
 from .single_run import plant_of, simulate
 from .studied_laws import REFERENCE, STUDIED_LAWS, StudiedLaw
 from .studied_robots import StudiedArm
 
+EXACT = CONDITIONS["exact"]
 TOLERANCE = 0.02
 STRIDE = 1.6  # ratio of successive numbers that are tried first
 FARTHEST = 5  # strides, the largest distance from the default
@@ -46,27 +47,31 @@ class EqualNoise(NamedTuple):
         return f"{share}: a slower law is refused, unstable, or no less noisy"
 
 
-def noise(arm: StudiedArm, law: StudiedLaw, number: float, seed: int = 0) -> float:
+def noise(
+    arm: StudiedArm, law: StudiedLaw, number: float, seed: int = 0, condition: Condition = EXACT
+) -> float:
     """Mean step of the motor torques in N m (N); infinite if the arm is lost."""
     half = 0.5 * arm.motion.end_time
-    plant, exact = plant_of(arm, "internal"), CONDITIONS["exact"]
-    outcome = simulate(arm, plant, law, number, exact, seed=seed, until=half).outcome
+    plant = plant_of(arm, "internal")
+    outcome = simulate(arm, plant, law, number, condition, seed=seed, until=half).outcome
     return inf if outcome.lost else outcome.step
 
 
-def reference_noise(arm: StudiedArm, seed: int = 0) -> float:
+def reference_noise(arm: StudiedArm, seed: int = 0, condition: Condition = EXACT) -> float:
     """The noise of the reference law with its default number."""
     law = STUDIED_LAWS[REFERENCE]
-    return noise(arm, law, law.default, seed)
+    return noise(arm, law, law.default, seed, condition)
 
 
-def at_equal_noise(arm: StudiedArm, law: StudiedLaw, wanted: float, seed: int = 0) -> EqualNoise:
+def at_equal_noise(
+    arm: StudiedArm, law: StudiedLaw, wanted: float, seed: int = 0, condition: Condition = EXACT
+) -> EqualNoise:
     """The number of the law whose noise is nearest to `wanted`, within TOLERANCE if possible."""
     tried: dict[float, float] = {}
 
     def measured(number: float) -> float:
         if number not in tried:
-            tried[number] = noise(arm, law, number, seed)
+            tried[number] = noise(arm, law, number, seed, condition)
         return tried[number]
 
     below, above = _bracket(measured, law.default, wanted)

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from ...dynamics.control import FlatnessLaw
 from ...dynamics.core import Array, DynamicsError
+from ...dynamics.elastic import Actuators
+from ...dynamics.model import MultibodyModel
 from ...dynamics.plant import DelayLine, Encoder, Plant
 from ...dynamics.rigid import forward_kinematics
 from .conditions import HIT_AT, PAYLOAD_AT, PUSHED_FOR, Condition
@@ -73,11 +75,14 @@ def simulate(
     seed: int = 0,
     draw: int = 0,
     until: float = np.inf,
+    assumed: tuple[MultibodyModel, Actuators] | None = None,
 ) -> Recording:
     """Run the law with its `number` under a condition, with the random numbers of a draw, until the
     time `until` in s or, by default, AFTER s after the motion. The same arguments give the same
-    result."""
-    model, actuators = arm.model, arm.actuators
+    result.
+
+    assumed : the robot as the law knows it; by default the true one, `arm`."""
+    model, actuators = assumed or (arm.model, arm.actuators)
     if condition.error:
         rng = np.random.default_rng([draw, 1, seed])
         model, actuators = mistaken(model, actuators, condition.error, rng, condition.parts)

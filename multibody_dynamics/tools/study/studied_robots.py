@@ -166,7 +166,7 @@ def load_arm(source: RobotSource, stiffness: float = 1.0) -> StudiedArm:
         stiffness,
         model,
         actuators,
-        _motion(source, model, nominal),
+        motion_of(source, model, nominal),
         PAYLOAD_SHARE * mass if source.payload is None else source.payload,
         FORCE_PER_MASS * mass if source.hit is None else source.hit,
         _outputs(source, actuators, stiffness),
@@ -191,7 +191,7 @@ def _stiffened(actuators: Actuators, factor: float) -> Actuators:
     )
 
 
-def _motion(source: RobotSource, model: MultibodyModel, actuators: Actuators) -> Reference:
+def motion_of(source: RobotSource, model: MultibodyModel, actuators: Actuators) -> Reference:
     """The motion through the points of the source, or one derived from the limits, slowed down
     where motors or springs need more time at one of STIFFNESSES."""
     if source.waypoints:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from ..base.pages import heading, paragraph, picture, table, write_page
 from .conditions import BITS, GROUPS, KEY_GROUPS
 from .single_run import CHECKED, LOST, SWING
 from .studied_laws import FRONT_BANDWIDTHS, FRONT_LAWS, NOT_STUDIED, REFERENCE, law_of
@@ -30,34 +30,16 @@ from .study_pictures import (
     draw_front,
     draw_parts,
     draw_rates,
-    embedded,
     gain_of_rates,
 )
 from .study_plan import JUDGED_DELAY, JUDGED_ERRORS, ArmKey
 from .study_tables import StudyTables, figure
 
-STYLE = (
-    "body{font:16px/1.45 system-ui,sans-serif;max-width:76em;margin:2em auto;padding:0 1em}"
-    "table{border-collapse:collapse;margin:1em 0;font-size:.85em}td,th{padding:.25em .7em;"
-    "text-align:right;border-bottom:1px solid #ddd}td:first-child,th:first-child{text-align:left}"
-    "img{max-width:100%}.no{color:#b00}.yes{color:#060}caption{text-align:left;color:#555}"
-)
-Rows = Sequence[Sequence[str]]
-
 
 def write_report(tables: StudyTables, folder: Path) -> Path:
     """Write report.html; returns its path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    page = folder / "report.html"
-    parts = [part for section in SECTIONS for part in section(tables)]
-    title = "Robustness of the control laws"
-    head = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
-    body = "\n".join([f"<h1>{title}</h1>", *parts])
-    page.write_text(
-        f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n',
-        encoding="utf-8",
-    )
-    return page
+    parts = (part for section in SECTIONS for part in section(tables))
+    return write_page(folder / "report.html", "Robustness of the control laws", parts)
 
 
 def summary(tables: StudyTables) -> list[str]:
@@ -84,19 +66,19 @@ def summary(tables: StudyTables) -> list[str]:
 def _about(tables: StudyTables) -> Iterator[str]:
     study = tables.study
     found = ", ".join(f"{name} {value}" for name, value in tables.origin.items())
-    yield _text(
+    yield paragraph(
         "Each law follows a fast motion of a simulated arm, cycle by cycle, as "
         "flatness_controller_node would, but without ROS. The tables contain the rms error of all "
         "links over the whole motion, in mrad (mm for prismatic joints); where several draws were "
         "made, median / worst."
     )
-    yield _text(
+    yield paragraph(
         f"A run is lost if a link deviates by more than {LOST:g} rad from its reference, if it "
         f"oscillates by more than {1e3 * SWING:g} mrad rms at the end and this does not decay in "
         f"another {CHECKED:g} s of rest, or if the law has no design or no solution. A lost run "
         "has no error; a median counts as lost if at least half of the draws are lost."
     )
-    yield _text(
+    yield paragraph(
         f"Encoders have {BITS} bits per turn on the link side, for links and motors, with noise of "
         f"a third of a step, unless stated. Draws: {study.draws} for the main laws with all "
         f"parameters off, {study.few} in other rows with a wrong model. In draw k, every law faces "
@@ -119,17 +101,17 @@ def _about(tables: StudyTables) -> Iterator[str]:
         )
     heads = ("robot", "joints", "mass, kg", "motion, s", "largest speed, rad/s", "payload, kg",
              "hit for 20 ms, N", "factors of the stiffness")  # fmt: skip
-    yield _table(heads, rows, "The robots. Stiffer springs carry the same torques.")
+    yield table(heads, rows, "The robots. Stiffer springs carry the same torques.")
     if left := [f"{name} ({why})" for name, why in NOT_STUDIED.items()]:
-        yield _text(f"Not studied: {'; '.join(left)}.")
+        yield paragraph(f"Not studied: {'; '.join(left)}.")
 
 
 def _goals(tables: StudyTables) -> Iterator[str]:
     found = met_goals(tables)
     if not found:
         return
-    yield _heading("Goals")
-    yield _text(
+    yield heading("Goals")
+    yield paragraph(
         "Goals for the default law on the Panda with the given springs. The table also contains "
         "the error against which they were set, and the best law of this study."
     )
@@ -146,17 +128,17 @@ def _goals(tables: StudyTables) -> Iterator[str]:
     ]
     heads = ("condition", "goal, mrad", "before, mrad", f"{law_of(REFERENCE).title}, mrad", "",
              "smallest error")  # fmt: skip
-    yield _table(heads, rows)
+    yield table(heads, rows)
     missed = [met.goal.title for met in found if not met.holds]
     if missed:
-        yield _text(f"Not met: {'; '.join(missed)}.")
+        yield paragraph(f"Not met: {'; '.join(missed)}.")
     else:
-        yield _text("The default law meets all of them.")
+        yield paragraph("The default law meets all of them.")
 
 
 def _noise(tables: StudyTables) -> Iterator[str]:
-    yield _heading("Equal noise")
-    yield _text(
+    yield heading("Equal noise")
+    yield paragraph(
         "The number of each law, in most cases its bandwidth in rad/s, is chosen so that the mean "
         "step of the motor torques from cycle to cycle, in the first half of the motion with an "
         f"exact model, is that of {law_of(REFERENCE).title} with its default bandwidth. For torque "
@@ -176,34 +158,34 @@ def _noise(tables: StudyTables) -> Iterator[str]:
         rows.append((law.title, *cells))
     noise = (tables.calibrations[arm, REFERENCE].wanted for arm in arms)
     rows.append(("noise of all of them, N m", *(f"{value:.2g}" for value in noise)))
-    yield _table(("law", *(arm_title(tables, arm) for arm in arms)), rows)
-    yield from map(_text, about_noise(tables))
+    yield table(("law", *(arm_title(tables, arm) for arm in arms)), rows)
+    yield from map(paragraph, about_noise(tables))
 
 
 def _errors(tables: StudyTables) -> Iterator[str]:
     conditions = tables.conditions("exact", "error")
     if not conditions:
         return
-    yield _heading("Wrong models")
-    yield _text(
+    yield heading("Wrong models")
+    yield paragraph(
         "Every mass and inertia, spring, rotor and friction of the controller's model is off by "
         "the given share, too large or too small at random. Lines: median; dotted: worst draw; a "
         "cross: lost."
     )
-    yield _picture(draw_errors(tables, tables.given_arms()), "errors over the error of the model")
+    yield picture(draw_errors(tables, tables.given_arms()), "errors over the error of the model")
     yield from _law_tables(tables, _arms(tables), conditions)
-    yield from map(_text, about_errors(tables))
+    yield from map(paragraph, about_errors(tables))
 
 
 def _parts(tables: StudyTables) -> Iterator[str]:
     conditions = tables.conditions("parts")
     if not conditions:
         return
-    yield _heading("Which parameters matter")
-    yield _text("One group of parameters is off. The picture is for 30 %.")
-    yield _picture(draw_parts(tables, tables.given_arms()), "errors by wrong parameters")
+    yield heading("Which parameters matter")
+    yield paragraph("One group of parameters is off. The picture is for 30 %.")
+    yield picture(draw_parts(tables, tables.given_arms()), "errors by wrong parameters")
     yield from _law_tables(tables, tables.given_arms(), conditions)
-    yield from map(_text, about_parts(tables))
+    yield from map(paragraph, about_parts(tables))
 
 
 def _rates(tables: StudyTables) -> Iterator[str]:
@@ -211,13 +193,13 @@ def _rates(tables: StudyTables) -> Iterator[str]:
     conditions = tables.conditions("exact", "error", "speed")
     if not {"pd-full", "pd-quasi"} <= keys or not conditions:
         return
-    yield _heading("What Q' and Q'' contribute")
-    yield _text(
+    yield heading("What Q' and Q'' contribute")
+    yield paragraph(
         "The median error of motor PD without the rates (quasi-static feedforward), divided by "
         "that with them: at 2, the rates halve the error; at 1, they make no difference. The "
         "figure before the slash is with compensation of disturbances, that after it without."
     )
-    yield _picture(draw_rates(tables), "gain of the rates over the error of the model")
+    yield picture(draw_rates(tables), "gain of the rates over the error of the model")
     rows = []
     for arm in _arms(tables):
         cells = []
@@ -225,46 +207,46 @@ def _rates(tables: StudyTables) -> Iterator[str]:
             pair = [gain_of_rates(tables, arm, kind, each.key) for kind in ("-comp", "")]
             cells.append(" / ".join(figure(x) if isfinite(x) else "-" for x in pair))
         rows.append((arm_title(tables, arm), *cells))
-    yield _table(("robot", *(each.title for each in conditions)), rows)
-    yield from map(_text, about_rates(tables))
+    yield table(("robot", *(each.title for each in conditions)), rows)
+    yield from map(paragraph, about_rates(tables))
 
 
 def _delays(tables: StudyTables) -> Iterator[str]:
     conditions = tables.conditions("exact", "delay", "jitter", "rate")
     if not tables.conditions("delay", "jitter", "rate"):
         return
-    yield _heading("Delay, irregular periods and rate")
-    yield _text(
+    yield heading("Delay, irregular periods and rate")
+    yield paragraph(
         "The torque takes effect later than computed. Where the law knows the delay, it predicts "
         "the state. The model is exact."
     )
     if tables.conditions("delay"):
-        picture = draw_delays(tables, tables.given_arms())
-        yield _picture(picture, "errors over the delay; dashed: the delay is known")
+        drawing = draw_delays(tables, tables.given_arms())
+        yield picture(drawing, "errors over the delay; dashed: the delay is known")
     yield from _law_tables(tables, tables.given_arms(), conditions)
-    yield from map(_text, about_delays(tables))
+    yield from map(paragraph, about_delays(tables))
 
 
 def _contacts(tables: StudyTables) -> Iterator[str]:
     conditions = tables.conditions("exact", "contact", "encoders")
     if not tables.conditions("contact", "encoders"):
         return
-    yield _heading("Payload, hit and encoders")
-    yield _text(
+    yield heading("Payload, hit and encoders")
+    yield paragraph(
         "The payload appears at a third of the motion; the hit pushes the last link sideways, or "
         "upwards if the arm is planar, for 20 ms. With observer: the residual of a momentum "
         "observer (20 1/s) is fed back. The model is exact otherwise."
     )
     yield from _law_tables(tables, tables.given_arms(), conditions)
-    yield from map(_text, about_contacts(tables))
+    yield from map(paragraph, about_contacts(tables))
 
 
 def _stability(tables: StudyTables) -> Iterator[str]:
     laws = [law for law in tables.study.laws if law.is_main]
     if not tables.results.judgements:
         return
-    yield _heading("Stability at other poses")
-    yield _text(
+    yield heading("Stability at other poses")
+    yield paragraph(
         f"Share of unstable poses among {tables.study.poses} that fill the joint range, for the "
         f"sampled loop with a delay of {1e3 * JUDGED_DELAY:g} ms. The signs of the parameter "
         "errors differ from pose to pose. Friction and torque limits are left out."
@@ -277,19 +259,19 @@ def _stability(tables: StudyTables) -> Iterator[str]:
                 cells = ("" if one is None else f"{100 * one.unstable:.0f} %" for one in judged)
                 rows.append((law.title, *cells))
         heads = ("law", *(f"{100 * error:g} % off" for error in JUDGED_ERRORS))
-        yield _table(heads, rows, arm_title(tables, arm))
+        yield table(heads, rows, arm_title(tables, arm))
 
 
 def _front(tables: StudyTables) -> Iterator[str]:
     if "front" not in tables.study.groups:
         return
-    yield _heading("Bandwidth of the compensation against stability")
-    yield _text(
+    yield heading("Bandwidth of the compensation against stability")
+    yield paragraph(
         "Motor PD with the full flat map, at equal noise. Faster observers compensate a wrong "
         "model and a payload better, but the loop is stable at fewer poses if the model is 30 % "
         f"off (delay {1e3 * JUDGED_DELAY:g} ms, {tables.study.poses} poses)."
     )
-    yield _picture(draw_front(tables, tables.given_arms()), "error against stability")
+    yield picture(draw_front(tables, tables.given_arms()), "error against stability")
     for arm in tables.given_arms():
         rows = []
         for w, key in zip(FRONT_BANDWIDTHS, FRONT_LAWS, strict=True):
@@ -299,8 +281,8 @@ def _front(tables: StudyTables) -> Iterator[str]:
             rows.append((f"{w:g}", *(str(cell) for cell in cells), *shares))
         unstable = (f"unstable poses, {100 * error:g} % off" for error in JUDGED_ERRORS[1::2])
         heads = ("rad/s", *FRONT_COLUMNS.values(), *unstable)
-        yield _table(heads, rows, arm_title(tables, arm))
-    yield from map(_text, about_front(tables))
+        yield table(heads, rows, arm_title(tables, arm))
+    yield from map(paragraph, about_front(tables))
 
 
 FRONT_COLUMNS = {
@@ -315,8 +297,8 @@ FRONT_COLUMNS = {
 def _plants(tables: StudyTables) -> Iterator[str]:
     if tables.study.plant != "both":
         return
-    yield _heading("The same on MuJoCo")
-    yield _text(
+    yield heading("The same on MuJoCo")
+    yield paragraph(
         "MuJoCo uses its own equations of motion. Each cell shows the medians on the internal "
         f"plant and on MuJoCo, of the draws that both have. Repeated: {', '.join(KEY_GROUPS)}."
     )
@@ -333,15 +315,15 @@ def _plants(tables: StudyTables) -> Iterator[str]:
                 rows.append((law.title, *cells))
         if rows:
             heads = ("law", *(each.title for each in conditions))
-            yield _table(heads, rows, arm_title(tables, arm))
-    yield from map(_text, about_plants(tables))
+            yield table(heads, rows, arm_title(tables, arm))
+    yield from map(paragraph, about_plants(tables))
 
 
 def _conditions(tables: StudyTables) -> Iterator[str]:
-    yield _heading("What was studied")
+    yield heading("What was studied")
     rows = [(group, GROUPS[group]) for group in tables.study.groups]
-    yield _table(("conditions", ""), rows)
-    yield _text("study.json contains every run, study.csv every cell of these tables.")
+    yield table(("conditions", ""), rows)
+    yield paragraph("study.json contains every run, study.csv every cell of these tables.")
 
 
 SECTIONS: tuple[Callable[[StudyTables], Iterator[str]], ...] = (
@@ -350,7 +332,7 @@ SECTIONS: tuple[Callable[[StudyTables], Iterator[str]], ...] = (
 )  # fmt: skip
 
 
-# HTML
+# Tables
 
 
 def _arms(tables: StudyTables) -> list[ArmKey]:
@@ -373,32 +355,4 @@ def _law_tables(
             if any(cells):
                 rows.append((law.title, *("" if cell is None else str(cell) for cell in cells)))
         if rows:
-            yield _table(heads, rows, arm_title(tables, arm))
-
-
-def _heading(text: str) -> str:
-    return f"<h2>{html.escape(text)}</h2>"
-
-
-def _text(text: str) -> str:
-    return f"<p>{html.escape(text)}</p>"
-
-
-def _picture(drawing: Any, alt: str) -> str:
-    return f'<p><img alt="{html.escape(alt)}" src="{embedded(drawing)}"></p>'
-
-
-def _table(heads: Sequence[str], rows: Rows, caption: str = "") -> str:
-    marks = {"met": "yes", "not met": "no", "lost": "no"}
-    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
-    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in heads)
-    lines = []
-    for row in rows:
-        cells = (
-            f'<td class="{marks[cell]}">{cell}</td>'
-            if cell in marks
-            else f"<td>{html.escape(cell)}</td>"
-            for cell in row
-        )
-        lines.append("<tr>" + "".join(cells) + "</tr>")
-    return f"<table>{title}<tr>{head}</tr>" + "\n".join(lines) + "</table>"
+            yield table(heads, rows, arm_title(tables, arm))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
-from io import BytesIO
 from math import isfinite
 from typing import Any
 
@@ -33,16 +31,6 @@ LOST_MARK = 1.6  # factor above the largest error at which lost runs are marked
 def _size(count: int) -> tuple[float, float]:
     """The size in inches of a picture with this many axes."""
     return max(6.5, 4.6 * count), 4.5
-
-
-def embedded(figure: Any) -> str:
-    """The figure as the source of an HTML image; frees its memory."""
-    from matplotlib import pyplot
-
-    file = BytesIO()
-    figure.savefig(file, format="png", dpi=100)
-    pyplot.close(figure)
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 
 def style_of(law: StudiedLaw) -> dict[str, Any]:

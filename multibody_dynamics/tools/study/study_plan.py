@@ -6,17 +6,12 @@ on their order.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from ...dynamics.control import FlatnessLaw
 from ...dynamics.core import DynamicsError
-from ..base.progress import ProgressBar
+from ..base.parallel import processes, results_of
 from .conditions import (
     CONDITIONS,
     FRONT_CONDITIONS,
@@ -35,7 +30,6 @@ FEWEST = 2
 JUDGED_DELAY = 1e-3  # s, as the node judges
 JUDGED_ERRORS = (0.0, 0.1, 0.2, 0.3)
 POSES = 100
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -170,19 +164,19 @@ def run_study(study: Study, workers: int = 1) -> StudyResults:
     arms = arms_of(study)
     for arm in arms:
         load_arm(*arm)  # raises errors of files here, and compiles once
-    with _executor(workers) as executor:
-        noises = _all(executor, _reference, [(arm, study.seed) for arm in arms], "robots")
+    with processes(workers) as executor:
+        noises = results_of(executor, _reference, [(arm, study.seed) for arm in arms], "robots")
         wanted = dict(zip(arms, noises, strict=True))
         jobs = [
             (arm, law.key, wanted[arm], study.seed)
             for arm in arms
             for law in planned_laws(study, arm)
         ]
-        calibrations = _all(executor, _calibrate, jobs, "laws")
+        calibrations = results_of(executor, _calibrate, jobs, "laws")
         numbers = {(each.arm, each.law): each.result.number for each in calibrations}
         keys = planned_runs(study)
         tasks = [(key, numbers[key.arm, key.law], study.seed) for key in keys]
-        outcomes = _all(executor, _run, tasks, "runs")
+        outcomes = results_of(executor, _run, tasks, "runs")
         judged = [
             (each.arm, each.law, each.result.number, error, study.poses)
             for each in calibrations
@@ -191,53 +185,13 @@ def run_study(study: Study, workers: int = 1) -> StudyResults:
             for error in (JUDGED_ERRORS if each.law not in FRONT_LAWS else JUDGED_ERRORS[1::2])
             if study.poses
         ]  # fmt: skip
-        judgements = _all(executor, _judge, judged, "judgements")
+        judgements = results_of(executor, _judge, judged, "judgements")
     return StudyResults(
         tuple(calibrations), tuple(zip(keys, outcomes, strict=True)), tuple(judgements)
     )
 
 
 JUDGED_LAWS = ("motor_pd", "state_feedback")
-
-
-@contextmanager
-def _executor(workers: int) -> Iterator[Executor | None]:
-    """Processes with one thread each; None to work in the present process."""
-    if workers <= 1:
-        yield None
-        return
-    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
-    executor = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-    try:
-        yield executor
-    finally:
-        executor.shutdown(cancel_futures=True)
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-def _all(
-    executor: Executor | None,
-    function: Callable[[Any], Result],
-    jobs: Sequence[Any],
-    items: str,
-) -> list[Result]:
-    """The results in the order of the jobs, with a progress bar."""
-    bar = ProgressBar(items)
-    results: list[Result] = []
-    if executor is None:
-        found: Iterable[Result] = map(function, jobs)
-    else:
-        found = executor.map(function, jobs, chunksize=2 if len(jobs) > 200 else 1)
-    for result in found:
-        results.append(result)
-        bar(len(results), len(jobs))
-    return results
 
 
 # Executed in the processes

@@ -54,6 +54,28 @@ def test_linear_spring_with_damping(tmp_path):
     assert rows["bias of the torque"].remark == "of the sensor"
 
 
+@pytest.mark.parametrize(
+    "damping",
+    [Figure(-0.1, 0.1), Figure(0.2, 0.1), Figure(0.2, determined=False), Figure(0.029, 0.001)],
+)
+def test_damping_that_is_not_significant_is_not_written(tmp_path, damping):
+    joint, found = written(tmp_path, Results(springs={"shoulder": {"damping": damping}}))
+    assert joint.damping == 0.0  # the feedforward of a damped joint has another form
+    (change,) = found.changes
+    assert change.remark.startswith("not significant")
+
+
+def test_negative_friction_and_damping_become_zero_with_a_note_if_they_are_significant(tmp_path):
+    motor = {"coulomb": Figure(-0.01, 0.1), "viscous": Figure(-0.3, 0.1)}
+    damping = {"damping": Figure(-1.0, 0.1)}
+    results = Results(motors={"shoulder": motor}, springs={"shoulder": damping})
+    joint, found = written(tmp_path, results)
+    assert (joint.motor.coulomb, joint.motor.viscous, joint.damping) == (0.0, 0.0, 0.0)
+    viscous, damped = found.notes
+    assert viscous.startswith("motor 'shoulder': viscous friction -0.3 +- 0.1 is negative")
+    assert damped.startswith("joint 'shoulder': damping -1 +- 0.1 is negative")
+
+
 def test_polynomial(tmp_path):
     joint, _ = written(tmp_path, springs(c1=310.0, c2=5.0, c3=3e4), POLYNOMIAL)
     assert tuple(joint.spring.coefficients) == (310.0, 5.0, 3e4)
@@ -143,7 +165,6 @@ def test_a_law_that_the_kind_of_the_joint_cannot_have_is_refused():
         (springs(cubic_stiffness=1.0), r"the spring in the file, linear, has no cubic_stiffness"),
         (springs(c1=1.0), r"a polynomial was identified, but the law in the file is linear"),
         (springs(stiffness=0.0), r"'shoulder': stiffness 0 is not possible"),
-        (springs(damping=-1.0), r"'shoulder': damping -1 is not possible"),
         (springs(scale=-0.2), r"'shoulder': spring scale -0.2 is not possible"),
         (
             Results(springs={"elbow": {"stiffness": Figure(1.0)}}),

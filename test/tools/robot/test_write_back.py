@@ -191,7 +191,6 @@ def test_friction_in_the_urdf_and_xacro_blocks(tmp_path):
             "link 'panda_link3': .* no physical body",
         ),
         (("links", "panda_link3", "com", "y"), float("nan"), "panda_link3: com.y is nan"),
-        (("joints", "panda_joint2", "viscous"), -0.1, "'panda_joint2': viscous friction -0.1"),
         (("motors", "panda_joint2", "inertia"), 0.0, "motor 'panda_joint2': inertia 0"),
         (("springs", "panda_joint1", "stiffness"), -5.0, "'panda_joint1': stiffness -5"),
     ],

@@ -37,7 +37,7 @@ def test_the_noise_of_the_reference_is_its_own():
 def searched(monkeypatch, law_of_noise, wanted, default=10.0):
     calls = []
 
-    def made_up(arm, law, number, seed=0):
+    def made_up(arm, law, number, seed=0, condition=None):
         calls.append(number)
         return law_of_noise(number)
 

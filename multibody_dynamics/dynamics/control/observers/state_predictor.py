@@ -158,7 +158,8 @@ class StatePredictor:
         """Use another model of the robot from the next update on, for example with a payload."""
         check_fit(model, self.actuators)
         self._tables.set_model(model, self.actuators)
-        self._longest = min(LONGEST_STEP, FASTEST / _fastest_mode(model, self.actuators))
+        fastest = _fastest_mode(model, self.actuators)  # 0 for rigid joints without friction
+        self._longest = FASTEST / max(fastest, FASTEST / LONGEST_STEP)
 
     def reset(self) -> None:
         """Forget the last sample and the accelerations that the model did not explain."""

@@ -349,6 +349,36 @@ class LeastSquares:
         u = P @ combinations[:, inner].T
         kept = ~edge[self._free]
         prior = self._prior(fit.theta).convex[np.ix_(kept, kept)]
+        variance, widened = self._variances(fit, u, slopes, true)
+        by_prior = np.einsum("pm,pq,qm->m", u, prior, u)
+        total = variance * widened**2 + by_prior
+        touched = np.abs(combinations[:, edge]).sum(axis=1) > 0.0
+        known = (by_prior <= PRIOR_SHARE * total) & (total > 0.0) & ~touched
+        return [
+            Uncertainty(float(np.sqrt(value)), bool(use))
+            for value, use in zip(total, known, strict=True)
+        ]
+
+    def covariance(self, fit: Fit, combinations: Array) -> Array:
+        """The covariance (m, m) of combinations (m, p) of the parameters of a fit, with the squares
+        of the errors of `uncertainties` on its diagonal."""
+        edge, inner, slopes, P, true = self._about(fit)
+        u = P @ combinations[:, inner].T
+        kept = ~edge[self._free]
+        prior = self._prior(fit.theta).convex[np.ix_(kept, kept)]
+        middle = sum(
+            np.einsum("bpq,b->pq", slope, here / each**2)
+            for slope, each, here in zip(slopes, fit.density, true, strict=True)
+        )
+        widened = self._variances(fit, u, slopes, true)[1]
+        by_noise = (u.T @ middle @ u) * np.outer(widened, widened)
+        return np.asarray(by_noise + u.T @ prior @ u)
+
+    def _variances(
+        self, fit: Fit, u: Array, slopes: Sequence[Array], true: Array
+    ) -> tuple[Array, Array]:
+        """Variances (m,) by noise of the combinations P^-1 u (f, m), and the factors (m,) by which
+        Student's t widens their square roots."""
         shares = np.stack(
             [
                 np.einsum("pm,bpq,qm->bm", u, slope, u, optimize=True) * (here / each**2)[:, None]
@@ -358,15 +388,7 @@ class LeastSquares:
         variance = shares.sum(axis=(0, 1))
         noise = np.einsum("jbm,jbc,jcm->m", shares, fit.spread, shares)
         freedom = 2.0 * variance**2 / np.maximum(noise, 1e-300)
-        variance = variance * widening(freedom) ** 2
-        by_prior = np.einsum("pm,pq,qm->m", u, prior, u)
-        total = variance + by_prior
-        touched = np.abs(combinations[:, edge]).sum(axis=1) > 0.0
-        known = (by_prior <= PRIOR_SHARE * total) & (total > 0.0) & ~touched
-        return [
-            Uncertainty(float(np.sqrt(value)), bool(use))
-            for value, use in zip(total, known, strict=True)
-        ]
+        return variance, np.asarray(widening(freedom))
 
     def _about(
         self, fit: Fit

@@ -32,6 +32,7 @@ from ..bodies.regressor import base_parameters, with_inertial_parameters
 from .drive_equations import DriveEquations, spring_coefficients
 from .drive_parameters import Parameters, body_names
 from .equation_sums import Fit, LeastSquares, Uncertainty
+from .identified_covariance import IdentifiedCovariance
 from .identified_robot import IdentifiedRobot, IdentifiedValue
 
 SIGNIFICANT = 3.0  # standard errors from which damping is added to a spring that had none
@@ -61,6 +62,11 @@ class Reader:
 
     def _numbers(self, names: Sequence[str]) -> list[IdentifiedValue]:
         """Parameters by name; logarithms are converted to the numbers themselves."""
+        values, rows = self._rows(names)
+        return _valued(values, self._uncertainties(rows))
+
+    def _rows(self, names: Sequence[str]) -> tuple[Array, Array]:
+        """Values (m,) of parameters by name, and their derivatives (m, p)."""
         rows = np.zeros((len(names), len(self._theta)))
         values = np.zeros(len(names))
         for k, name in enumerate(names):
@@ -68,7 +74,7 @@ class Reader:
             is_log = "_velocity" in name or "log " in name
             values[k] = np.exp(self._theta[i]) if is_log else self._theta[i]
             rows[k, i] = values[k] if is_log else 1.0
-        return _valued(values, self._uncertainties(rows))
+        return values, rows
 
     def _body(self, body: str) -> dict[str, Any]:
         """Mass, centre of mass and inertia about it."""
@@ -181,6 +187,27 @@ class Reader:
 
     def combinations(self) -> dict[str, IdentifiedValue]:
         """Base parameters of links and rotors, by their description."""
+        names, values, rows = self._base()
+        return dict(zip(names, _valued(values, self._uncertainties(rows)), strict=True))
+
+    def covariance(self) -> IdentifiedCovariance:
+        """The joint covariance of base parameters, motors, friction and springs."""
+        names, values, rows = self._base()
+        drives = [
+            name for name, i in self._index.items()
+            if self._parameters.free[i]
+            and name.rpartition(".")[2] not in ("log gain", "command delay", "sensor delay")
+            and not name.rpartition(".")[2].startswith("theta")
+        ]  # fmt: skip
+        more, slopes = self._rows(drives)
+        public = [_public(name) for name in drives]
+        covariance = self._solver.covariance(self._fit, np.concatenate([rows, slopes]))
+        return IdentifiedCovariance(
+            (*names, *public), np.concatenate([values, more]), covariance, len(names)
+        )
+
+    def _base(self) -> tuple[list[str], Array, Array]:
+        """Base parameters of links and rotors: descriptions, values (b,), derivatives (b, p)."""
         model = self._model
         rotors = [f"{joint}.inertia" for joint in model.joint_names]
         coupled = [
@@ -202,8 +229,7 @@ class Reader:
                 column = base.combination[:, 10 * model.n + j]
                 wide[:, self._index[name]] += column
                 values += column * self._theta[self._index[name]]
-        found = _valued(values, self._uncertainties(wide))
-        return dict(zip(base.describe().splitlines(), found, strict=True))
+        return base.describe().splitlines(), values, wide
 
     def indistinguishable(self) -> list[str]:
         """Which parameters the recordings cannot distinguish, in words."""
@@ -254,6 +280,13 @@ class Reader:
                     "can be identified with this cut-off: choose a lower one"
                 )
         return found
+
+
+def _public(name: str) -> str:
+    """The name of a parameter of a drive in `IdentifiedRobot.estimates`."""
+    if name.startswith("link "):
+        return name.removeprefix("link ")
+    return f"motor {name}" if name.endswith(".inertia") else name
 
 
 def _valued(values: Array, errors: Sequence[Uncertainty]) -> list[IdentifiedValue]:

@@ -45,6 +45,7 @@ from .filtered_rows import (
     without_outliers,
 )
 from .friction_terms import NODES
+from .identified_covariance import IdentifiedCovariance
 from .identified_robot import IdentifiedRobot, IdentifiedValue
 from .identified_values import Reader
 from .measured_run import CarriedPayload, MeasuredRun
@@ -133,7 +134,7 @@ class RobotIdentification:
     and samples that were left out. cutoff : Hz. rejected : share of the samples left out. used :
     share of the recordings used. count : their samples after filtering. bias : largest effect of
     the noise of the positions on a parameter, in standard errors, before its correction; 0 if it
-    cannot be computed. course : for pictures.
+    cannot be computed. covariance : of all parameters together. course : for pictures.
     """
 
     robot: IdentifiedRobot
@@ -145,6 +146,7 @@ class RobotIdentification:
     used: float
     count: int
     bias: float
+    covariance: IdentifiedCovariance
     course: Course | None = field(default=None, repr=False)
 
 
@@ -251,6 +253,7 @@ class _Identification:
             plan.share,
             sum(len(block.rows) for block in blocks),
             bias,
+            reader.covariance(),
             self._course([each for each in held or blocks], fit),
         )
 

@@ -16,6 +16,7 @@ from elastic_arms import (
     pretensioned_arm,
     variable_arm,
 )
+from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.control.observers.state_predictor import StatePredictor
 from multibody_dynamics.dynamics.control.signals.sent_torques import SentTorques
 from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
@@ -105,6 +106,20 @@ def test_without_a_torque_the_prediction_is_the_sample():
     predictor = StatePredictor(arm.model, arm.actuators, SentTorques(2))
     state = np.arange(8.0).reshape(4, 2)
     np.testing.assert_array_equal(predictor.update(0.0, state, 1e-3, 2e-3), state)
+
+
+def test_a_rigid_arm_without_friction_coasts():
+    """It has no modes to resolve: the joint moves with constant speed."""
+    model = dyn.model_from_screws(
+        [-1], [[0, 0, 1, 0, 0, 0]], [np.eye(4)], [np.diag([0.1, 0.1, 0.1, 1.0, 1.0, 1.0])],
+        joint_names=["turn"], body_names=["wheel"],
+    )  # fmt: skip
+    actuators = dyn.Actuators(("turn",), (dyn.elastic.Rigid(dyn.elastic.Motor(0.2)),))
+    sent = SentTorques(1)
+    sent.push(-1.0, np.zeros(1))
+    state = np.array([[0.1], [0.5], [0.1], [0.5]])
+    q, qd, *_ = StatePredictor(model, actuators, sent).update(0.0, state, 0.0, 4e-3)
+    assert (q[0], qd[0]) == (pytest.approx(0.102), pytest.approx(0.5))
 
 
 def test_a_prediction_that_diverges_is_an_error_and_is_forgotten():

@@ -1,0 +1,127 @@
+"""The command `prove`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from ..base.arguments import add_gravity, add_hold, add_prefix, positive
+
+HELP = "Prove an identified model: validation, predicted control errors, and one report"
+DETAILS = (
+    "Compares the data sheet and the identified model with recordings that were not used for the"
+    " fit, draws robots from the remaining uncertainty of the identified parameters, and lets the"
+    " control laws of the study drive them along a motion. report.html shows the whole road:"
+    " excitation, recordings, every parameter, validation, predicted errors, a recommended law, and"
+    " the files from which all this follows. Steps that are missing are named, with the command to"
+    " run. Exit status 1 if, on average over the joints, the identified model does not agree better"
+    " with the recordings than the data sheet."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("recordings", metavar="RECORDING", type=Path, nargs="*",
+                        help="recordings that were not used for the fit, in the formats of"
+                        " validate")  # fmt: skip
+    parser.add_argument("--urdf", metavar="ROBOT", type=Path, required=True,
+                        help="URDF file with which the recordings were identified")  # fmt: skip
+    parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
+                        help="its springs and motors, likewise")  # fmt: skip
+    parser.add_argument("--identified", metavar="FOLDER", type=Path, default=Path("identified"),
+                        help="folder of identify (%(default)s)")  # fmt: skip
+    parser.add_argument("--excitation", metavar="FOLDER", type=Path, action="append", default=[],
+                        help="folder of excite, for the report; may be repeated")  # fmt: skip
+    parser.add_argument("--written", metavar="FOLDER", type=Path,
+                        help="folder of write-back, for the report")  # fmt: skip
+    _add_prediction(parser)
+    _add_recording(parser)
+    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("proof"),
+                        help="folder for report.html and proof.json (%(default)s)")  # fmt: skip
+
+
+def _add_prediction(parser: argparse.ArgumentParser) -> None:
+    """What to simulate."""
+    parser.add_argument("--initial-error", metavar="SHARE", type=positive, default=0.2,
+                        help="relative error of every parameter of the data sheet, for the case"
+                        " before the identification (%(default)s)")  # fmt: skip
+    parser.add_argument("--motion", metavar="FILE", type=Path,
+                        help="trajectory to follow, .csv, .yaml or a bag, from rest to rest (a fast"
+                        " motion within the limits)")  # fmt: skip
+    parser.add_argument("--laws", metavar="NAME,...", type=lambda text: tuple(text.split(",")),
+                        help="laws of the command study; the default law is always included"
+                        " (pd-full-comp,pd-full,pd-integral,sf-full-comp,sf-full)")  # fmt: skip
+    parser.add_argument("--draws", metavar="N", type=int, default=20,
+                        help="robots for each case; 0: no simulation (%(default)s)")  # fmt: skip
+    parser.add_argument("--plant", choices=("internal", "mujoco"), default="internal",
+                        help="simulator (%(default)s)")  # fmt: skip
+    parser.add_argument("--bits", metavar="N", type=int, default=18,
+                        help="encoder bits per turn of the joint (%(default)s)")  # fmt: skip
+    parser.add_argument("--rate", metavar="HZ", type=positive, default=1000.0,
+                        help="control cycles per second (%(default)s)")  # fmt: skip
+    parser.add_argument("--seed", metavar="N", type=int, default=0,
+                        help="seed of all random numbers (%(default)s)")  # fmt: skip
+    parser.add_argument("--workers", metavar="N", type=int, default=os.cpu_count() or 1,
+                        help="processes (one per core)")  # fmt: skip
+
+
+def _add_recording(parser: argparse.ArgumentParser) -> None:
+    """How to read the recordings."""
+    parser.add_argument("--effort", choices=("joint", "motor"), default="",
+                        help="side of the springs on which the efforts to compare were measured"
+                        " (motor for a robot with springs, else joint)")  # fmt: skip
+    add_gravity(parser)
+    parser.add_argument("--topic", metavar="NAME", action="append", default=[],
+                        help="topic with joint states (all in the bag); may be"
+                        " repeated")  # fmt: skip
+    parser.add_argument("--motor-topic", metavar="NAME", default="",
+                        help="topic with the motor efforts (the one named"
+                        " motor_states)")  # fmt: skip
+    add_prefix(parser)
+    add_hold(parser)
+    parser.add_argument("--cutoff", metavar="HZ", type=positive,
+                        help="cut-off of the zero-phase filter (estimated from the"
+                        " data)")  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..road.held_out import RecordingOptions
+    from ..road.known_robots import RobotFiles
+    from ..road.predicted_control import LAWS, Proof
+    from ..road.proof import prove
+
+    files = RobotFiles(options.urdf, options.elastic_joints, options.identified, options.gravity)
+    proof = None
+    if options.draws:
+        proof = Proof(
+            files,
+            laws=options.laws or LAWS,
+            draws=options.draws,
+            stated=options.initial_error,
+            motion=options.motion,
+            plant=options.plant,
+            bits=options.bits,
+            rate=options.rate,
+            seed=options.seed,
+        )
+    reading = RecordingOptions(
+        effort=options.effort,
+        topics=tuple(options.topic),
+        motor_topic=options.motor_topic,
+        prefix=options.prefix,
+        held=dict(options.hold),
+        cutoff=options.cutoff,
+    )
+    found = prove(
+        files,
+        proof,
+        recordings=tuple(options.recordings),
+        reading=reading,
+        plans=tuple(options.excitation),
+        written=options.written,
+        folder=options.output,
+        workers=options.workers,
+    )
+    print(*found.lines, sep="\n")
+    print(f"\nreport: {found.page}")
+    return 0 if found.is_better else 1

@@ -1,0 +1,84 @@
+"""Recordings that were not used for the identification, against the data sheet and the result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ...dynamics.core import Array
+from ...validation.comparison import Validation, validate
+from ...validation.settings import Settings
+from ..base.progress import ProgressBar
+from .known_robots import KnownRobots, RobotFiles
+
+
+@dataclass(frozen=True)
+class RecordingOptions:
+    """How recordings are read; see the settings of `validate`.
+
+    effort : "joint" or "motor"; "": that of the motors for a robot with springs, else of joints.
+    """
+
+    effort: str = ""
+    topics: tuple[str, ...] = ()
+    motor_topic: str = ""
+    prefix: str = ""
+    held: Mapping[str, float] = field(default_factory=dict)
+    cutoff: float | None = None
+
+
+class HeldOut(NamedTuple):
+    """A recording compared with the model of the data sheet and with the identified one."""
+
+    path: Path
+    before: Validation
+    after: Validation
+
+    @property
+    def rms(self) -> tuple[Array, Array]:
+        """rms errors (n,) of the torque, before and after, N m (N)."""
+        return self.before.residuals[0].rms, self.after.residuals[0].rms
+
+    @property
+    def normalized(self) -> tuple[Array, Array]:
+        """The same as shares (n,) of the standard deviations of the measured torques."""
+        return self.before.residuals[0].normalized, self.after.residuals[0].normalized
+
+
+def compare_held_out(
+    paths: Sequence[Path], files: RobotFiles, known: KnownRobots, options: RecordingOptions
+) -> list[HeldOut]:
+    """Validate both models on each recording, with the same filter.
+
+    Raises InputError, naming the recording, if nothing can be compared.
+    """
+    settings = Settings(
+        files.urdf,
+        elastic_joints=files.elastic_joints,
+        effort=options.effort or ("motor" if known.is_elastic else "joint"),
+        gravity=(0.0, 0.0, -files.gravity),
+        topics=options.topics,
+        motor_topic=options.motor_topic,
+        prefix=options.prefix,
+        held=dict(options.held),
+        cutoff=options.cutoff,
+    )
+    found = []
+    for path in paths:
+        before = validate(path, settings, robot=known.sheet, progress=ProgressBar("messages"))
+        same = replace(settings, cutoff=before.cutoff)
+        after = validate(path, same, robot=known.identified, progress=ProgressBar("messages"))
+        found.append(HeldOut(path, before, after))
+    return found
+
+
+def overall(held: Sequence[HeldOut]) -> tuple[Array, Array]:
+    """rms errors (n,) over all recordings, before and after, weighted by their samples."""
+    counts = np.array([each.after.residuals[0].count for each in held], dtype=np.float64)
+    rows = np.array([each.rms for each in held])  # (recordings, 2, n)
+    before, after = np.sqrt(np.einsum("k,kij->ij", counts, rows**2) / counts.sum())
+    return before, after

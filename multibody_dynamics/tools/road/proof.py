@@ -1,0 +1,101 @@
+"""The proof of an identified model: all of its steps, the report, and the numbers as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .held_out import HeldOut, RecordingOptions, compare_held_out, overall
+from .known_robots import RobotFiles, load_known
+from .predicted_control import Prediction, Proof, predict
+from .road_artefacts import collect
+from .road_page import Road, summary, write_road
+
+FILE = "proof.json"
+
+
+class Proven(NamedTuple):
+    """The result in a few lines, the page, and whether the model is better than the data sheet."""
+
+    lines: tuple[str, ...]
+    page: Path
+    is_better: bool
+
+
+# wide: the artefacts of all steps, keyword-only
+def prove(
+    files: RobotFiles,
+    proof: Proof | None,
+    *,
+    recordings: Sequence[Path] = (),
+    reading: RecordingOptions | None = None,
+    plans: tuple[Path, ...] = (),
+    written: Path | None = None,
+    folder: Path,
+    workers: int = 1,
+) -> Proven:
+    """Validate, predict if a `proof` is given, and write report.html and proof.json.
+
+    plans : folders of `excite`; written : folder of `write-back`; both only for the report.
+
+    Raises InputError, naming the file, if one is missing, invalid, or belongs to another robot.
+    """
+    artefacts = collect(
+        urdf=files.urdf,
+        elastic_joints=files.elastic_joints,
+        identified=files.identified,
+        plans=plans,
+        written=written,
+        recordings=tuple(recordings),
+    )
+    known = load_known(files)
+    held = compare_held_out(recordings, files, known, reading or RecordingOptions())
+    prediction = predict(proof, workers) if proof else None
+    road = Road(known, artefacts, held, prediction)
+    page = write_road(road, folder)
+    content = figures(held, prediction)
+    (folder / FILE).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    is_better = True
+    if held:
+        before, after = overall(held)
+        is_better = bool(np.log(after / before).mean() < 0.0)
+    return Proven(tuple(summary(road)), page, is_better)
+
+
+def figures(held: Sequence[HeldOut], prediction: Prediction | None) -> dict[str, Any]:
+    """The results as plain numbers; the error of a lost robot is null."""
+    content: dict[str, Any] = {
+        "validation": {
+            str(each.path): {
+                joint: {"before": float(before), "after": float(after)}
+                for joint, before, after in zip(each.after.joint_names, *each.rms, strict=True)
+            }
+            for each in held
+        }
+    }
+    if prediction is not None:
+        content["control"] = [
+            {
+                "case": each.case,
+                "law": each.law,
+                "number": each.number,
+                "median": _finite(each.median),
+                "high": _finite(each.high),
+                "worst": _finite(each.worst),
+                "errors": [_finite(float(x)) for x in each.errors],
+                "lost": list(each.lost),
+            }
+            for each in prediction.rows
+        ]
+        best = prediction.recommended
+        content["recommended"] = best and {"law": best.law, "number": best.number}
+    return content
+
+
+def _finite(value: float) -> float | None:
+    return value if isfinite(value) else None

@@ -1,0 +1,142 @@
+"""What the steps of the road left behind, for the report: plan, identification, provenance."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...dynamics.core import InputError
+
+SUMMARY, PLAN_PICTURE = "summary.json", "excitation.png"
+REPORT, FIT_PICTURE = "report.json", "identification.png"
+VERDICTS = ("well", "roughly", "barely", "no")
+
+
+class Step(NamedTuple):
+    """A step of the road: its files if it was taken, and the command that takes it."""
+
+    name: str
+    done: str
+    command: str
+
+    @property
+    def is_missing(self) -> bool:
+        return not self.done
+
+
+class Source(NamedTuple):
+    """A file or folder from which a result was computed."""
+
+    path: Path
+    written: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class Artefacts:
+    """plans : summaries of `excite` by folder. report : the content of report.json of `identify`.
+    pictures : files by what they show. steps : all steps in order. sources : where it comes from.
+    """
+
+    plans: dict[Path, dict[str, Any]]
+    report: dict[str, Any]
+    steps: tuple[Step, ...]
+    sources: tuple[Source, ...]
+    pictures: dict[str, Path] = field(default_factory=dict)
+
+
+# wide: the results of every step, keyword-only
+def collect(
+    *,
+    urdf: Path,
+    elastic_joints: Path | None,
+    identified: Path,
+    plans: tuple[Path, ...] = (),
+    written: Path | None = None,
+    recordings: tuple[Path, ...] = (),
+) -> Artefacts:
+    """Read what the steps left behind. Raises InputError, naming the file, if one is invalid."""
+    summaries = {folder: _json(folder / SUMMARY) for folder in plans}
+    report = _json(identified / REPORT).get("identification")
+    if not isinstance(report, dict):
+        raise InputError(f"{identified / REPORT}: not a report of `identify`")
+    sources = [urdf, *([elastic_joints] if elastic_joints else [])]
+    sources += [folder / SUMMARY for folder in plans]
+    sources += [each for each in sorted(identified.iterdir()) if each.is_file()]
+    if written is not None:
+        sources += [each for each in sorted(written.iterdir()) if each.is_file()]
+    pictures = {f"plan {folder}": folder / PLAN_PICTURE for folder in plans}
+    pictures["fit"] = identified / FIT_PICTURE
+    return Artefacts(
+        summaries,
+        report,
+        _steps(urdf, elastic_joints, identified, plans, written, recordings, report),
+        tuple(_source(path) for path in (*sources, *recordings)),
+        {name: file for name, file in pictures.items() if file.is_file()},
+    )
+
+
+# wide: the results of every step
+def _steps(
+    urdf: Path,
+    elastic_joints: Path | None,
+    identified: Path,
+    plans: tuple[Path, ...],
+    written: Path | None,
+    recordings: tuple[Path, ...],
+    report: dict[str, Any],
+) -> tuple[Step, ...]:
+    springs = f" --elastic-joints {elastic_joints}" if elastic_joints else ""
+    fitted = ", ".join(report.get("fitted", ()))
+    return (
+        Step(
+            "excite",
+            ", ".join(str(folder) for folder in plans),
+            f"multibody_dynamics excite {urdf}{springs} -o plan; then --excitation plan",
+        ),
+        Step("record", fitted, "multibody_dynamics record -o RECORDING"),
+        Step("identify", str(identified), "multibody_dynamics identify RECORDING ..."),
+        Step(
+            "write back",
+            str(written or ""),
+            f"multibody_dynamics write-back {identified} --urdf {urdf}{springs} -o new;"
+            " then --written new",
+        ),
+        Step(
+            "validate",
+            ", ".join(path.name for path in recordings),
+            "a recording that was not used for the fit, as an argument of prove",
+        ),
+    )
+
+
+def digest_of(path: Path) -> str:
+    """The first 16 digits of the SHA-256 of a file, or of all files of a folder in their order."""
+    found = hashlib.sha256()
+    files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+    for file in files:
+        with file.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                found.update(block)
+    return found.hexdigest()[:16]
+
+
+def _source(path: Path) -> Source:
+    if not path.exists():
+        raise InputError(f"{path}: no such file")
+    when = datetime.fromtimestamp(path.stat().st_mtime).isoformat(" ", "seconds")
+    return Source(path, when, digest_of(path))
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file}: cannot be read: {error}") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{file}: expected a mapping")
+    return content

@@ -1,0 +1,327 @@
+"""The report of the whole road: one HTML page with its pictures in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from math import inf, isfinite
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ... import __version__
+from ..base.pages import heading, listing, paragraph, picture, preformatted, table, write_page
+from ..robot.changes_table import KEPT, SHARED, Change
+from ..study.studied_laws import REFERENCE, law_of
+from .held_out import HeldOut, overall
+from .known_robots import KnownRobots
+from .predicted_control import AS_GOOD, CASES, HIGH, LawErrors, Prediction
+from .road_artefacts import VERDICTS, Artefacts
+from .road_pictures import CERTAIN, draw_changes, draw_prediction, draw_torques
+
+MILLI = 1e3
+FRICTION_OF_LINKS = 3.0  # standard errors from which Coulomb friction of a link is mentioned
+PARAMETERS = {  # of flatness_controller_node: the one that a law's number sets
+    "motor_pd": "motor_bandwidth",
+    "state_feedback": "feedback_bandwidth",
+    "feedback_linearization": "linearization_bandwidth",
+    "computed_torque": "computed_torque_bandwidth",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Road:
+    """Everything that the report shows."""
+
+    known: KnownRobots
+    artefacts: Artefacts
+    held: Sequence[HeldOut]
+    prediction: Prediction | None
+
+
+def write_road(road: Road, folder: Path) -> Path:
+    """Write report.html; returns its path."""
+    sections = (_brief, _excitation, _recordings, _parameters, _validation, _control, _provenance)
+    parts = (part for section in sections for part in section(road))
+    title = f"{road.known.after[0].name}: from the data sheet to a proven model"
+    return write_page(folder / "report.html", title, parts)
+
+
+# Sections
+
+
+def _brief(road: Road) -> Iterator[str]:
+    rows = []
+    for step in road.artefacts.steps:
+        state = "missing" if step.is_missing else step.done
+        rows.append((step.name, state, step.command if step.is_missing else ""))
+    rows.append(
+        ("prove", "missing" if road.prediction is None else "this report",
+         "--draws N, with N greater than 0" if road.prediction is None else "")
+    )  # fmt: skip
+    yield table(("step", "result", "how to take it"), rows)
+    yield listing(summary(road))
+
+
+def _excitation(road: Road) -> Iterator[str]:
+    yield heading("Excitation: what was to be known")
+    if not road.artefacts.plans:
+        yield paragraph("No plan was given: --excitation adds the folder of `excite`.")
+    for folder, plan in road.artefacts.plans.items():
+        runs = ", ".join(f"{name} {run['duration']:.0f} s" for name, run in plan["runs"].items())
+        counts = {verdict: 0 for verdict in VERDICTS}
+        for each in plan["parameters"].values():
+            counts[each["known"]] = counts.get(each["known"], 0) + 1
+        known = ", ".join(f"{count} {name}" for name, count in counts.items() if count and name)
+        yield paragraph(
+            f"{folder}: {runs}. Parameters predicted to be known: {known.replace('-', 'offsets')}."
+        )
+        lost = [name for name, each in plan["parameters"].items() if each["known"] == "no"]
+        if lost:
+            yield paragraph(f"Cannot be known from these runs: {', '.join(lost)}.")
+        if drawing := road.artefacts.pictures.get(f"plan {folder}"):
+            yield picture(drawing, "planned motions and predicted errors")
+
+
+def _recordings(road: Road) -> Iterator[str]:
+    yield heading("Recordings")
+    report = road.artefacts.report
+    rows = [
+        (
+            each["name"],
+            "held out" if each["name"] in report["held out"] else "fitted",
+            f"{each['duration']:.1f}",
+            f"{each['rate']:.4g}",
+            str(each["stretches"] - 1),
+            ", ".join(each["signals"]),
+            each["payload"] or "",
+        )
+        for each in report.get("recordings", ())
+    ]
+    if rows:
+        heads = ("recording", "", "duration, s", "rate, Hz", "gaps", "signals", "payload")
+        yield table(heads, rows, "As used by identify.")
+    rows = [
+        (
+            each.path.name,
+            f"{each.after.duration:.1f}",
+            f"{each.after.rate:.4g}",
+            str(each.after.messages),
+            f"{each.after.coverage:.1%}",
+            "; ".join((*each.after.problems, *each.after.notes)) or "none",
+        )
+        for each in road.held
+    ]
+    if rows:
+        heads = ("recording", "duration, s", "rate, Hz", "messages", "compared", "problems")
+        yield table(heads, rows, "For validation. Of each stretch, the filter leaves out the ends.")
+
+
+def _parameters(road: Road) -> Iterator[str]:
+    yield heading("Identification: every parameter against the data sheet")
+    report = road.artefacts.report
+    combinations = report["combinations"].values()
+    known = sum(each["value"] is not None for each in combinations)
+    yield paragraph(
+        f"Equations below {report['cutoff']:.3g} Hz; {100 * report['rejected share']:.2g} % of the "
+        f"samples were left out as outliers. {known} of {len(combinations)} base parameters of the "
+        "links are determined. Intervals contain the true value in 95 % of recordings, if the "
+        "model has the right form."
+    )
+    if (drawing := draw_changes(road.known.changes)) is not None:
+        yield picture(drawing, "changes from the data sheet with 95 % intervals")
+    if notes := [*report["notes"], *road.known.results.notes]:
+        yield listing(notes)
+    heads = ("", "quantity", "data sheet", "identified", "95 % interval", "change", "remark")
+    yield table(heads, [_row(each) for each in road.known.changes])
+    if drawing := road.artefacts.pictures.get("fit"):
+        yield paragraph("Both sides of the equations over the last recording of identify:")
+        yield picture(drawing, "measured and predicted sides of the equations")
+
+
+def _row(change: Change) -> tuple[str, ...]:
+    value, error, determined = change.after
+    before = "-" if change.before is None else f"{change.before:.5g}"
+    interval = "-"
+    if determined and isfinite(error):
+        interval = f"{value - CERTAIN * error:.5g} to {value + CERTAIN * error:.5g}"
+    kept = change.before is not None and abs(value - change.before) <= 1e-9 * abs(change.before)
+    remark = change.remark or ("" if determined else KEPT if kept else SHARED)
+    percent = f"{change.percent:+.1f} %" if isfinite(change.percent) else "-"
+    return (change.name, change.quantity, before, f"{value:.5g}", interval, percent, remark)
+
+
+def _validation(road: Road) -> Iterator[str]:
+    yield heading("Validation on recordings that were not used")
+    if not road.held:
+        yield paragraph("No recording was given.")
+        return
+    fitted = set(road.artefacts.report["fitted"])
+    for each in road.held:
+        if each.path.stem in fitted:
+            yield paragraph(
+                f"{each.path.name} has the name of a recording that was fitted: its residuals do "
+                "not show whether the model holds for other motions."
+            )
+        rows = [
+            (name, *(f"{row[j]:.3g}" for row in (*each.rms, *each.normalized)))
+            for j, name in enumerate(each.after.joint_names)
+        ]
+        heads = ("joint", "rms before, N m (N)", "after", "share of the torque before", "after")
+        yield table(heads, rows, f"{each.path.name}, below {each.after.cutoff:.3g} Hz")
+        yield picture(draw_torques(each), f"torques of {each.path.name}")
+
+
+def _control(road: Road) -> Iterator[str]:
+    yield heading("Predicted control errors")
+    prediction = road.prediction
+    if prediction is None:
+        yield paragraph("Not simulated.")
+        return
+    yield paragraph(conditions(prediction))
+    yield table(("", "law", "number", "median", f"{100 * HIGH:.0f} %", "worst", "lost"),
+                [_law_row(each) for each in prediction.rows],
+                "rms errors of all links over the motion, in mrad (mm)")  # fmt: skip
+    yield picture(draw_prediction(prediction), "predicted errors of all laws")
+    yield from map(paragraph, limits_of(road))
+    if (row := prediction.recommended) is not None:
+        yield paragraph(recommendation(prediction))
+        yield preformatted(node_parameters(row))
+
+
+def _law_row(row: LawErrors) -> tuple[str, ...]:
+    law = law_of(row.law)
+    cells = (_error(each) for each in (row.median, row.high, row.worst))
+    lost = f"{len(row.lost)} of {len(row.errors)}" if row.lost else ""
+    return (CASES[row.case], law.title, f"{row.number:.3g} {law.unit}", *cells, lost)
+
+
+def _error(value: float) -> str:
+    return f"{MILLI * value:.3g}" if value < inf else "lost"
+
+
+def _provenance(road: Road) -> Iterator[str]:
+    yield heading("Provenance")
+    now = datetime.now().isoformat(" ", "seconds")
+    yield paragraph(f"Written by multibody_dynamics {__version__} on {now}.")
+    rows = [(str(each.path), each.written, each.digest) for each in road.artefacts.sources]
+    yield table(("file", "last change", "sha256, 16 digits"), rows)
+
+
+# Text
+
+
+def summary(road: Road) -> list[str]:
+    """The results in a few lines."""
+    lines = []
+    if road.held:
+        before, after = overall(road.held)
+        names = road.held[0].after.joint_names
+        worst = int((after / before).argmax())
+        lines.append(
+            f"torque residual on {len(road.held)} recording(s) not used: "
+            f"{_joined(before)} N m (N) before, {_joined(after)} after; largest remaining share "
+            f"{after[worst] / before[worst]:.0%} at {names[worst]}"
+        )
+    if road.prediction is not None:
+        for row in road.prediction.rows:
+            if row.law in (REFERENCE, getattr(road.prediction.recommended, "law", REFERENCE)):
+                lines.append(
+                    f"{law_of(row.law).title}, {CASES[row.case]}: median {_error(row.median)}, "
+                    f"{100 * HIGH:.0f} % {_error(row.high)}, worst {_error(row.worst)} mrad (mm)"
+                )
+        lines.append(recommendation(road.prediction))
+    return lines
+
+
+def _joined(values: Any) -> str:
+    return ", ".join(f"{value:.3g}" for value in values)
+
+
+def conditions(prediction: Prediction) -> str:
+    """Under which conditions the errors were simulated."""
+    proof = prediction.proof
+    motion = f"the motion of {proof.motion}" if proof.motion else "a fast motion within the limits"
+    return (
+        f"Each law follows {motion} ({prediction.duration:.2f} s) on {proof.draws} simulated "
+        f"robots per case (plant: {proof.plant}, seed {proof.seed}), cycle by cycle at "
+        f"{proof.rate:g} Hz, with encoders of {proof.bits} bits per turn and noise of a third of a "
+        f"step. The stated error of the data sheet is {proof.stated:.0%} of every parameter, with "
+        "random signs; robots as identified are drawn from the covariance of the identified "
+        "parameters, in which combinations that the recordings do not determine have the spread of "
+        "the prior. The number of each law makes its torques as noisy as those of the default law."
+    )
+
+
+def limits_of(road: Road) -> list[str]:
+    """What the prediction leaves out, and which parameters it draws from the prior."""
+    found = []
+    report = road.artefacts.report
+    open_ones = [name for group in ("parameters", "combinations")
+                 for name, each in report[group].items()
+                 if each["value"] is None and not _of_body(road, name)]  # fmt: skip
+    if open_ones:
+        found.append(
+            "Not determined by the recordings, and therefore drawn from the prior: "
+            f"{'; '.join(open_ones)}."
+        )
+    rubbing = [
+        joint for joint, figures in road.known.results.joints.items()
+        if road.known.is_elastic and "coulomb" in figures and figures["coulomb"].determined
+        and figures["coulomb"].value > FRICTION_OF_LINKS * figures["coulomb"].error
+    ]  # fmt: skip
+    if rubbing:
+        found.append(
+            f"Coulomb friction on the link side was identified at {', '.join(rubbing)}. The "
+            "simulated robots have only viscous friction there, so real errors will be larger."
+        )
+    found.append(
+        "Not included: contacts, delays, and dynamics that the model does not contain, such as "
+        "flexible links, play, or friction of another form. The residuals of the validation show "
+        "how large they are."
+    )
+    return found
+
+
+def _of_body(road: Road, name: str) -> bool:
+    """Whether a parameter is one of a single body, which torques never determine alone."""
+    return name.partition(".")[0] in road.known.after[0].body_names and " " not in name.strip()
+
+
+def recommendation(prediction: Prediction) -> str:
+    """The law to use, and the rule by which it was chosen."""
+    row = prediction.recommended
+    if row is None:
+        return (
+            "No law is recommended: with the identified model, every one of them lost at least one "
+            "of the drawn robots."
+        )
+    law = law_of(row.law)
+    rule = (
+        f"the smallest {100 * HIGH:.0f} % value with the identified model"
+        if row.law != REFERENCE
+        else f"the default law; no law has a {100 * HIGH:.0f} % value that is smaller by more than "
+        f"a factor of {AS_GOOD:g}"
+    )
+    return (
+        f"Recommended: {law.title}, {row.number:.3g} {law.unit} ({rule}; "
+        f"{100 * HIGH:.0f} %: {_error(row.high)} mrad, worst: {_error(row.worst)} mrad)"
+    )
+
+
+def node_parameters(row: LawErrors) -> str:
+    """The parameters of flatness_controller_node for a law."""
+    law = law_of(row.law)
+    chosen: dict[str, Any] = {"law": law.law}
+    if law.law in PARAMETERS and law.unit == "rad/s":
+        number = float(f"{row.number:.3g}")
+        is_list = law.law != "computed_torque"
+        chosen[PARAMETERS[law.law]] = [number] if is_list else number
+    chosen |= {
+        name: value for name, value in law.settings.items()
+        if isinstance(value, str | float | int) and name != "delay"
+    }  # fmt: skip
+    tree = {"flatness_controller_node": {"ros__parameters": chosen}}
+    return str(yaml.safe_dump(tree, sort_keys=False, default_flow_style=None))

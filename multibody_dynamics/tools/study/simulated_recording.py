@@ -1,0 +1,117 @@
+"""Recordings of a simulated robot: drives move it along a motion, and its sensors are recorded.
+
+The robot is driven as by feedforward_node and the simulator's interface `motor_command`: the motor
+motion and torque that the assumed model needs for the desired motion, and a PD loop of each drive.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...dynamics.core import Array, DynamicsError, InputError
+from ...dynamics.elastic import Actuators, motor_motion
+from ...dynamics.model import MultibodyModel
+from ...dynamics.motion import Reference
+from ...dynamics.plant import ElasticRobot, MotorDrive
+from ...dynamics.rigid import inverse_dynamics
+from ...simulation.mujoco_robot import MujocoRobot
+from .conditions import Condition
+from .single_run import LOST, SETTLING
+
+DRIVE_BANDWIDTH = 15.0  # Hz, of the position loops, as in the demo
+
+
+class SensorRows(NamedTuple):
+    """What was measured at the times t (k,), the motion beginning at t = 0: positions of links and
+    motors (k, n), and mean motor torques (k, n) of the cycles that end at these times."""
+
+    t: Array
+    q: Array
+    theta: Array
+    tau: Array
+
+    def write(self, file: Path, model: MultibodyModel) -> None:
+        """Write the recording as .npz, as the command `identify` reads it."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(file, joint_names=np.array(model.joint_names), **self._asdict())
+
+
+class MotorCommands(NamedTuple):
+    """Links (k, n) at times t (k,), and what the drives are sent for them: theta, theta' and the
+    torque (k, n)."""
+
+    t: Array
+    q: Array
+    position: Array
+    velocity: Array
+    torque: Array
+
+
+def motor_commands(
+    model: MultibodyModel, actuators: Actuators, motion: Reference, dt: float
+) -> MotorCommands:
+    """The commands every dt s, after SETTLING s at rest at the start of the motion."""
+    t = dt * np.arange(round((motion.duration + SETTLING) / dt)) - SETTLING
+    state = motion.sample(motion.start_time + t)
+    loads = np.stack(inverse_dynamics(model, *np.moveaxis(state, 1, 0)), axis=-2)
+    motors = motor_motion(actuators, state, loads, beyond="continue")
+    return MotorCommands(t, state[:, 0], motors.position, motors.velocity, motors.torque)
+
+
+def drive_of(model: MultibodyModel, actuators: Actuators, q: Array) -> MotorDrive:
+    """Position loops with DRIVE_BANDWIDTH, designed at q (n,)."""
+    return MotorDrive.from_bandwidth(model, actuators, q, bandwidth=DRIVE_BANDWIDTH)
+
+
+def record(
+    plant: ElasticRobot | MujocoRobot,
+    commands: MotorCommands,
+    condition: Condition,
+    torque_noise: Any,
+    seed: Any = 0,
+) -> SensorRows:
+    """Move a plant with drives, from rest, and record its sensors.
+
+    condition : its encoders. torque_noise : standard deviations of the measured motor torques, N m
+    (N), a scalar or (n,). Equal arguments give equal recordings.
+
+    The torques are means over cycles. Between two commands, the torque of a drive falls while the
+    motor accelerates and its velocity command does not, and jumps at the next command. Its values
+    at the ends of the cycles would make the rotors look lighter by half a cycle times the
+    derivative gain, 8 % here.
+
+    Raises DynamicsError if the robot deviates by more than LOST from the motion.
+    """
+    half = 0.5 * float(np.median(np.diff(commands.t)))
+    drive, limit = plant.drive, plant.actuators.torque_limit
+    if drive is None:
+        raise InputError("the robot has no drives: construct it with those of drive_of")
+    q, theta, tau = np.zeros((3, *commands.q.shape))
+    plant.applied_wrenches[:] = 0.0
+    plant.reset(commands.q[0])
+    mean = plant.motor_torque.copy()
+    for k, (wanted, *command) in enumerate(zip(*commands[1:], strict=True)):
+        q[k], theta[k], tau[k] = plant.q, plant.theta, mean
+        if not np.abs(wanted - plant.q).max() < LOST:
+            raise DynamicsError(
+                f"the robot is further than {LOST:g} rad from the motion at t = "
+                f"{commands.t[k]:.3g} s: make the motion slower, or the drives stiffer"
+            )
+        position, velocity, torque = command
+        begin = torque + drive.proportional * (position - plant.theta)
+        begin += drive.derivative * (velocity - plant.thetad)
+        plant.follow(position, velocity, torque, half)
+        middle = plant.motor_torque.copy()
+        plant.follow(position + half * velocity, velocity, torque, half)
+        mean = (np.clip(begin, -limit, limit) + 4.0 * middle + plant.motor_torque) / 6.0
+    rng = np.random.default_rng(seed)
+    step = condition.resolution
+    for rows in (q, theta):
+        rows += step / 3.0 * rng.standard_normal(rows.shape)
+        if step:
+            rows[:] = step * np.round(rows / step)
+    tau += torque_noise * rng.standard_normal(tau.shape)
+    return SensorRows(commands.t, q, theta, tau)

@@ -1,0 +1,110 @@
+"""The road of a planar arm with two springs, for tests: a hidden robot, its recordings, and what
+`identify` and `write-back` made of them."""
+
+from contextlib import redirect_stdout
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import NamedTuple
+
+import numpy as np
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.motion import exciting_motion
+from multibody_dynamics.dynamics.plant import ElasticRobot
+from multibody_dynamics.tools import cli
+from multibody_dynamics.tools.road.known_robots import RobotFiles
+from multibody_dynamics.tools.robot.identified_results import Figure, Results
+from multibody_dynamics.tools.robot.write_back import write_back
+from multibody_dynamics.tools.study.conditions import CONDITIONS
+from multibody_dynamics.tools.study.simulated_recording import drive_of, motor_commands, record
+from robots import CONFIG
+
+URDF = CONFIG / "robots" / "planar_two_link.urdf"
+SPRINGS = CONFIG / "elastic_joints" / "planar_two_link.yaml"
+JOINTS = ("shoulder", "elbow")
+STIFFER, HEAVIER = 1.2, 0.8  # true rotors and springs over those of the data sheet
+NOISE = 0.02  # N m
+EXACT = CONDITIONS["exact"]
+
+
+class RoadOfArm(NamedTuple):
+    """model, actuators : the hidden robot. The recording held_out was not used."""
+
+    model: dyn.MultibodyModel
+    actuators: dyn.Actuators
+    fitted: Path
+    held_out: Path
+    files: RobotFiles
+
+
+def sheet() -> tuple[dyn.MultibodyModel, dyn.Actuators]:
+    """The robot of the data sheet."""
+    model = dyn.load_urdf(URDF)
+    return model, dyn.load_actuators(SPRINGS, model.joint_names)
+
+
+def hidden(folder: Path) -> tuple[dyn.MultibodyModel, dyn.Actuators]:
+    """A robot with stiffer springs and lighter rotors."""
+    model, actuators = sheet()
+    found = Results()
+    for joint, actuator in zip(actuators.joint_names, actuators.actuators, strict=True):
+        found.springs[joint] = {"stiffness": Figure(STIFFER * actuator.spring.K)}
+        found.motors[joint] = {"inertia": Figure(HEAVIER * actuator.motor.inertia)}
+    folder.mkdir()
+    for name, content in write_back(found, URDF, SPRINGS).files.items():
+        (folder / name).write_bytes(content)
+    return model, dyn.load_actuators(folder / SPRINGS.name, model.joint_names)
+
+
+def recording(model, actuators, frequency: float, seed: int):
+    """A recording of the hidden robot, driven with the model of the data sheet."""
+    known = sheet()
+    motion = exciting_motion(model, duration=5.0, ramp=1.0, frequency=frequency)
+    commands = motor_commands(*known, motion, 2e-3)
+    plant = ElasticRobot(model, actuators, drive=drive_of(*known, commands.q[0]))
+    return record(plant, commands, EXACT, NOISE, seed)
+
+
+@cache
+def road() -> RoadOfArm:
+    """The whole road, driven once."""
+    folder = Path(mkdtemp())
+    model, actuators = hidden(folder / "hidden")
+    paths = []
+    for k, (name, frequency) in enumerate((("fitted", 1.0), ("held_out", 0.7))):
+        path = folder / f"{name}.npz"
+        recording(model, actuators, frequency, k).write(path, model)
+        paths.append(path)
+    with redirect_stdout(StringIO()):
+        robot = ["--urdf", str(URDF), "--elastic-joints", str(SPRINGS)]
+        identified = str(folder / "identified")
+        assert cli.main(["identify", *map(str, paths), *robot, "-o", identified]) == 0
+        assert cli.main(["write-back", identified, *robot, "-o", str(folder / "new")]) == 0
+    return RoadOfArm(model, actuators, *paths, RobotFiles(URDF, SPRINGS, folder / "identified"))
+
+
+def truth(road: RoadOfArm) -> dict[str, float]:
+    """The true values of motors and springs by the names of the covariance."""
+    found = {}
+    for joint, actuator in zip(road.actuators.joint_names, road.actuators.actuators, strict=True):
+        found[f"{joint}.stiffness"] = actuator.spring.K
+        for name in ("inertia", "viscous", "coulomb"):
+            found[f"motor {joint}.{name}"] = getattr(actuator.motor, name)
+    return found
+
+
+def relative(a, b) -> float:
+    """The largest difference relative to the largest number of b."""
+    return float(np.abs(np.asarray(a) - b).max() / np.abs(b).max())
+
+
+@cache
+def motion_file() -> Path:
+    """A short motion from rest to rest, for predictions."""
+    file = Path(mkdtemp()) / "motion.csv"
+    file.write_text(
+        "t,q shoulder,q elbow\n2.0,0.2,0.4\n2.3,0.6,-0.1\n2.6,0.2,0.4\n", encoding="utf-8"
+    )
+    return file

@@ -1,0 +1,122 @@
+"""Predicted control errors: the identified model is better, and the truth lies within them."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.plant import ElasticRobot
+from multibody_dynamics.tools.road.known_robots import load_known
+from multibody_dynamics.tools.road.predicted_control import (
+    CASES,
+    LawErrors,
+    Prediction,
+    Proof,
+    identified_arm,
+    predict,
+    true_robots,
+)
+from multibody_dynamics.tools.study.single_run import simulate
+from multibody_dynamics.tools.study.studied_laws import REFERENCE, law_of
+from road_arm import motion_file, road
+
+
+@cache
+def proof(**changes):
+    given = {"laws": ("pd-full",), "draws": 2, "motion": motion_file(), "rate": 500.0}
+    return Proof(road().files, **given | changes)
+
+
+@cache
+def prediction():
+    return predict(proof())
+
+
+def test_every_law_is_simulated_in_every_case():
+    found = prediction()
+    rows = [(each.case, each.law) for each in found.rows]
+    assert rows == [(case, law) for case in CASES for law in (REFERENCE, "pd-full")]
+    assert all(len(each.errors) == 2 for each in found.rows)
+    assert found.numbers[REFERENCE].number == law_of(REFERENCE).default
+    assert found.duration == pytest.approx(identified_arm(proof()).motion.end_time)
+
+
+def test_the_identified_model_is_better_than_the_data_sheet():
+    found = prediction()
+    for law in (REFERENCE, "pd-full"):
+        identified = found.row("identified", law)
+        assert identified.worst < 0.2 * found.row("sheet", law).median
+        assert identified.worst < 0.2 * found.row("stated", law).worst
+
+
+def test_the_error_on_the_hidden_robot_is_as_predicted():
+    hidden = replace(identified_arm(proof()), model=road().model, actuators=road().actuators)
+    plant = ElasticRobot(hidden.model, hidden.actuators)
+    for case, assumed in (("identified", "after"), ("sheet", "before")):
+        row = prediction().row(case, "pd-full")
+        outcome = simulate(
+            hidden, plant, law_of("pd-full"), row.number, proof().condition,
+            assumed=getattr(load_known(road().files), assumed),
+        ).outcome  # fmt: skip
+        assert not outcome.lost
+        assert 0.5 * row.errors.min() < outcome.rms < 2.0 * row.errors.max()
+
+
+def test_robots_within_the_stated_errors_of_the_data_sheet():
+    _, before = load_known(road().files).before
+    for robot in true_robots(proof(stated=0.3), "stated"):
+        for a, b in zip(robot.actuators.actuators, before.actuators, strict=True):
+            assert abs(a.spring.K / b.spring.K - 1.0) == pytest.approx(0.3)
+            assert abs(a.motor.inertia / b.motor.inertia - 1.0) == pytest.approx(0.3)
+
+
+def test_quantiles_count_lost_robots():
+    row = LawErrors("identified", "pd-full", 60.0, np.array([1.0, 2.0, 3.0, np.inf]), ("why",))
+    assert (row.median, row.high, row.worst) == (2.5, np.inf, np.inf)
+    ten = row._replace(errors=np.arange(1.0, 11.0))
+    assert (ten.high, ten.worst) == (9.0, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("default", "other", "wanted"),
+    [
+        (1.05, 1.0, REFERENCE),
+        (1.2, 1.0, "pd-full"),
+        (np.inf, 2.0, "pd-full"),
+        (1.0, np.inf, REFERENCE),
+        (np.inf, np.inf, None),
+    ],
+)  # fmt: skip
+def test_the_recommendation_follows_from_the_table(default, other, wanted):
+    rows = tuple(
+        LawErrors("identified", law, 60.0, np.full(4, error), ())
+        for law, error in ((REFERENCE, default), ("pd-full", other))
+    )
+    found = Prediction(proof(), rows, {}, 1.0).recommended
+    assert (found and found.law) == wanted
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"draws": 0}, "--draws 0"),
+        ({"stated": 1.0}, "--initial-error 1"),
+        ({"bits": 4}, "--bits 4"),
+        ({"seed": -1}, "--seed -1"),
+        ({"laws": ("nothing",)}, "law 'nothing'"),
+    ],
+)
+def test_values_out_of_range_are_refused(changes, says):
+    with pytest.raises(dyn.InputError, match=says):
+        replace(proof(), **changes)
+
+
+def test_a_motion_that_starts_in_motion_is_refused(tmp_path):
+    file = tmp_path / "moving.csv"
+    file.write_text(
+        "t,q shoulder,q elbow,qd shoulder,qd elbow\n0,0,0,1,0\n1,1,0,0,0\n", encoding="utf-8"
+    )
+    with pytest.raises(dyn.InputError, match="velocity 1 at the first point"):
+        identified_arm(replace(proof(), motion=file))

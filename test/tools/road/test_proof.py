@@ -1,0 +1,83 @@
+"""The proof of the planar arm: report, numbers, and pictures."""
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+import numpy as np
+import pytest
+import yaml
+
+from multibody_dynamics.tools.road.predicted_control import Proof
+from multibody_dynamics.tools.road.proof import prove
+from multibody_dynamics.tools.study.studied_laws import REFERENCE
+from road_arm import motion_file, road
+
+
+@cache
+def proven():
+    folder = Path(mkdtemp())
+    files = road().files
+    proof = Proof(files, laws=(REFERENCE,), draws=1, motion=motion_file(), rate=500.0)
+    written = files.identified.parent / "new"
+    return prove(files, proof, recordings=(road().held_out,), written=written, folder=folder)
+
+
+def test_the_report_shows_the_whole_road():
+    text = proven().page.read_text(encoding="utf-8")
+    for section in ("Excitation", "Recordings", "Identification", "Validation", "Predicted control",
+                    "Provenance"):  # fmt: skip
+        assert re.search(f"<h2>{section}", text), section
+    assert text.count("data:image/png;base64,") == 4  # changes, fit, torques, control errors
+    assert '<td class="no">missing</td>' in text  # excite
+    assert "multibody_dynamics excite" in text
+    assert "covariance.npz" in text
+    assert "spring stiffness" in text
+
+
+def test_the_parameters_of_the_recommended_law_are_those_of_the_node():
+    from multibody_dynamics.nodes.following.flatness_controller_parameters import (
+        FlatnessControllerParameters,
+    )
+
+    text = proven().page.read_text(encoding="utf-8")
+    (block,) = re.findall(r"<pre>(.*?)</pre>", text, re.DOTALL)
+    parameters = yaml.safe_load(block)["flatness_controller_node"]["ros__parameters"]
+    assert set(parameters) <= {*FlatnessControllerParameters.__dataclass_fields__}
+    assert parameters["law"] == "motor_pd"
+
+
+def test_the_numbers_are_those_of_the_report():
+    content = json.loads((proven().page.parent / "proof.json").read_text())
+    assert proven().is_better
+    (found,) = content["validation"].values()
+    assert all(each["after"] < 0.5 * each["before"] for each in found.values())
+    rows = {(each["case"], each["law"]): each for each in content["control"]}
+    row = rows["identified", REFERENCE]
+    assert row["median"] == pytest.approx(np.median(row["errors"]))
+    assert row["worst"] == max(row["errors"])
+    assert content["recommended"]["law"] == REFERENCE
+    assert any("Recommended" in line for line in proven().lines)
+
+
+def test_without_recordings_and_simulation_the_steps_are_named_as_missing(tmp_path):
+    found = prove(road().files, None, folder=tmp_path)
+    text = found.page.read_text(encoding="utf-8")
+    assert text.count('<td class="no">missing</td>') == 4
+    assert json.loads((tmp_path / "proof.json").read_text()) == {"validation": {}}
+    assert found.lines == ()
+
+
+def test_the_command(tmp_path, capsys):
+    from multibody_dynamics.tools import cli
+
+    files = road().files
+    given = ["prove", str(road().held_out), "--urdf", str(files.urdf), "--elastic-joints",
+             str(files.elastic_joints), "--identified", str(files.identified), "--draws", "0",
+             "-o", str(tmp_path / "proof")]  # fmt: skip
+    assert cli.main(given) == 0
+    printed = capsys.readouterr().out
+    assert "torque residual on 1 recording(s) not used" in printed
+    assert (tmp_path / "proof" / "report.html").is_file()

@@ -1,0 +1,56 @@
+"""What the steps left behind: missing steps are named, sources are identified by their content."""
+
+import json
+
+import pytest
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.tools.road.road_artefacts import collect, digest_of
+from road_arm import SPRINGS, URDF, road
+
+
+def collected(**changes):
+    files = road().files
+    given = {"urdf": URDF, "elastic_joints": SPRINGS, "identified": files.identified}
+    return collect(**given | changes)
+
+
+def test_missing_steps_are_named_with_their_commands():
+    found = {step.name: step for step in collected().steps}
+    assert [name for name, step in found.items() if step.is_missing] == [
+        "excite", "write back", "validate"
+    ]  # fmt: skip
+    assert f"excite {URDF} --elastic-joints {SPRINGS}" in found["excite"].command
+    assert "write-back" in found["write back"].command
+    assert found["record"].done == "fitted"
+
+
+def test_all_steps(tmp_path):
+    plan = {"runs": {"fourier": {"duration": 20.0}}, "parameters": {}}
+    (tmp_path / "summary.json").write_text(json.dumps(plan), encoding="utf-8")
+    written = road().files.identified.parent / "new"
+    found = collected(plans=(tmp_path,), written=written, recordings=(road().held_out,))
+    assert not any(step.is_missing for step in found.steps)
+    assert found.plans[tmp_path] == plan
+    assert set(found.pictures) == {"fit"}  # that of the plan does not exist
+    names = [each.path.name for each in found.sources]
+    assert {"changes.md", "covariance.npz", "summary.json", URDF.name, "held_out.npz"} <= set(names)
+
+
+def test_a_digest_is_that_of_the_content(tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.write_text("abc")
+    two.write_text("abc")
+    assert digest_of(one) == digest_of(two) == "ba7816bf8f01cfea"  # FIPS 180-2, example B.1
+    two.write_text("abd")
+    assert digest_of(one) != digest_of(two)
+    assert digest_of(tmp_path) == digest_of(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["not json", "[]", "{}"])
+def test_other_reports_are_refused_by_name(tmp_path, text):
+    (tmp_path / "report.json").write_text(text)
+    with pytest.raises(dyn.InputError, match=r"report\.json"):
+        collected(identified=tmp_path)
+    with pytest.raises(dyn.InputError, match=r"summary\.json"):
+        collected(plans=(tmp_path,))
