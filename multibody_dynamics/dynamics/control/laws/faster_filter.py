@@ -22,7 +22,7 @@ FASTEST_FILTER = 4.0  # times the given bandwidth
 
 
 def faster_filter(laws: Sequence[tuple[Controller, LoopJudge]]) -> float | None:
-    """The bandwidth in Hz; None if no bandwidth up to FASTEST_FILTER times the given one is fast enough.
+    """The bandwidth in Hz; None if none up to FASTEST_FILTER times the given one is fast enough.
 
     laws : controllers and the poses, errors and filters with which they are judged; the filters of
         the `judge` are those to be replaced.
