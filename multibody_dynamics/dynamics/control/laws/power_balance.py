@@ -92,14 +92,7 @@ def power_balance(
             law.contact[0], law.contact[1] = external[k], 0.0
             if deflection is not None:
                 law.virtual.x[:] = deflection[k]
-        if isinstance(law, HoldController):
-            law.hold_at(reference)
-            for _ in range(SETTLING):
-                law.update(desired, *(row[k] for row in states))
-        if isinstance(law, TorqueController):
-            torque[k] = law.command(held, *(row[k] for row in states))
-        else:
-            torque[k] = law.update(desired, *(row[k] for row in states))
+        torque[k] = _commanded(law, desired, held, ArmStates(*(row[k] for row in states)))
         if isinstance(law, ImpedanceController | ElasticStructureController):
             lost[k] = law.dissipated
         if isinstance(law, ElasticStructureController):
@@ -118,6 +111,18 @@ def power_balance(
     dissipated = lost + _friction_and_dampers(law, states, held)
     supplied = (external * states.qd).sum(axis=-1)
     return PowerBalance(supplied, dissipated, (energies[0] - energies[1]) / (2.0 * STEP))
+
+
+def _commanded(law: Controller, desired: Array, held: Array, state: ArmStates) -> Array:
+    """Motor torques (m,) of a law in one state, at the reference `desired` (5, n); `held` (n,) is
+    the torque that a torque source is asked for."""
+    if isinstance(law, TorqueController):
+        return law.command(held, *state)
+    if isinstance(law, HoldController):
+        law.hold_at(desired[0])
+        for _ in range(SETTLING):
+            law.update(desired, *state)
+    return law.update(desired, *state)
 
 
 # wide: state, torques and contacts of an arm
