@@ -193,11 +193,14 @@ class Reader:
     def covariance(self) -> IdentifiedCovariance:
         """The joint covariance of base parameters, motors, friction and springs."""
         names, values, rows = self._base()
+        payloads = (f"payload {name}" for name in self._equations.payloads)
+        bodies = {
+            name for body in (*self._model.body_names, *payloads) for name in body_names(body)
+        }
         drives = [
             name for name, i in self._index.items()
-            if self._parameters.free[i]
+            if self._parameters.free[i] and name not in bodies
             and name.rpartition(".")[2] not in ("log gain", "command delay", "sensor delay")
-            and not name.rpartition(".")[2].startswith("theta")
         ]  # fmt: skip
         more, slopes = self._rows(drives)
         public = [_public(name) for name in drives]
