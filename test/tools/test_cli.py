@@ -124,7 +124,8 @@ def test_a_closed_pipe_is_no_error():
     root = Path(__file__).parents[2]
     run = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=root)
     assert run.stdout.startswith("panda: 7 joints")
-    assert not run.stderr
+    said = [line for line in run.stderr.splitlines() if "compiling the dynamics" not in line]
+    assert not said
 
 
 @pytest.mark.parametrize("configuration", [[], ["--configuration", "-1,0,0.5,-1,0,1,0"]])

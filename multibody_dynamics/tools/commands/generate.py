@@ -16,7 +16,7 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path)
+    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True,
                         help="folder for the files, which replace older ones")  # fmt: skip
     parser.add_argument("--name", metavar="NAME", default="",
