@@ -122,7 +122,7 @@ class DesiredMotion:
         these points, if it was planned beforehand. If it raises MessageError, the current motion
         continues.
         """
-        now = self._latest
+        now = self.time
         position = self._require()(self._now)[0]
         if planned is None:
             place = self.splice(request.start)
@@ -140,7 +140,7 @@ class DesiredMotion:
     def splice(self, start: int | None, notice: int = 0) -> Splice:
         """Where a trajectory with the stamp `start` (ns; None: now) leaves the current motion, if
         planning it takes `notice` (ns)."""
-        running, now = self._require(), self._latest
+        running, now = self._require(), self.time
         is_held = self._next is None and self._now >= running.end_time
         if notice and start is None and is_held:
             return Splice(None, running(self._now))
@@ -149,14 +149,14 @@ class DesiredMotion:
 
     def fits(self, splice: Splice) -> bool:
         """Whether the current motion still passes through this splice."""
-        running, now = self._require(), self._latest
+        running, now = self._require(), self.time
         begin = now if splice.begin is None else splice.begin
         if begin < now:
             return False
         return np.array_equal(running(1e-9 * (begin - self._origin)), splice.state)
 
     @property
-    def _latest(self) -> int:
+    def time(self) -> int:
         """Time of the last evaluation, ns."""
         return self._origin + round(1e9 * self._now)
 

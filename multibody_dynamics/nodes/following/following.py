@@ -226,7 +226,7 @@ class FollowingNode(CyclicNode):
             newer = MessageError("superseded", "a newer one arrived while it was planned")
             self._reject("joint_trajectory", newer)
         try:
-            if len(data) > LARGE:
+            if len(data) > LARGE and large.has_time(data, self._motion):
                 self._check_may_move()
                 large.plan(
                     data, self._motion, tolerance=p.start_tolerance, lead=p.splice_lead,

@@ -2,7 +2,9 @@
 
 A JointTrajectory takes about 40 us per point to read, to interpolate and to compare with the
 limits, and most of that holds the interpreter's lock. The motion is planned from the state that the
-robot will have when planning is done; if it takes longer, it is planned again with more notice.
+robot will have when planning is done; if it takes longer, it is planned again with more notice. A
+trajectory whose stamp does not leave enough time is planned in the cycle's own process instead,
+because it would otherwise begin late.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from .desired_motion import DesiredMotion, Planned, Splice, plan
 LARGE = 16_000  # bytes; from about 100 points of seven joints on
 NOTICE = SECOND // 2  # ns, at least
 NOTICE_PER_BYTE = 2_000  # ns; about four times the time that planning takes
+START_UP = 5 * SECOND  # ns, of the process
 ATTEMPTS = 4
 STAMP = 4  # offset of the stamp in a serialised message, behind the header of the CDR
 
@@ -62,11 +65,18 @@ class LargeTrajectories:
         self._defer = defer
         self._process = BackgroundProcess()
         self._version = 0
+        self._has_started = False
 
     @property
     def is_busy(self) -> bool:
         """Whether a trajectory is being planned."""
         return self._version % 2 == 1
+
+    def has_time(self, data: bytes, motion: DesiredMotion) -> bool:
+        """Whether the stamp of a serialised message leaves time to plan it in the process."""
+        start = _start(data)
+        notice = _notice(data) + (0 if self._has_started else START_UP)
+        return start is None or start - motion.time >= notice
 
     def drop(self) -> bool:
         """Forget the trajectory that is being planned; True if there was one."""
@@ -94,23 +104,31 @@ class LargeTrajectories:
         Raises MessageError if there is no motion yet from which it could start.
         """
         self.drop()
-        notice = (NOTICE + NOTICE_PER_BYTE * len(data)) << (attempt - 1)
-        job = Job(
-            motion.joint_names, motion.limits, motion.splice(_start(data), notice), tolerance, lead
-        )
+        start = _start(data)
+        splice = motion.splice(start, _notice(data) << (attempt - 1))
+        job = Job(motion.joint_names, motion.limits, splice, tolerance, lead)
         self._version += 1
-        again = partial(
-            self.plan, data, motion, tolerance=tolerance, lead=lead, then=then, attempt=attempt + 1
-        )
-        finish = partial(self._finish, self._version, motion, again if attempt < ATTEMPTS else None)
+
+        def again() -> None:
+            if start is not None:  # it is due: plan it here
+                now = job._replace(splice=motion.splice(start))
+                then(_result(plan_message(data, now)))
+            elif attempt == ATTEMPTS:
+                then(MessageError("planned too late", "the motion began before it was planned"))
+            else:
+                options = {"tolerance": tolerance, "lead": lead, "then": then}
+                self.plan(data, motion, **options, attempt=attempt + 1)
+
+        finish = partial(self._finish, self._version, motion, again)
         found = self._process.submit(plan_message, data, job)
+        self._has_started = True
         found.add_done_callback(lambda result: self._defer(lambda: finish(then, result)))
 
     def _finish(
         self,
         version: int,
         motion: DesiredMotion,
-        again: Callable[[], None] | None,
+        again: Callable[[], None],
         then: Callable[[LargeTrajectory | MessageError], object],
         result: Future[LargeTrajectory | Rejection],
     ) -> None:
@@ -121,16 +139,21 @@ class LargeTrajectories:
         if failure is not None:  # the process has ended, for example for lack of memory
             then(MessageError("trajectory", f"planning failed: {failure}"))
             return
-        found = result.result()
-        if isinstance(found, Rejection):
-            then(MessageError(*found))
-        elif not motion.is_there or motion.fits(found.planned.splice):
-            then(found)
-        elif again is not None:
+        found = _result(result.result())
+        is_planned = isinstance(found, LargeTrajectory) and motion.is_there
+        if is_planned and not motion.fits(found.planned.splice):
             again()
         else:
-            reason, text = "planned too late", "the motion began before it was planned, repeatedly"
-            then(MessageError(reason, f"{text}; give the trajectory a stamp in the future"))
+            then(found)
+
+
+def _result(found: LargeTrajectory | Rejection) -> LargeTrajectory | MessageError:
+    return MessageError(*found) if isinstance(found, Rejection) else found
+
+
+def _notice(data: bytes) -> int:
+    """Time in ns that planning a serialised message may take."""
+    return NOTICE + NOTICE_PER_BYTE * len(data)
 
 
 def plan_message(data: bytes, job: Job) -> LargeTrajectory | Rejection:

@@ -165,6 +165,27 @@ def test_if_planning_takes_too_long_it_is_planned_again_with_more_notice(bench):
     assert found.reason == "planned too late"
 
 
+def test_only_a_trajectory_that_leaves_time_is_planned_in_the_process(bench):
+    planner, motion = bench.planner, bench.motion
+    assert planner.has_time(message(), motion)
+    assert not planner.has_time(message(start=START - SECOND), motion)
+    assert not planner.has_time(message(start=START + 3 * SECOND), motion)
+    assert planner.has_time(message(start=START + 8 * SECOND), motion)
+    bench.plan(message())  # starts the process
+    assert planner.has_time(message(start=START + 3 * SECOND), motion)
+
+
+def test_a_trajectory_that_falls_due_while_it_is_planned_is_planned_here(bench):
+    data = message(start=START + 10 * SECOND)
+    bench.plan(data)
+    bench.state(START + 10 * SECOND + 5 * SECOND // 1000)  # before its first point
+    bench.finish()
+    (found,) = bench.results
+    assert bench.submitted == 1
+    bench.motion.follow(found.request, Q0, **OPTIONS, planned=found.planned)
+    assert bench.motion.end == START + 18 * SECOND
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [({"scale": 10.0}, "position limit"), ({"scale": np.nan}, "not finite")],
