@@ -5,6 +5,7 @@ import base64
 import numpy as np
 import pytest
 
+from multibody_dynamics.tools.base.pages import embedded
 from multibody_dynamics.tools.study import study_pictures
 from multibody_dynamics.tools.study.study_pictures import (
     draw_delays,
@@ -12,7 +13,6 @@ from multibody_dynamics.tools.study.study_pictures import (
     draw_front,
     draw_parts,
     draw_rates,
-    embedded,
     gain_of_rates,
 )
 from study_arms import given, made_up
