@@ -17,23 +17,7 @@ from multibody_dynamics.validation.recordings import Recording
 from multibody_dynamics.validation.recordings.mcap_chunks import chunks_of
 from multibody_dynamics.validation.settings import Settings, load_robot
 from multibody_dynamics.validation.survey import LOOK, survey
-from robots import CONFIG
-
-ARM = CONFIG / "robots" / "planar_two_link.urdf"
-SPRINGS = CONFIG / "elastic_joints" / "planar_two_link.yaml"
-MODEL = dyn.load_urdf(ARM)
-NAMES = MODEL.joint_names
-RATE = 200.0
-FRICTION = """
-friction:
-  shoulder: {viscous: 0.4, coulomb: 0.8, offset: 0.1}
-  elbow: {logistic: [0.6, 8.0, 0.02]}
-"""
-
-
-def written(path, rows, t=None, names=NAMES, **options):
-    t = np.arange(len(rows)) / RATE if t is None else t
-    return write_bag(path, messages_of(t, rows, names, **options))
+from recorded_arm import ARM, FRICTION, MODEL, NAMES, RATE, SPRINGS, written
 
 
 @pytest.fixture(scope="module")

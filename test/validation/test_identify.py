@@ -7,29 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bag_files import messages_of, motion, write_bag
+from bag_files import motion
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.validation.comparison import validate
 from multibody_dynamics.validation.identify import identify
 from multibody_dynamics.validation.settings import Settings, load_robot
-from robots import CONFIG
-
-ARM = CONFIG / "robots" / "planar_two_link.urdf"
-SPRINGS = CONFIG / "elastic_joints" / "planar_two_link.yaml"
-MODEL = dyn.load_urdf(ARM)
-NAMES = MODEL.joint_names
-RATE = 200.0
-FRICTION = """
-friction:
-  shoulder: {viscous: 0.4, coulomb: 0.8, offset: 0.1}
-  elbow: {logistic: [0.6, 8.0, 0.02]}
-"""
-
-
-def written(path, rows, t=None, names=NAMES, **options):
-    t = np.arange(len(rows)) / RATE if t is None else t
-    return write_bag(path, messages_of(t, rows, names, **options))
+from recorded_arm import ARM, FRICTION, MODEL, NAMES, RATE, SPRINGS, written
 
 
 def test_identified_friction_explains_the_rest_of_the_recording(tmp_path):

@@ -97,16 +97,21 @@ def add_prefix(parser: argparse.ArgumentParser) -> None:
                         " URDF")  # fmt: skip
 
 
+def add_topics(
+    parser: argparse.ArgumentParser, links: str, motors: str = "joint states of the motors"
+) -> None:
+    """--topic, which has `links`, and --motor-topic, which has `motors`."""
+    parser.add_argument("--topic", metavar="NAME", action="append", default=[],
+                        help=f"topic with {links}; may be repeated")  # fmt: skip
+    parser.add_argument("--motor-topic", metavar="NAME", default="",
+                        help=f"topic with {motors} (the one named motor_states)")  # fmt: skip
+
+
 def add_recorded_motion(parser: argparse.ArgumentParser) -> None:
     """A recording of links and motors, and how to read it."""
     parser.add_argument("recording", metavar="RECORDING", type=Path,
                         help="rosbag2 folder, .mcap, .db3, .csv or .npz file")  # fmt: skip
-    parser.add_argument("--topic", metavar="NAME", action="append", default=[],
-                        help="topic with joint states of the links (the one named joint_states);"
-                        " may be repeated")  # fmt: skip
-    parser.add_argument("--motor-topic", metavar="NAME", default="",
-                        help="topic with joint states of the motors (the one named"
-                        " motor_states)")  # fmt: skip
+    add_topics(parser, "joint states of the links (the one named joint_states)")
     add_prefix(parser)
     add_hold(parser)
     add_gravity(parser)

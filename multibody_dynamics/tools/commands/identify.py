@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..base.arguments import add_gravity, add_hold, add_prefix, assignment, positive
+from ..base.arguments import (
+    add_gravity,
+    add_hold,
+    add_prefix,
+    add_topics,
+    assignment,
+    positive,
+    whole,
+)
 
 HELP = "Identify links, friction, motors and springs together from recordings"
 DETAILS = (
@@ -38,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gain", metavar="JOINT=K", type=assignment, action="append", default=[],
                         help="known drive gain, N m/A (the one that explains the currents with the"
                         " masses of the URDF); may be repeated")  # fmt: skip
-    parser.add_argument("--held-out", metavar="N", type=int,
+    parser.add_argument("--held-out", metavar="N", type=whole(0, 10_000),
                         help="number of last recordings that are not fitted, but used to test the"
                         " result (1; for a single recording, its last quarter)")  # fmt: skip
     _add_recording(parser)
@@ -51,12 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_recording(parser: argparse.ArgumentParser) -> None:
     """How to read the recordings."""
     add_gravity(parser)
-    parser.add_argument("--topic", metavar="NAME", action="append", default=[],
-                        help="topic with joint states of the links (all with joints of the robot);"
-                        " may be repeated")  # fmt: skip
-    parser.add_argument("--motor-topic", metavar="NAME", default="",
-                        help="topic with joint states of the motors (the one named"
-                        " motor_states)")  # fmt: skip
+    add_topics(parser, "joint states of the links (all with joints of the robot)")
     add_prefix(parser)
     add_hold(parser)
     parser.add_argument("--cutoff", metavar="HZ", type=positive,

@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from ..base.arguments import add_gravity, add_hold, add_prefix, positive
+from ..base.arguments import add_gravity, add_hold, add_prefix, add_topics, positive, whole
 
 HELP = "Prove an identified model: validation, predicted control errors, and one report"
 DETAILS = (
@@ -51,18 +51,18 @@ def _add_prediction(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--laws", metavar="NAME,...", type=lambda text: tuple(text.split(",")),
                         help="laws of the command study; the default law is always included"
                         " (pd-full-comp,pd-full,pd-integral,sf-full-comp,sf-full)")  # fmt: skip
-    parser.add_argument("--draws", metavar="N", type=int, default=20,
+    parser.add_argument("--draws", metavar="N", type=whole(0, 100_000), default=20,
                         help="robots for each case; 0: no simulation (%(default)s)")  # fmt: skip
     parser.add_argument("--plant", choices=("internal", "mujoco"), default="internal",
                         help="simulator (%(default)s)")  # fmt: skip
-    parser.add_argument("--bits", metavar="N", type=int, default=18,
+    parser.add_argument("--bits", metavar="N", type=whole(1, 40), default=18,
                         help="encoder bits per turn of the joint (%(default)s)")  # fmt: skip
     parser.add_argument("--rate", metavar="HZ", type=positive, default=1000.0,
                         help="control cycles per second (%(default)s)")  # fmt: skip
-    parser.add_argument("--seed", metavar="N", type=int, default=0,
+    parser.add_argument("--seed", metavar="N", type=whole(0, 2**32 - 1), default=0,
                         help="seed of all random numbers (%(default)s)")  # fmt: skip
-    parser.add_argument("--workers", metavar="N", type=int, default=os.cpu_count() or 1,
-                        help="processes (one per core)")  # fmt: skip
+    parser.add_argument("--workers", metavar="N", type=whole(1, 1024),
+                        default=os.cpu_count() or 1, help="processes (one per core)")  # fmt: skip
 
 
 def _add_recording(parser: argparse.ArgumentParser) -> None:
@@ -71,12 +71,7 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
                         help="side of the springs on which the efforts to compare were measured"
                         " (motor for a robot with springs, else joint)")  # fmt: skip
     add_gravity(parser)
-    parser.add_argument("--topic", metavar="NAME", action="append", default=[],
-                        help="topic with joint states (all in the bag); may be"
-                        " repeated")  # fmt: skip
-    parser.add_argument("--motor-topic", metavar="NAME", default="",
-                        help="topic with the motor efforts (the one named"
-                        " motor_states)")  # fmt: skip
+    add_topics(parser, "joint states (all in the bag)", "motor efforts")
     add_prefix(parser)
     add_hold(parser)
     parser.add_argument("--cutoff", metavar="HZ", type=positive,

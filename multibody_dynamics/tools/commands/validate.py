@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..base.arguments import add_gravity, add_prefix
+from ..base.arguments import add_gravity, add_prefix, add_topics
 
 HELP = "Compare recorded torques with those of the robot's model, and write a report"
 DETAILS = (
@@ -37,12 +37,7 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
                         help="side of the springs on which efforts were measured"
                         " (%(default)s)")  # fmt: skip
     add_gravity(parser)
-    parser.add_argument("--topic", metavar="NAME", action="append", default=[],
-                        help="topic with joint states (all in the bag); may be"
-                        " repeated")  # fmt: skip
-    parser.add_argument("--motor-topic", metavar="NAME", default="",
-                        help="topic with the motor efforts, for --effort motor (the one named"
-                        " motor_states)")  # fmt: skip
+    add_topics(parser, "joint states (all in the bag)", "motor efforts, for --effort motor")
     add_prefix(parser)
     parser.add_argument("--hold", metavar="JOINT=VALUE", action="append", default=[],
                         help="constant position of a joint that was not recorded, rad or m; may be"

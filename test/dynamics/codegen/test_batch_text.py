@@ -11,7 +11,9 @@ from multibody_dynamics.dynamics.codegen import Graph, Program, batch_module, co
 from multibody_dynamics.dynamics.codegen.machine_code import compile_module
 from multibody_dynamics.dynamics.core import IS_COMPILED
 
-pytestmark = pytest.mark.skipif(not IS_COMPILED, reason="needs Numba")
+pytestmark = pytest.mark.skipif(
+    not IS_COMPILED, reason="machine code needs Numba, which is optional"
+)
 
 
 def example():

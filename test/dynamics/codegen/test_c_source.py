@@ -14,7 +14,9 @@ from multibody_dynamics.dynamics.codegen import Graph, Program, c_source, cosine
 
 COMPILER = which("cc")
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wshadow")
-needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
+needs_compiler = pytest.mark.skipif(
+    COMPILER is None, reason="no C compiler on this machine; the package itself needs none"
+)
 
 
 @pytest.mark.parametrize(

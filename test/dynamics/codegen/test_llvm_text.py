@@ -19,7 +19,9 @@ from multibody_dynamics.dynamics.codegen.llvm_text import (
 from multibody_dynamics.dynamics.codegen.machine_code import compile_module
 from multibody_dynamics.dynamics.core import IS_COMPILED
 
-pytestmark = pytest.mark.skipif(not IS_COMPILED, reason="needs Numba")
+pytestmark = pytest.mark.skipif(
+    not IS_COMPILED, reason="machine code needs Numba, which is optional"
+)
 
 
 def function(program, name, *, lanes=1, width=1, shared=()):

@@ -9,7 +9,9 @@ import pytest
 from multibody_dynamics.dynamics.codegen import machine_code
 from multibody_dynamics.dynamics.core import IS_COMPILED, compilation
 
-pytestmark = pytest.mark.skipif(not IS_COMPILED, reason="needs Numba")
+pytestmark = pytest.mark.skipif(
+    not IS_COMPILED, reason="machine code needs Numba, which is optional"
+)
 
 TEXT = "define i64 @triple(i64 %x) {{\n  %y = mul i64 %x, {factor}\n  ret i64 %y\n}}\n"
 

@@ -13,7 +13,9 @@ from multibody_dynamics.dynamics.codegen import Calls, python_calls
 from multibody_dynamics.dynamics.codegen.machine_code import compile_module
 from multibody_dynamics.dynamics.core import IS_COMPILED
 
-pytestmark = pytest.mark.skipif(not Calls.available(), reason="needs Numba and CPython")
+pytestmark = pytest.mark.skipif(
+    not Calls.available(), reason="machine code needs Numba, which is optional"
+)
 
 N = 5
 KERNEL = """

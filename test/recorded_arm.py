@@ -1,0 +1,26 @@
+"""A planar arm with elastic joints and friction, and bags of its states."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bag_files import messages_of, write_bag
+from multibody_dynamics import dynamics as dyn
+from robots import CONFIG
+
+ARM = CONFIG / "robots" / "planar_two_link.urdf"
+SPRINGS = CONFIG / "elastic_joints" / "planar_two_link.yaml"
+MODEL = dyn.load_urdf(ARM)
+NAMES = MODEL.joint_names
+RATE = 200.0  # Hz, of the recordings
+FRICTION = """
+friction:
+  shoulder: {viscous: 0.4, coulomb: 0.8, offset: 0.1}
+  elbow: {logistic: [0.6, 8.0, 0.02]}
+"""
+
+
+def written(path, rows, t=None, names=NAMES, **options):
+    """The bag `path` with rows (N, k, n) of joint states at times t (N,), by default at RATE."""
+    t = np.arange(len(rows)) / RATE if t is None else t
+    return write_bag(path, messages_of(t, rows, names, **options))
