@@ -17,7 +17,7 @@ stop_guard                      checks whether a stop ends at rest
 stopping                        base class of the controller: stops, recoveries, silence
 controller_design               design of the controller's laws, forecast of its stop
 law_design                      stability of the designed laws: accepted, lowered or refused
-live_laws                       laws chosen while the node runs, judged before they come into force
+live_laws                       laws chosen while the node runs, judged before they take effect
 controller_outputs              messages that the controller publishes every cycle
 controller_report               diagnostics of the controller
 following_parameters            parameters of all nodes that follow trajectories

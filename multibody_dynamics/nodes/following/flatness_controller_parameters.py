@@ -40,7 +40,7 @@ class FlatnessControllerParameters(FollowingParameters):
     law: str = parameter(
         "motor_pd",
         "control law (see the table of laws); one that is chosen while the node is configured is"
-        " judged beside the cycle, and comes into force if accepted, without a jump in torque",
+        " judged in a separate process, and takes effect if accepted, without a jump in torque",
         choices=tuple(LAWS),
         live=True,
     )
@@ -202,7 +202,7 @@ class FlatnessControllerParameters(FollowingParameters):
     impedance_damping: float = parameter(
         0.7,
         "joint_impedance, cartesian_impedance: damping ratio of every mode with stiffness; a new"
-        " value is judged beside the cycle before it comes into force",
+        " value is judged in a separate process before it takes effect",
         bounds=(0.0, 2.0),
         live=True,
     )
@@ -234,7 +234,7 @@ class FlatnessControllerParameters(FollowingParameters):
     esp_damping: float = parameter(
         DAMPING_RATIO,
         "esp, esp_impedance: damping ratio of the links; higher values tolerate less delay; a new"
-        " value is judged beside the cycle before it comes into force",
+        " value is judged in a separate process before it takes effect",
         bounds=(0.0, 2.0),
         live=True,
     )

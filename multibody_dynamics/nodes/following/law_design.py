@@ -101,7 +101,7 @@ def take_judgement(
 
 
 def is_refused(p: Parameters, name: str, judgement: LoopJudgement) -> bool:
-    """Whether a law with this judgement must not come into force: with `unstable_poses` at "lower"
+    """Whether a law with this judgement must not take effect: with `unstable_poses` at "lower"
     or "reject", if it is unstable at any pose; with "report", if it is unstable at the given design
     position with an exact model; with "accept", never."""
     if p.unstable_poses == "accept":

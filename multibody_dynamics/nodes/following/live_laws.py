@@ -1,10 +1,10 @@
 """Another law, other stiffness or damping, chosen while the node runs: judged beside the cycle
-before they come into force.
+before they take effect.
 
 Whatever is chosen is judged as at configuration, in a process of its own, while the law in force
 keeps running; the cycle is not held up. If bandwidths have to be lowered, the law is designed anew
-in a thread. Once accepted, the choice comes into force; if refused, the parameters return to what
-is in force. What was judged before under the same conditions, and accepted, comes into force at
+in a thread. Once accepted, the choice takes effect; if refused, the parameters return to what
+is in force. What was judged before under the same conditions, and accepted, takes effect at
 once, and so does a stiffness among those with which the law was judged (:meth:`.covers`).
 
 Changes of the delays and of predict_state concern the robot, and are in effect at once: the law in

@@ -1,7 +1,7 @@
 """Stiffness and damping that may change while a law runs, gradually and by name.
 
 What a law aims at is an :class:`ImpedanceTarget`: plain numbers that can be compared, stored, and
-handed to another process, where the law's loop is judged before the target comes into force.
+handed to another process, where the law's loop is judged before the target takes effect.
 """
 
 from __future__ import annotations
