@@ -24,7 +24,7 @@ PERIOD                   default period of a controller, s
 Controller               base class: from desired motion and measured state to motor torques (m,)
 LinearFeedback           feedforward by the flat map, and linear feedback of link and motor errors
 ScheduledFeedback        LinearFeedback with gains of the whole arm that follow the pose
-UPDATE_TIME              default time in s in which ScheduledFeedback blends in new gains
+UPDATE_TIME              default time in s over which ScheduledFeedback blends in new gains
 FeedbackLinearization    exact feedback linearisation, q'''' = v, with poles for every joint
 ComputedTorque           the computed torque of a rigid arm, for comparison
 HoldController           stops the arm with damping and then holds it, from motor states alone
@@ -87,7 +87,7 @@ Torque sources:
 
 TorqueGains              gains of a TorqueController for all motors
 TORQUE_DESIGNS           the three designs of TorqueGains by name
-inertia_shaping_gains    torque feedback, less inertia of the motors; passive without sampling
+inertia_shaping_gains    torque feedback that makes motors lighter; passive without sampling
 torque_observer_gains    the same with a disturbance observer on the torque loop
 torque_lqr_gains         PI and rate feedback of the torque with linear-quadratic gains
 TorqueObserver           estimates the disturbance (m,) in N m on motors against their springs

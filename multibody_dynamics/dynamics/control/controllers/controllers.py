@@ -182,7 +182,7 @@ class Controller(ABC):
             recovers most of the accuracy that is lost by holding the torque for a cycle; feedback
             uses the present reference.
         past : where the state was predicted over a delay (:class:`.StatePredictor`), the measured
-            one and the torque that acted up to it; observers of disturbances compare these.
+            state and the torque that acted up to it; observers of disturbances compare the two.
 
         Raises InputError for wrong shapes, NaN or infinity, and DynamicsError where the law has no
         finite solution; `torque` is then unchanged.
@@ -248,7 +248,7 @@ class Controller(ABC):
         limits cut it, or while the law fades in. Integrators use it to avoid windup."""
         self.applied_torque[:] = torque
 
-    def limit(self, torque: Array) -> None:  # noqa: B027 - most laws need not know
+    def limit(self, torque: Array) -> None:  # noqa: B027 - most laws ignore the limits
         """Receive the limits (m,), in N m, on the torques that will be sent; for laws whose
         reference gives way at a limit."""
 
@@ -389,7 +389,7 @@ class LinearFeedback(Controller):
             self.adaptive.set_model(model)
 
     def applied(self, torque: Array) -> None:
-        """Undo the last step of the integrals that led further beyond a limit."""
+        """Undo the last step of each integral that drove its motor further beyond a limit."""
         super().applied(torque)
         self._integral.undo(self.torque - torque)
 

@@ -25,11 +25,11 @@ from ...elastic import Actuators, SpringSolver
 
 Links = Callable[[Array], tuple[Array, Array | None]]
 """A function of q (n,) that returns l(q) (n,) in N m, and the symmetric positive semidefinite
-matrix (n, n) of the stiffness in -dl/dq that the iteration must know; None for none."""
+matrix (n, n) of the stiffness in -dl/dq that the iteration must know, None if there is none."""
 
 FEW = 5  # up to this number, all iterations are run
 SETTLED = 1e-13  # relative error of the torque at which a longer iteration ends
-LEAST_SHARE = 0.05  # of the springs' stiffness that must be left over
+LEAST_SHARE = 0.05  # of the springs' stiffness, which must remain
 
 
 class LinkEquilibrium:

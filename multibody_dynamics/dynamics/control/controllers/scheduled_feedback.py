@@ -2,8 +2,8 @@
 
     tau = tau_ff + G(t) e - sum_i P_i(t) u_(k-i),    e = errors of q, q', theta, theta'
 
-As the desired motion proceeds, gains are designed for its present pose, beside the cycle in a
-process of their own (:class:`.BackgroundProcess`), and blended in:
+As the desired motion proceeds, gains are designed for its present pose in a separate process
+alongside the control cycle (:class:`.BackgroundProcess`), and blended in:
 
     G(t) = (1 - s) G_before + s G_new,    s = x^2 (3 - 2 x),  x = t / update_time.
 
@@ -31,30 +31,31 @@ from ..gains.joint_gains import StateFeedbackGains
 from .controllers import LinearFeedback
 
 UPDATE_TIME = 0.05
-"""s, default time in which new gains are blended in."""
+"""s, default time over which new gains are blended in."""
 
 SAME_POSE = 1e-3  # rad or m; gains are kept while no joint has moved further
 
 
-START = 60.0  # s in which the process that designs gains starts, at most
+START = 60.0  # s, longest wait for the start of the process that designs gains
 
 _numbers = count()
-_schedules: dict[int, GainSchedule] = {}  # in that process, by law
+_schedules: dict[int, GainSchedule] = {}  # in the design process, by the number of the law
 
 
 @cache
 def _process() -> BackgroundProcess:
-    """The process that designs the gains of all laws; soon, so its priority is hardly lower."""
+    """The process that designs the gains of all laws. Its priority is only slightly lowered,
+    because the gains are needed soon."""
     return BackgroundProcess(nice=1)
 
 
 def _keep(number: int, schedule: GainSchedule) -> None:
-    """In the process: use this schedule for the law of this number from now on."""
+    """In the design process: use this schedule for the law of this number from now on."""
     _schedules[number] = schedule
 
 
 def _design(number: int, q: Array) -> CoupledGains:
-    """In the process: the gains of a law at q (n,)."""
+    """In the design process: the gains of a law at q (n,)."""
     return _schedules[number].at(q)
 
 
@@ -65,7 +66,7 @@ class ScheduledFeedback(LinearFeedback):
     ----------
     gains : the schedule; another one may be set between updates, and is then blended in.
     q : (n,) pose of the first gains.
-    update_time : s, in which new gains are blended in; 0 keeps the gains of q.
+    update_time : s, over which new gains are blended in; 0 keeps the gains of q.
     designs_beside : design in a separate process, see :meth:`prepare`. Otherwise, the gains are
         designed within the cycle, which takes milliseconds, but always gives the same torques.
     integral : 1/s, as a share of the stiffness that each motor has at q.
@@ -118,7 +119,7 @@ class ScheduledFeedback(LinearFeedback):
         self.refused, self.problem, self.age = 0, "", 0.0
         self._future: Future[CoupledGains] | None = None
         self._number = next(_numbers)
-        self._given: GainSchedule | None = None  # the one that the process has
+        self._given: GainSchedule | None = None  # the one that the design process has
         self._started_at_age = self._elapsed = 0.0  # s
         self._state = np.zeros(2 * (n + m))
         self._sent = np.zeros((len(first.past), m))
@@ -142,8 +143,8 @@ class ScheduledFeedback(LinearFeedback):
         return (*super().problems(), *own)
 
     def prepare(self) -> None:
-        """Start the process that designs the gains, if there is to be one, and wait for it: it
-        takes seconds, in which gains would not follow the pose."""
+        """Start the process that designs the gains, if the law uses one, and wait until it runs.
+        Starting it takes seconds, during which the gains would not follow the pose."""
         if self.designs_beside and self.update_time:
             with suppress(Exception):  # the first design will report it
                 self._give_schedule().result(START)

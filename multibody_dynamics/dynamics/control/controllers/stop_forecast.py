@@ -51,8 +51,8 @@ class StopForecast(NamedTuple):
         the arm stable up to the expected delay; the present friction if it is sufficient.
     delay : s, scalar: the delay of the torques up to which the whole arm is stable at every pose
         that was judged, at most 0.1 s; 0 if it is not even stable without a delay.
-    weakest : the joint that moves most in the mode that is unstable with more delay; empty if
-        there is none up to 0.1 s.
+    weakest : the joint that moves most in the mode that becomes unstable at longer delays; empty
+        if there is none up to 0.1 s.
     """
 
     top_speed: Array

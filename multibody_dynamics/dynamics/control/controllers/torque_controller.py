@@ -6,8 +6,8 @@
 The flat map turns the torque reference tau_d, with rates where known, into loads and deflections of
 every motor: theta_d = q + phi_d(tau_d), for a linear spring q + tau_d / K, and the inertial torque
 M_m theta_d''. Around it are torque feedback with inertia shaping (`inertia_shaping`), a damper on
-the deflection rate, an integral, and a disturbance observer (`torque_observer`); `torque_gains`
-designs the numbers, and each may be zero.
+the deflection rate, an integral, and a disturbance observer (`torque_observer`). `torque_gains`
+designs their gains, each of which may be zero.
 
 All errors are errors of motors against their own springs. The law therefore applies without change
 to nonlinear springs and to antagonistic ones, where it controls the pretension as well; at rigid
@@ -126,7 +126,7 @@ class TorqueController(Controller):
         return self._observer.disturbance
 
     def set_impedance(self, link_stiffness: Any, link_damping: Any) -> None:
-        """Springs and dampers of :meth:`update`, as in the constructor."""
+        """Set the springs and dampers that :meth:`update` adds, as in the constructor."""
         names = self.actuators.joint_names
         self.link_stiffness: Array = per_name("link_stiffness", link_stiffness, names)
         self.link_damping: Array = per_name("link_damping", link_damping, names)
@@ -150,8 +150,8 @@ class TorqueController(Controller):
         self._later.settle()
 
     def applied(self, torque: Array) -> None:
-        """Undo the last step of the integrals that led further beyond a limit; the observer uses
-        this torque."""
+        """Undo the last step of each integral that drove its motor further beyond a limit; the
+        observer uses this torque."""
         super().applied(torque)
         self._integral.undo(self.torque - torque)
 
@@ -194,7 +194,8 @@ class TorqueController(Controller):
             self._is_commanded = False
 
     def _inverse_dynamics(self, motion: Array) -> None:
-        """The reference in place of the motion, if it was commanded; springs and dampers added."""
+        """Set Q, Q', Q'' to the commanded reference; without one, to the torques that the motion
+        needs, plus those of the springs and dampers between desired and actual links."""
         inverse = self._inverse
         if self._is_commanded:
             inverse.state[:2], inverse.state[2] = self._links, self._acceleration

@@ -11,7 +11,7 @@ sum of
 
     w^2 e^T M_t e  +  e'^T M e'  +  e_theta'^T B e_theta'  +  u^T M_t^-1 u / w^2,    M_t = M + B
 
-over the errors e of the links and e_theta of the motors, and the feedback torques u. The terms are
+where e and e_theta are the errors of links and motors, and u the feedback torques. The terms are
 energies, times two: that of springs that would give the arm the frequency w, the kinetic energies
 of links and motors, and the energy that the torques u would store in such springs. A single
 bandwidth w, in 1/s, therefore sets all weights, whatever the coordinates and units of the joints.
@@ -108,7 +108,7 @@ class CoupledArm(NamedTuple):
 
     Attributes: `mass` (n, n), with the rotors of rigid joints; `gravity` (n, n), dg/dq;
     `motor` B, `stiffness` K and `damping` D (n,), zero at rigid joints; `viscous` (n,); `elastic`,
-    the indices of the other joints; `shares` (m, n), of each motor in the torque of its joint.
+    the indices of the elastic joints; `shares` (m, n), of each motor in the torque of its joint.
     """
 
     mass: Array

@@ -11,10 +11,10 @@ on the whole arm with all joints coupled (:func:`closed_loop_poles`).
 
 Joints with two motors: the two of an antagonistic joint, with springs of stiffness K_a + K_b = K,
 act as one motor. Its position is (K_a theta_a + K_b theta_b) / K; its inertia, friction and torque
-are their sums (exactly if K_a / M_a = K_b / M_b). The joint's gains are divided between them in
-proportion to their inertias: each motor delivers its share of the torque for the error of the link
-and controls its own theta, which also holds the pretension. A stiffness drive moves no link: it has
-its own position loop.
+are the sums of theirs (exactly if K_a / M_a = K_b / M_b). The joint's gains are divided between
+them in proportion to their inertias: each motor delivers its share of the torque for the error of
+the link and controls its own theta, which also holds the pretension. A stiffness drive moves no
+link: it has its own position loop.
 """
 
 from __future__ import annotations
@@ -468,8 +468,8 @@ def optimal_gains(
 
         e^2 + (e' / w)^2 + (e_theta' / w)^2 + (tau / (m_total w^2))^2
 
-    over the errors e of the link and e_theta of the motor and the feedback torque tau, with the
-    bandwidth w in rad/s, a scalar or (n,), and m_total = m + M_m (m for a rigid joint). This gives
+    where e and e_theta are the errors of link and motor, tau is the feedback torque, w the
+    bandwidth in rad/s, a scalar or (n,), and m_total = m + M_m (m for a rigid joint). This gives
     two poles near w; if the resonance is faster, the other two are damped and stay at its
     frequency. A stiffness drive gets two poles at -w.
 

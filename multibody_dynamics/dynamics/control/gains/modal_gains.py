@@ -1,7 +1,8 @@
 """Passive gains by double diagonalisation: motors that damp the modes of the arm on its springs.
 
-At rest at q, the mass matrix M of the links behind springs and the stiffness K of these have a
-common basis, with V^T M V = 1 and V^T K V = diag(lambda). Inertia and gains are designed in it:
+At rest at q, one basis V diagonalises both the mass matrix M of the links behind springs and the
+stiffness K of the springs: V^T M V = 1 and V^T K V = diag(lambda). Inertia and gains are designed
+in this basis:
 
     B_d = V^-T diag(beta) V^-1    the inertia of the motors, changed by torque feedback
     u   = K_p e_theta + K_d e_theta',    K_p = V^-T diag(kappa) V^-1,  K_d = V^-T diag(delta) V^-1
@@ -94,7 +95,7 @@ def modal_gains(
         an array (n,) must be equal. Rigid joints get two poles there, each with the inertia that
         it feels while the others are free; the modes are those of the links behind springs while
         rigid joints are free.
-    inertia_share : share of the motors' inertia that remains, above 0 up to 1.
+    inertia_share : share of the motors' inertia that remains, above 0 and at most 1.
 
     Dampers in parallel with the springs, and friction of the motors, are not part of the design;
     they only add damping. Raises InputError for other bandwidths or shares.
@@ -104,7 +105,7 @@ def modal_gains(
     if np.ptp(w) > 0.0:
         raise InputError("bandwidth: modal gains take one bandwidth for all joints")
     if not 0.0 < inertia_share <= 1.0:
-        raise InputError(f"inertia_share is {inertia_share}: must be above 0, up to 1")
+        raise InputError(f"inertia_share is {inertia_share}: must be above 0 and at most 1")
     arm, drives = CoupledArm.at(model, actuators, at_rest(model, actuators, q, stiffness), q, w)
     n, e = model.n, arm.elastic
     rigid = np.setdiff1d(np.arange(n), e)

@@ -5,8 +5,8 @@
 Step k computes the optimal cost over 2^k samples from that over 2^(k-1), so about ten steps of
 matrix products and one linear system each suffice. For 28 states this takes a third of the time of
 `scipy.linalg.solve_discrete_are`; and unlike that function, it keeps other Python threads waiting
-only briefly, because NumPy releases the interpreter in every step. Gains can therefore be designed
-in a separate thread while the control cycle runs.
+only briefly, because NumPy releases the global interpreter lock in every step. Gains can therefore
+be designed in a separate thread while the control cycle runs.
 
 Source: E. Chu, H. Fan, W. Lin, C. Wang, "Structure-preserving algorithms for periodic discrete-time
 algebraic Riccati equations", Int. J. Control 77 (2004), (2.14).
@@ -27,8 +27,8 @@ ACCURACY = 1e-13  # of the largest element of P
 def solve_riccati(A: Array, B: Array, Q: Array, R: Array) -> Array:
     """P (N, N), symmetric, for A (N, N), B (N, m), Q (N, N) and R (m, m).
 
-    Raises DynamicsError if the steps do not converge: the pair (A, B) cannot be stabilised, or
-    numbers of very different size leave no accuracy.
+    Raises DynamicsError if the steps do not converge: the pair (A, B) cannot be stabilised, or the
+    numbers differ so much in size that no accuracy is left.
     """
     identity = np.eye(len(A))
     with suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):

@@ -26,7 +26,8 @@ def impedance_damping(mass: Array, stiffness: Array, ratio: float, least_rate: f
     mass : M (n, n), symmetric positive definite.
     stiffness : K (n, n), symmetric positive semidefinite.
     ratio : zeta.
-    least_rate : 1/s, at which a mode without stiffness loses its velocity; no mode gets less.
+    least_rate : 1/s, at which a mode without stiffness loses its velocity; a lower bound for the
+        rates of all modes.
 
     Raises DynamicsError for a mass matrix that is not positive definite.
     """

@@ -9,8 +9,9 @@ the Christoffel symbols:
     M e'' + C(q, q') e' + D e' + K_i e = F + tau_ext,     F = s(x) + d x'               (1)
     M_m eta'' + D_m eta' + K_m eta     = -F                                             (2)
 
-"esp" has K_i = 0 and springs K_m that hold the motors, as a PD does; "esp_impedance" has K_m = 0:
-the motors follow the links, and at rest the links feel K_i alone, however soft their springs are.
+"esp" has K_i = 0 and springs K_m that hold the motors, as PD control does; "esp_impedance" has K_m
+= 0: the motors follow the links, and at rest the links feel K_i alone, however soft their springs
+are.
 
 How eta is found, and the torque for (2). The links obey M q'' + C q' + g = Q + tau_ext, so (1)
 holds for any motion if F is *defined* as
@@ -23,28 +24,28 @@ w' follows from (1). Its second derivative is, with q''' from the rate of (1),
     Q'' = F'' + w'',    F'' = s'(x) (eta'' - e'') + s''(x) x'^2,                        (4)
 
 in which eta'' is free: the law takes it from (2), and the flat map of (q, q', q'') and (Q, Q', Q'')
-yields the motor torque that brings about this Q''. M q_d'' + C q_d' + g with two rates is
+yields the motor torque that brings about this Q''. M q_d'' + C q_d' + g with two rates comes from
 :class:`.PassiveInverseDynamicsSolver`, which needs q_d''''. For a spring with damper d, x is a
 state, d x' = F - s(x), and Q' instead of Q'' is prescribed: F' = s'(x) x' + d (eta'' - e''). At
 rigid joints eta is e, and F = -K_m e - D_m e' acts on the link. On the desired motion e, eta and F
 vanish, and the torque is that of the flat map.
 
-Storage. M' - 2C is skew, so that with the energy U of the virtual springs
+Storage. M' - 2C is skew-symmetric, so that with the energy U of the virtual springs
 
     V  = e'^T M e' / 2 + e^T K_i e / 2 + eta'^T M_m eta' / 2 + eta^T K_m eta / 2 + U(x),
     V' = tau_ext . e' - e'^T D e' - eta'^T D_m eta' - d x'^2,
 
-along moving references, too: passive from contacts to the velocity error. This requires exact model
-and friction, and tau_ext and its rate in q'' and q''' (`contact`), which an observer provides with
-its lag. An error of q'' and q''' leaves (1) as it is, but disturbs (2).
+along moving references, too: the arm is passive from contacts to the velocity error. This requires
+an exact model of arm and friction, and tau_ext and its rate for q'' and q''' (`contact`), which an
+observer provides with a lag. An error of q'' and q''' leaves (1) as it is, but disturbs (2).
 
 Gains that change while the law runs, K_i(t) and D(t) linearly towards new values, enter w' and w''
 with their rates. The energy e^T K_i' e / 2 comes from a tank (`stiffness_ramp`): V plus the energy
 in the tank then rises by the work of the contacts, and by that of the steps K_i' e / s' of the rate
 of eta where a change begins and ends.
 
-The springs may be linear or hardening, with or without damper; a variable stiffness, as long as it
-is constant; or antagonistic pairs, whose pretension or stiffness is controlled separately (two
+The springs may be linear or hardening, with or without a damper; a variable stiffness, as long as
+it is constant; or antagonistic pairs, whose pretension or stiffness is controlled separately (two
 poles at -bandwidth), see `virtual_springs`. Rigid joints may be mixed in.
 """
 
@@ -86,9 +87,9 @@ class ElasticStructureController(LiveImpedance):
 
     Parameters
     ----------
-    gains : gains of the joints; may be set between updates, and then change at once. Read: those of
-        the last update.
-    design : design of other gains while the law runs, see :meth:`change`; None if they stay.
+    gains : gains of the joints; may be set between updates, and then change at once. Reading them
+        gives those of the last update.
+    design : designs other gains while the law runs, see :meth:`change`; None if they never change.
     has_stiffness : whether `design` uses the stiffness.
     damping_ratio : damping ratio with which `gains` were designed.
     stiffness_time : shortest time in s in which gains change.
@@ -99,8 +100,8 @@ class ElasticStructureController(LiveImpedance):
 
     Attributes
     ----------
-    contact : (2, n) external joint torques and their rates in q'' and q''', N m. Written by the
-        observer; without one, by the caller.
+    contact : (2, n) external joint torques in N m and their rates in N m/s, as used for q'' and
+        q'''. Written by the observer; without one, by the caller.
     virtual : the springs between e and eta.
     eta, eta_rate : (n,) values of the last update; e and e' at rigid joints.
     dissipated : power in W dissipated by D, D_m and the dampers d at the last update.
@@ -246,7 +247,7 @@ class ElasticStructureController(LiveImpedance):
 
     def _designed(self, target: ImpedanceTarget) -> ElasticStructureGains:
         if self._gain_design is None:
-            raise InputError("the gains of this law stay as they are: it was made without a design")
+            raise InputError("the gains of this law cannot change: it was made without a `design`")
         row = np.array(target.stiffness) if self.has_stiffness else np.zeros(self.actuators.n)
         return self._gain_design(row, target.damping_ratio)
 
@@ -407,13 +408,15 @@ class ElasticStructureController(LiveImpedance):
         desired : (5, n) reference. deflection : (n,) x of damped springs. By default, both are
         those of the last update.
 
-        Raises InputError for a variable stiffness, for which no storage is claimed.
+        Raises InputError for a variable stiffness, for which no storage function is claimed.
         """
         for name, actuator in zip(
             self.actuators.joint_names, self.actuators.actuators, strict=True
         ):
             if isinstance(actuator, VariableStiffness):
-                raise InputError(f"joint '{name}': no storage is claimed for variable stiffness")
+                raise InputError(
+                    f"joint '{name}': no storage function is claimed for variable stiffness"
+                )
         kept = [
             (row, row.copy())
             for row in (self._links, self._motors, self._motion, self._torque, self._w, self._e)

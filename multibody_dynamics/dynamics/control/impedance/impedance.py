@@ -29,7 +29,7 @@ Passivity is claimed for a fixed reference, a constant stiffness of variable joi
 within the limits of the motors; sampling, delay and errors of the torque feedback reduce it, see
 docs/impedance.md.
 
-Damping: D_theta = T^T D_i T + D_m, with T = dq_bar/dtheta (less gravity), the dampers D_i of
+Damping: D_theta = T^T D_i T + D_m, with T = dq_bar/dtheta without gravity, the dampers D_i of
 `impedance_damping` for the links with the apparent rotors, redesigned every REDESIGN cycles, and
 D_m = (1 - r) K (lead + period), which compensates for the damping lost because the torque feedback
 is late by this time.
@@ -72,7 +72,7 @@ from .tool_spring import cartesian_spring
 
 ITERATIONS = 2
 CONVERGED = 60  # iterations from any start
-SOFT = 0.3  # share of the largest stiffness with which loops are judged, too
+SOFT = 0.3  # share of the largest stiffness with which loops are also judged
 UNEVEN = 0.1  # least share of it in single joints
 REDESIGN = 10  # cycles after which the dampers are designed anew
 NO_MOTION_COUPLING = 1e-12
@@ -553,7 +553,8 @@ class CartesianImpedance(ImpedanceController):
         }
 
     def _default(self) -> Array:
-        """(6,) stiffness with a ratio of 0.1 m^2 that uses a quarter of the springs at worst."""
+        """(6,) stiffness that uses a quarter of the springs' stiffness in the worst position, the
+        rotational ones 0.1 m^2 times the translational ones."""
         row = np.array([0.1] * 3 + [1.0] * 3 + [0.0] * self.model.n)
         use = use_of_springs(self._carrying, self._matrices(row, self._poses))
         return DEFAULT / float(use.max()) * row[:6]

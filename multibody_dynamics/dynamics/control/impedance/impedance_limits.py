@@ -1,9 +1,9 @@
 """The largest stiffness of links behind springs: always softer than the springs.
 
 Felt from outside, a link behind a spring K is at most as stiff as K, with the motor locked. An
-impedance K_i needs a motor spring of 1 / (1 / K_i - 1 / K), which is infinite at K_i = K. On an arm
-with the joint stiffness K_i(q), its use of the springs is the largest eigenvalue of K^-1 K_i(q);
-designs stay at or below MOST at all sampled positions.
+impedance K_i needs a motor spring of 1 / (1 / K_i - 1 / K), which is infinite at K_i = K. An
+impedance with the joint stiffness K_i(q) uses the largest eigenvalue of K^-1 K_i(q) as its share of
+the springs; designs stay at or below MOST at all sampled positions.
 
 MOST leaves the motor spring finite; it does not make the sampled loop stable. That limit depends on
 the period, the delay and the torque feedback, and is found by judging the loop
@@ -65,8 +65,8 @@ def check_use(
 
 
 def sampled_poses(model: MultibodyModel, q: Array) -> Array:
-    """(POSES + 1, n) q and random positions within the joint limits, or one turn or 2 m around q
-    where there are none."""
+    """(POSES + 1, n) q and random positions within the joint limits, or within half a turn or 1 m
+    on either side of q where there are none."""
     reach = np.where(model.screws[:, :3].any(axis=1), np.pi, 1.0)
     lower = np.where(np.isfinite(model.limits.lower), model.limits.lower, q - reach)
     upper = np.where(np.isfinite(model.limits.upper), model.limits.upper, q + reach)

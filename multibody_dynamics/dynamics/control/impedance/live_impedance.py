@@ -1,6 +1,6 @@
 """Stiffness and damping that may change while a law runs, gradually and by name.
 
-What a law aims at is an :class:`ImpedanceTarget`: plain numbers that can be compared, stored, and
+The target of a law is an :class:`ImpedanceTarget`: plain numbers that can be compared, stored, and
 handed to another process, where the law's loop is judged before the target takes effect.
 """
 
@@ -37,7 +37,7 @@ class LiveImpedance(Controller):
     @property
     @abstractmethod
     def aimed(self) -> ImpedanceTarget:
-        """What is approached."""
+        """The target that the law approaches."""
 
     @property
     @abstractmethod
@@ -47,7 +47,7 @@ class LiveImpedance(Controller):
     @property
     @abstractmethod
     def energy(self) -> float:
-        """J that rising stiffness may still take."""
+        """J that are left for raising the stiffness."""
 
     @abstractmethod
     def aim(self, target: ImpedanceTarget, duration: float = 0.0) -> None:
@@ -70,14 +70,14 @@ class LiveImpedance(Controller):
 
     def covers(self, target: ImpedanceTarget) -> bool:
         """Whether the stiffness is among those with which loops of this law are judged, whatever
-        its own, see :meth:`.vary`."""
+        its present stiffness, see :meth:`.vary`."""
         return False
 
     def requested(
         self, values: Mapping[str, float], base: ImpedanceTarget | None = None
     ) -> ImpedanceTarget:
         """The target with other stiffnesses, and "damping_ratio", by name; those not named are
-        those of `base`, by default what is approached now.
+        taken from `base`, by default the present target.
 
         Raises InputError for an unknown name, a value that is negative or not finite, and a target
         that the law cannot take.

@@ -5,8 +5,8 @@ With the tool at the pose (R, p), its target (R_d, p_d), and in inertial axes
     phi = log(R R_d^T),   d = p - p_d,   x = (phi, d),   dx = J_x dq,
 
 the potential x^T K x / 2 pulls the joints with -J_x^T K x. J_x contains dexp_phi^-1: the torque is
-the exact gradient for rotations up to half a turn. J_x^T K J_x is its stiffness, except for a
-term proportional to x, which is due to the change of J_x.
+the exact gradient for rotations up to half a turn. J_x^T K J_x is the joint stiffness, except for
+a term proportional to x, which is due to the change of J_x.
 """
 
 from __future__ import annotations

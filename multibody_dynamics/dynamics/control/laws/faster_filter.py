@@ -1,8 +1,8 @@
-"""The filter of the measured state made faster until no torque comes too late.
+"""Raises the bandwidth of the state filter until no torque comes too late to damp the arm.
 
 Velocities of encoders are filtered, and the filter lags. Above the frequency of
-:func:`.lag_limit`, dampers at the motors excite the arm. Where a resonance is faster, as that of a
-small last link often is, a lower bandwidth of the law excites it less, but never damps it; a faster
+:func:`.lag_limit`, dampers at the motors excite the arm. Where a resonance is faster, as it often
+is for a small last link, a lower bandwidth of the law excites it less, but never damps it; a faster
 filter does. Its price is noise: that of the velocities grows with the power 1.5 of the bandwidth.
 
 The bandwidth is raised in steps, as :func:`.stable_bandwidth` lowers that of a law, with a margin
@@ -24,8 +24,8 @@ FASTEST_FILTER = 4.0  # times the given bandwidth
 def faster_filter(laws: Sequence[tuple[Controller, LoopJudge]]) -> float | None:
     """The bandwidth in Hz; None if none up to FASTEST_FILTER times the given one is fast enough.
 
-    laws : controllers and the poses, errors and filters with which they are judged; the filters of
-        the `judge` are those to be replaced.
+    laws : controllers, each with the poses, errors and filters with which it is judged; the
+        returned bandwidth is meant to replace that of these filters.
     """
     given = [judge.estimation for _, judge in laws]
     if not laws or given[0] is None:

@@ -42,7 +42,7 @@ class FeedforwardLaw:
     torque : (3, n) Q, Q', Q'' to command, without gravity where the robot compensates it.
     joint_torque : (n,) Q with gravity: the torque that the springs carry.
     motor : theta, theta', theta'' and tau_m, (m,) each; tau_m leaves out gravity as `torque` does.
-    motion, gravity : (3, n); load, friction_and_rotor : (m,). The terms.
+    motion, gravity : (3, n), terms of `torque`. load, friction_and_rotor : (m,), terms of tau_m.
     variant : how springs enter, see `dyn.elastic.VARIANTS`; may be set between calls.
     gravity_compensated_by_robot : may be set between calls.
     """

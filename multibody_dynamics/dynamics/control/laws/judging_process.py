@@ -1,4 +1,4 @@
-"""Laws judged in a process of their own, beside a running control cycle: judging takes seconds.
+"""Judges laws in a separate process while the control cycle runs, because judging takes seconds.
 
 See :class:`.BackgroundProcess` for what keeps the process from holding up the cycle.
 """
@@ -49,7 +49,10 @@ class Verdict(NamedTuple):
 
 
 def judge_law(request: JudgingRequest) -> Verdict:
-    """The verdict, in this process. Raises DynamicsError for a law that cannot be designed."""
+    """Judge a law in the calling process.
+
+    Raises DynamicsError for a law that cannot be designed.
+    """
     law = FlatnessLaw(request.model, request.actuators, request.settings)
     law.stiffness[0] = request.second
     law.lowered = dict(request.lowered)

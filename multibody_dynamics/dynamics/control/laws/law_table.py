@@ -83,18 +83,19 @@ class ControllerSettings:
     gain_design : of "state_feedback", one of GAIN_DESIGNS: "joint" for gains joint by joint, for
         `position`; "coupled" or "modal" for gains of the whole arm that follow the pose, see
         :class:`.ScheduledFeedback`.
-    gain_update_time : s, in which these are blended in; 0 keeps the gains of `position`.
-    designs_beside : whether they are designed in a process beside the cycle.
+    gain_update_time : s, over which new gains of the whole arm are blended in; 0 keeps the gains of
+        `position`.
+    designs_beside : whether these gains are designed in a separate process alongside the cycle.
     torque_design : of the torque loops of "torque_control", a key of TORQUE_DESIGNS.
     torque_bandwidth : rad/s, (n,), of these loops; default: as high as the springs, the delay and
         the filter allow.
     delay : s from a measurement to its torque, for which "coupled" gains are designed, and with
         which the torque loops must be stable.
-    velocity_filter : order and bandwidth in Hz of the filter of the measured state, with which they
-        must be stable, too; None if the velocities are known.
+    velocity_filter : order and bandwidth in Hz of the filter of the measured state, with which the
+        torque loops must be stable, too; None if the velocities are known.
     adaptation : of masses and inertias in the feedforward of linear feedback, see
         :class:`.AdaptiveFeedforward`; None for none.
-    friction : share of the friction that is compensated, 0 to 1; default: 1, for "hold" 0.
+    friction : share of the friction that is compensated, 0 to 1; default: 1, or 0 for "hold".
     lead : s, see :class:`.FeedbackLinearization`.
     stop_time : s, of "hold".
     torque_limit : (m,) or a scalar, N m, of "hold"; default and maximum: the motors' own limits.
@@ -311,7 +312,7 @@ def _linear_feedback(
 
 
 def _feedforward_settings(settings: ControllerSettings) -> dict[str, Any]:
-    """What all linear feedback has in common besides its gains."""
+    """The settings that all laws of linear feedback share besides their gains."""
     names = (
         "variant",
         "integrates",

@@ -1,10 +1,10 @@
-"""Settings of a law lowered until its sampled loop is stable in the whole joint range.
+"""Lowers settings of a law until its sampled loop is stable in the whole joint range.
 
 The compensation of disturbances demands most of the model, because it acts on whatever the model
-gets wrong. It is therefore slowed down first, to a tenth at most. If that is not enough, it is
-turned off, the bandwidth of the law itself is lowered, to a quarter at most, and the compensation
-is added again as far as possible. The same applies to the observer of contacts in "esp" and
-"esp_impedance", whose damping ratio is lowered together with the bandwidth.
+gets wrong. It is therefore slowed down first, to no less than a tenth. If that is not enough, it is
+turned off, the bandwidth of the law itself is lowered, to no less than a quarter, and the
+compensation is added again as far as possible. The same applies to the observer of contacts in
+"esp" and "esp_impedance", whose damping ratio is lowered together with the bandwidth.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def lowered_bandwidths(
     """The settings that must be changed for a loop that is stable at all poses; None if no
     such settings are found.
 
-    settings : with which the loop is unstable at one of the poses.
-    make : the controller of any settings.
+    settings : settings with which the loop is unstable at one of the poses.
+    make : returns the controller for given settings.
 
     Poles and gains that were given instead of a bandwidth are not changed.
     """

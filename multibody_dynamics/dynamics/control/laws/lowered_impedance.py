@@ -1,9 +1,9 @@
-"""Torque feedback and stiffness of an impedance lowered until its sampled loop is stable.
+"""Lowers torque feedback and stiffness of an impedance until its sampled loop is stable.
 
 An impedance may take any stiffness up to a share of the springs' while it runs, so its loop is
 judged with many (:meth:`.ImpedanceController.vary`). The largest share for which it is stable at
-all poses depends on the period, the delay, and above all on the torque feedback, which makes the
-rotors appear lighter by `inertia_share`: it is the first to suffer from a delay. The share of the
+all poses depends on the period, the delay, and above all on the torque feedback: it makes the
+rotors appear lighter by the factor `inertia_share` and suffers most from a delay. The share of the
 stiffness is lowered first, as long as the requested stiffness remains possible. If that is not
 enough, the torque feedback is weakened, and finally switched off (`inertia_share` 1).
 """

@@ -3,8 +3,8 @@
 PASSIVITY_CLAIMS is the one table of these claims. docs/impedance.md repeats it, a test compares the
 two, and `tools/study/passivity_study.py` puts every row to the test in thousands of contacts. For
 each row there is a storage function (:func:`.stored_energy`) that rises by no more than the work of
-the contacts in continuous time; `sampled` says whether it was also never seen to rise more with the
-torque held for a cycle of 1 ms.
+the contacts in continuous time; `sampled` says whether this also held, in all contacts tried, with
+the torque held for a cycle of 1 ms.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class PassivityClaim:
     Attributes
     ----------
     law : a key of LAWS, or TORQUE_SOURCE.
-    conditions : under which it is made, beside those of all claims.
+    conditions : under which it is made, in addition to those of all claims.
     sampled : whether it is made for the sampled loop, too.
     settings : of :class:`.ControllerSettings`.
     restiffens : whether it covers changes of the stiffness while the law runs.

@@ -35,7 +35,7 @@ from .stored_energy import (
 )
 
 STEP = 2e-6  # s, of the central differences
-SETTLING = 20  # updates in which "hold", which improves it in every cycle, finds its equilibrium
+SETTLING = 20  # updates in which "hold" finds its equilibrium, which it improves in every cycle
 
 
 class PowerBalance(NamedTuple):
@@ -73,7 +73,7 @@ def power_balance(
     deflection : (k, n) of the virtual springs of ESP where they are damped; default: settled.
 
     Second outputs are those of the law. Raises InputError for a law and actuators for which no
-    storage is claimed.
+    storage function is claimed.
     """
     check_claim(law)
     if isinstance(law, ElasticStructureController) and law.observer is not None:
@@ -115,7 +115,7 @@ def power_balance(
 
 def _commanded(law: Controller, desired: Array, held: Array, state: ArmStates) -> Array:
     """Motor torques (m,) of a law in one state, at the reference `desired` (5, n); `held` (n,) is
-    the torque that a torque source is asked for."""
+    the torque that a torque source is commanded."""
     if isinstance(law, TorqueController):
         return law.command(held, *state)
     if isinstance(law, HoldController):

@@ -10,10 +10,10 @@ is passive. The energy created in a contact is
 where s may lie in an earlier contact: contacts follow each other in bouts, without a rest between
 them, so they begin in the state that the earlier ones left.
 
-Work. Wrenches are held for a SUBSTEPS-th of a cycle, in which the joints move by dq, so their work
+Work. Wrenches are held for 1 / SUBSTEPS of a cycle, in which the joints move by dq, so their work
 is W . (J(q) + J(q + dq)) / 2 dq, up to terms of the order of dq^3. The error of this and of the
 integration is not assumed, but measured: the energy of arm and springs can rise by no more than the
-work of contacts and motors, whatever the law, and `error` is by how much it does.
+work of contacts and motors, whatever the law, and `error` is the amount by which it does.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .stored_energy import ArmStates, arm_energy, at_rest, check_claim, stored_e
 WINDOW = 0.02  # s, for each contact
 BOUT = 20  # contacts without a rest between them
 SUBSTEPS = 2  # of a cycle, for which the force of a contact is held
-SHORTEST = 0.2  # of WINDOW, of a contact
+SHORTEST = 0.2  # share of WINDOW, for the shortest contact
 OFFSET = 0.1  # m, of the touched point from the centre of mass of its link
 STIFFNESS = 3.0, 5.0  # logarithms to base 10 of the stiffnesses of walls in N/m
 NO_WRENCH = read_only(np.zeros(6))
@@ -60,7 +60,7 @@ class SimulatedArm(Protocol):
 
 
 class SampledContacts(NamedTuple):
-    """(k,) J of every contact.
+    """Energies (k,) in J, one for each contact.
 
     supplied : the greatest work that the contact supplied up to any time in its window.
     created : the energy that the law created.
@@ -105,7 +105,7 @@ def sampled_contacts(
 
     Parameters
     ----------
-    reference : (n,), or (p, n) of which each bout takes the next one.
+    reference : (n,), or (p, n), of which each bout takes the next row.
     force : N, standard deviation of each component of the force of a pulse (its moment about the
         touched point has 0.1 m times this), and of the initial force of a wall.
     walls : share of the contacts that are walls; the others are pulses.
@@ -114,7 +114,7 @@ def sampled_contacts(
     velocity_filter : order and bandwidth in Hz of the filter from which the law gets velocities
         (:class:`.DerivativeFilter`); None if it gets the true ones.
 
-    Raises InputError for a law and actuators for which no storage is claimed.
+    Raises InputError for a law and actuators for which no storage function is claimed.
     """
     check_claim(law)
     n = law.actuators.n
@@ -225,7 +225,7 @@ def _direction(rng: np.random.Generator) -> Array:
 
 
 class _Bout:
-    """Contacts in succession at one reference, and what they did to the stored energy."""
+    """Contacts in succession at one reference, and their effect on the stored energy."""
 
     def __init__(
         self,

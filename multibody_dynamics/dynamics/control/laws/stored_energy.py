@@ -15,7 +15,7 @@ W is the potential of the motors with the links in equilibrium. All are for a re
 is computed independently of the control cycle: by inverse and forward dynamics, numerical inverses
 of the springs, and Newton's method.
 
-The last one follows from the law, a M_m theta'' + D (theta' - q') + K (theta - q) = tau_d: the rate
+The last row follows from the law, a M_m theta'' + D (theta' - q') + K (theta - q) = tau_d: the rate
 of x . K x / 2 + w . a M_m w / 2 is -q' . K x - x . K (a M_m)^-1 D x, and the first term is what the
 springs take from the links.
 :meth:`.ImpedanceController.storage` and :meth:`.ElasticStructureController.storage` give V of one
@@ -87,8 +87,8 @@ def stored_energy(
     stiffness : of an impedance in each state, (k, s) in the order of `law.ramp`, for a law whose
         stiffness changes; default: the present one. The energy in its tank must be added.
 
-    Raises InputError for a law and actuators for which no storage is claimed, and DynamicsError
-    where the equilibrium of an impedance is not found.
+    Raises InputError for a law and actuators for which no storage function is claimed, and
+    DynamicsError where the equilibrium of an impedance is not found.
     """
     check_claim(law)
     reference = as_array("reference", reference, (law.actuators.n,), law.actuators.joint_names)
@@ -150,10 +150,12 @@ def springs_energy(actuators: Actuators, q: Array, theta: Array, stiffness: Arra
 
 
 def check_claim(law: Controller) -> None:
-    """Raise InputError unless a storage is claimed."""
+    """Raise InputError unless a storage function is claimed for the law."""
     for name, actuator in zip(law.actuators.joint_names, law.actuators.actuators, strict=True):
         if isinstance(actuator, VariableStiffness):
-            raise InputError(f"joint '{name}': no storage is claimed for variable stiffness")
+            raise InputError(
+                f"joint '{name}': no storage function is claimed for variable stiffness"
+            )
     what = type(law).__name__
     if isinstance(law, ScheduledFeedback):
         modal_motors(law)
@@ -165,16 +167,16 @@ def check_claim(law: Controller) -> None:
         is_plain = law.compensation is None and law.adaptive is None and not law.integral.any()
         if not is_plain or law.gains.values[:2].any():
             raise InputError(
-                f"{what}: a storage is claimed for a PD of the motors only, without compensation "
-                f"of disturbances, integral, adaptation and gains of links"
+                f"{what}: a storage function is claimed only for PD control of the motors, without "
+                f"compensation of disturbances, integral, adaptation or gains on link errors"
             )
     elif isinstance(law, ElasticStructureController):
         if (np.asarray(law.friction) != 1.0).any():
             raise InputError(
-                f"{what}: a storage is claimed for full friction compensation (1) only"
+                f"{what}: a storage function is claimed only for full friction compensation (1)"
             )
     elif not isinstance(law, ImpedanceController):
-        raise InputError(f"{what}: no storage is claimed for this law")
+        raise InputError(f"{what}: no storage function is claimed for this law")
 
 
 def _check_linear(law: Controller) -> Array:
@@ -184,8 +186,8 @@ def _check_linear(law: Controller) -> Array:
         spring = actuator.springs[0] if isinstance(actuator, SeriesElastic) else None
         if not isinstance(spring, LinearSpring) or law.actuators.damping[i]:
             raise InputError(
-                f"{type(law).__name__}, joint '{law.actuators.joint_names[i]}': a storage is "
-                f"claimed for linear springs without dampers only"
+                f"{type(law).__name__}, joint '{law.actuators.joint_names[i]}': a storage function "
+                f"is claimed only for linear springs without dampers"
             )
         K[i] = spring.K
     return K
@@ -200,8 +202,8 @@ def modal_motors(law: ScheduledFeedback) -> tuple[Array, Array, Array]:
     is_plain = law.compensation is None and law.adaptive is None and not law.integral.any()
     if not is_plain or law.update_time or len(law.past):
         raise InputError(
-            f"{type(law).__name__}: a storage is claimed for constant gains (update_time 0) only, "
-            f"without compensation of disturbances, integral and adaptation"
+            f"{type(law).__name__}: a storage function is claimed only for constant gains "
+            f"(update_time 0), without compensation of disturbances, integral or adaptation"
         )
     K = _check_linear(law)
     n = len(K)
@@ -213,7 +215,7 @@ def modal_motors(law: ScheduledFeedback) -> tuple[Array, Array, Array]:
         is_symmetric = np.abs(each - each.T).max() <= 1e-9 * size
         if link_rates.any() or not is_symmetric or np.linalg.eigvalsh(each)[0] < -1e-9 * size:
             raise InputError(
-                f"{type(law).__name__}: a storage is claimed for modal gains only "
+                f"{type(law).__name__}: a storage function is claimed only for modal gains "
                 f"(gain_design 'modal')"
             )
     inertia, proportional, derivative = found
@@ -226,13 +228,13 @@ def _check_torque_source(law: TorqueController) -> None:
     for name, motor in zip(law.actuators.motor_names, law.actuators.motors, strict=True):
         if motor.viscous or motor.coulomb:
             raise InputError(
-                f"{type(law).__name__}, motor '{name}': a storage is claimed for motors without "
-                f"friction only"
+                f"{type(law).__name__}, motor '{name}': a storage function is claimed only for "
+                f"motors without friction"
             )
     if gains.integral.any() or gains.observer.any():
         raise InputError(
-            f"{type(law).__name__}: a storage is claimed for inertia shaping only, without "
-            f"integral and observer"
+            f"{type(law).__name__}: a storage function is claimed only for inertia shaping, "
+            f"without integral and observer"
         )
 
 

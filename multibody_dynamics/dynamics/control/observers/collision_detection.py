@@ -36,7 +36,7 @@ from .collision_thresholds import HIT, KINDS, PUSH, TERMS, CollisionThresholds, 
 from .momentum_balance import MomentumBalance, driven_links
 
 REVERSAL = 0.05  # rad/s or m/s, speed below which friction changes its direction
-SETTLING = 0.2  # s after a start without detection
+SETTLING = 0.2  # s after a start, during which nothing is detected
 RELEASE = 0.5  # share of the threshold below which a contact has ended
 MEMORY = 0.25  # s; `before` is one to two times as old
 FILTERED = 6  # external torque, Q - g, g, q', reversal, known torque

@@ -68,9 +68,9 @@ class LearnedThresholds:
     """Result of :func:`learn_thresholds`.
 
     held_out : (2, n) for KINDS, largest ratio of a residual to the threshold, margin included, on
-        parts of the recording from which the threshold was not learned; false alarms from 1 on.
-    at_rest, median, high : (2, n) N m: the constant, median and 95 % quantile of the thresholds
-        during the recording.
+        parts of the recording from which the threshold was not learned; a false alarm at 1 or more.
+    at_rest, median, high : (2, n) N m: the constant term, and median and 95 % quantile of the
+        thresholds during the recording.
     duration : s that were used. period : s, the median step.
     """
 
@@ -84,7 +84,7 @@ class LearnedThresholds:
 
     @property
     def smallest_hit(self) -> Array:
-        """(n,) N m, a step of the external torque that is found within 20 ms, typically."""
+        """(n,) N m, a step of the external torque that is typically detected within 20 ms."""
         return self.median[HIT] / step_response(self.thresholds.settings, 0.02)
 
 

@@ -9,7 +9,7 @@ cycle without differentiating velocities; four equal poles smooth it and give d'
 (:mod:`low_pass`). The flat map then takes Q - d and Q' - d' in place of Q and Q', so the motors
 move to where the springs carry the disturbance, and -d_m is added to the torque.
 
-A spring of another stiffness K appears as d = (K - K_model) phi and is compensated, too: at low
+A spring whose stiffness is K appears as d = (K - K_model) phi and is compensated, too: at low
 frequencies Q - d = K_model phi, so the motor moves to q_d + phi with the true deflection phi.
 Unlike an integral of the tracking error, the estimates do not depend on feedback gains. They use
 the torque that was sent, so they do not wind up at torque limits.

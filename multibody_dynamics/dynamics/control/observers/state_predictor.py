@@ -14,11 +14,11 @@ spectrum assignment problem for systems with delays, IEEE TAC 24(4), 1979) for a
 Unlike a Smith predictor, it starts from a measured state in every cycle: errors of the model act
 over the delay only, and do not accumulate.
 
-A constant error of the model would still leave a constant error of the prediction, as in Smith's
-scheme. The correction is the same, predicted minus measured: each sample is also predicted from the
-previous one, with the torque that acted between them. The difference of the velocities, divided by
-the time between them, is the mean acceleration that the model does not explain; a first-order
-low-pass of it is added as a = (a_links, a_motors) above.
+A constant error of the model would still leave a constant error of the prediction. As in Smith's
+scheme, the difference between measurement and prediction corrects it: each sample is also predicted
+from the previous one, with the torque that acted between them. The measured less the predicted
+velocities, divided by the time between the samples, are the mean accelerations that the model does
+not explain; a first-order low-pass of these is added as a = (a_links, a_motors) above.
 
 Integrator: the classical Runge-Kutta method of order 4, compiled, with at least one step for every
 torque.
@@ -52,7 +52,7 @@ LONGEST_DELAY = 0.05
 """s, longest total delay over which settings may ask for a prediction."""
 
 LONGEST_STEP = 1e-3  # s
-FASTEST = 0.7  # |pole| h of an inner step at most; the motors' steepest friction included
+FASTEST = 0.7  # largest |pole| h of an inner step, the motors' steepest friction included
 
 
 @inlined
@@ -84,8 +84,8 @@ def _step(tables, buffers, second, bias, x, tau, h):
 # wide: the arrays of one call from Python; a NamedTuple of them would cost more than the call
 def _advance(tables, buffers, second, bias, x, effective, torques, count, span, longest):
     """Advance x through span = (start, end) s under the torques that act from `effective` on; False
-    if x is not finite then. buffers: those of ArmScratch, as a plain tuple, whose type Numba
-    recognises much faster in a call, and (3, 2 n + 2 m)."""
+    if x is not finite then. buffers: those of ArmScratch as a plain tuple, whose type Numba
+    recognises much faster in a call, and three work rows (3, 2 n + 2 m)."""
     external, torque, of_joints, of_motors, motion, joint_torques, bodies = buffers[0]
     scratch = ArmScratch(external, torque, of_joints, of_motors, motion, joint_torques, bodies)
     for k in range(count):

@@ -38,7 +38,7 @@ def memory_size(law: Controller) -> int:
 def law_gradient(law: Controller, q: Array, rest: Rest) -> LawGradient:
     """The slopes of a law at rest at q (n,), with the desired motion at rest there, too.
 
-    `law` is reset, and left in an arbitrary state: use one that does not run. Coulomb friction
+    `law` is reset, and left in an arbitrary state: it must not be running. Coulomb friction
     in it counts with its slope at zero velocity. Raises DynamicsError where the law has no
     solution.
     """

@@ -1,10 +1,10 @@
 """Whether a controller is stable throughout the joint range: its sampled loop at many poses.
 
 The inertia behind a spring changes with the pose, and so does the resonance that a delayed torque
-has to damp. `judge_loop` evaluates the :mod:`loop_sampling` at the design pose and at a
-deterministic sequence of poses that fills the joint range evenly, for each pose with the robot's
-parameters at a different corner of a given box of errors. A law whose gains follow the pose is
-judged with the gains that it has at each pose, and one whose stiffness may change while it runs
+has to damp. `judge_loop` evaluates the sampled loop (:mod:`loop_sampling`) at the design pose and
+at a deterministic sequence of poses that fills the joint range evenly, for each pose with the
+robot's parameters at a different corner of a given box of errors. A law whose gains follow the pose
+is judged with the gains that it has at each pose, and one whose stiffness may change while it runs
 with a different stiffness at each pose (:meth:`.Controller.vary`).
 
 The poses are those of the additive recurrence p_k = frac(1/2 + k a), a_i = g^-i, where g is the

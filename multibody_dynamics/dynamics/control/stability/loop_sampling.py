@@ -86,8 +86,8 @@ class SampledLoop:
     ----------
     matrix : (N, N) F of z_(k+1) = F z_k.
     period : s from sample to sample.
-    motion : (2 (n + m), N), the deviations of q, theta, q', theta' at a sample, from z. The first
-        states of z are those of the arm.
+    motion : (2 (n + m), N) matrix from z to the deviations of q, theta, q', theta' at a sample. The
+        first states of z are those of the arm.
     coordinates : (n + m,), the joint of each row q, theta.
     """
 
@@ -107,7 +107,7 @@ class SampledLoop:
 
     @property
     def growth(self) -> float:
-        """1/s, rate of the slowest decay, negative, or of the fastest growth."""
+        """1/s, rate of the fastest growth; if negative, of the slowest decay."""
         return float(np.log(self.spectral_radius) / self.period)
 
     def growth_above(self, frequency: float) -> float:
@@ -163,7 +163,7 @@ def sampled_loop(
     """The loop of an arm at rest at q (n,) under a controller.
 
     controller : any law; its `period`, gains, second outputs and observers are those of the loop.
-        Other laws than :class:`.LinearFeedback` and :class:`.HoldController` are reset and
+        Laws other than :class:`.LinearFeedback` and :class:`.HoldController` are reset and
         evaluated, so they must not be running, and Coulomb friction that they compensate counts.
     delay : s from a sample until its torque acts; the hold for one period is added to it.
     estimation : the filters of the state; None for a state that is known exactly.

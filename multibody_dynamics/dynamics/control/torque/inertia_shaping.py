@@ -37,8 +37,8 @@ class InertiaShaping:
 
     Parameters
     ----------
-    share : M_theta / M_m, apparent over real inertia, above 0 up to 1; one value or (m,). Rigid
-        joints and motors that only set a stiffness keep their inertia, whatever their share.
+    share : M_theta / M_m, apparent over real inertia, above 0 and at most 1; one value or (m,).
+        Rigid joints and motors that only set a stiffness keep their inertia, whatever their share.
 
     Attributes
     ----------
@@ -67,9 +67,9 @@ class InertiaShaping:
         self._feedback = np.zeros(len(names))
 
     def shape(self, u: Array, load: Array) -> Array:
-        """`torque` (m,) from the torques u (m,) of the outer law and the measured loads (m,).
+        """Compute `torque` (m,) from the torques u (m,) of the outer law and the measured loads.
 
-        load : N m, what springs and dampers in parallel exert on each motor, as in
+        load : (m,) N m, what springs and dampers in parallel exert on each motor, as in
             :attr:`.SpringSolver.load`; not read where `is_shaped` is False, where it may be NaN.
             If a damper acts in parallel with a torque sensor, D K^-1 Q' must be added.
 

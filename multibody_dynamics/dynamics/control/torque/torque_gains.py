@@ -45,9 +45,9 @@ from .torque_loop import MAX_DELAY, ComplexArray, LoopTiming, TorqueJoint, Torqu
 from .torque_observer import passive_share
 
 DAMPING_RATIO = 0.5**0.5  # Butterworth: the bandwidth of the nominal loop is its -3 dB frequency
-DEFAULT_GAIN = 2.0  # times the resonance with the link locked, the default bandwidth
+DEFAULT_GAIN = 2.0  # ratio of the default bandwidth to the resonance with the link locked
 DELAY_PHASE = 0.3  # rad, phase lost to delay and period at the default bandwidth, at most
-INTEGRAL_SHARE = 1.0 / 3.0  # bandwidth of the integral in torque_lqr_gains over the bandwidth
+INTEGRAL_SHARE = 1.0 / 3.0  # bandwidth of the integral in torque_lqr_gains over that of the loop
 LINKS = 9  # inertias of the link for which a design is checked
 MARGIN = 0.95  # of the passive share of the observer
 POSTURES = 50  # at which the inertia felt at a joint is computed
@@ -148,7 +148,8 @@ def whole_arm_poles(
     """All poles in 1/s of the arm near rest at q (n,) under a :class:`.TorqueController` with these
     springs and dampers between desired and actual links, all joints coupled.
 
-    Continuous, without delay, integral and observer. stiffness : (v,) second outputs at rest.
+    The loop is taken as continuous, without delay, integral and observer. stiffness : (v,) second
+    outputs at rest.
     """
     check_fit(model, actuators, gains.motor_names, "gains")
     rest = at_rest(model, actuators, q, stiffness)
@@ -236,13 +237,13 @@ def inertia_shaping_gains(
     """Inertia shaping: M_theta theta'' + D_s phi' + K phi = tau_d with (K / M_theta)^(1/2) = w.
 
     bandwidth : w in rad/s, (n,) or a scalar; default: twice the resonance of the motor on its
-        spring, or as high as delay, sampling and links allow (:func:`default_bandwidth`). Below its
-        resonance the motor keeps its inertia.
+        spring, or as high as delay, sampling and links allow (:func:`default_bandwidth`). With w
+        below this resonance, the motor keeps its inertia.
     stiffness : (v,) second outputs at rest at q (n,); default: mid-range.
     timing : period, delay and velocity filter for which stability is checked.
     friction : share of the viscous friction that the law will compensate.
 
-    The damping ratio is 0.7, with the damper of the spring, and less where w is below the
+    The damping ratio is 0.7, including the damper of the spring, and less where w is below the
     resonance. Without delay and sampling the joint is passive at its link. The torque is wrong by
     the share M_theta / M_m of the friction that is not compensated, and by M_theta q'' while the
     link accelerates.
@@ -309,8 +310,9 @@ def torque_lqr_gains(
 
         e^2 + (e' / w)^2 + (integral w)^2 (integral of e)^2 + (w_n / w)^4 v^2
 
-    over e and the feedback torque v of the motor, with the resonance w_n = (K / M_m)^(1/2) of the
-    motor on its spring, for a locked link. No static error; not passive at low frequencies.
+    for a locked link, where v is the feedback torque of the motor and w_n = (K / M_m)^(1/2) the
+    resonance of the motor on its spring. They leave no static error, but the joint is not passive
+    at low frequencies.
     """
     timing = timing or LoopTiming()
     if not 0.0 < integral < np.inf:

@@ -149,7 +149,7 @@ class TorqueLoop:
         return float(np.abs(poles).max() - 1.0)
 
     def response(self, frequency: Any, *, rates: bool = False) -> Response:
-        """Answer to a sine of the torque reference at `frequency` (k,) in Hz, below Nyquist.
+        """Response to a sine of the torque reference at `frequency` (k,) in Hz, below Nyquist.
 
         rates : whether the reference comes with its two time derivatives, or with zeros.
         """
@@ -167,7 +167,7 @@ class TorqueLoop:
 
     def impedance(self, frequency: Any) -> ComplexArray:
         """Z = -Q / q' (k,) in N m s/rad of the joint whose link moves as a sine of `frequency` (k,)
-        in Hz, at a constant torque reference; any link inertia."""
+        in Hz, at a constant torque reference; it does not depend on `link`."""
         joint, servo = self.joint, self.servo
         w = 2.0 * np.pi * np.atleast_1d(np.asarray(frequency, dtype=np.float64))
         s, h = 1j * w, servo.timing.period
@@ -191,7 +191,7 @@ class TorqueLoop:
         """Standard deviations (2,) in N m of motor and spring torque from encoders of `resolution`
         in rad at link and motor, as white noise of resolution / 12^(1/2) each.
 
-        InputError if the loop is not stable.
+        Raises InputError if the loop is not stable.
         """
         if self.growth >= 0.0:
             raise InputError(f"the loop is not stable: a pole at |z| = {1.0 + self.growth:.6g}")

@@ -86,7 +86,7 @@ class TorqueObserver:
         self._matrices = discretised(self.bandwidth, self._period)
 
     def update(self, deflection: Array, load: Array, acted: Array) -> Array:
-        """`disturbance` after a period, from phi and load now, and the torque that acted.
+        """Advance `disturbance` by a period, from phi and load now, and the torque that acted.
 
         deflection : (m,) theta - q in rad. load : (m,) torques of springs and dampers on the motors
         in N m. acted : (m,) motor torques in N m that acted since the last update, less the

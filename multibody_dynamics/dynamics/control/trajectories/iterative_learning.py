@@ -96,7 +96,7 @@ class LearningSettings:
         limits = np.atleast_1d(as_array("limit of the correction", self.limit, ()))
         checks = {
             f"cutoff is {self.cutoff} Hz: must be positive": 0.0 < self.cutoff < np.inf,
-            f"gain is {self.gain}: must be greater than 0, up to 1": 0.0 < self.gain <= 1.0,
+            f"gain is {self.gain}: must be above 0 and at most 1": 0.0 < self.gain <= 1.0,
             f"limit is {self.limit} rad: must be positive": bool((limits > 0.0).all()),
             f"improvement is {self.improvement}: must be from 0 to 1": 0 <= self.improvement < 1,
             f"patience is {self.patience} runs: must be 1 or more": self.patience >= 1,
@@ -247,7 +247,7 @@ class IterativeLearning:
         """Raise InputError unless this was learned for the same trajectory, robot and joints."""
         if tuple(joint_names) != self.joint_names:
             raise InputError(
-                f"the learned correction is for the joints {', '.join(self.joint_names)}, the "
+                f"the learned correction is for the joints {', '.join(self.joint_names)}, but the "
                 f"robot has {', '.join(joint_names)}"
             )
         if robot != self.robot:

@@ -2,8 +2,8 @@
 
 A :class:`LearnedCorrection` is a spline c(t) of degree 5 over the time since the start of a
 trajectory, with four continuous derivatives: the law receives q_d + c, q_d' + c' .. in place of
-q_d .. q_d'''', and the flat map turns them into motor motions and torques. The first five and the
-last five B-spline coefficients are equal, so c', c'', c''', c'''' vanish at both ends, and c is
+q_d .. q_d'''', and the flat map turns them into motor motions and torques. The first five B-spline
+coefficients are equal, and so are the last five: c', c'', c''', c'''' vanish at both ends, and c is
 constant before the start and after the end.
 
 A :class:`FadingCorrection` changes from one correction to the next within a given time, again

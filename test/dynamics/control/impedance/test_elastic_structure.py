@@ -252,5 +252,5 @@ def test_no_storage_is_claimed_for_variable_stiffness():
     )
     x, second, _ = at_start(arm)
     law.update(np.array(hold(arm.model.joint_names, arm.rest)(0.0)), *x, stiffness=second)
-    with pytest.raises(InputError, match="'shoulder': no storage is claimed"):
+    with pytest.raises(InputError, match="'shoulder': no storage function is claimed"):
         law.storage(*x)

@@ -61,14 +61,17 @@ def test_laws_without_a_storage_function_are_refused():
     arm, rng = linear_arm(), np.random.default_rng(0)
     states, contacts = random_states(arm, 2, rng), random_contacts(arm, 2, rng)
     for settings, message in (
-        ({"law": "motor_pd"}, "for a PD of the motors only"),
-        ({"law": "state_feedback", "disturbance_bandwidth": 0.0}, "for a PD of the motors only"),
+        ({"law": "motor_pd"}, "only for PD control of the motors"),
+        (
+            {"law": "state_feedback", "disturbance_bandwidth": 0.0},
+            "only for PD control of the motors",
+        ),
         ({"law": "esp"}, "set contact_bandwidth to 0"),
-        ({"law": "torque_control"}, "for motors without friction only"),
-        ({"law": "computed_torque"}, "no storage is claimed for this law"),
+        ({"law": "torque_control"}, "only for motors without friction"),
+        ({"law": "computed_torque"}, "no storage function is claimed for this law"),
         (
             {"law": "state_feedback", "gain_design": "modal", "disturbance_bandwidth": 0.0},
-            "for constant gains",
+            "only for constant gains",
         ),
         (
             {
@@ -77,7 +80,7 @@ def test_laws_without_a_storage_function_are_refused():
                 "gain_update_time": 0.0,
                 "disturbance_bandwidth": 0.0,
             },
-            "for modal gains only",
+            "only for modal gains",
         ),
     ):
         law = make_controller(model, actuators, ControllerSettings(position=rest, **settings))
@@ -85,5 +88,5 @@ def test_laws_without_a_storage_function_are_refused():
             power_balance(law, states, contacts, rest)
     arm = variable_arm()
     law = claimed(arm, "esp")
-    with pytest.raises(InputError, match="'shoulder': no storage is claimed for variable"):
+    with pytest.raises(InputError, match="'shoulder': no storage function is claimed for variable"):
         power_balance(law, random_states(arm, 2, rng), random_contacts(arm, 2, rng), arm.rest)

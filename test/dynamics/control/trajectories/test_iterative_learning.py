@@ -252,7 +252,7 @@ def test_the_file_of_another_trajectory_or_robot_is_rejected_with_the_reason(tmp
         learning.require("other", "robot", NAMES)
     with pytest.raises(InputError, match="for the robot 'robot', not for 'panda'"):
         learning.require("key", "panda", NAMES)
-    with pytest.raises(InputError, match="joints a, b, the robot has a, c"):
+    with pytest.raises(InputError, match="joints a, b, but the robot has a, c"):
         learning.require("key", "robot", ("a", "c"))
     path = tmp_path / "x.npz"
     with pytest.raises(InputError, match="cannot read"):
