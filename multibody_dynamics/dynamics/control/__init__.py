@@ -87,7 +87,7 @@ Torque sources:
 
 TorqueGains              gains of a TorqueController for all motors
 TORQUE_DESIGNS           the three designs of TorqueGains by name
-inertia_shaping_gains    torque feedback that makes motors lighter; passive without sampling
+inertia_shaping_gains    torque feedback that makes rotors appear lighter; passive without sampling
 torque_observer_gains    the same with a disturbance observer on the torque loop
 torque_lqr_gains         PI and rate feedback of the torque with linear-quadratic gains
 TorqueObserver           estimates the disturbance (m,) in N m on motors against their springs

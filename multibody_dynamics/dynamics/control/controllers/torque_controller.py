@@ -5,9 +5,10 @@
 
 The flat map turns the torque reference tau_d, with rates where known, into loads and deflections of
 every motor: theta_d = q + phi_d(tau_d), for a linear spring q + tau_d / K, and the inertial torque
-M_m theta_d''. Around it are torque feedback with inertia shaping (`inertia_shaping`), a damper on
-the deflection rate, an integral, and a disturbance observer (`torque_observer`). `torque_gains`
-designs their gains, each of which may be zero.
+M_m theta_d''. Around it are torque feedback with inertia shaping (`inertia_shaping`), which leaves
+the share a of the rotor inertia, a damper on the deflection rate, an integral, and an observer of
+the disturbance d (`torque_observer`), of which the share b is compensated. `torque_gains` designs
+these numbers; all but a may be zero.
 
 All errors are errors of motors against their own springs. The law therefore applies without change
 to nonlinear springs and to antagonistic ones, where it controls the pretension as well; at rigid

@@ -12,8 +12,8 @@ sum of
     w^2 e^T M_t e  +  e'^T M e'  +  e_theta'^T B e_theta'  +  u^T M_t^-1 u / w^2,    M_t = M + B
 
 where e and e_theta are the errors of links and motors, and u the feedback torques. The terms are
-energies, times two: that of springs that would give the arm the frequency w, the kinetic energies
-of links and motors, and the energy that the torques u would store in such springs. A single
+twice the energy of springs that would give the arm the frequency w, twice the kinetic energies of
+links and motors, and twice the energy that the torques u would store in such springs. A single
 bandwidth w, in 1/s, therefore sets all weights, whatever the coordinates and units of the joints.
 
 A delay of (j + f) h, with whole j and 0 <= f < 1, makes the feedback torques of the last cycles

@@ -171,7 +171,7 @@ def _checked(name: str, values: Any, count: int) -> ComplexArray:
             raise InputError(f"joint '{name}': pole {pole:g} 1/s: the real part must be negative")
         if not is_possible(pole):
             raise InputError(
-                f"joint '{name}': pole {pole:g} 1/s: its size must be between {SLOWEST:g} and"
+                f"joint '{name}': pole {pole:g} 1/s: its magnitude must be between {SLOWEST:g} and"
                 f" {FASTEST:g}"
             )
     conjugates = np.sort_complex(poles.conj())

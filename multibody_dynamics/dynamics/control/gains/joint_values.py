@@ -45,6 +45,6 @@ def bandwidths(
 
 
 def is_possible(rates: Any) -> Any:
-    """Whether rates or poles in 1/s have a size for which gains can be designed; same shape."""
+    """Whether gains can be designed for rates or poles (1/s) of this magnitude; same shape."""
     size = np.abs(rates)
     return (size >= SLOWEST) & (size <= FASTEST)

@@ -95,6 +95,7 @@ def modal_gains(
         an array (n,) must be equal. Rigid joints get two poles there, each with the inertia that
         it feels while the others are free; the modes are those of the links behind springs while
         rigid joints are free.
+    stiffness : (v,) second outputs at rest; default: mid-range.
     inertia_share : share of the motors' inertia that remains, above 0 and at most 1.
 
     Dampers in parallel with the springs, and friction of the motors, are not part of the design;

@@ -66,6 +66,7 @@ def esp_gains(
     """ESP: motors held by springs of `bandwidth` in rad/s, (n,) or a scalar, and dampers on links.
 
     q : (n,) design position. stiffness : (v,) second outputs there, by default mid-range.
+    damping_ratio : zeta.
     """
     w = bandwidths(bandwidth, actuators.joint_names)
     m, B, K = _joints(model, actuators, q, stiffness)

@@ -22,12 +22,12 @@ because W is stationary in q_bar. Therefore
     V  = q'^T M q' / 2 + theta'^T M_theta theta' / 2 + V_s(theta - q) + V_g(q) - W(theta) + V_2
     V' = q'^T tau_ext - theta'^T D_theta theta' - r friction(theta') theta' - dampers of springs,
 
-with V_2 of the second motors. The Hessian of V at rest is positive definite where the Hessian of
-V_i and the matrix K + dl/dq are; the latter is also the condition for a unique q_bar
-(`link_equilibrium`). The energy for changes of stiffness comes from a tank (`stiffness_ramp`).
-Passivity is claimed for a fixed reference, a constant stiffness of variable joints, and torques
-within the limits of the motors; sampling, delay and errors of the torque feedback reduce it, see
-docs/impedance.md.
+with V_2 of the second motors and r = M_theta / M_m. The Hessian of V at rest is positive definite
+where the Hessian of V_i and the matrix K + dl/dq are; the latter is also the condition for a unique
+q_bar (`link_equilibrium`). The energy for changes of stiffness comes from a tank
+(`stiffness_ramp`). Passivity is claimed for a fixed reference, a constant stiffness of variable
+joints, and torques within the limits of the motors; sampling, delay and errors of the torque
+feedback reduce it, see docs/impedance.md.
 
 Damping: D_theta = T^T D_i T + D_m, with T = dq_bar/dtheta without gravity, the dampers D_i of
 `impedance_damping` for the links with the apparent rotors, redesigned every REDESIGN cycles, and
@@ -185,7 +185,7 @@ class ImpedanceController(LiveImpedance):
     @property
     def target(self) -> Array:
         """(k,) stiffness that is approached within the limits of `ramp`. Setting it raises
-        InputError, and changes nothing, where the springs cannot carry it."""
+        InputError, and changes nothing, if it uses more than `stiffness_share` of the springs."""
         return self.ramp.target
 
     @target.setter
@@ -428,7 +428,7 @@ class JointImpedance(ImpedanceController):
         With zero, only gravity compensation and a damper remain. Other parameters:
         :class:`ImpedanceController`.
 
-    Raises InputError where the springs cannot carry the stiffness, naming the joint.
+    Raises InputError, naming the joint, if the stiffness is too large for the springs.
     """
 
     def __init__(
@@ -492,8 +492,8 @@ class CartesianImpedance(ImpedanceController):
         position.
     posture_stiffness : K_p (n,) or a scalar, N m/rad; None for 2 % of the springs'.
 
-    Other parameters: :class:`ImpedanceController`. Raises InputError where the springs cannot carry
-    the stiffness, and for an unknown tool.
+    Other parameters: :class:`ImpedanceController`. Raises InputError if the stiffness is too large
+    for the springs, and for an unknown tool.
     """
 
     def __init__(

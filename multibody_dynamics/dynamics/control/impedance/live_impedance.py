@@ -53,12 +53,12 @@ class LiveImpedance(Controller):
     def aim(self, target: ImpedanceTarget, duration: float = 0.0) -> None:
         """Approach a target within `duration` s, or the shortest time of the law if that is longer.
 
-        Raises InputError, and changes nothing, for a target that the law cannot take.
+        Raises InputError, and changes nothing, for a target that the law does not accept.
         """
 
     @abstractmethod
     def check(self, target: ImpedanceTarget) -> None:
-        """Raise InputError for a target that the law cannot take."""
+        """Raise InputError for a target that the law does not accept."""
 
     @abstractmethod
     def _stiffness_of(self, row: Array, settings: Mapping[str, Any]) -> Array:
@@ -80,7 +80,7 @@ class LiveImpedance(Controller):
         taken from `base`, by default the present target.
 
         Raises InputError for an unknown name, a value that is negative or not finite, and a target
-        that the law cannot take.
+        that the law does not accept.
         """
         names = self.stiffness_names
         stiffness, ratio = base or self.aimed

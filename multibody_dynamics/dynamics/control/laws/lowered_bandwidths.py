@@ -32,6 +32,7 @@ def lowered_bandwidths(
 
     settings : settings with which the loop is unstable at one of the poses.
     make : returns the controller for given settings.
+    judge : the poses, parameter errors and filters with which the loop is judged.
 
     Poles and gains that were given instead of a bandwidth are not changed.
     """

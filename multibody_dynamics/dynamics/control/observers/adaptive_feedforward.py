@@ -62,7 +62,7 @@ class AdaptationSettings:
     ----------
     adapts : "links", all bodies, or "payload", a single body with an unknown load.
     rate : decay rate in 1/s of torque errors that the parameters can explain.
-    bound : from 0 to 1; the mass and all second moments of each link stay between 1 - bound and
+    bound : from 0 to 0.95; the mass and all second moments of each link stay between 1 - bound and
         1 / (1 - bound) times those of the model.
     payload_body : name or index of the body that carries the payload; the last one if None.
     payload_mass : maximum mass, kg.

@@ -172,9 +172,9 @@ class CollisionDetector:
 
         Q: see :class:`DrivingTorque`. known : (n,) external torques at that time that are known,
         such as those of a force sensor, and are no contact: they are subtracted before the filters,
-        which delay them in the same way as what they explain, and raise the thresholds by
-        KNOWN_ERROR of their filtered size, because the torques of springs under this load are no
-        more exact than their stiffness.
+        which delay them like the torques that they explain, and raise the thresholds by
+        KNOWN_ERROR of their filtered magnitude, because the torques of springs under this load are
+        no more exact than their stiffness.
 
         Gaps and jumps backwards restart the detector, as they do a :class:`.DisturbanceObserver`.
         Raises InputError for wrong shapes, NaN or infinity, and then changes nothing.

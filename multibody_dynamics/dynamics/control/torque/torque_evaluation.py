@@ -127,7 +127,7 @@ def evaluate_torque(
     Raises InputError if the loop is not stable.
     """
     if timing.velocity_filter is None:
-        raise InputError("noise of encoders needs a velocity_filter in the timing")
+        raise InputError("timing: velocity_filter is None; the noise of the encoders depends on it")
     servo = single.servo(gains, timing, friction)
     frequency = np.geomspace(LOWEST, 0.499 / timing.period, points)
     locked, free = (single.loop(servo, is_locked=is_locked) for is_locked in (True, False))

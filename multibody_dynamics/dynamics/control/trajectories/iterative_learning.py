@@ -76,9 +76,10 @@ class LearningSettings:
     Attributes
     ----------
     cutoff : cut-off of the Q-filter in Hz: the pieces of the spline are 1 / (2 cutoff) long.
-    gain : share of the measured error that is added to the correction, 0 to 1.
+    gain : share of the measured error that is added to the correction, above 0 and at most 1.
     limit : largest correction of a joint in rad or m; a number or one for each joint.
-    improvement : share by which the error must fall below that of the best run to count as better.
+    improvement : share, 0 to below 1, by which the error must fall below that of the best run for a
+        run to count as better.
     patience : number of runs without improvement after which learning ends.
     memory : number of earlier runs that are used for acceleration; 0 for none.
 
@@ -98,7 +99,9 @@ class LearningSettings:
             f"cutoff is {self.cutoff} Hz: must be positive": 0.0 < self.cutoff < np.inf,
             f"gain is {self.gain}: must be above 0 and at most 1": 0.0 < self.gain <= 1.0,
             f"limit is {self.limit} rad: must be positive": bool((limits > 0.0).all()),
-            f"improvement is {self.improvement}: must be from 0 to 1": 0 <= self.improvement < 1,
+            f"improvement is {self.improvement}: must be at least 0 and below 1": (
+                0.0 <= self.improvement < 1.0
+            ),
             f"patience is {self.patience} runs: must be 1 or more": self.patience >= 1,
             f"memory is {self.memory} runs: must be zero or more": self.memory >= 0,
         }

@@ -59,7 +59,7 @@ def test_noise_is_proportional_to_the_resolution():
         evaluate_torque(single, gains, MEASURED, resolution=r, points=5).noise for r in (1e-5, 3e-5)
     )
     np.testing.assert_allclose(coarse, 3.0 * fine, rtol=1e-9)
-    with pytest.raises(InputError, match="needs a velocity_filter"):
+    with pytest.raises(InputError, match="velocity_filter is None"):
         evaluate_torque(single, gains, LoopTiming(), resolution=1e-5)
 
 
