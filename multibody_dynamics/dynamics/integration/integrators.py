@@ -43,7 +43,7 @@ WrenchLaw = Callable[[float, Array, Array], Any]
 Progress = Callable[[float], None]
 
 CHUNKS = 100  # number of progress reports
-CONSISTENT = 1e-6  # m, rad and per s: allowed violation by an initial state, scaled by its speed
+CONSISTENT = 1e-6  # m, rad: allowed violation at the start; per s for velocities, scaled by speed
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +158,7 @@ def integrate(
     tolerances : adapt the step to the error estimate of "dormand_prince"; `step` is then the
         interval of the interpolated output.
     every : keep one of this many states, and always the last one.
-    baumgarte, project : countermeasures to constraint drift; default: none. `project` moves the
+    baumgarte, project : countermeasures against constraint drift; default: none. `project` moves the
         state after each step to the nearest one without violation.
     wrenches : law (t, pose (n, 4, 4), velocity (n, 6)) -> (n, 6), added to the constant wrenches
         of the system, in inertial axes about the inertial origin. Called from Python at every

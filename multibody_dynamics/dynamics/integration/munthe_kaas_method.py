@@ -32,7 +32,7 @@ SMALLEST = 1e-12  # step, as a fraction of the time to integrate
 class Tolerances:
     """Allowed error of a step, for each entry of Phi: absolute + relative |F| h.
 
-    Raises InputError unless both are positive.
+    Raises InputError unless both are positive and `relative` is below 1.
     """
 
     relative: float = 1e-9
@@ -95,8 +95,8 @@ def munthe_kaas(
     start : the element at t = 0.
     step : interval of the output in s, and the length of the steps unless `tolerances` are given.
     method : a name of `butcher.METHODS` or a tableau.
-    tolerances : adapt the step to the error estimate of the method, with output by its dense
-        output; the method must have both.
+    tolerances : adapt the step to the error estimate of the method and interpolate between steps by
+        its dense output; the method must have both.
     project : applied to the state after each step; fixed steps only.
     progress : called with the fraction of time done, from 0 to 1, at each output.
 
