@@ -474,7 +474,7 @@ class AbsoluteSystem:
         for joint, forbidden in zip(self.joints, self.forbidden, strict=True):
             lines.append(
                 f"joint '{joint.name}': '{joint.first}' to '{joint.second}', "
-                f"{6 - len(forbidden.kinds)} motions free"
+                f"degrees of freedom: {6 - len(forbidden.kinds)}"
             )
         for spring in self.springs:
             lines.append(

@@ -10,8 +10,8 @@ whose last two terms are Baumgarte's stabilisation, is solved at one state by th
 
 The unknowns here are (alpha, r_c'') of the centres of mass in inertial axes: M is block diagonal,
 M^-1 is known in closed form, and forces and joints do not depend on the group of the integration.
-S is factored by L D L^T with diagonal pivoting; rows whose pivot vanishes are redundant and get no
-reaction.
+S is factorised as L D L^T with diagonal pivoting; rows whose pivot vanishes are redundant and get
+no reaction.
 
 Compiled code takes flat rows of numbers:
 

@@ -132,8 +132,8 @@ def counted_munthe_kaas(
         return _fixed_steps(group, field, X, times, method, project, report), len(times) - 1, 0
     if method.error is None or method.dense is None or project is not None:
         raise InputError(
-            f"method '{method.name}': adaptive steps need a method with error estimate and dense "
-            "output, such as 'dormand_prince', and no projection"
+            f"method '{method.name}': adaptive steps need a method with an error estimate and "
+            "dense output, such as 'dormand_prince', and no projection"
         )
     return _adaptive_steps(group, field, X, times, method, tolerances, report)
 

@@ -30,8 +30,8 @@ Axes and points are in the inertial frame. The types of joints and their keys:
     universal                           point, axis, second_axis
     screws                              screws: [[w1, w2, w3, v1, v2, v3], ...], the free motions
 
-A weld, a prismatic joint and screws also take an optional `point`, at which the reaction is given if
-the free motions do not define one.
+A weld, a prismatic joint and screws also take an optional `point`, at which the reaction is given
+if the free motions do not define one.
 """
 
 from __future__ import annotations
