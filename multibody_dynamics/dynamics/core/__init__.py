@@ -49,9 +49,9 @@ quantities        quantities of a data sheet: {value, unit, side of the gear}
 read_yaml         the contents of a YAML file
 read_yaml_documents  its documents, separated by ---
 
-Computations beside a control cycle:
+Computations alongside a control cycle:
 
-BackgroundProcess  a process of lower priority that answers one request after the other
+BackgroundProcess  a process of lower priority that runs one computation after another
 
 Compilation:
 

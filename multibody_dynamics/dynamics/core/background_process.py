@@ -1,11 +1,11 @@
-"""A process for slow computations beside a control cycle.
+"""A process for slow computations alongside a control cycle.
 
 Python code that takes milliseconds holds the interpreter's lock: in a thread of the controller's
 process, it would delay the cycle by up to 5 ms again and again. The process starts with the first
 computation, and ends with the one that created it. It leaves the processors to the control cycle:
 
-- Its priority is lower (nice), and never a real-time one: a controller started with SCHED_FIFO
-  would otherwise pass on its own, and hold up its cycle on the same processor.
+- Its priority is lower (nice), and never a real-time one: from a controller started with SCHED_FIFO
+  it would otherwise inherit that priority, and hold up the cycle on the same processor.
 - If the controller is bound to some of the available processors (`taskset`, cgroups aside), the
   process runs on the others. Isolated processors (isolcpus) are left alone.
 """
@@ -31,13 +31,14 @@ Result = TypeVar("Result")
 
 
 class BackgroundProcess:
-    """One process, which computes one thing after the other. If it ended, the next computation
-    starts another one.
+    """One process, which runs one computation after another. If it has ended, the next computation
+    starts a new one.
 
     Functions and arguments must be picklable. A program that uses this needs the guard
-    `if __name__ == "__main__":`, as with multiprocessing, because the process imports it.
+    `if __name__ == "__main__":`, as with multiprocessing, because the process imports its main
+    module.
 
-    nice : by how much its priority is lower.
+    nice : what is added to its niceness; a higher value means a lower priority.
 
     >>> process = BackgroundProcess()
     >>> future = process.submit(function, argument)  # at once
@@ -48,7 +49,7 @@ class BackgroundProcess:
         self.nice = nice
         self._pool: ProcessPoolExecutor | None = None
         self._is_closed = False
-        self._lock = threading.Lock()  # the end may come from another thread
+        self._lock = threading.Lock()  # close() may come from another thread
 
     def submit(
         self,
@@ -58,7 +59,8 @@ class BackgroundProcess:
     ) -> Future[Result]:
         """Compute function(*arguments, **options); the future raises what the function raises, and
         BrokenProcessPool if the process ends. The first call starts the process, which takes this
-        thread about 20 ms, later ones take less than 1 ms. Raises RuntimeError after :meth:`close`.
+        thread about 20 ms; later calls take less than 1 ms. Raises RuntimeError after
+        :meth:`close`.
         """
         from concurrent.futures.process import BrokenProcessPool
 
@@ -69,7 +71,7 @@ class BackgroundProcess:
                 with suppress(BrokenProcessPool):  # killed, for example for lack of memory
                     return self._pool.submit(function, *arguments, **options)
                 self._pool.shutdown(wait=False)
-            starter = threading.Thread(target=self._open)  # a new process inherits its priority
+            starter = threading.Thread(target=self._open)  # its priority is inherited
             starter.start()
             starter.join()
             assert self._pool is not None
@@ -87,7 +89,7 @@ class BackgroundProcess:
 
     @staticmethod
     def give_way() -> None:
-        """Give up a real-time priority of this thread, and of all that it starts from now on."""
+        """Give up any real-time priority of this thread and of all that it starts from now on."""
         with suppress(OSError, AttributeError):
             if os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK in (os.SCHED_FIFO, os.SCHED_RR):
                 os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
@@ -106,8 +108,8 @@ class BackgroundProcess:
 
 
 def _prepare(nice: int) -> None:
-    """In the new process: low priority, other processors, no reaction to Ctrl-C, and an end with
-    its parent."""
+    """Set up the new process: it ignores Ctrl-C, lowers its priority, moves to other processors and
+    ends with its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     BackgroundProcess.give_way()
     with suppress(OSError, AttributeError):

@@ -3,10 +3,10 @@
 ``inlined`` marks a small function that compiled code may call; it remains a plain Python function.
 ``compiled`` returns the machine code of a recursion, which is cached on disk for the next start.
 
-Numba's own cache looks only at the file of the recursion: it would serve stale machine code after
-an edit of a helper elsewhere, and recompile after the rewording of a docstring. Here the cache
-folder is named by a hash of all statements of this library (docstrings and comments are left out),
-of the Numba version and of the processor. Inside the folder, a function is found by its module and
+Numba's own cache looks only at the file of the recursion: it would serve stale machine code after a
+helper elsewhere was edited, and recompile after a docstring was reworded. Here the cache folder is
+named after a hash of all statements of this library (docstrings and comments are left out), of the
+Numba version and of the processor. Inside the folder, a function is found by its module and
 name, regardless of dates and line numbers. A damaged file counts as missing.
 """
 

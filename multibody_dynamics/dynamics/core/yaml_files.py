@@ -1,9 +1,9 @@
-"""The reader of all YAML files: every failure is an InputError of one line that names the file.
+"""The reader of all YAML files: every failure is a one-line InputError that names the file.
 
 The files are YAML 1.1, as PyYAML reads them, except that
 
 - a key that is given twice is an error; YAML would silently use the last value;
-- 1e-4 is a number, as in YAML 1.2; YAML 1.1 requires a point and a sign in it;
+- 1e-4 is a number, as in YAML 1.2; YAML 1.1 requires a decimal point and a sign in the exponent;
 - 100:1, a gear ratio on a data sheet, is an error; YAML 1.1 reads it as 60 * 100 + 1;
 - dates remain text.
 """
@@ -23,7 +23,7 @@ DIGITS = 300  # of an integer; with more it does not fit into a float64
 
 
 class _Loader(yaml.SafeLoader):
-    """SafeLoader with the exceptions of the module's docstring."""
+    """SafeLoader with the exceptions listed in the module's docstring."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - an attribute of the base class
         first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
@@ -87,7 +87,7 @@ def read_yaml_documents(path: str | PathLike[str]) -> list[Any]:
         return list(yaml.load_all(text, _Loader))
     except RecursionError:
         raise InputError(f"{path}: not valid YAML: nested too deeply") from None
-    except Exception as error:  # PyYAML's, and what its constructors raise for odd scalars
+    except Exception as error:  # PyYAML's own, and any that its constructors raise
         raise InputError(f"{path}: not valid YAML: {_reason(error)}") from None
 
 

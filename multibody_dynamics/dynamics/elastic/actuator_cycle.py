@@ -95,12 +95,12 @@ class MotorFeedforward:
     ----------
     state, torque : (5, n) and (3, n) arrays to read from at every update, such as an
         InverseDynamicsSolver's `state` and `result`; new arrays of zeros if not given.
-    variant : how springs enter, see VARIANTS.
+    variant : how springs enter; see VARIANTS.
 
     Attributes
     ----------
-    stiffness : (3, v) the second outputs of `actuators.variable_joints` with two rates, stiffness
-        or pretension; written by the caller, initially at rest in the middle of the range.
+    stiffness : (3, v) second outputs (stiffness or pretension) of `actuators.variable_joints` and
+        their first two rates; written by the caller, initially constant in the middle of the range.
     deflection : (n,) state of the damped joints; NaN, the initial value, is replaced by the settled
         deflection at the next update.
     result : (4, m), whose rows are `command`.

@@ -451,8 +451,8 @@ class VariableStiffness(Actuator):
         self.shape.checked_torque(Q[0] / k, beyond)
 
     def driven(self, position: Array, velocity: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """k and k' at this position and velocity of the drive, and whether the drive sets them:
-        not where k would be below LEAST_SHARE of the smallest stiffness."""
+        """k and k' at this position and velocity of the drive, and whether the drive sets them,
+        which is False where k would be below LEAST_SHARE of the smallest stiffness."""
         assert self.drive is not None
         drive, softest = self.drive, self.stiffness_range[0]
         k, rate, sets = flat_map.driven_stiffness(

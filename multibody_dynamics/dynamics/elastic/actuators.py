@@ -47,7 +47,8 @@ class Actuators:
 
     `motor_names` lists the m motors in the order of the joints: <joint>, or <joint>_agonist and
     <joint>_antagonist for an antagonistic joint, and <joint>_stiffness for a stiffness drive.
-    Raises InputError for duplicate names, and unless there is one actuator for each name.
+    Raises InputError for duplicate names, for a torque source that does not fit its actuator, and
+    unless there is one actuator for each name.
 
     torque_sources : the source of each joint's measured torque Q: "torque_sensor", or the
         default, "spring_deflection" for a joint with a spring and "motor_torque" for a rigid one.
@@ -215,7 +216,7 @@ class Actuators:
             inertia = actuator.motors[0].inertia
             if reflected != 0.0 and not (isinstance(actuator, Rigid) and inertia == 0.0):
                 raise InputError(
-                    f"joint '{name}': the rotor would count twice: the model has a reflected "
+                    f"joint '{name}': the rotor would be counted twice: the model has a reflected "
                     f"inertia of {reflected:g}, the motor data an inertia of {inertia:g}; remove "
                     f"it from the model with model.with_reflected_inertia"
                 )
@@ -353,8 +354,8 @@ class Actuators:
     def deflection_after(
         self, deflection: Any, torque: Any, dt: float, *, beyond: Beyond = "raise"
     ) -> Array:
-        """(..., n) deflections of damped springs dt in s after `deflection` (..., n), under the
-        torques (..., 3, n) with rates; zero for the other joints. See
+        """(..., n) deflections of damped springs after dt in s, starting from `deflection`
+        (..., n), under the torques (..., 3, n), rows Q, Q', Q''; zero for the other joints. See
         :meth:`SeriesElastic.deflection_after`."""
         phi = as_array("deflection", deflection, (self.n,), self.joint_names)
         return self._filtered(

@@ -2,10 +2,10 @@
 
 `feedforward` computes theta, theta', theta'' and tau_m of the motors from q, q', q'', Q, Q', Q''
 and the second outputs; `springs_recursion` computes Q, Q' and the loads from links and motors.
-:mod:`actuator_kinds` has the relations. The functions run over the joints of a robot in the control
-cycle (:mod:`actuator_cycle`), or over a batch of states of one actuator. They never raise: a spring
-continues along its tangents beyond its travel, an infeasible second output is clipped to the
-nearest feasible value, and flags report both.
+:mod:`actuator_kinds` gives the relations. The functions run over the joints of a robot in the
+control cycle (:mod:`actuator_cycle`), or over a batch of states of one actuator. They never raise:
+a spring continues along its tangents beyond its travel, an infeasible second output is clipped to
+the nearest feasible value, and flags report both.
 
 ``JOINT`` row: one actuator
     KIND                     RIGID, SERIES, VARIABLE, BY_PRETENSION or BY_STIFFNESS (antagonistic)

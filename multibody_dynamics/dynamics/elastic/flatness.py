@@ -54,7 +54,8 @@ def motor_motion(
     beyond : "raise" rejects springs beyond their travel and infeasible stiffnesses; "continue"
         follows the tangents, and :func:`limit_margins` then reports the excess.
 
-    Raises InputError, naming the joint if there is one, and for wrong shapes and missing rates.
+    Raises InputError for a motion that the springs cannot follow, naming the joint, and for wrong
+    shapes and missing rates.
     """
     n, names = actuators.n, actuators.joint_names
     state, torque = _link_rows(actuators, state, torque)
@@ -114,7 +115,7 @@ def filtered_deflection(
 ) -> Array:
     """(k, n) deflections of damped springs along a motion; zero for the other joints.
 
-    times: (k,) s, increasing, close enough for Q to be quadratic in between. torque: (k, 3, n)
+    times: (k,) s, increasing, so closely spaced that Q is quadratic in between. torque: (k, 3, n)
     rows Q, Q', Q'' at these times. initial: (n,) deflections at the first time; settled ones if
     not given.
     """
@@ -164,9 +165,9 @@ def limit_margins(
 ) -> tuple[LimitMargin, ...]:
     """The margin to every finite limit along a motion, the most used limit first.
 
-    Torque and speed of the motors, travel of the springs, joint torque, and stiffness (pretension)
-    within its feasible range at Q. All limits hold if the first `left` is not negative; limits are
-    checked at the given times only.
+    The limits are those of motor torque, motor speed, spring travel and joint torque, and the
+    feasible range of the stiffness (or pretension) at Q. All of them hold if `left` of the first
+    margin is not negative; they are checked at the given times only.
 
     Parameters
     ----------

@@ -129,9 +129,9 @@ def _sampled(spring: Spring, name: str, tolerance: float) -> tuple[Array, Array,
         if len(nodes) + len(middles) > MAX_PIECES:
             k = int(np.argmax(share[:2].max(axis=(0, 2))))
             raise InputError(
-                f"{name}: the law cannot be sampled to {tolerance:g} of torque and stiffness near "
-                f"the deflection {nodes[k]:.6g}; it must be smooth, and the rows of law() must be "
-                f"s and its first three derivatives"
+                f"{name}: the law cannot be sampled to within {tolerance:g} of torque and "
+                f"stiffness near the deflection {nodes[k]:.6g}; it must be smooth, and the rows of "
+                f"law() must be s and its first three derivatives"
             )
         nodes = np.sort(np.concatenate((nodes, middles)))
 

@@ -201,7 +201,7 @@ class CubicSpring(PiecewisePolynomial):
 class PolynomialSpring(PiecewisePolynomial):
     """s = c_1 phi + c_2 phi^2 + ..., with c_i in N m/rad^i; the travel must be finite.
 
-    If s' is not positive on the whole travel, raises InputError that names the worst deflection.
+    Raises InputError, naming the worst deflection, unless s' is positive on the whole travel.
     """
 
     coefficients: tuple[float, ...]
@@ -236,8 +236,9 @@ class TableSpring(PiecewisePolynomial):
     The law is a spline of degree 5 through the points, with four pieces between neighbours. It
     minimises the integral of s'''^2 subject to B-spline coefficients of s' of at least 5 % of the
     least slope between neighbours, which keeps s' positive everywhere. Where this bound is
-    inactive, it is the natural quintic spline. It passes the points within 1e-6 of the torque
-    range, and its slope is checked at its extrema. Raises InputError that names the faulty point.
+    inactive, it is the natural quintic spline. It passes through the points to within 1e-6 of the
+    torque range, and its slope is checked at its extrema. Raises InputError, naming the point, if
+    this fails or if the points do not increase.
     """
 
     deflections: tuple[float, ...]
@@ -307,7 +308,7 @@ def monotone_spline(x: Array, y: Array, *, pieces: int = 4, least: float = 0.05)
     """The spline of :class:`TableSpring` through the increasing points (x, y), (m,) each.
 
     Its unknowns are y_0 and the B-spline coefficients of the slope; interpolation and smoothness
-    are the rows of a least-squares problem with bounds, the former weighted by 1e9.
+    are the rows of a least-squares problem with bounds, the former weighted 1e9 times as heavily.
     """
     from scipy.interpolate import BSpline
     from scipy.optimize import lsq_linear

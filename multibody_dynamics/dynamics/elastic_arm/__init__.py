@@ -1,6 +1,6 @@
 """Equations of motion of an arm with actuators of any kind, compiled: links, springs and motors.
 
-The simulated arm integrates them, and laws predict the state with them.
+The simulated arm integrates them, and control laws use them to predict the state.
 
 arm_slope                q'' and theta'' under given motor torques, for compiled code
 ArmTables                constants of links, springs and motors, for compiled code

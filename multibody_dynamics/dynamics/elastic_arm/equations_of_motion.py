@@ -1,4 +1,4 @@
-"""The equations of motion of an arm with actuators, as the slope of its state, compiled.
+"""The equations of motion of an arm with actuators: the time derivative of its state, compiled.
 
 Link side and motor side of [M21] (2), (3), with friction of the motors and torques e on the links:
 
@@ -36,7 +36,7 @@ class ArmTables(NamedTuple):
     gravity: Array
     prescribed: NDArray[Any]
     joints: Array
-    motors: Array  # may have more columns than flat_map gives them
+    motors: Array  # may have more columns than flat_map defines
     laws: Array
     pieces: Array
     applied: Array  # (n, 18) wrenches in inertial axes, and their rates
@@ -109,7 +109,9 @@ class ArmState(NamedTuple):
 
 @inlined
 def arm_slope(tables, scratch, state, second, tau, dx):
-    """d/dt of the state under the motor torques tau (m,), to dx (2 n + 2 m,); False: M is singular.
+    """Write the derivative of the state under the motor torques tau (m,) to dx (2 n + 2 m,).
+
+    Returns False if M is singular.
 
     second: (2, v) stiffness of the variable joints, with its rate.
     """

@@ -53,7 +53,7 @@ from .index_one import (
 )
 from .munthe_kaas_method import step_factor
 
-CORRECTIONS = 10  # Newton's method reaches rounding after three or four
+CORRECTIONS = 10  # Newton's method reaches rounding error after three or four
 CLOSED = 1e-14  # m and rad, violation at which projection stops
 
 # Adaptive steps: entries of `control` and of `clock`.
@@ -215,7 +215,7 @@ def _correction(system, scratch, column):
 
 
 def _project(equations, state, scratch):
-    """Move the state, in place, to the nearest one in the metric of the inertia that violates no
+    """Move the state in place to the nearest state, in the metric of the inertia, that violates no
     constraint.
 
     Returns the largest violation of positions that remains, m or rad.
@@ -311,7 +311,8 @@ def _weights_within(b, dense, s, weights):
 
 
 def _advance_by_error(equations, method, control, clock, state, scratch, times, results):
-    """Advance `state` in place by steps as long as the error permits; dense output at `times` (k,).
+    """Advance `state` in place with steps as long as the error permits, and write the dense output
+    at `times` (k,).
 
     control : relative and absolute tolerance, smallest step and end time, s.
     clock : time and next step, s, and the numbers of steps taken and rejected; advanced to the

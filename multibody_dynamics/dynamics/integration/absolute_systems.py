@@ -191,8 +191,8 @@ class AbsoluteSystem:
     ----------
     gravity : (3,) m/s^2.
     group : "SE3" or "SO3xR3" for all bodies, or a mapping from body names to groups.
-    wrenches : {body: (6,)} that the world applies, constant, in inertial axes about the inertial
-        origin.
+    wrenches : {body: (6,)} constant wrenches that the world applies, in inertial axes about the
+        inertial origin.
 
     States are `pose` (..., n, 4, 4) and `velocity` (..., n, 6): (R^T omega, R^T r') for bodies in
     SE3, (R^T omega, r') for bodies in SO3xR3.
@@ -474,7 +474,7 @@ class AbsoluteSystem:
         for joint, forbidden in zip(self.joints, self.forbidden, strict=True):
             lines.append(
                 f"joint '{joint.name}': '{joint.first}' to '{joint.second}', "
-                f"{6 - len(forbidden.kinds)} motions free"
+                f"degrees of freedom: {6 - len(forbidden.kinds)}"
             )
         for spring in self.springs:
             lines.append(
@@ -487,7 +487,8 @@ class AbsoluteSystem:
         if isinstance(self.group, Mapping):
             for body in self.group:
                 if body not in self.body_names:
-                    raise ModelError(f"group: unknown body {body!r}")
+                    known = ", ".join(self.body_names)
+                    raise ModelError(f"group: unknown body {body!r}; known: {known}")
             chosen = [self.group.get(name, "SE3") for name in self.body_names]
         else:
             chosen = [self.group] * self.n

@@ -1,4 +1,4 @@
-"""Explicit Runge-Kutta methods by their Butcher tableaux.
+"""Explicit Runge-Kutta methods, defined by their Butcher tableaux.
 
     k_j = F(t + c_j h, x + h sum_l a_jl k_l),     x(t + h) = x + h sum_j b_j k_j
 

@@ -10,8 +10,8 @@ whose last two terms are Baumgarte's stabilisation, is solved at one state by th
 
 The unknowns here are (alpha, r_c'') of the centres of mass in inertial axes: M is block diagonal,
 M^-1 is known in closed form, and forces and joints do not depend on the group of the integration.
-S is factored by L D L^T with diagonal pivoting; rows whose pivot vanishes are redundant and get no
-reaction.
+S is factorised as L D L^T with diagonal pivoting; rows whose pivot vanishes are redundant and get
+no reaction.
 
 Compiled code takes flat rows of numbers:
 
@@ -116,7 +116,7 @@ class IndexOneScratch(NamedTuple):
 
 @inlined
 def body_motion(system, applied, pose, velocity, motion):
-    """MOTION of every body without joints and springs.
+    """Write the MOTION rows of all bodies, without the forces of joints and springs.
 
     velocity : (n, 6) (omega, r') in inertial axes.
     """
@@ -195,7 +195,7 @@ def _frame(pose, i, joints, j, k):
 
 @inlined
 def constraint_rows(system, pose, scratch):
-    """J, eta, and the violations of positions and velocities of every constraint."""
+    """Write J, eta, and the violations of position and velocity of every constraint."""
     _, _, _, _, joint_bodies, joints, row_joints, row_kinds, rows = system
     motion, work, values = scratch.motion, scratch.rows, scratch.values
     for r in range(rows.shape[0]):
@@ -264,7 +264,7 @@ def _product(work, r, k, s, c):
 
 @inlined
 def schur(system, scratch):
-    """The lower triangle of S = J M^-1 J^T, from the rows of the constraints."""
+    """Write M^-1 J^T, and the lower triangle of S = J M^-1 J^T, from the rows of J."""
     bodies, joint_bodies, row_joints = system.bodies, system.joint_bodies, system.row_joints
     motion, work, S = scratch.motion, scratch.rows, scratch.S
     for r in range(S.shape[0]):

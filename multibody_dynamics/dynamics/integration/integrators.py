@@ -43,7 +43,7 @@ WrenchLaw = Callable[[float, Array, Array], Any]
 Progress = Callable[[float], None]
 
 CHUNKS = 100  # number of progress reports
-CONSISTENT = 1e-6  # m, rad and per s: allowed violation by an initial state, scaled by its speed
+CONSISTENT = 1e-6  # m, rad: allowed violation at the start; per s for velocities, scaled by speed
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,9 +157,9 @@ def integrate(
     start : (pose (n, 4, 4), velocity (n, 6)); default: the initial state of the bodies.
     tolerances : adapt the step to the error estimate of "dormand_prince"; `step` is then the
         interval of the interpolated output.
-    every : keep one of this many states, and always the last one.
-    baumgarte, project : countermeasures to constraint drift; default: none. `project` moves the
-        state after each step to the nearest one without violation.
+    every : keep one state in every so many, and always the last one.
+    baumgarte, project : countermeasures against constraint drift; default: none. `project` moves
+        the state after each step to the nearest one without violation.
     wrenches : law (t, pose (n, 4, 4), velocity (n, 6)) -> (n, 6), added to the constant wrenches
         of the system, in inertial axes about the inertial origin. Called from Python at every
         stage, which makes the integration about a thousand times slower.
@@ -176,7 +176,7 @@ def integrate(
     if tolerances is not None and (method.error is None or method.dense is None or project):
         raise InputError(
             f"method '{method.name}': adaptive steps need 'dormand_prince' or another method with "
-            "error estimate and dense output, and no projection"
+            "an error estimate and dense output, and no projection"
         )
     start = consistent_start(system, start)
     kept = np.append(np.arange(0, len(times) - 1, every), len(times) - 1)
@@ -185,7 +185,7 @@ def integrate(
 
 
 def _compiled(run: _Run, step: float) -> Integration:
-    """The run in compiled code, in chunks between which progress is reported."""
+    """Run the compiled code in chunks, between which progress is reported."""
     system, times, kept = run.system, run.times, run.kept
     lengths = np.full(len(times) - 1, step)
     last = times[-1] - times[-2]
@@ -225,7 +225,7 @@ def _compiled(run: _Run, step: float) -> Integration:
 
 
 def _under_wrenches(run: _Run, wrenches: WrenchLaw) -> Integration:
-    """The run by :func:`.munthe_kaas` in plain Python, which calls the law at every stage."""
+    """Run :func:`.munthe_kaas` in plain Python, which calls the law at every stage."""
     system, n = run.system, run.system.n
     scratch = _scratch(system)
 
@@ -324,9 +324,9 @@ def consistent_start(system: AbsoluteSystem, start: tuple[Any, Any] | None) -> t
             open_by = np.abs(violations).max(initial=0.0)
             if open_by > allowed:
                 raise InputError(
-                    f"'{system.name}': the start violates the {what} of joint '{joint}' by "
-                    f"{open_by:.2g} {unit}; dyn.integration.project_state, or --project-start on "
-                    "the command line, gives the nearest consistent one"
+                    f"'{system.name}': the start violates the {what} constraint of joint '{joint}' "
+                    f"by {open_by:.2g} {unit}; dyn.integration.project_state, or --project-start "
+                    "on the command line, gives the nearest consistent one"
                 )
     turned = _turned_over(system, pose)
     if turned is not None:

@@ -32,7 +32,7 @@ SMALLEST = 1e-12  # step, as a fraction of the time to integrate
 class Tolerances:
     """Allowed error of a step, for each entry of Phi: absolute + relative |F| h.
 
-    Raises InputError unless both are positive.
+    Raises InputError unless both are positive and `relative` is below 1.
     """
 
     relative: float = 1e-9
@@ -95,8 +95,8 @@ def munthe_kaas(
     start : the element at t = 0.
     step : interval of the output in s, and the length of the steps unless `tolerances` are given.
     method : a name of `butcher.METHODS` or a tableau.
-    tolerances : adapt the step to the error estimate of the method, with output by its dense
-        output; the method must have both.
+    tolerances : adapt the step to the error estimate of the method and interpolate between steps by
+        its dense output; the method must have both.
     project : applied to the state after each step; fixed steps only.
     progress : called with the fraction of time done, from 0 to 1, at each output.
 
@@ -132,8 +132,8 @@ def counted_munthe_kaas(
         return _fixed_steps(group, field, X, times, method, project, report), len(times) - 1, 0
     if method.error is None or method.dense is None or project is not None:
         raise InputError(
-            f"method '{method.name}': adaptive steps need a method with error estimate and dense "
-            "output, such as 'dormand_prince', and no projection"
+            f"method '{method.name}': adaptive steps need a method with an error estimate and "
+            "dense output, such as 'dormand_prince', and no projection"
         )
     return _adaptive_steps(group, field, X, times, method, tolerances, report)
 

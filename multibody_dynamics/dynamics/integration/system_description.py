@@ -22,13 +22,16 @@
 
 Axes and points are in the inertial frame. The types of joints and their keys:
 
-    weld                                none; optional `point`, where its reaction is given
+    weld                                none
     revolute, cylindrical, planar       axis (the normal of a plane), point
     prismatic                           axis
     helical                             axis, point, pitch in m/rad
     spherical                           point
     universal                           point, axis, second_axis
     screws                              screws: [[w1, w2, w3, v1, v2, v3], ...], the free motions
+
+A weld, a prismatic joint and screws also take an optional `point`, at which the reaction is given
+if the free motions do not define one.
 """
 
 from __future__ import annotations

@@ -112,8 +112,8 @@ def integrate_tree(
     ----------
     torque : (n,) constant, or a law (t, q, q') -> (n,); default: none.
     springs : springs and dampers at the joints, in addition to `torque`.
-    wrenches : {body: (6,)} that the world applies, constant, in inertial axes about the inertial
-        origin.
+    wrenches : {body: (6,)} constant wrenches that the world applies, in inertial axes about the
+        inertial origin.
     method : see :func:`.munthe_kaas`; or "rosenbrock", implicit, of order 4 and A-stable, for
         springs so stiff that an explicit method would need small steps. It uses the exact Jacobian;
         only a torque law is differentiated by finite differences.
@@ -169,7 +169,8 @@ class _Torques(NamedTuple):
         return total
 
     def derivatives(self, t: float, q: Array, qd: Array) -> tuple[Array, Array, Array]:
-        """Derivatives by q and q' (n, n), and by t (n,); of the law by central differences."""
+        """Derivatives with respect to q and q' (n, n), and t (n,); the law's by central
+        differences."""
         n = len(q)
         by_q, by_qd, by_t = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
         if self.springs is not None:
@@ -185,7 +186,8 @@ class _Torques(NamedTuple):
     def jacobian(
         self, dynamics: ForwardDynamicsDerivativesSolver, t: float, q: Array, qd: Array
     ) -> tuple[Array, Array]:
-        """Derivatives of (q', q'') under these torques by (q, q') (2 n, 2 n), and by t (2 n,)."""
+        """Derivatives of (q', q'') under these torques with respect to (q, q') (2 n, 2 n), and t
+        (2 n,)."""
         n = len(q)
         by_q, by_qd, by_tau = dynamics(q, qd, self(t, q, qd))
         tau_q, tau_qd, tau_t = self.derivatives(t, q, qd)

@@ -90,8 +90,8 @@ def constraint_matrices(
 ) -> tuple[Array, ...]:
     """A, A', A'', A''' (..., m, n): one matrix for each of q, q', q'', q''' (..., n) given.
 
-    Raises the InputError of :func:`constraint_residual`, also for gaps and if a
-    :class:`.ConstraintMatrix` lacks a derivative.
+    Raises InputError as :func:`constraint_residual` does, and also for a gap such as qdd without qd
+    and for a :class:`.ConstraintMatrix` that lacks a derivative.
     """
     return constraint_terms(system, q, qd, qdd, qddd).matrices
 

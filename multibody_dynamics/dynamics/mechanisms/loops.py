@@ -33,7 +33,7 @@ class LoopClosure:
 
     Attributes
     ----------
-    first, second : body, link merged into one, or the base, by name; a body also by index.
+    first, second : name of a body, of a link merged into one, or of the base; or index of a body.
     free : X (k, 6) or (6,), k < 6 independent screws in the first frame, for instance from
         :mod:`.joints`; default none, a weld.
     first_pose, second_pose : (4, 4) poses of the frames in their bodies; default: the body frames.

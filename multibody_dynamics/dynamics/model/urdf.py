@@ -243,7 +243,7 @@ def _ignore_child(
 
 
 def _numbers(text: str, count: int, where: str) -> list[float]:
-    """`count` finite numbers; ModelError names the first that is not."""
+    """The `count` finite numbers of a text; ModelError names the first that is not finite."""
     words = text.split()
     if len(words) != count:
         raise ModelError(f"{where} must hold {count} numbers, got '{text}'")

@@ -53,9 +53,9 @@ def exciting_motion(
     """A sum of sines, see :func:`.sum_of_sines`, extended by `ramp` seconds at both ends.
 
     `offset` (n,) in rad; `cosine` and `sine` (n L,), joint by joint, are velocity amplitudes in
-    rad/s; give all three or none. `frequency` in rad/s. Without them each joint moves about the
-    middle of its range and uses the fractions `reach` of half its range and `speed` of its velocity
-    limit.
+    rad/s; give all three or none. Without them each joint moves about the middle of its range and
+    uses the fractions `reach` of half its range and `speed` of its velocity limit. `frequency` is
+    in rad/s.
     """
     n = model.n
     if offset or cosine or sine:

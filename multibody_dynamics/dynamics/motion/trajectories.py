@@ -44,7 +44,7 @@ _HERMITE = BPoly.from_derivatives([0.0, 1.0], [np.eye(10)[:5], np.eye(10)[5:]])
 
 def _jerk_roots() -> Array:
     """(7, 10) matrix J: |J x|^2 is the integral of the squared third derivative of data x."""
-    node, weight = np.polynomial.legendre.leggauss(7)  # exact to degree 13; the integrand is of 12
+    node, weight = np.polynomial.legendre.leggauss(7)  # exact to degree 13; the integrand has 12
     return np.sqrt(0.5 * weight)[:, None] * _HERMITE.derivative(3)(0.5 * (node + 1.0))
 
 
@@ -309,8 +309,8 @@ def stop(
     """Minimum-jerk trajectory from the state of `running` at time t to rest, at any position.
 
     Give either the `duration` (s) or `acceleration` limits (n,) > 0. With limits, all joints stop
-    together in the shortest time (to 5 %, from 1 ms to 100 s) in which none exceeds its limit or,
-    if larger, its acceleration at t. If the jerk at t makes that impossible, the time with the
+    together in the shortest time (within 5 %, from 1 ms to 100 s) in which none exceeds its limit
+    or, if larger, its acceleration at t. If the jerk at t makes that impossible, the time with the
     least excess is taken; every state is accepted.
     """
     if (duration is None) == (acceleration is None):

@@ -5,16 +5,16 @@ Link side and motor side of [M21] (2), (3), with friction and a limited motor to
     M(q) q'' + C(q, q') q' + g(q) = Q - d q' + J^T W,
     M_m theta'' + load + friction(theta') = tau_m,
 
-with Q and the loads of the motors from the springs and the dampers in parallel with them, see
+where Q and the loads of the motors come from the springs and the dampers in parallel with them; see
 `actuator_kinds`. At a rigid joint link and motor move as one: theta = q, and M_m adds to the
 diagonal of M.
 
-Integrator: the classical Runge-Kutta method of order 4 (RK4) with a fixed inner step h. Coriolis
-and friction terms depend on velocity, so the symplectic methods that suit a pure spring would be
-implicit, or of order 2 and no longer symplectic; RK4 is explicit and of high order, as needed to
-test a feedforward. The price is the limit |lambda| h < 2.6 on the fastest mode lambda (spring,
-motor, link and drive), and a numerical damping ratio of (|lambda| h)^5 / 144: 2e-4 at the default
-|lambda| h <= 0.5, and far less on all slower modes.
+The integrator is the classical Runge-Kutta method of order 4 (RK4) with a fixed inner step h.
+Coriolis and friction terms depend on velocity, so the symplectic methods that suit a pure spring
+would be implicit, or of order 2 and no longer symplectic; RK4 is explicit and of high order, as
+needed to test a feedforward. The price is the limit |lambda| h < 2.6 on the fastest mode lambda
+(spring, motor, link and drive), and a numerical damping ratio of (|lambda| h)^5 / 144: 2e-4 at the
+default |lambda| h <= 0.5, and far less on all slower modes.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class MotorDrive:
         """Gains that give each motor, detached from its spring, a `bandwidth` in Hz.
 
         The motor of a rigid joint also carries its link, with the inertia M_ii at the configuration
-        q (n,), for which all other joints are locked. In contrast, :func:`.motor_bandwidth_gains`
+        q (n,), that is, with all other joints locked. In contrast, :func:`.motor_bandwidth_gains`
         of the controllers takes a bandwidth in rad/s and leaves the other joints free, with the
         inertia 1 / (M^-1)_ii.
         """
@@ -124,7 +124,8 @@ class Energy(NamedTuple):
 
 @inlined
 def _motor_torques(motors, feedforward, row, reference, t, theta, thetad, motor_torque):
-    """Feedforward (m,) plus the drive around a reference that continues at its velocity."""
+    """Write the motor torques (m,): the feedforward and the drives' feedback to a reference that
+    continues at its velocity, clipped to the torque limits."""
     for j in range(motors.shape[0]):
         lag = reference[0, j] + reference[1, j] * t - theta[j]
         lag_rate = reference[1, j] - thetad[j]
@@ -136,7 +137,8 @@ def _motor_torques(motors, feedforward, row, reference, t, theta, thetad, motor_
 
 @inlined
 def _stiffness_inputs(joints, profile, row, rate, t, second):
-    """k of the joints whose stiffness no motor sets, continuing at its rate within its range."""
+    """Write k of the joints whose stiffness no motor sets; it continues at its rate within its
+    range."""
     for i in range(joints.shape[0]):
         if joints[i, cycle.KIND] == cycle.VARIABLE and joints[i, cycle.DRIVEN] == 0.0:
             v = int(joints[i, cycle.SECOND])
@@ -432,7 +434,8 @@ class ElasticRobot:
         self._advance(self._free, profile, self._no_reference, dt, steps, stiffness)
 
     def follow(self, position: Any, velocity: Any, feedforward: Any, dt: float) -> None:
-        """Advance by dt in s with the drives around theta_ref, theta_ref' and a torque, each (m,).
+        """Advance by dt in s while the drives track theta_ref and theta_ref' with a feedforward
+        torque, each (m,).
 
         Within dt the reference continues at its velocity, as in drives that interpolate. Raises the
         errors of `step`, and InputError if the robot has no drive.

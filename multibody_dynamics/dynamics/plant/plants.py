@@ -93,7 +93,8 @@ class Plant(Protocol):
         """
 
     def follow(self, position: Any, velocity: Any, feedforward: Any, dt: float) -> None:
-        """Advance by dt in s with the drives around theta_ref, theta_ref' and a torque, each (m,).
+        """Advance by dt in s while the drives track theta_ref and theta_ref' with a feedforward
+        torque, each (m,).
 
         Raises the errors of `step`, and InputError if the plant has no drive.
         """

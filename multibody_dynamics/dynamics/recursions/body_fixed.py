@@ -100,7 +100,7 @@ def advance(a, h, rate, X):
 def forward_recursion(parents, joints, trig, state, order, bodies):
     """Twists of all bodies and their derivatives up to the jounce, [M18d] (66) differentiated.
 
-    Parameters as of :func:`.spatial.forward_recursion`. Row 0 of `bodies` holds the motion of the
+    Parameters as for :func:`.spatial.forward_recursion`. Row 0 of `bodies` holds the motion of the
     base in body-fixed representation. Writes TWIST and RELATIVE, but not POSE.
     """
     for i in range(parents.shape[0]):
@@ -188,8 +188,8 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
 
         f = m (u' + omega x u),   n = h' + omega x h,   W = (n + c x f, f).
 
-    Parameters as of :func:`.spatial.backward_recursion`; `gravity` is not used, since it is part of
-    the acceleration of the base.
+    Parameters as for :func:`.spatial.backward_recursion`; `gravity` is not used, since it is part
+    of the acceleration of the base.
     """
     for k in range(parents.shape[0]):
         i = parents.shape[0] - 1 - k

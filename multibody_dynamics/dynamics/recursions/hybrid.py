@@ -53,7 +53,7 @@ def forward_recursion(parents, joints, trig, state, order, bodies):
         z' = omega x z,   d' = omega x d + h q' z,
         V_i = (omega + a q' z,  r'_parent + d'),
 
-    and the rest is the product rule. Parameters as of :func:`.spatial.forward_recursion`; row 0 of
+    and the rest is the product rule. Parameters as for :func:`.spatial.forward_recursion`; row 0 of
     `bodies` holds the motion of the base in hybrid representation.
     """
     for i in range(parents.shape[0]):
@@ -134,7 +134,7 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
 
         f = m (r'' + c''),   W = (h' + c x f, f),
 
-    and (m + d x f, f) acts on the parent. Parameters as of :func:`.spatial.backward_recursion`;
+    and (m + d x f, f) acts on the parent. Parameters as for :func:`.spatial.backward_recursion`;
     `gravity` is not used, since it is part of the acceleration of the base.
     """
     for k in range(parents.shape[0]):

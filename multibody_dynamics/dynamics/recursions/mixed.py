@@ -61,7 +61,7 @@ def kinematics_recursion(parents, joints, trig, state, order, bodies):
     the origin in the frame of the parent, and ~ the derivative with the parent's axes held, the
     k-th derivative of r_i - r_parent is R_parent x_k,   x_{k+1} = x_k~ + omega_parent x x_k.
 
-    Parameters as of :func:`.spatial.forward_recursion`; row 0 of `bodies` holds the motion of the
+    Parameters as for :func:`.spatial.forward_recursion`; row 0 of `bodies` holds the motion of the
     base in mixed representation.
     """
     for i in range(parents.shape[0]):
@@ -185,7 +185,7 @@ def apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies
 def backward_recursion(parents, joints, gravity, state, order, bodies, result):
     """Joint torques by the balance (56), (57) of [M18d]; their rates in body-fixed representation.
 
-    Parameters as of :func:`.spatial.backward_recursion`. If order > 0, `to_body_fixed` must have
+    Parameters as for :func:`.spatial.backward_recursion`. If order > 0, `to_body_fixed` must have
     run before. `gravity` is not used, since it is part of the acceleration of the base.
     """
     if order > 0:

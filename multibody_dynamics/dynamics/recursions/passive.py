@@ -1,4 +1,4 @@
-"""Newton-Euler with a reference velocity: M q_r'' + C(q, q') q_r' + g, C by Christoffel symbols.
+"""Newton-Euler with a reference velocity: M q_r'' + C(q, q') q_r' + g, C of Christoffel symbols.
 
 Besides its twist V, every body has the reference twist V_r = J q_r', whose derivatives are taken
 along the motion q(t). In the frame of the body, with the inertia M,

@@ -127,7 +127,7 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
 
     Parameters
     ----------
-    parents, joints, state, order : as of :func:`forward_recursion`.
+    parents, joints, state, order : as for :func:`forward_recursion`.
     gravity : (3,).
     bodies : after the forward recursion. On entry, WRENCH holds minus the wrench applied to the
         body; on return, the wrench transmitted by its joint, [M21] (30), and in row 0 the wrench

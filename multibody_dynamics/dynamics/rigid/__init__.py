@@ -21,8 +21,8 @@ BatchInverseDynamics              the same for many states of one robot: vector 
 specialise_solvers                lets all new solvers of a process use code made for their robot
 trace_inverse_dynamics            Q, Q', Q'' of one robot as a program of the room `codegen`
 trace_forward_dynamics            q'' of one robot as a program of the room `codegen`
-TracedInputs                      what traced code reads beside the state: payload, gravity, ...
-generic_inverse_dynamics          the same over any scalars: complex numbers, mpmath, CasADi
+TracedInputs                      what traced code reads besides the state: payload, gravity, ...
+generic_inverse_dynamics          inverse dynamics over any scalars: complex, mpmath, CasADi
 higher_order_inverse_dynamics     joint torques with any number of time derivatives
 generic_higher_order_inverse_dynamics  the same over any scalars
 higher_order_kinematics           spatial twists with any number of time derivatives

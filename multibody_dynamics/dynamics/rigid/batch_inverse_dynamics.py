@@ -30,7 +30,7 @@ class BatchInverseDynamics:
     The same as :func:`.inverse_dynamics` with a base at rest and without applied wrenches, but for
     large batches: straight-line code for this robot evaluates several states at a time, side by
     side in vector registers, on all cores. The constructor compiles, which takes a second for an
-    arm, or loads the code from the cache. Without Numba, `inverse_dynamics` computes.
+    arm, or loads the code from the cache. Without Numba, it calls `inverse_dynamics`.
     """
 
     def __init__(self, model: MultibodyModel, order: int = 2) -> None:
@@ -60,11 +60,12 @@ class BatchInverseDynamics:
         q, qd, qdd, qddd, qdddd : (..., n), rad or m and per s^k, as many as `order` needs; leading
             dimensions broadcast. Contiguous float64 arrays of one shape are read in place.
         out : (order + 1, ..., n) contiguous float64 array for the results, which are then views of
-            it; saves the time for new memory if there are many batches.
-        threads : at most so many; all available cores if None. The results do not depend on it.
+            it; this saves the allocation of new memory for each batch.
+        threads : largest number of threads; default: one per available core. The results do not
+            depend on it.
 
-        Raises InputError for missing or surplus rows, wrong shapes, NaN or infinity; `out` is then
-        without meaning.
+        Raises InputError for missing or surplus rows, wrong shapes, NaN or infinity; the contents
+        of `out` are then undefined.
         """
         names = STATE_ROWS[: self.order + 3]
         for name, row in zip(STATE_ROWS, (q, qd, qdd, qddd, qdddd), strict=True):
@@ -85,7 +86,7 @@ class BatchInverseDynamics:
         return InverseDynamics(*results, *(None,) * (2 - self.order))
 
     def _run(self, rows: Sequence[Array], results: Array, threads: int | None) -> bool:
-        """Evaluate all states; whether an input is not finite."""
+        """Evaluate all states; return whether any input is not finite."""
         count = rows[0].size // self.model.n
         addresses = [array.ctypes.data for array in (*rows, *results)]
 
@@ -144,7 +145,7 @@ def _cores() -> int:
 
 
 def _compiled(model: MultibodyModel, order: int) -> Any:
-    """The function of :func:`.batch_module` for this robot, which releases the interpreter."""
+    """The function of :func:`.batch_module` for this robot; calls release the interpreter lock."""
     width = lanes()
     digest = hashlib.sha256(f"{order} {width}".encode())
     for array in (model.parents, model.joint_rows, model.gravity):

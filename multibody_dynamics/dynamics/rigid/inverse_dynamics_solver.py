@@ -29,7 +29,7 @@ _is_default = False
 
 
 def specialise_solvers(wanted: bool = True) -> None:
-    """Let every :class:`InverseDynamicsSolver` of this process that is made from now on specialise.
+    """Make every :class:`InverseDynamicsSolver` that this process creates from now on specialise.
 
     For programs with a control cycle; the nodes call it. Without it, results are reproducible bit
     by bit: the specialised kernel rounds differently, and takes over when it is ready.
@@ -70,9 +70,9 @@ class InverseDynamicsSolver(ModelSolver):
     between two calls. The default of `specialise` is set by :func:`specialise_solvers`. The
     specialised kernel is for a base at rest and no applied wrenches, and does not fill `bodies` and
     `interbody_wrenches`: with a moving base, with wrenches that are not zero, and after the first
-    access to one of the two, the general kernel computes, as it does for robots with more than 64
-    joints. Payloads and gravity can be exchanged; where they fill zeros of the model, such as the
-    products of inertia of a body in the middle of the arm, the general kernel computes, too.
+    access to one of the two, the general kernel is used, as it is for robots with more than 64
+    joints. Payloads and gravity can be changed; where they replace zeros of the model, such as the
+    products of inertia of a body in the middle of the arm, the general kernel is used, too.
     """
 
     _calls: Calls | None = None  # of the specialised kernel, if there is to be one
@@ -115,7 +115,7 @@ class InverseDynamicsSolver(ModelSolver):
         arrays = table(self.state, joints, gravity, self.result)
         calls = Calls(self._general, self.state, self._results, arrays, self._wrench_numbers)
         self.__dict__.update(_calls=calls, _call=calls.call, update=calls.update)
-        self._lock = threading.Lock()  # for the decision which kernel is in force
+        self._lock = threading.Lock()  # guards the choice of the kernel
         self._kernel = SpecialisedKernel(self.model)
         self._address: int | None = None
         self._fills_rows = False
@@ -176,7 +176,7 @@ class InverseDynamicsSolver(ModelSolver):
         return True
 
     def _choose_kernel(self) -> None:
-        """Put the specialised kernel in force if it computes what is asked for."""
+        """Use the specialised kernel if it computes all that is asked for."""
         if self._calls is None:
             return
         with self._lock:
@@ -187,8 +187,8 @@ class InverseDynamicsSolver(ModelSolver):
 
     @property
     def kernel(self) -> Literal["general", "specialised"]:
-        """Which kernel is in force; with applied wrenches that are not zero, it is the general
-        one in any case."""
+        """The kernel in use; with applied wrenches that are not zero, it is the general one in any
+        case."""
         return "specialised" if self._calls is not None and self._calls.kernel else "general"
 
     def wait(self, timeout: float | None = None) -> Literal["general", "specialised"]:

@@ -38,9 +38,9 @@ def load_wrench(
 ) -> Array:
     """The wrench that a rigid load exerts on the body carrying it, through weight and inertia.
 
-    [M18d] (38), [M21] (19), (22)-(25), corrected. The result (..., 3, 6) can be passed to the
-    dynamics in `wrenches`, with the same effect as `model.with_payload`: a load can be picked up
-    and put down without changing the model.
+    [M18d] (38), [M21] (19), (22)-(25), corrected. With `qddd` and `qdddd`, the result (..., 3, 6)
+    can be passed to the dynamics in `wrenches`, with the same effect as `model.with_payload`: a
+    load can be picked up and put down without changing the model.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def joint_wrenches(
     and N, and W_i . X_i is Q_i without the torque of the rotor, X_i being the joint screw in the
     body frame. The joint acts on the body; a `load_cell_reading` has the opposite sign.
 
-    Arguments and errors are those of :func:`inverse_dynamics`.
+    Arguments and errors are those of :func:`.inverse_dynamics`.
     """
     W = interbody_wrenches(model, q, qd, qdd, qddd, qdddd, wrenches=wrenches, base=base)
     motion = forward_kinematics(model, q, qd, qdd, base=base)

@@ -1,5 +1,5 @@
-"""Passive inverse dynamics, u = M q_r'' + C(q, q') q_r' + g and its rates, C by Christoffel
-symbols.
+"""Passive inverse dynamics, u = M q_r'' + C(q, q') q_r' + g and its rates, with C of the
+Christoffel symbols.
 
 The recursion is in :mod:`..recursions.passive`. Passivity-based tracking and adaptation need it
 (J.-J. E. Slotine, W. Li, "On the adaptive control of robot manipulators", Int. J. Robotics Research

@@ -30,7 +30,7 @@ class ModelSolver:
     ) -> None:
         self.model = model
         self.representation = representation
-        # with zeros behind them, which compiled code reads in whole vector registers
+        # followed by zeros, since compiled code reads whole vector registers
         wrenches = np.zeros(-(-model.n * 18 // GUARD_STEP) * GUARD_STEP)
         self._wrench_numbers = wrenches
         self.applied_wrenches: Array = wrenches[: model.n * 18].reshape(model.n, 3, 6)

@@ -43,7 +43,7 @@ class SpecialisedKernel:
         )
 
     def ready(self) -> int | None:
-        """The address of the machine code if it was compiled before, now or by another program."""
+        """The address of the machine code if this or another program has already compiled it."""
         found = stored(self._key, [f"{FUNCTION}.table"])
         return found[0] if found else None
 

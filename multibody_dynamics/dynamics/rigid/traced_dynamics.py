@@ -1,8 +1,8 @@
 """Dynamics of one robot, recorded as straight-line code from the general recursions.
 
 The recursions of the room `recursions` run here over expressions. Products with the constants of
-the robot, most of which are zero or one for usual joints, vanish, and what remains is about half
-of the general operations.
+the robot, most of which are zero or one for usual joints, vanish, and about half of the operations
+of the general code remain.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Objects = NDArray[np.object_]
 
 
 class TracedInputs(NamedTuple):
-    """What traced code reads in each call beside the state. All other numbers are constants.
+    """What traced code reads in each call besides the state. All other numbers are constants.
 
     joints : (n, JOINT_ROW) which entries of `MultibodyModel.joint_rows` are read, from the input
         "joints", all rows one after the other; None for none.
@@ -57,8 +57,8 @@ def constant_columns(model: MultibodyModel) -> NDArray[np.bool_]:
     """Which entries of the joint rows (n, JOINT_ROW) stay constant in the code of a solver.
 
     These are the geometry, and the zeros among the inertial parameters of all bodies that carry
-    others. Everything else can change without a new trace: a payload, too, which usually is on
-    the last body of a branch.
+    others. Everything else can change without a new trace, including a payload, which is usually
+    on the last body of a branch.
     """
     constant = np.ones((model.n, JOINT_ROW), dtype=bool)
     constant[:, INERTIAL] = model.joint_rows[:, INERTIAL] == 0.0

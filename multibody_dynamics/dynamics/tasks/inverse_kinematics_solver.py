@@ -185,7 +185,7 @@ class InverseKinematicsResult(NamedTuple):
     """Joint positions and their quality; for a single target, plain numbers and a string.
 
     q : (..., n) rad, m, within the limits; if not successful, the closest configuration found.
-    success : (...) whether every prescribed component is met to the tolerance.
+    success : (...) whether every prescribed component is met within the tolerance.
     iterations, starts : (...) total number of steps; number of starts used.
     residual : (..., 2) error in position (m) and in angle (rad) of the prescribed components;
         (..., k, 2) for a sequence of k bodies.

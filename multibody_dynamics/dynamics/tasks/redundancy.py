@@ -103,7 +103,7 @@ class Manipulability(NamedTuple):
     """Distance of a configuration from singularities by the singular values sigma of A, each (...).
 
     A = `task_jacobian` with translations divided by `length`, times W^-1/2: with weights of 1 and
-    only revolute joints, sigma is a task rate (rad/s, or m/s over the length) per joint rate
+    only revolute joints, sigma is a task rate (rad/s, or m/s divided by `length`) per joint rate
     (rad/s).
     """
 

@@ -510,8 +510,8 @@ def _solve(parents, joints, targets, prescribed, state, errors, *bundles):
 
 
 def _polish(steps, tolerance, parents, joints, targets, state, hard, undamped, *bundles):
-    """Newton's method for q; returns the remaining error of the hard rows, in rad and m over the
-    length.
+    """Newton's method for q; returns the remaining error of the hard rows, in rad and m divided by
+    the length that counts as 1 rad.
 
     `bundles` are the entries of ToolPlan, ToolFrames and JointSystem; `undamped` (m,) is zero. The
     rates in `state` are lost, and the errors are left in the first row of the multipliers.

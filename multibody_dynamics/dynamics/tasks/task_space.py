@@ -16,8 +16,8 @@ from . import task_recursion as recursion
 from .redundancy import RedundancyResolution
 from .tool_task import COMPONENTS, TARGET_ROW, Task, TaskMotion, as_tasks
 
-AT_TARGET = 1e-6  # rad, and m over the length: tolerance that q in single precision meets
-REACHED = 1e-9  # rad, and m over the length: a target missed by more is out of reach
+AT_TARGET = 1e-6  # rad, and m divided by `length`: tolerance that q in single precision meets
+REACHED = 1e-9  # rad, and m divided by `length`: a target missed by more is out of reach
 CONVERGED = 1e-13
 POLISHING_STEPS, STARTING_STEPS = 8, 100
 
@@ -37,7 +37,7 @@ class TaskSpaceSolver(ModelSolver):
     torques (3, n)         Q, Q', Q'' of [M21] Algorithm 3, under `applied_wrenches` (n, 3, 6)
     missing (4, m)         task rate ... jounce left unmet by damping or softness; rad/s, m/s;
                            columns `solver.rows[i]` are those of task i
-    jacobian (m, n)        of the tasks along their axes, translations over the length
+    jacobian (m, n)        of the tasks along their axes, translations divided by `length`
     lost_directions        tau of `Damping`, 0 without damping
 
     `solver.prescribed` (5, n) holds the motion of the joints that `resolution` prescribes. `update`
@@ -184,9 +184,9 @@ class TaskSpaceSolver(ModelSolver):
             self.state[:] = self._before
             names = ", ".join(f"'{task.body}'" for task in self.tasks)
             raise InputError(
-                f"the target of {names} is not reached: {distance:.3g} rad (or m over the length) "
-                f"remain after {steps} steps; it is out of reach, too far for one cycle, or at a "
-                "singularity"
+                f"the target of {names} is not reached: an error of {distance:.3g} rad (or m "
+                f"divided by `length`) remains after {steps} steps; it is out of reach, too far "
+                "for one cycle, or at a singularity"
             )
 
     def _solve(self) -> None:
@@ -241,7 +241,7 @@ def task_inverse_dynamics(
     tasks, motions : one motion per task; the motions are batches (...).
     q : (..., n) with the tools at their targets, from `inverse_kinematics` or
         `TaskSpaceSolver.start`.
-    resolution : how redundant joints share the tasks; default: least rates.
+    resolution : how redundant joints share the tasks; default: the smallest joint rates.
     prescribed : (..., 5, n) q ... q'''' of the joints that the resolution prescribes; other columns
         are ignored. Default: at rest at q.
     wrenches, base : as in `inverse_dynamics`.
@@ -281,8 +281,8 @@ def task_inverse_dynamics(
         solver.state[0] = position[index]
         if solver._exact and (away := solver._polish(0, CONVERGED)) > AT_TARGET:
             raise InputError(
-                f"q: a tool is {away:.3g} rad (or m over the length) away from its target; find q "
-                "by inverse kinematics, or set a feedback that brings it there"
+                f"q: a tool is {away:.3g} rad (or m divided by `length`) away from its target; "
+                "find q by inverse kinematics, or set a feedback that brings it there"
             )
         solver._solve()
         states[index], torques[index] = solver.state, solver.torques

@@ -14,7 +14,7 @@ Jacobians:
 system_kinematics                system Jacobian J = A X of all bodies, with factors and derivatives
 SystemKinematics                 result: X, D, A, J, V, J_dot in one representation
 spatial_factors                  factors of the spatial system Jacobian with constant screws
-resolvent                        (1 - D)^-1 of a nilpotent matrix D by its von Neumann series
+resolvent                        (1 - D)^-1 of a nilpotent matrix D by its Neumann series
 jacobian_gradient                first partial derivatives dJ_j/dq_k (..., 6, n, n)
 jacobian_hessian                 second partial derivatives d^2 J_j/dq_k dq_r (..., 6, n, n, n)
 jacobian_partial                 partial derivative of any order (..., 6, n)

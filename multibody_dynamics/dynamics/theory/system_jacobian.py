@@ -283,7 +283,7 @@ def spatial_factors(
 
 
 def resolvent(D: Any) -> Array:
-    """(1 - D)^-1 of a nilpotent D (..., m, m) by its von Neumann series 1 + D + D^2 + ...
+    """(1 - D)^-1 of a nilpotent D (..., m, m) by its Neumann series 1 + D + D^2 + ...
 
     [M18k] (26). The last term is D^(d-1) for a tree of depth d, with d = n for a chain of n bodies.
     Raises InputError for a matrix that is not square or not nilpotent.

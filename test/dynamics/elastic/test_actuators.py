@@ -182,7 +182,7 @@ def test_a_rotor_counted_twice_is_rejected():
     actuators = make_actuators()
     actuators.refuse_counting_twice(np.zeros(4))
     for i, name in enumerate(NAMES):
-        with pytest.raises(InputError, match=f"joint '{name}': the rotor would count twice"):
+        with pytest.raises(InputError, match=f"joint '{name}': the rotor would be counted twice"):
             actuators.refuse_counting_twice(0.3 * np.eye(4)[i])
     Actuators(("a",), (Rigid(Motor(0.0)),)).refuse_counting_twice(np.ones(1))
 

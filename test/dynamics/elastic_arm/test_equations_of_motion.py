@@ -60,5 +60,5 @@ def test_the_slope_satisfies_both_equations_of_motion(make):
 def test_a_rotor_is_not_counted_twice():
     arm = linear_arm()
     model = arm.model.with_reflected_inertia(np.full(arm.model.n, 0.1))
-    with pytest.raises(InputError, match="the rotor would count twice"):
+    with pytest.raises(InputError, match="the rotor would be counted twice"):
         ArmTables.of(model, arm.actuators)

@@ -104,8 +104,8 @@ def test_describe_names_all_parts():
         "thing: 2 bodies, 2 joints with 10 constraints, gravity (0, 0, -9.81) m/s^2",
         "body 'a': 3 kg, in SE3",
         "body 'b': 3 kg, in SO3xR3",
-        "joint 'r': 'ground' to 'a', 1 motions free",
-        "joint 'p': 'a' to 'b', 1 motions free",
+        "joint 'r': 'ground' to 'a', degrees of freedom: 1",
+        "joint 'p': 'a' to 'b', degrees of freedom: 1",
         "spring 's': 'ground' to 'b', 5 N/m, 0 N s/m",
     ]
 

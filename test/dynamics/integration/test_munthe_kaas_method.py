@@ -69,7 +69,7 @@ def test_invalid_arguments_raise():
     for t_end, step in ((0.0, 0.1), (1.0, -1.0), (np.inf, 0.1)):
         with pytest.raises(InputError, match=r"positive time|must be finite"):
             output_times(t_end, step)
-    with pytest.raises(InputError, match="need a method with error estimate"):
+    with pytest.raises(InputError, match="need a method with an error estimate"):
         end("rk4", 0.1, tolerances=Tolerances())
     with pytest.raises(InputError, match="must be positive"):
         Tolerances(0.0)

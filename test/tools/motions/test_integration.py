@@ -92,7 +92,7 @@ def test_generalised_alpha_from_the_nearest_start(tmp_path, capsys):
     file.write_text(yaml.safe_dump(data))
     options = ("--duration", "0.002", "--method", "generalized_alpha", "-o", str(tmp_path))
     assert cli.main(["integrate", str(file), *options]) == 2
-    assert "violates the velocity of joint 'j'" in capsys.readouterr().err
+    assert "violates the velocity constraint of joint 'j'" in capsys.readouterr().err
     printed = integrate(capsys, str(file), *options, "--project-start")
     assert "energy drift" in printed
     with np.load(tmp_path / "states_SE3.npz") as states:

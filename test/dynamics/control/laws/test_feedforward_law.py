@@ -134,7 +134,7 @@ def test_an_applied_wrench_with_its_rates(model, joints):
 
 
 def test_a_rotor_is_not_counted_twice(model, joints):
-    with pytest.raises(dyn.InputError, match="would count twice"):
+    with pytest.raises(dyn.InputError, match="would be counted twice"):
         FeedforwardLaw(model.with_reflected_inertia({"a": 0.1}), joints)
 
 

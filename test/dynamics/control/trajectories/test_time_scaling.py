@@ -238,7 +238,7 @@ def test_nonlinear_springs_and_two_motors_in_a_joint():
             MotionLimits(model.joint_names),
         )
     rotors = model.with_reflected_inertia([0.1, 0.0])
-    with pytest.raises(InputError, match="the rotor would count twice"):
+    with pytest.raises(InputError, match="the rotor would be counted twice"):
         scale_time(reference, rotors, actuators, limits, stiffness=stiffness)
 
 
