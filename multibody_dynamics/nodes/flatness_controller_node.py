@@ -308,7 +308,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         law.external_torque[:] = law.announced
         fault, collisions = self._faults.fault, self._collisions
         if fault is not None and fault.reason == COLLISION and collisions is not None:
-            law.external_torque[:] = collisions.offset  # nothing that pushes against the contact
+            law.external_torque[:] = collisions.offset  # do not push against the contact
         elif p.observer_feedback and law.observer is not None:  # its estimate includes the wrench
             law.external_torque[:] = law.observer.residual
 

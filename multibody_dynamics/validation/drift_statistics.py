@@ -212,7 +212,7 @@ class Noise:
 
 RANK = 1e-9  # relative eigenvalue below which a direction counts as undetermined
 FEWEST = 8  # stretches from which a scatter is estimated
-SMALLEST, EPSILON = 1e-300, 1e-12  # so that exact models do not divide by zero
+SMALLEST, EPSILON = 1e-300, 1e-12  # prevent division by zero with exact models
 
 
 def _scatter(H: Array, s: Array) -> Array:

@@ -93,7 +93,7 @@ def take_judgement(
     lowered = law.lowered.get(name)
     if lowered:
         logger.warning(f"law '{name}' is lowered to {shown_settings(lowered)}: {judgement}")
-    elif judgement.unstable_share:  # rclpy demands one severity for each line of code
+    elif judgement.unstable_share:  # rclpy allows only one severity per line of code
         logger.warning(f"law '{name}': {judgement}")
     else:
         logger.info(f"law '{name}': {judgement}")
