@@ -1,4 +1,4 @@
-"""The feedforward node, configured and activated; task_space.launch.py starts its node through it.
+"""The feedforward node, configured and activated; task_space.launch.py includes this file.
 
 ros2 launch multibody_dynamics feedforward.launch.py robot:=/path/to/arm.urdf.xacro
 

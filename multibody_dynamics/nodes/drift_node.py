@@ -183,7 +183,7 @@ class DriftNode(DescribedNode):
         return 1.0 / (8.0 * self._stream.look.cutoff) if self._stream.look else 0.0
 
     def _add(self, stamp: int, found: Any) -> None:
-        """Add compared states, and the pairs of joint and motor states in the same time."""
+        """Add compared states, and the pairs of joint and motor states of the same period."""
         sums = torque_sums(self._robot, self._body, found, self._period)
         springs = self._springs.taken() if self._springs is not None else None
         if springs is not None and (np.abs(found.state[1]) > AT_REST).any():
@@ -223,7 +223,7 @@ class DriftNode(DescribedNode):
         elif watch.judged:
             yield self._status("drift", OK, "agrees with the reference", values)
         else:
-            yield self._status("drift", STALE, "nothing judged yet", values)
+            yield self._status("drift", STALE, "no block judged yet", values)
         progress = {
             f"{name}, complete": share
             for name, (share, _) in zip(WARMTHS, watch.progress(), strict=True)
@@ -231,7 +231,8 @@ class DriftNode(DescribedNode):
         if self._failure:
             yield self._status("memory", ERROR, self._failure, dict(progress))
         else:
-            yield self._status("memory", OK, str(self._file or "not kept"), dict(progress))
+            kept = str(self._file or "no state_file: nothing is kept after deactivation")
+            yield self._status("memory", OK, kept, dict(progress))
         recent, values = self._rejected.report()
         if self._states is None or not self._states.stamp:
             missing = self._states.missing if self._states is not None else self._names

@@ -59,7 +59,7 @@ class FeedforwardOutputs(Outputs):
 
 
 class FeedforwardNode(FollowingNode):
-    """A following node whose law is the torque feedforward.
+    """A node that follows trajectories, with the torque feedforward as its law.
 
     `TaskSpaceNode` inherits from it: law, cycle and outputs are the same, and only the source of
     the desired motion differs.

@@ -186,7 +186,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
             self._reject("impedance_reference", error)
 
     def _end_impedance(self, refusal: str) -> None:
-        """Count a stiffness and damping that was judged."""
+        """Count an impedance whose stability has been judged; `refusal` is "" if it is accepted."""
         if refusal:
             self._reject("impedance_reference", MessageError("impedance refused", refusal))
         else:
@@ -299,7 +299,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         self._motion.evaluate(time, law.desired)
         if step:  # a single long step, after missed cycles, is not the period
             self._period = min(step, 1.5 * self._period or step)
-        delay = p.command_delay - law.reference_lead  # 0 if the state is predicted over it
+        delay = p.command_delay - law.reference_lead  # 0 if the state is predicted over the delay
         self._lead = p.feedforward_lead * self._period + delay
         self._motion.look_ahead(time + int(SECOND * self._lead), law.ahead)
         self._count_cuts(self._stiffness.evaluate(time, law.joint_torque))
@@ -308,7 +308,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         law.external_torque[:] = law.announced
         fault, collisions = self._faults.fault, self._collisions
         if fault is not None and fault.reason == COLLISION and collisions is not None:
-            law.external_torque[:] = collisions.offset  # nothing that pushes against the contact
+            law.external_torque[:] = collisions.offset  # do not push against the contact
         elif p.observer_feedback and law.observer is not None:  # its estimate includes the wrench
             law.external_torque[:] = law.observer.residual
 

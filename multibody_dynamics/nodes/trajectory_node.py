@@ -157,7 +157,9 @@ class TrajectoryParameters(RobotParameters):
         if self.motion == "sum_of_sines" and self.waypoints:
             raise ParameterError("waypoints require the motion rest_to_rest")
         if (self.motion == "file") != bool(self.trajectory_file):
-            raise ParameterError("the motion file and trajectory_file require each other")
+            raise ParameterError(
+                "motion 'file' and trajectory_file require each other: set both or neither"
+            )
 
 
 class TrajectoryNode(ManagedNode):

@@ -163,7 +163,7 @@ class MujocoRobot:
         return self.model.n
 
     def reset(self, q: Any, qd: Any = None, *, theta: Any = None, thetad: Any = None) -> None:
-        """Put links at q, q' (n,) and motors at theta, theta' (m,); see :class:`.Plant`.
+        """Set the links to q, q' (n,) and the motors to theta, theta' (m,); see :class:`.Plant`.
 
         Variable joints start with the second outputs `stiffness`: initially the middle of their
         range at zero torque.
@@ -208,7 +208,8 @@ class MujocoRobot:
         self._advance(lambda t, theta, thetad: torque, dt)
 
     def follow(self, position: Any, velocity: Any, feedforward: Any, dt: float) -> None:
-        """Advance by dt in s with the drives around theta_ref, theta_ref' and a torque (m,)."""
+        """Advance by dt in s while the drives follow theta_ref, theta_ref', with a feedforward
+        torque; all (m,)."""
         if self.drive is None:
             raise InputError("the robot has no drive; use step, or construct it with one")
         names = self.actuators.motor_names

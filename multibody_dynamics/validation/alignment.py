@@ -21,7 +21,7 @@ from ..dynamics.core import Array
 from .recordings import JointSamples
 
 WINDOW = 1_000_000_000  # ns; if a stamp goes back by more than this, the clock was set back
-GAP = 3.5  # periods without a sample: not interpolated
+GAP = 3.5  # periods; longer gaps between samples are not interpolated
 ON_GRID = 1e-6  # periods: a sample this close to a grid point is used unchanged
 LISTED = 20  # events of each kind that are listed individually
 EPOCH = 44  # bits of a key; the bits above count how often the clock was set back
@@ -315,7 +315,7 @@ def runs_of(keys: Keys) -> list[slice]:
 
 
 class Merger:
-    """Joins the samples of several sources on one grid to samples of all joints (k, 3, n)."""
+    """Joins the samples of several sources on one grid into samples of all joints (k, 3, n)."""
 
     def __init__(self, sources: Sequence[Source], n: int, background: Array) -> None:
         self._sources = sources

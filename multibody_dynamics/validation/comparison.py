@@ -270,7 +270,7 @@ def _expected(error: Exception) -> str:
 
 
 def _signal(robot: Robot, settings: Settings) -> str:
-    """What the efforts are: torques of motors, or of sensors behind springs and rotors."""
+    """The kind of the efforts: torques of motors, or of sensors behind springs and rotors."""
     has_rotors = bool(robot.model.reflected_inertia.any())
     return "motor_torque" if settings.effort == "motor" or has_rotors else "sensor"
 

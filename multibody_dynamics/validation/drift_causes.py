@@ -28,7 +28,7 @@ MOST = 4  # causes at once
 NOTHING = np.zeros(0, dtype=np.int64)
 DETERMINED = 1e-6  # relative eigenvalue below which a direction counts as undetermined
 KNOWN = 0.99  # share of an unknown in the directions that are determined
-PENALTY = 10.0  # per unknown of a cause: if two explain the same, the simpler one is preferred
+PENALTY = 10.0  # per unknown of a cause: of two that explain equally much, the simpler is preferred
 
 
 class Cause(NamedTuple):
@@ -95,7 +95,7 @@ def changes(before: DriftSums, now: DriftSums, noise: Noise, level: float) -> li
 
 
 class PeriodComparison:
-    """The normal equations of two periods, and the covariances of their right sides."""
+    """The normal equations of two periods, and the covariances of their right-hand sides."""
 
     def __init__(self, before: DriftSums, now: DriftSums, noise: Noise) -> None:
         W0, u0 = before.weighted(noise.variance)

@@ -133,8 +133,8 @@ class DriftSums:
         )  # fmt: skip
 
     def weighted(self, variance: Array) -> tuple[Array, Array]:
-        """Normal matrix (p, p) and right side (p,) of all equations, each divided by its variance
-        (2n,); equations with an infinite variance are left out."""
+        """Normal matrix (p, p) and right-hand side (p,) of all equations, each divided by its
+        variance (2n,); equations with an infinite variance are left out."""
         layout = Layout(self.n)
         W, u = np.zeros((layout.size, layout.size)), np.zeros(layout.size)
         for k in np.flatnonzero(np.isfinite(variance)):
@@ -199,7 +199,7 @@ class Noise:
         return cls(variance, scatter, float(max(len(segments) - WIDTH, 1)))
 
     def covariance(self, sums: DriftSums) -> Array:
-        """(p, p) of the right side of `sums.weighted(variance)`."""
+        """Covariance (p, p) of the right-hand side of `sums.weighted(variance)`."""
         layout = Layout(sums.n)
         total = np.zeros((layout.size, layout.size))
         for e in np.flatnonzero(np.isfinite(self.variance)):
@@ -212,7 +212,7 @@ class Noise:
 
 RANK = 1e-9  # relative eigenvalue below which a direction counts as undetermined
 FEWEST = 8  # stretches from which a scatter is estimated
-SMALLEST, EPSILON = 1e-300, 1e-12  # so that exact models do not divide by zero
+SMALLEST, EPSILON = 1e-300, 1e-12  # prevent division by zero with exact models
 
 
 def _scatter(H: Array, s: Array) -> Array:

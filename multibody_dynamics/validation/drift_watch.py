@@ -155,7 +155,7 @@ class DriftWatch:
     def _judge(self, own: _Class, block: DriftSums, number: int, hour: int) -> None:
         assert own.reference is not None
         assert own.noise is not None
-        level = self._settings.level / 2.0  # a block and a day
+        level = self._settings.level / 2.0  # two tests: of the block and of the last day
         recent = changes(own.reference, block, own.noise, level)
         of_day = [s for (at, c), s in self._hours.items() if c == number and at > hour - DAY]
         day = sum(of_day[1:], of_day[0])
@@ -328,7 +328,7 @@ class DriftWatch:
 
 
 def _agrees(reference: DriftSums, block: DriftSums, noise: Noise, slow: Change) -> bool:
-    """Whether the change over a day is still there in the last block."""
+    """Whether the change over a day is still present in the last block."""
     now = PeriodComparison(reference, block, noise).of(slow.cause)
     if now is None:
         return False

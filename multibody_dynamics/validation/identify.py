@@ -32,9 +32,9 @@ UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # entries of an inerti
 class Identification:
     """Parameters fitted to the samples up to time `until` (s), tested on the later ones.
 
-    robot : with all that was found. states : numbers of states fitted, after filtering, and tested.
-    before, after : residuals of Q on the tested states with the old and with the new robot, for
-    the recorded joints. yaml : for --data.
+    robot : with all identified parameters. states : numbers of states fitted, after filtering, and
+    tested. before, after : residuals of Q on the tested states with the old and with the new robot,
+    for the recorded joints. yaml : for --data.
     """
 
     kinds: tuple[str, ...]
@@ -136,7 +136,7 @@ def _chosen(kinds: tuple[str, ...], cutoff: float) -> IdentificationSettings:
 
 
 def _better(robot: Robot, found: IdentifiedRobot, settings: Settings, body: str) -> Robot:
-    """The robot with what was found."""
+    """The robot with the identified parameters."""
     model = found.model
     if body in found.payloads:
         model = model.with_payload(body, *_body(found.payloads[body]), name=f"payload of {body}")

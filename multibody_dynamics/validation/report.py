@@ -63,8 +63,8 @@ def figures(validation: Validation, identification: Identification | None = None
 def write_report(
     validation: Validation, folder: Path, identification: Identification | None = None
 ) -> Path:
-    """Write report.html, report.md, report.json, torques.png, rates.png and, after an
-    identification, identified.yaml and identified.json; returns the HTML file."""
+    """Write report.html, report.md, report.json and torques.png; rates.png if rates are compared;
+    identified.yaml and identified.json after an identification. Returns the HTML file."""
     folder.mkdir(parents=True, exist_ok=True)
     content = figures(validation, identification)
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
@@ -234,8 +234,8 @@ def _identified_blocks(v: Validation, found: Identification) -> list[tuple[str, 
     text = (
         f"{', '.join(found.kinds)} fitted to {found.states[0]} states until {found.until:.4g} s "
         f"(cut-off {found.found.cutoff:.4g} Hz), tested on the {found.states[1]} later states. "
-        "The values are in identified.yaml, which --data accepts, and in identified.json, from "
-        "which write-back makes the files of the robot."
+        "The values are in identified.yaml, which --data accepts, and in identified.json, which "
+        "write-back writes into copies of the robot's files."
     )
     heads = ("joint", "rms before", "rms after", "nrms before", "nrms after")
     blocks: list[tuple[str, Any]] = [

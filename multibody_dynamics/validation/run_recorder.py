@@ -28,8 +28,8 @@ class Recorded(NamedTuple):
 class RunRecorder:
     """Collects the samples of a recording on the grid.
 
-    used : (m,) indices of the recorded joints in the model. signal : "sensor" or "motor_torque",
-    what the efforts are.
+    used : (m,) indices of the recorded joints in the model. signal : the kind of the efforts,
+    "sensor" or "motor_torque".
     """
 
     def __init__(self, look: Survey, used: Array, signal: str, limit: int = LIMIT) -> None:

@@ -25,7 +25,7 @@ from ...dynamics.motion import Points
 from .position_check import PositionCheck
 
 SECOND = 1_000_000_000  # ns
-LARGEST = 1e9  # in SI units; far beyond, products of numbers overflow
+LARGEST = 1e9  # in SI units; products of far larger numbers overflow
 SHORT_LIST = 10  # longest list of names in an error message
 
 
@@ -359,7 +359,7 @@ def view(field: array.array[float]) -> Array:
 
 
 def joint_state_message(joint_names: Sequence[str], *fields: str) -> JointState:
-    """A JointState with preallocated `fields` (position, velocity, effort), to fill by `view`."""
+    """A JointState with preallocated `fields` (position, velocity, effort), filled using `view`."""
     zeros = bytes(8 * len(joint_names))
     message = JointState(name=list(joint_names))
     for field in fields:
@@ -368,7 +368,7 @@ def joint_state_message(joint_names: Sequence[str], *fields: str) -> JointState:
 
 
 def motor_command_message(joint_names: Sequence[str]) -> JointTrajectory:
-    """A JointTrajectory of one point with all four fields preallocated, to fill by `view`."""
+    """A JointTrajectory of one point with all four fields preallocated, filled using `view`."""
     point = JointTrajectoryPoint()
     for field in ("positions", "velocities", "accelerations", "effort"):
         setattr(point, field, array.array("d", bytes(8 * len(joint_names))))

@@ -48,7 +48,7 @@ def never_block() -> None:
         except OSError:
             continue
         if stat.S_ISFIFO(mode):
-            with suppress(OSError):  # too many pipes of this user are large
+            with suppress(OSError):  # the limit on the memory of this user's pipes is reached
                 fcntl.fcntl(opened, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
         os.dup2(opened, number)
         os.close(opened)

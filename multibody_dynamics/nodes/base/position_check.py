@@ -1,7 +1,7 @@
 """Rejects positions that a joint cannot have reached since its last state.
 
-This happens if two publishers send different states on one topic, or if a sensor fails. Without the
-check, the controller would see the difference as motion and answer it with a torque.
+Such positions arrive if two publishers send different states on one topic, or if a sensor fails.
+Without the check, the controller would take the difference for motion and respond with a torque.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ class PositionCheck:
     """Compares successive positions of n joints.
 
     names: of the joints. speed: (n,) their velocity limits, rad/s or m/s; infinite: never rejected.
-    turns: (n,) whether a joint has no position limits, so that a driver may count its turns anew.
+    turns: (n,) whether a joint has no position limits, so a driver may restart its count of turns.
 
-    Attribute `factor`: how many times faster than the limit a joint may seem to move; 0: no check.
+    Attribute `factor`: multiple of its velocity limit at which a joint may appear to move; 0: no
+    check.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class PositionCheck:
     def fault(self, joints: NDArray[np.intp], old: Array, new: Array, elapsed: Array) -> str | None:
         """A description of the first joint that went from `old` to `new` (k,) too fast, or None.
 
-        joints: (k,) their indices. elapsed: (k,) s. Joints without a state yet have old = NaN.
+        joints: (k,) their indices. elapsed: (k,) s. Joints that have no state yet have old = NaN.
         """
         if not self.factor:
             return None

@@ -145,7 +145,7 @@ class ManagedNode(LifecycleNode):
                 accept(message)
 
         source.clock_callback = on_clock  # type: ignore[method-assign]
-        if source._clock_sub is not None:  # use_sim_time was set at the start
+        if source._clock_sub is not None:  # use_sim_time was set at startup
             source._clock_sub.callback = on_clock
 
     def _flush(self) -> None:

@@ -54,7 +54,7 @@ class Watchdog:
         self._thread = None
 
     def feed(self) -> None:
-        """Note that input arrived. Cheap, for the control cycle; an assignment needs no lock."""
+        """Record that input arrived. Cheap, for the control cycle; an assignment needs no lock."""
         if self.simulated_time is not None:
             self._fed_simulated = self.simulated_time()
         self._fed = time.monotonic_ns()

@@ -6,8 +6,9 @@ responds to it, and the retraction. Uses no ROS.
     retract                 back along the direction of the contact, then hold softly
     impedance               the arm holds its position with little stiffness
 
-What the model does not explain is frozen at its value before the contact (:attr:`offset`): the arm
-neither sinks because of errors of the model, nor pushes against the contact.
+The torque that the model does not explain is frozen at its value before the contact
+(:attr:`offset`): the arm neither sinks because of errors of the model, nor pushes against the
+contact.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ class CollisionReaction:
         if not is_new:
             return None
         kind, j = detector.worst
-        # A slow push is part of what was measured before; only after a sudden contact is that
-        # measurement the error of the model.
+        # A slow push is already part of the torque measured before; only if the contact is sudden
+        # is that torque due to the error of the model alone.
         is_sudden = bool(detector.share[HIT].max() >= SUDDEN)
         self.offset[:] = detector.before if is_sudden else 0.0
         unit = "N" if detector.model.joint_types[j] == "prismatic" else "N m"

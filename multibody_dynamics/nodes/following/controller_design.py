@@ -35,8 +35,8 @@ def make_law(
     stiffness: StiffnessReference,
 ) -> FlatnessLaw:
     """The law, with the second outputs that its design needs. Raises ParameterError if
-    `design_position` has the wrong length, the robot's links cannot adapt, or the thresholds of
-    collision detection do not fit."""
+    `design_position` has the wrong length, the inertias of the robot's links cannot be adapted, or
+    the thresholds of collision detection do not fit."""
     if (count := len(p.design_position)) not in (0, model.n):
         raise ParameterError(f"design_position has {count} values; expected {model.n} or none")
     settings = p.settings(_thresholds(model, p))
@@ -134,7 +134,7 @@ def _lines(actuators: Actuators, forecast: StopForecast, units: list[str]) -> It
         if np.isfinite(time):
             what = f"comes to rest within {time:.2g} s, over {distance:.2g} {unit}"
         else:
-            what = f"does not come to rest within 30 s, over {distance:.2g} {unit}"
+            what = f"is still moving after 30 s and {distance:.2g} {unit}"
         yield f"stop: '{name}' at {speed:.2g} {unit}/s {what}; {_stable(forecast)}"
 
 

@@ -100,7 +100,7 @@ def law(controller: FlatnessLaw, live: LiveLaws, *, is_silent: bool) -> Report:
         values["age of the gains [s]"] = running.age
         values["gains not designed"] = running.refused
         if running.problem:
-            values["because"] = running.problem
+            values["gains not designed because"] = running.problem
     if chosen not in controller.judgements:
         values[f"stability: {chosen}"] = "not judged"
     if live.is_unstable:

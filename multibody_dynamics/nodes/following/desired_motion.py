@@ -79,7 +79,7 @@ class DesiredMotion:
         self._running, self._next = hold(self.joint_names, position), None
 
     def go(self, goal: Array, duration: float) -> None:
-        """Move from rest at the position that is being held to rest at `goal` (n,), in s."""
+        """Move from rest at the held position to rest at `goal` (n,) in `duration` (s)."""
         start = self._require()(self._now)[0]
         moved = interpolate(self.joint_names, [0.0, duration], [start, goal])
         self._origin += round(1e9 * self._now)

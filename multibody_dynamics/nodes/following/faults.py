@@ -47,7 +47,7 @@ class Watch(Protocol):
         """Seconds since the last input."""
 
     def feed(self) -> None:
-        """Note that the input has arrived."""
+        """Record that the input has arrived."""
 
 
 class Fault(NamedTuple):
@@ -180,7 +180,7 @@ class Faults:
         self.fault = self.fault._replace(law="hold")
 
     def received(self, side: str, is_pair: bool) -> None:
-        """Note that a state of one side has arrived; is_pair: whether it completed a pair."""
+        """Record that a state of one side has arrived; is_pair: whether it completed a pair."""
         if side == "motors":
             self.motors.feed()
         if self.links is not None and (is_pair or (side == "links" and self._may_lack_motors)):
@@ -258,7 +258,7 @@ class Faults:
         return self.fault is not None and self.fault.is_final
 
     def resume(self, stamp: int, why: str, *, limit: int, window: float) -> Fault | None:
-        """Note that following is about to resume without ~/enable at `stamp` (ns), after an
+        """Record that following is about to resume without ~/enable at `stamp` (ns), after an
         interruption, described by `why`.
 
         Returns a fault instead if it has resumed `limit` times (0: no limit) in the last `window`

@@ -186,8 +186,8 @@ class FlatnessControllerParameters(FollowingParameters):
     tool_stiffness: tuple[float, ...] = parameter(
         (),
         "cartesian_impedance: three rotational stiffnesses of the tool in N m/rad, then three"
-        " translational ones in N/m, along the axes of the base; empty: values that use a quarter"
-        " of the springs' stiffness",
+        " translational ones in N/m, along the axes of the base; empty: values that correspond to a"
+        " quarter of the springs' stiffness",
         live=True,
     )
     impedance_tool: str = parameter(
@@ -278,8 +278,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     judged_model_error: float = parameter(
         0.1,
-        "relative error of every inertia, stiffness, rotor and friction for which stability is"
-        " judged; the signs differ from pose to pose",
+        "relative error of every link inertia, stiffness, rotor inertia and friction for which"
+        " stability is judged; the signs differ from pose to pose",
         bounds=(0.0, 0.9),
     )
     friction_compensation: float = parameter(
@@ -423,15 +423,16 @@ class FlatnessControllerParameters(FollowingParameters):
 
     tracking_tolerance: float = parameter(
         0.2,
-        "stop the arm with damping if a joint is further than this from its reference; 0: no limit",
+        "bring the arm to a damped stop if a joint is further than this from its reference; 0: no"
+        " limit",
         unit="rad or m",
         bounds=(0.0, 10.0),
         live=True,
     )
     latency_tolerance: float = parameter(
         0.005,
-        "stop the arm with damping if, for 0.1 s, every torque is sent later than this after the"
-        " stamp of its state; 0: no limit, as needed if clocks of computers differ",
+        "bring the arm to a damped stop if, for 0.1 s, every torque is sent later than this after"
+        " the stamp of its state; 0: no limit, as needed if the computers' clocks differ",
         unit="s",
         bounds=(0.0, 1.0),
         live=True,

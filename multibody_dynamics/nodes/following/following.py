@@ -223,7 +223,7 @@ class FollowingNode(CyclicNode):
     def _on_trajectory(self, data: bytes) -> None:
         p, large = self.parameters, self._large
         if large.drop():
-            newer = MessageError("superseded", "a newer one arrived while it was planned")
+            newer = MessageError("superseded", "a newer one arrived while it was being planned")
             self._reject("joint_trajectory", newer)
         try:
             if len(data) > LARGE and large.has_time(data, self._motion):

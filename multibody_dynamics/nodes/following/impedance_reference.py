@@ -23,8 +23,9 @@ def change_impedance(
 ) -> None:
     """Call `change` with the values of a message, by name, and its duration in s.
 
-    Raises MessageError for a defect of the message, and where `change` raises InputError: for a law
-    without live stiffness, and a stiffness that the law cannot take; the text names the joint.
+    Raises MessageError for a defect of the message, and where `change` raises InputError: if the
+    law has no stiffness that may be changed while it runs, or cannot realise the one requested. The
+    text names the joint.
     """
     names = list(message.joint_names)
     if not names:

@@ -23,7 +23,7 @@ from .flatness_controller_parameters import FlatnessControllerParameters
 
 Parameters = FlatnessControllerParameters
 HOLD = "hold"  # the law that stops the arm after a fault
-LONG = 10  # cycles of delay; beyond, only the design pose is judged: the loop gets large
+LONG = 10  # cycles; with a longer delay, the loop is so large that only the design pose is judged
 TRIED = 20  # positions at which a design is tried
 
 
@@ -39,8 +39,8 @@ class Prepared(NamedTuple):
 def prepare_laws(
     make: Callable[[Parameters], FlatnessLaw], p: Parameters, logger: RcutilsLogger
 ) -> Prepared:
-    """Design the laws, and judge, throughout the joint range, the chosen one and the one that
-    stops the arm, and those with which it reacts to collisions; fills `law.judgements`.
+    """Design the laws, and judge throughout the joint range the chosen one, the one that stops the
+    arm, and those with which it reacts to collisions; fills `law.judgements`.
 
     Without `design_position` they are designed for the middle of the joint range, and keep these
     gains, so the gains that run are those that were judged.
@@ -85,7 +85,7 @@ def take_judgement(
     """Log and keep a judgement, and what was lowered for it; returns why the law is refused, or
     an empty text."""
     if judgement is None:
-        logger.info(f"law '{name}' is not judged: it uses links that are only observed")
+        logger.info(f"law '{name}' is not judged: it uses link states estimated by an observer")
         return ""
     law.judgements[name] = judgement
     if is_refused(p, name, judgement):
@@ -93,7 +93,7 @@ def take_judgement(
     lowered = law.lowered.get(name)
     if lowered:
         logger.warning(f"law '{name}' is lowered to {shown_settings(lowered)}: {judgement}")
-    elif judgement.unstable_share:  # rclpy demands one severity for each line of code
+    elif judgement.unstable_share:  # rclpy allows only one severity per line of code
         logger.warning(f"law '{name}': {judgement}")
     else:
         logger.info(f"law '{name}': {judgement}")

@@ -141,7 +141,7 @@ class LearnedMotion(DesiredMotion):
         elif np.abs(self._start[1]).max() > START_TOLERANCE:
             learner.skip("not learned: the trajectory did not start at rest")
         elif away > START_TOLERANCE:
-            learner.skip(f"not learned: started {away:.2g} from the start of the first run")
+            learner.skip(f"not learned: it started {away:.2g} away from the start of the first run")
         else:
             end = origin + round(SECOND * float(request.times[-1]))
             self._recording = Recording(origin, end, learning.duration, len(position))

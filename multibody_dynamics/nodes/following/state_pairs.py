@@ -102,7 +102,7 @@ class StatePairs:
         self._in_a_row = 0
 
     def add(self, states: JointStates, tolerance: float) -> bool:
-        """Note that `states`, links or motors, has a new state; True if that completes a pair.
+        """Record that `states`, links or motors, has a new state; True if that completes a pair.
 
         If both are new but their stamps do not match, the newer one waits for its counterpart.
         Raises MessageError if this happens ALONE times in a row.

@@ -24,7 +24,7 @@ from .state_pairs import MeasuredSignals, missing_of
 from .stop_guard import StopGuard
 from .trajectory_goal import Code
 
-LONGEST_APPROACH = 1.0  # s in which the holding torque is reached, however low the rate limits
+LONGEST_APPROACH = 1.0  # s after which the approach to the holding torque ends, reached or not
 PERIOD = 1e-3  # s, before the first period is known
 STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
 SILENT = "sending the holding torque, then nothing; brakes or drives must stop the arm"

@@ -74,7 +74,7 @@ class TrajectoryLearner:
         return self.learning
 
     def skip(self, why: str) -> None:
-        """Note that this run is not learned from."""
+        """Record why nothing is learned from this run."""
         self.note = why
         self._log(f"learning: {why}")
 

@@ -1,5 +1,5 @@
 """The environment of the simulated arm: payload, hit, external wrench, and commanded stiffnesses
-that no motor sets."""
+of joints without a motor that sets them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,9 @@ class Surroundings:
             set_stamp(message.header.stamp, self._now)
         elif abs(given - stamp) > int(SECOND * timeout):
             reason = "stale" if given < stamp else "from the future"
-            raise MessageError(reason, f"the stamp is {1e-9 * (given - stamp):.3f} s from now")
+            away = f"{1e-9 * abs(given - stamp):.3f} s"
+            text = f"{away} old" if given < stamp else f"{away} ahead of the simulation"
+            raise MessageError(reason, f"the stamp is {text}")
         with self._lock:
             self._external.accept(message)
 
@@ -124,7 +126,8 @@ def _ns(seconds: float) -> int:
 
 
 class StiffnessCommands:
-    """Commands for joints whose stiffness no motor sets: a JointState with position k, velocity k'.
+    """Commands for joints whose stiffness is not set by a motor: JointStates with k as position and
+    k' as velocity.
 
     k changes at the rate k' for one cycle and is then held. `joints`: the names of these joints.
     """
@@ -163,7 +166,8 @@ class StiffnessCommands:
                     f"{len(message.name)} names but {len(numbers)} values in {field}",
                 )
             if len(unusable(numbers)):
-                raise MessageError("not finite", f"{field}: {numbers}")
+                names = ", ".join(message.name)
+                raise MessageError("not finite", f"{field} of {names} is {numbers}")
             row[match.target] = numbers[match.source]
         wanted = rows[0].copy()
         rows[0] = np.clip(wanted, self._lower, self._upper)

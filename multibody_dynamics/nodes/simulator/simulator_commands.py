@@ -129,9 +129,10 @@ class Commands:
         # Duration has the same fields as Time.
         due = command.stamp + nanoseconds(message.points[0].time_from_start)
         if command.stamp and abs(due - stamp) > SECOND * timeout:
+            side = "before" if due < stamp else "after"
             raise MessageError(
                 "stale" if due < stamp else "from the future",
-                f"the reference is for {1e-9 * (due - stamp):.3f} s from now",
+                f"the reference is for {1e-9 * abs(due - stamp):.3f} s {side} the newest state",
             )
         if command.stamp:
             self._reject_older(command.stamp, stamp, timeout)

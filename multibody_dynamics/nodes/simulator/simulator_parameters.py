@@ -51,7 +51,7 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
     )
     end_stop_stiffness: float = parameter(
         0.0,
-        "stiffness of end stops at the robot's joint limits; 0: no stops. MuJoCo has its own stops"
+        "stiffness of end stops at the robot's joint limits; 0: no stops; MuJoCo uses its own stops"
         " for any positive value",
         unit="N m/rad or N/m",
         bounds=(0.0, 1e9),

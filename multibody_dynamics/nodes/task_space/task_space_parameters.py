@@ -69,7 +69,8 @@ class TaskSpaceParameters(FeedforwardParameters):
     )
     feedback: float = parameter(
         10.0,
-        "with damping: rate at which an error of the tool is corrected, per second of the path",
+        "with damping: rate at which an error of the tool is corrected, per second of the path"
+        " parameter s (time at full speed)",
         unit="1/s",
         bounds=(0.1, 1000.0),
     )
@@ -97,7 +98,7 @@ class TaskSpaceParameters(FeedforwardParameters):
     )
     posture_gain: float = parameter(
         1.0,
-        "rate at which redundant joints approach the posture, per second of the path",
+        "rate at which redundant joints approach the posture, per second of the path parameter s",
         unit="1/s",
         bounds=(0.0, 100.0),
     )
@@ -110,7 +111,7 @@ class TaskSpaceParameters(FeedforwardParameters):
     limit_speed: float = parameter(
         0.0,
         "speed at which a redundant joint at its limit is driven away from it, per second of the"
-        " path; 0: do not avoid limits",
+        " path parameter s; 0: do not avoid limits",
         unit="rad/s or m/s",
         bounds=(0.0, 100.0),
     )

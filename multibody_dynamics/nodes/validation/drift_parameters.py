@@ -50,7 +50,8 @@ class DriftParameters(DynamicRobotParameters):
 
     state_file: str = parameter(
         "drift.npz",
-        "file that keeps the reference and the last days; '': start anew at every activation",
+        "file in which the reference and the last days are kept; '': start a new reference at every"
+        " activation",
     )
     segment: float = parameter(
         10.0,

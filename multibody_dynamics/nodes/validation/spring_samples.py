@@ -34,7 +34,7 @@ class SpringSamples:
         self._next = 0
 
     def add_links(self, tolerance: float, period: float) -> None:
-        """Note that `links` has a new state; `period` in s, of the samples that are kept."""
+        """Record that `links` has a new state; `period` in s, of the samples that are kept."""
         if self._pairs.add(self._links, tolerance):
             self._keep(period)
 

@@ -39,8 +39,8 @@ class ValidationParameters(DynamicRobotParameters):
     )
     cutoff: float = parameter(
         10.0,
-        "cut-off frequency of the zero-phase filter; at most a fifth of the rate of the states. The"
-        " outputs are delayed by 3.6 of its periods",
+        "cut-off frequency of the zero-phase filter; at most a fifth of the rate of the states; the"
+        " outputs are delayed by 3.6 periods of this frequency",
         unit="Hz",
         bounds=(0.05, 1000.0),
     )

@@ -1,4 +1,4 @@
-"""HTML reports: one page with its pictures in it, without other files."""
+"""HTML reports: a single page with embedded pictures, which needs no other files."""
 
 from __future__ import annotations
 

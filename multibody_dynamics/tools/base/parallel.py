@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from .progress import ProgressBar
 
-MANY = 200  # jobs, from which several are sent to a process at once
+MANY = 200  # with more jobs than this, several are sent to a process at once
 Result = TypeVar("Result")
 
 

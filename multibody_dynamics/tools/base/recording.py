@@ -23,7 +23,7 @@ from ...dynamics.motion import Reference, hold, match_joints, splice
 from ...nodes.base.messages import JointMatcher, TrajectoryRequest, nanoseconds, read_trajectory
 from .processes import require_one_publisher
 
-QUEUE = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)  # seconds of a 1 kHz topic
+QUEUE = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)  # 5 s of a 1 kHz topic
 STATE = ("position", "velocity", "effort")
 SIMULATOR, FEEDFORWARD, TRAJECTORY = NODES = (
     "elastic_robot_simulator_node",

@@ -64,7 +64,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
                         help="share of every limit that is left unused (%(default)s)")  # fmt: skip
     for name, unit in (("acceleration", "rad/s^2"), ("torque", "N m"), ("torque-rate", "N m/s")):
         parser.add_argument(f"--{name}", metavar="X,...", type=numbers, default=[],
-                            help=f"limit of all joints or of each, {unit}"
+                            help=f"one limit for all joints, or one for each, {unit}"
                             + (" (effort of the URDF)" if name == "torque" else ""))  # fmt: skip
     parser.add_argument("--box", metavar="X,Y,Z,X,Y,Z", type=numbers, default=[],
                         help="lower and upper corner of a box that links and tool must not leave,"
@@ -82,8 +82,8 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
 
 def _add_noise(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--noise", metavar="X,...", type=numbers, default=[],
-                        help="standard deviation of the measured torque of all drives or of each"
-                        " joint, N m (0.5 %% of the torque limit)")  # fmt: skip
+                        help="standard deviation of the measured torques, one for all joints or one"
+                        " for each, N m (0.5 %% of the torque limit)")  # fmt: skip
     parser.add_argument("--bits", metavar="N", type=whole(1, 40), default=18,
                         help="encoder bits per turn of the joint (%(default)s)")  # fmt: skip
     parser.add_argument("--rate", metavar="HZ", type=positive, default=100.0,

@@ -20,19 +20,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True,
                         help="folder for the files, which replace older ones")  # fmt: skip
     parser.add_argument("--name", metavar="NAME", default="",
-                        help="beginning of all names in C (default: the name of the"
+                        help="prefix of all names in C (default: the name of the"
                         " robot)")  # fmt: skip
     parser.add_argument("--order", type=int, choices=(0, 1, 2), default=2,
                         help="highest time derivative of the torques (%(default)s)")  # fmt: skip
     parser.add_argument("--precision", choices=("double", "float"), default="double",
                         help="type of all numbers (%(default)s)")  # fmt: skip
     parser.add_argument("--payload", metavar="LINK", default="",
-                        help="every call gives a payload on this link")  # fmt: skip
+                        help="take a payload on this link as an input of every call")  # fmt: skip
     parser.add_argument("--wrench", metavar="LINK", action="append", default=[],
-                        help="every call gives the external wrench on this link; may be"
-                        " repeated")  # fmt: skip
+                        help="take the external wrench on this link as an input of every call; may"
+                        " be repeated")  # fmt: skip
     parser.add_argument("--gravity-input", action="store_true",
-                        help="every call gives the gravity")  # fmt: skip
+                        help="take the gravity vector as an input of every call")  # fmt: skip
     add_gravity(parser)
 
 

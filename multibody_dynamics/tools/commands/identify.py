@@ -47,8 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="known drive gain, N m/A (the one that explains the currents with the"
                         " masses of the URDF); may be repeated")  # fmt: skip
     parser.add_argument("--held-out", metavar="N", type=whole(0, 10_000),
-                        help="number of last recordings that are not fitted, but used to test the"
-                        " result (1; for a single recording, its last quarter)")  # fmt: skip
+                        help="number of recordings, counted from the last one, that are not fitted"
+                        " but used to test the result (1; for a single recording, its last"
+                        " quarter)")  # fmt: skip
     _add_recording(parser)
     _add_model(parser)
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("identified"),
@@ -83,7 +84,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
                         help="keep the mass of each link within a factor of 1 + X of that in the"
                         " URDF (%(default)s)")  # fmt: skip
     parser.add_argument("--spectral", action="store_true",
-                        help="weight every frequency by the inverse power of the residuals there;"
+                        help="weight every frequency by the inverse of the residuals' power there;"
                         " for models that are exact up to noise")  # fmt: skip
     parser.add_argument("--keep-outliers", action="store_true",
                         help="fit all samples, even those that do not follow the"

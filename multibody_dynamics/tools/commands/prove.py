@@ -12,7 +12,7 @@ HELP = "Prove an identified model: validation, predicted control errors, and one
 DETAILS = (
     "Compares the data sheet and the identified model with recordings that were not used for the"
     " fit, draws robots from the remaining uncertainty of the identified parameters, and lets the"
-    " control laws of the study drive them along a motion. report.html shows the whole road:"
+    " control laws of the study drive them along a motion. report.html covers the whole procedure:"
     " excitation, recordings, every parameter, validation, predicted errors, a recommended law, and"
     " the files from which all this follows. Steps that are missing are named, with the command to"
     " run. Exit status 1 if, on average over the joints, the identified model does not agree better"
@@ -25,15 +25,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="recordings that were not used for the fit, in the formats of"
                         " validate")  # fmt: skip
     parser.add_argument("--urdf", metavar="ROBOT", type=Path, required=True,
-                        help="URDF file with which the recordings were identified")  # fmt: skip
+                        help="URDF file that was given to identify")  # fmt: skip
     parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
-                        help="its springs and motors, likewise")  # fmt: skip
+                        help="file of springs and motors that was given to"
+                        " identify")  # fmt: skip
     parser.add_argument("--identified", metavar="FOLDER", type=Path, default=Path("identified"),
-                        help="folder of identify (%(default)s)")  # fmt: skip
+                        help="output folder of identify (%(default)s)")  # fmt: skip
     parser.add_argument("--excitation", metavar="FOLDER", type=Path, action="append", default=[],
-                        help="folder of excite, for the report; may be repeated")  # fmt: skip
+                        help="output folder of excite, for the report; may be"
+                        " repeated")  # fmt: skip
     parser.add_argument("--written", metavar="FOLDER", type=Path,
-                        help="folder of write-back, for the report")  # fmt: skip
+                        help="output folder of write-back, for the report")  # fmt: skip
     _add_prediction(parser)
     _add_recording(parser)
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("proof"),
@@ -52,7 +54,8 @@ def _add_prediction(parser: argparse.ArgumentParser) -> None:
                         help="laws of the command study; the default law is always included"
                         " (pd-full-comp,pd-full,pd-integral,sf-full-comp,sf-full)")  # fmt: skip
     parser.add_argument("--draws", metavar="N", type=whole(0, 100_000), default=20,
-                        help="robots for each case; 0: no simulation (%(default)s)")  # fmt: skip
+                        help="number of robots drawn for each case; 0: no simulation"
+                        " (%(default)s)")  # fmt: skip
     parser.add_argument("--plant", choices=("internal", "mujoco"), default="internal",
                         help="simulator (%(default)s)")  # fmt: skip
     parser.add_argument("--bits", metavar="N", type=whole(1, 40), default=18,

@@ -18,7 +18,7 @@ DETAILS = (
     "Simulates the laws on three robots, or on your own, with equally noisy torques: with"
     " wrong models, delays, irregular periods, hits, a payload, coarse encoders, at 500 Hz and at"
     " lower speeds. The report compares the errors with each other and with stated goals. A run"
-    " that deviates by 0.2 rad from its reference or keeps oscillating is lost, and has no error."
+    " that deviates by 0.2 rad from its reference or keeps oscillating is lost and yields no error."
     " The results do not depend on the number of processes. The whole study takes over an hour on"
     " two cores, --quick one to two minutes."
 )
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         " tables again")  # fmt: skip
     _add_choices(parser)
     parser.add_argument("--draws", metavar="N", type=whole(1, 100_000),
-                        help="random models per row of the main laws with all parameters off;"
+                        help="random models per row of the main laws with errors in all parameters;"
                         " a fifth of this in other rows (20)")  # fmt: skip
     parser.add_argument("--seed", metavar="N", type=whole(0, 2**32 - 1), default=0,
                         help="seed of all random numbers (%(default)s)")  # fmt: skip

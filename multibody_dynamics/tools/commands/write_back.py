@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         new = Path(folder)
         for name, content in files.items():
             (new / name).write_bytes(content)
-        # Loaded before they reach the output: nothing is left there that cannot be loaded.
+        # Load the files before they reach the output folder: only loadable files may end up there.
         model, _ = inspection.load(new / options.urdf.name)
         if options.elastic_joints:
             load_actuators(new / options.elastic_joints.name, model.joint_names)

@@ -1,4 +1,4 @@
-"""Makes a bag readable again after an interrupted recording, for example by a full disk.
+"""Makes a bag readable again whose recording was interrupted, for example by a full disk.
 
 An MCAP file consists of records: a byte for the kind, eight for the length, and the content.
 Messages are in chunks, each followed by its indices. The file is cut after the last complete chunk,

@@ -38,7 +38,8 @@ class MessageTypes:
         self._read: set[str] = set()
 
     def find(self, name: str) -> MessageType:
-        """Raises InputError if the package of the type is not installed or incomplete."""
+        """The type of this name. Raises InputError if its package is not installed or lacks a
+        readable definition."""
         package, _, rest = name.partition("/")
         try:
             message = getattr(import_module(f"{package}.msg"), rest.removeprefix("msg/"))

@@ -30,7 +30,7 @@ from .bag_writer import BagWriter, RecordedTopic
 from .message_definitions import MessageTypes
 from .publication_count import PublicationCount
 
-DEPTH = 5000  # messages of a subscription: seconds of a topic at 1 kHz
+DEPTH = 5000  # messages of a subscription: 5 s of a topic at 1 kHz
 DEFAULT = (
     "joint_states",
     "motor_states",

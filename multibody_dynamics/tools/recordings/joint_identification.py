@@ -124,8 +124,8 @@ def in_sequence(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:
 def split(
     runs: Sequence[MeasuredRun], held_out: int | None
 ) -> tuple[list[MeasuredRun], list[MeasuredRun]]:
-    """Runs to fit and to judge on: the last `held_out`, by default one of several; of a single
-    recording, its last quarter."""
+    """Split the runs into those to fit and those to judge the result on: the last `held_out`, by
+    default the last one; of a single recording, its last quarter."""
     if held_out is None and len(runs) == 1:
         (run,) = runs
         cut = round((1.0 - HELD_SHARE) * len(run.position))
@@ -233,7 +233,7 @@ def _written(x: IdentifiedValue) -> str:
 
 
 def draw(found: RobotIdentification, file: Path) -> None:
-    """Left sides of all equations over the last run, and their residuals."""
+    """Plot the left-hand sides of all equations over the last run, and their residuals."""
     course = found.course
     if course is None:
         return

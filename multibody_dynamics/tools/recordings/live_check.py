@@ -64,7 +64,8 @@ class LiveCheck:
     """Result of a replay.
 
     sent, answered, lost : numbers of states, responses and lost messages
-    difference : largest difference of Q, Q', Q'' from offline, as a share of the largest value
+    difference : largest difference of Q, Q', Q'' from the library's results, as a share of their
+        largest value
     latency : percentiles 50, 90, 99, 100, s
     bag : folder with everything received
     """
@@ -87,7 +88,7 @@ class LiveCheck:
                 f"{self.lost} messages lost"
             )
         found += [
-            f"live: {name} differs from offline by {share:.2g} of its largest value"
+            f"live: {name} differs from the library's by {share:.2g} of its largest value"
             for name, share in self.difference.items()
             if not share <= 1e-9
         ]

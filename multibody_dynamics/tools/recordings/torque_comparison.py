@@ -160,8 +160,8 @@ def _live(options: argparse.Namespace, settings: Settings) -> list[str]:
     worst = max(check.difference.values())
     print(
         f"  live: {check.answered} of {check.sent} states answered, {check.lost} messages lost, "
-        f"{check.real_time_factor:.3g} times real time; offline differs by {worst:.1g} of the "
-        f"largest value; latency median {1e3 * check.latency['p50']:.3g} ms, "
+        f"{check.real_time_factor:.3g} times real time; the library's results differ by {worst:.1g}"
+        f" of the largest value; latency median {1e3 * check.latency['p50']:.3g} ms, "
         f"99 % {1e3 * check.latency['p99']:.3g} ms; bag: {check.bag}"
     )
     return check.problems

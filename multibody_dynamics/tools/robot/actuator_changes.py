@@ -29,8 +29,8 @@ POSITIVE = ("inertia", "coulomb_velocity")
 ANTAGONISTS = ("agonist", "antagonist")
 RESISTING = ("viscous", "coulomb")
 NOT_SIGNIFICANT = "not significant: the file keeps its value"
-SIGNIFICANT = 3.0  # standard errors from which damping is written: it changes the feedforward
-NEGLIGIBLE = 1e-4  # s, damping over stiffness, below which it is not: 1 degree at 25 Hz
+SIGNIFICANT = 3.0  # standard errors; smaller damping is not written, as it changes the feedforward
+NEGLIGIBLE = 1e-4  # s, damping over stiffness, 1 degree of phase at 25 Hz; less is not written
 
 
 def write_actuators(

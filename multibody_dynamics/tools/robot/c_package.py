@@ -25,12 +25,12 @@ LARGEST_RATE = 2.0  # of recorded states, in rad or m and per s^k; also the rang
 class Options(NamedTuple):
     """What to generate.
 
-    name : the beginning of all names in C, an identifier; that of the robot if empty.
+    name : the prefix of all names in C, an identifier; that of the robot if empty.
     order : highest derivative of the torques, 0 to 2.
     precision : "double" or "float".
-    payload : link that carries a payload, which every call then gives; none if empty.
-    wrenches : links on which the world exerts wrenches, which every call then gives.
-    gravity : whether every call gives the gravity.
+    payload : link that carries a payload, which is then an input of every call; none if empty.
+    wrenches : links on which the world exerts wrenches, which are then inputs of every call.
+    gravity : whether the gravity vector is an input of every call.
     """
 
     name: str = ""
@@ -56,12 +56,12 @@ DEFAULTS = Options()
 def c_package(model: MultibodyModel, options: Options = DEFAULTS) -> dict[str, str]:
     """The files of the package by name.
 
-    Raises InputError for unknown links, and for a name that is no identifier.
+    Raises InputError for unknown links, and for a name that is not an identifier.
     """
     name = options.name or c_source.identifier(model.name)
     if c_source.identifier(name) != name:
         raise InputError(
-            f"name: '{name}' is no lower-case identifier of C; try '{c_source.identifier(name)}'"
+            f"name: '{name}' is not a lower-case C identifier; try '{c_source.identifier(name)}'"
         )
     if options.precision not in TOLERANCES:
         raise InputError(f"precision: expected double or float, got {options.precision}")
@@ -77,7 +77,7 @@ def c_package(model: MultibodyModel, options: Options = DEFAULTS) -> dict[str, s
 
 
 def write(files: Mapping[str, str], folder: Path) -> None:
-    """Write the files; the folder is made if necessary. Raises InputError if that fails."""
+    """Write the files; the folder is created if necessary. Raises InputError if that fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
@@ -130,7 +130,7 @@ def _functions(model: MultibodyModel, name: str, options: Options) -> list[Funct
 
 
 def _flat(given: Mapping[str, Array], loads: Mapping[str, Array], order: int) -> dict[str, Array]:
-    """The inputs beside the state as the functions take them, (RECORDED, entries)."""
+    """The inputs other than the state, as the functions take them, (RECORDED, entries)."""
     found = {name: given[name] for name in ("gravity", "payload") if name in given}
     return found | {name: W[:, : order + 1].reshape(len(W), -1) for name, W in loads.items()}
 
@@ -192,7 +192,7 @@ def _conventions(model: MultibodyModel, options: Options) -> list[str]:
         "q, qd, qdd, qddd, qdddd are the joint positions and their time derivatives; tau, tau_dot,",
         "tau_ddot the torques of the joints, or forces, and their time derivatives. The base is at",
         "rest. Arguments must not overlap. The functions allocate nothing, keep nothing between",
-        "calls, and check nothing: an infinite input or NaN gives results without meaning.",
+        "calls, and check nothing: an infinite input or NaN gives meaningless results.",
     ]
     if not options.gravity:
         lines += ["", f"Gravity: ({', '.join(f'{x:g}' for x in model.gravity)}) m/s^2."]

@@ -51,7 +51,7 @@ class Element:
 
 
 class UrdfText:
-    """A URDF file, in an encoding that contains ASCII.
+    """A URDF file, in an ASCII-compatible encoding.
 
     Attributes: `links` and `joints`, elements by name; `data`, the bytes of the file. Changes are
     collected by the methods `set_...` and appear in :meth:`edited`.

@@ -110,7 +110,7 @@ def test_other_starts_and_trajectories_are_not_learned(tmp_path):
     assert "at rest" in robot.texts[-1]
     robot.motion.hold(np.array([0.01, 0.0]), robot.now)
     robot.follow()
-    assert "started 0.01 from the start" in robot.texts[-1]
+    assert "it started 0.01 away from the start" in robot.texts[-1]
     assert len(robot.learner.learning.figures) == 1
     robot.learner.learns = False
     other = Robot(tmp_path / "x.npz")

@@ -153,7 +153,7 @@ def test_the_code_needs_nothing_else():
 def test_wrong_options_are_named(tmp_path):
     model = random_tree(2, 1)
     for name in ("7dof", "My-Arm", "float"):
-        with pytest.raises(dyn.InputError, match=r"no lower-case identifier of C; try '\w+'"):
+        with pytest.raises(dyn.InputError, match=r"not a lower-case C identifier; try '\w+'"):
             c_package(model, Options(name=name))
     for options in (Options(payload="hand"), Options(wrenches=("hand",))):
         with pytest.raises(dyn.InputError, match="hand"):
