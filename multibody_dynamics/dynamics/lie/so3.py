@@ -56,8 +56,9 @@ def exp(omega: Any) -> Array:
 def log(R: Any) -> Array:
     """The rotation vector (..., 3) with exp(log(R)) = R and length at most pi.
 
-    A float64 R determines omega to about eps x, and near pi no better than eps. At pi both signs of
-    the axis are valid, and the rounding of R decides. An orthogonality defect of R carries over to
+    The rounding of a float64 R limits the accuracy: the error is about eps |omega| for small
+    rotations, and about eps near pi. At pi both signs of the axis are valid, and the rounding of R
+    decides. An orthogonality defect of R carries over to
     the result.
 
     Raises InputError for an invalid rotation: an entry of R R^T - 1 above 1e-6, or det R < 0.

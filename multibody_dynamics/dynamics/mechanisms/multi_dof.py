@@ -530,8 +530,9 @@ def _groups(model: MultibodyModel, groups: Mapping[str, Sequence[str]]) -> dict[
                     f"group '{name}': joint '{joints[chain.index(j)]}' must directly follow "
                     f"'{model.joint_names[i]}', on a massless body that carries nothing else"
                 )
-        if taken.intersection(chain):
-            raise InputError(f"group '{name}': one of its joints is also in another group")
+        for i in taken.intersection(chain):
+            joint = model.joint_names[i]
+            raise InputError(f"group '{name}': joint '{joint}' is also in another group")
         taken.update(chain)
         chains[name] = chain
     chains |= {model.joint_names[i]: [i] for i in range(model.n) if i not in taken}

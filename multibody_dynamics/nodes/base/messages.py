@@ -233,7 +233,9 @@ class JointStates:
                 "from the future", f"the stamp is {1e-9 * (stamp - now):.3f} s ahead of the clock"
             )
         newest = int(self._stamps[match.target].max())
-        if stamp <= newest:
+        if stamp == newest:
+            raise MessageError("out of order", "a state with the same stamp was already used")
+        if stamp < newest:
             raise MessageError(
                 "out of order",
                 f"the stamp is {1e-9 * (newest - stamp):.6f} s older than one already used",

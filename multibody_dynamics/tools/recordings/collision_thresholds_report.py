@@ -40,7 +40,9 @@ def learn_from(
     motors = list(motion.motor_names)
     for name in actuators.motor_names:
         if name not in motors:
-            raise InputError(f"{path}: motor '{name}' was not recorded; there are {motors}")
+            raise InputError(
+                f"{path}: motor '{name}' was not recorded; there are {', '.join(motors)}"
+            )
     order = [motors.index(name) for name in actuators.motor_names]
     recording = RecordedMotion(
         motion.t,

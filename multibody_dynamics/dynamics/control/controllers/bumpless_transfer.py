@@ -17,9 +17,8 @@ import numpy as np
 from ...core import Array, DynamicsError, InputError, as_array
 from ...elastic import Actuators
 from ...motion import JointCommandLimits, LimitEvent
+from ..signals.derivative_filter import MAX_STEP
 from .controllers import Controller
-
-MAX_STEP = 0.05  # s
 
 
 class BumplessTransfer:

@@ -91,8 +91,12 @@ class HoldController(Controller):
     def torque_limit(self, limit: Any) -> None:
         own = self.actuators.torque_limit
         row = np.asarray(limit, dtype=np.float64)
-        if row.shape not in ((), own.shape) or not (row > 0.0).all():
-            raise InputError(f"torque_limit is {limit}: must be positive, one value or {len(own)}")
+        if row.shape not in ((), own.shape):
+            raise InputError(f"torque_limit: expected one value or {len(own)}, got {limit}")
+        row = np.broadcast_to(row, own.shape)
+        for j in np.flatnonzero(~(row > 0.0)).tolist():
+            name = self.actuators.motor_names[j]
+            raise InputError(f"torque_limit of motor '{name}' is {row[j]} N m: must be positive")
         self._torque_limit = read_only(np.minimum(row, own))
 
     def limit(self, torque: Array) -> None:

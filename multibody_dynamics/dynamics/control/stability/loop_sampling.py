@@ -67,7 +67,8 @@ class RobotErrors:
 
     def __post_init__(self) -> None:
         for name in ("links", "springs", "motors", "friction"):
-            if not (np.asarray(getattr(self, name), dtype=np.float64) > -1.0).all():
+            errors = np.asarray(getattr(self, name), dtype=np.float64)
+            if not (np.isfinite(errors) & (errors > -1.0)).all():
                 raise InputError(f"{name}: relative errors must be finite and greater than -1")
 
     @classmethod

@@ -98,7 +98,9 @@ class LearningSettings:
         checks = {
             f"cutoff is {self.cutoff} Hz: must be positive": 0.0 < self.cutoff < np.inf,
             f"gain is {self.gain}: must be above 0 and at most 1": 0.0 < self.gain <= 1.0,
-            f"limit is {self.limit} rad: must be positive": bool((limits > 0.0).all()),
+            f"limit is {self.limit} (rad, or m for prismatic joints): must be positive": bool(
+                (limits > 0.0).all()
+            ),
             f"improvement is {self.improvement}: must be at least 0 and below 1": (
                 0.0 <= self.improvement < 1.0
             ),

@@ -74,7 +74,7 @@ class MotionLimits:
         object.__setattr__(self, "joint_names", names)
         object.__setattr__(self, "motor_names", motors)
         for quantity in QUANTITIES:
-            owners = names if quantity in JOINT_QUANTITIES else motors
+            owner, owners = ("joint", names) if quantity in JOINT_QUANTITIES else ("motor", motors)
             given = getattr(self, quantity)
             limit = as_real(quantity, np.inf if given is None else given)
             if quantity == "deflection" and limit.shape == (len(owners), 2):
@@ -89,7 +89,7 @@ class MotionLimits:
             limit = np.full(len(owners), limit)
             for j in np.flatnonzero(~(limit > 0.0)).tolist():
                 raise InputError(
-                    f"{quantity} of joint '{owners[j]}': limit {limit[j]} is not positive"
+                    f"{quantity} of {owner} '{owners[j]}': limit {limit[j]} is not positive"
                 )
             object.__setattr__(self, quantity, read_only(limit))
 

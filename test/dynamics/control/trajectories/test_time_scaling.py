@@ -389,7 +389,7 @@ def test_factors_below_one_are_rejected(factor):
 
 def test_limits_and_names_are_checked():
     names = panda().joint_names
-    with pytest.raises(InputError, match=r"motor_speed of joint 'panda_joint3': limit -1\.0"):
+    with pytest.raises(InputError, match=r"motor_speed of motor 'panda_joint3': limit -1\.0"):
         MotionLimits(names, motor_speed=[1, 1, -1, 1, 1, 1, 1])
     with pytest.raises(InputError, match="deflection: expected 7 limits"):
         MotionLimits(names, deflection=[0.1, 0.2])
