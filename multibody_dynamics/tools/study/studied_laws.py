@@ -155,6 +155,7 @@ def _laws() -> tuple[StudiedLaw, ...]:
             "sf-coupled",
             "state feedback of the whole arm, compensated",
             sf,
+            True,
             gain_design="coupled",
             delay=1e-3,  # stable with unknown delays, see section 9 of docs/elastic_joints.md
         ),
