@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from multibody_dynamics.dynamics.control.laws.flatness_law import FlatnessSettings
+from multibody_dynamics.dynamics.control.laws.flatness_settings import FlatnessSettings
 from multibody_dynamics.nodes.base.parameters import ParameterError
 from multibody_dynamics.nodes.following.flatness_controller_parameters import (
     LAWS,
