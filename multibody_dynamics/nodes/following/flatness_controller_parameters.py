@@ -105,9 +105,10 @@ class FlatnessControllerParameters(FollowingParameters):
         unit="rad/s",
     )
     torque_link_bandwidth: tuple[float, ...] = parameter(
-        (LAWS["torque_control"].bandwidth,),
+        (),
         "torque_control: both poles of each link driven by its torque source; they set the"
-        " stiffness felt at the arm; one value for all, or one per joint of the robot",
+        " stiffness felt at the arm; one value for all, or one per joint of the robot; empty:"
+        f" {LAWS['torque_control'].bandwidth:g}, or more where gravity would tip a link over",
         unit="rad/s",
     )
     integral: float = parameter(
@@ -671,7 +672,7 @@ class FlatnessControllerParameters(FollowingParameters):
         value = getattr(self, name)
         if name == bandwidth and isinstance(value, tuple) and len(value) == 1:
             (value,) = value  # for all
-        given["poles" if name == poles else "bandwidth"] = value
+        given["poles" if name == poles else "bandwidth"] = None if value == () else value
         try:
             return ControllerSettings(law=law, **given)
         except InputError as error:
