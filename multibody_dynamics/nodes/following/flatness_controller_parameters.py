@@ -32,6 +32,8 @@ from ..base.parameters import ParameterError, parameter
 from .collision_reaction import REACTIONS
 from .following_parameters import FollowingParameters
 
+DERIVED = ("torque_link_bandwidth",)  # bandwidths that follow from the arm if they are empty
+
 
 @dataclass(frozen=True)
 class FlatnessControllerParameters(FollowingParameters):
@@ -672,7 +674,9 @@ class FlatnessControllerParameters(FollowingParameters):
         value = getattr(self, name)
         if name == bandwidth and isinstance(value, tuple) and len(value) == 1:
             (value,) = value  # for all
-        given["poles" if name == poles else "bandwidth"] = None if value == () else value
+        if name in DERIVED and value == ():
+            value = None
+        given["poles" if name == poles else "bandwidth"] = value
         try:
             return ControllerSettings(law=law, **given)
         except InputError as error:

@@ -63,6 +63,12 @@ def test_linear_feedback_adapts_what_the_parameters_name():
     assert found["feedback_linearization"].adaptation is None
 
 
+def test_an_empty_bandwidth_of_links_on_torque_sources_follows_from_the_arm():
+    for given, wanted in (((), None), ((25.0,), 25.0)):
+        settings = FlatnessControllerParameters(torque_link_bandwidth=given).settings()
+        assert settings.controllers["torque_control"].bandwidth == wanted
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -217,7 +217,7 @@ def test_the_law_that_stops_the_arm_is_judged_again_too(monkeypatch):
 def test_a_law_that_is_unstable_somewhere_is_judged_where_it_is_chosen_each_time(bench):
     law, report = bench.laws._law, {"unstable_poses": "report"}
     q, motors = np.array([0.3, -0.2]), law.motors_at_rest(np.array([0.3, -0.2]))
-    for k in range(4):
+    for k in range(400):
         law.measure(1e-3 * k, {"link_position": q, "motor_position": motors})
     assert law.is_settled
     bench.choose(law="esp", **report)
