@@ -233,7 +233,8 @@ from .impedance.stiffness_ramp import StiffnessRamp
 from .impedance.tool_spring import cartesian_spring
 from .impedance.virtual_springs import VirtualSprings
 from .laws.feedforward_law import FeedforwardLaw
-from .laws.flatness_law import NOT_LOWERED, ON_LINKS, FlatnessLaw, FlatnessSettings
+from .laws.flatness_law import NOT_LOWERED, FlatnessLaw
+from .laws.flatness_settings import ON_LINKS, FlatnessSettings
 from .laws.judging_process import JudgingProcess, JudgingRequest, Verdict
 from .laws.law_table import (
     DISTURBANCE_BANDWIDTH,

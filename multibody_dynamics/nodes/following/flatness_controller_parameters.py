@@ -32,6 +32,8 @@ from ..base.parameters import ParameterError, parameter
 from .collision_reaction import REACTIONS
 from .following_parameters import FollowingParameters
 
+DERIVED = ("torque_link_bandwidth",)  # bandwidths that follow from the arm if they are empty
+
 
 @dataclass(frozen=True)
 class FlatnessControllerParameters(FollowingParameters):
@@ -105,9 +107,10 @@ class FlatnessControllerParameters(FollowingParameters):
         unit="rad/s",
     )
     torque_link_bandwidth: tuple[float, ...] = parameter(
-        (LAWS["torque_control"].bandwidth,),
+        (),
         "torque_control: both poles of each link driven by its torque source; they set the"
-        " stiffness felt at the arm; one value for all, or one per joint of the robot",
+        " stiffness felt at the arm; one value for all, or one per joint of the robot; empty:"
+        f" {LAWS['torque_control'].bandwidth:g}, or more where gravity would tip a link over",
         unit="rad/s",
     )
     integral: float = parameter(
@@ -671,6 +674,8 @@ class FlatnessControllerParameters(FollowingParameters):
         value = getattr(self, name)
         if name == bandwidth and isinstance(value, tuple) and len(value) == 1:
             (value,) = value  # for all
+        if name in DERIVED and value == ():
+            value = None
         given["poles" if name == poles else "bandwidth"] = value
         try:
             return ControllerSettings(law=law, **given)

@@ -143,9 +143,16 @@ def check_at(law: FlatnessLaw, p: Parameters, name: str, designed: Array, q: Arr
     if p.unstable_poses == "accept":
         return
     conditions = judging_conditions(p, name) | {"poses": 0, "model_error": 0.0}
-    found = law.judge(name, designed, at=q, **conditions)
-    if found is not None and found.is_unstable_at_design:
-        raise InputError(f"law '{name}' is refused: {found}; {_remedy(p, name)}")
+    if refusal := refusal_at(p, name, law.judge(name, designed, at=q, **conditions)):
+        raise InputError(refusal)
+
+
+def refusal_at(p: Parameters, name: str, found: LoopJudgement | None) -> str:
+    """Why a law is refused that was judged at one position alone, with an exact model, or an empty
+    text."""
+    if found is None or p.unstable_poses == "accept" or not found.is_unstable_at_design:
+        return ""
+    return f"law '{name}' is refused: {found}; {_remedy(p, name)}"
 
 
 def shown_settings(lowered: dict[str, Any]) -> str:

@@ -3,9 +3,12 @@ before they take effect.
 
 Whatever is chosen is judged as at configuration, in a process of its own, while the law in force
 keeps running; the cycle is not held up. If bandwidths have to be lowered, the law is designed anew
-in a thread. Once accepted, the choice takes effect; if refused, the parameters return to what
-is in force. What was judged before under the same conditions, and accepted, takes effect at
-once, and so does a stiffness among those with which the law was judged (:meth:`.covers`).
+in a thread. It is judged at the present position as well, at which it would take effect. Once
+accepted, the choice takes effect; if refused, the parameters return to what is in force. What was
+judged before under the same conditions, and accepted, takes effect at once, and so does a stiffness
+among those with which the law was judged (:meth:`.covers`); but a law that is unstable at some
+poses (`unstable_poses: report`) is judged again whenever it is chosen, for the position of the arm
+then.
 
 Changes of the delays and of predict_state concern the robot, and are in effect at once: the law in
 force, and the one that stops the arm, are then judged again. If the law in force is unstable with
@@ -38,7 +41,7 @@ from ...dynamics.control import (
 )
 from ...dynamics.core import Array
 from .flatness_controller_parameters import FlatnessControllerParameters
-from .law_design import HOLD, is_refused, judging_conditions, take_judgement
+from .law_design import HOLD, is_refused, judging_conditions, refusal_at, take_judgement
 
 Parameters = FlatnessControllerParameters
 Kept = TypeVar("Kept")
@@ -68,10 +71,18 @@ class _Found(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """Why a case is refused, or an empty text, and its judgement, if there is one."""
+    """Why a case is refused, or an empty text, and its judgement, if there is one. `is_new` : a
+    law was chosen and has just been judged."""
 
     refusal: str
     judgement: LoopJudgement | None
+    is_new: bool = False
+
+    def holds_anywhere(self, p: Parameters) -> bool:
+        """Whether the verdict does not depend on the present position."""
+        found = self.judgement
+        is_stable = found is None or found.unstable_share == 0.0
+        return is_stable or bool(self.refusal) or p.unstable_poses == "accept"
 
 
 class _Tuning(NamedTuple):
@@ -218,11 +229,12 @@ class LiveLaws:
         if p.law != self.in_force:
             case = self._case(p.law)
             known = self._known.get(self._key(case))
-            if known is None:
+            if known is None or not (known.is_new or known.holds_anywhere(p)):
                 return case
             if known.refusal:
                 self._refuse_law(case, known.refusal)
             else:
+                self._known[self._key(case)] = known._replace(is_new=False)
                 self._bring_into_force(p, then)
         if self._tuning is not None:
             case = self._case(self.in_force, self._tuning.target)
@@ -270,6 +282,7 @@ class LiveLaws:
             lowered,
             dict(case.conditions),
             lowers=p.unstable_poses == "lower" and not is_running,
+            here=law.estimator.state.q.copy() if law.is_settled else None,
         )
         self._pending = self._thread.submit(self._judge, request)
         self._pending.add_done_callback(
@@ -290,6 +303,7 @@ class LiveLaws:
             return
         self.judging, self._asked = "", None
         name, law, p = case.name, self._law, self._wanted[0]
+        is_chosen = name == p.law != self.in_force
         is_kept = name == HOLD or case == self._running()  # whatever the judgement
         if (error := done.exception()) is not None:
             problem = f"it could not be judged: {error!r}"
@@ -304,6 +318,8 @@ class LiveLaws:
         if redesigned is not None:
             law.lowered[name] = verdict.lowered
         refusal = take_judgement(law, p, name, verdict.judgement, self._logger)
+        if not is_kept:
+            refusal = refusal or refusal_at(p, name, verdict.here)
         if refusal and not is_kept:
             _put_back(law.judgements, name, judgement)
             _put_back(law.lowered, name, lowered)
@@ -312,7 +328,7 @@ class LiveLaws:
             law.install(name, redesigned)
         if refusal and name == HOLD and self.in_force != HOLD:
             self._logger.error(f"{refusal}; it stops the arm after a fault all the same")
-        self._known[self._key(case)] = _Known(refusal, verdict.judgement)
+        self._known[self._key(case)] = _Known(refusal, verdict.judgement, is_chosen)
         self._proceed()
 
     # Verdicts

@@ -145,12 +145,15 @@ class Found(NamedTuple):
         detection, or the largest force if it was not found. torque : N m, the largest joint torque
         that it caused until then.
     speed : m/s of the point when it was touched.
+    needed : N, the force against the motion of the point whose torques equalled the threshold of
+        `hit` at that time, see :meth:`Simulation.needed_force`.
     """
 
     time: float
     force: float
     torque: float
     speed: float
+    needed: float
 
 
 @dataclass(frozen=True)
@@ -254,7 +257,7 @@ class Simulation:
             self.step()
             position, velocity = self._point(body, local)
         force = contact.force(direction, position, velocity)
-        speed = float(np.linalg.norm(velocity))
+        speed, needed = float(np.linalg.norm(velocity)), self._needed(body, position, velocity)
         detector, begin = self.law.detector, self.cycle
         assert detector is not None
         torque = largest = 0.0
@@ -276,7 +279,7 @@ class Simulation:
             if detector.is_contact:
                 time = k * PERIOD  # this sample was taken k cycles after the first force
                 break
-        return Found(time, largest, torque, speed)
+        return Found(time, largest, torque, speed, needed)
 
     def _point(self, body: int, local: Array) -> tuple[Array, Array]:
         """Position and velocity (3,) of a point of a body."""
@@ -294,7 +297,9 @@ class Simulation:
         speed of a wall, with which the wall is found in that time."""
         body = int(rng.integers(1, self.model.n))
         com = inertia.decompose(self.model.inertias[body])[1]
-        position, velocity = self._point(body, com + OFFSET * _direction(rng))
+        return self._needed(body, *self._point(body, com + OFFSET * _direction(rng)))
+
+    def _needed(self, body: int, position: Array, velocity: Array) -> float:
         speed = np.linalg.norm(velocity)
         if not speed > SLOWEST:
             return np.inf
@@ -414,6 +419,8 @@ def ramp_response(settings: DetectionSettings, times: Array) -> Array:
 FRONT_STIFFNESSES = (2e3, 5e3, 1e4, 2e4, 5e4, 1e5)  # N/m
 FRONT_SPEEDS = (0.1, 0.2, 0.4, 0.8)  # m/s
 LONGEST = 0.2  # s
+SOFT = Wall(2e3)
+GROUPS = 4  # of contacts with soft walls
 
 
 def front_rows(needed: Array, settings: DetectionSettings) -> Iterator[str]:
@@ -431,6 +438,26 @@ def front_rows(needed: Array, settings: DetectionSettings) -> Iterator[str]:
             median = float(np.median(found))
             text = f"{1e3 * median:.0f}" if np.isfinite(median) else "-"
             cells.append(f"{text} ({100.0 * share:.0f} %)")
+        yield "| " + " | ".join(cells) + " |"
+
+
+def compared_rows(wall: Wall, found: Sequence[Found], settings: DetectionSettings) -> Iterator[str]:
+    """A table of contacts with a wall in groups of equal size, by the time that
+    :func:`ramp_response` gives from the force at the threshold: computed against simulated."""
+    heads = ("computed time, median", "within 20 ms", "simulated, median", "within 20 ms")
+    yield f"| {wall}, contacts | " + " | ".join(heads) + " |"
+    yield "|" + "---|" * 5
+    times = np.linspace(0.0, LONGEST, 401)
+    response = np.maximum.accumulate(ramp_response(settings, times))
+    ratio = np.array([each.needed / (wall.stiffness * each.speed) for each in found])
+    computed = np.where(ratio < response[-1], np.interp(ratio, response, times), np.inf)
+    simulated = np.array([each.time for each in found])
+    for group in np.array_split(np.argsort(computed, kind="stable"), GROUPS):
+        cells = [str(len(group))]
+        for column in (computed[group], simulated[group]):
+            middle = float(np.sort(column)[(len(column) - 1) // 2])
+            cells.append(f"{1e3 * middle:.0f} ms" if np.isfinite(middle) else "not found")
+            cells.append(f"{(column <= IN_TIME).sum()}")
         yield "| " + " | ".join(cells) + " |"
 
 
@@ -470,6 +497,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--front", type=float, default=0.0,
                         help="s of motion from which the times until walls are found are computed"
                         " (%(default)s)")  # fmt: skip
+    parser.add_argument("--walls", type=int, default=0,
+                        help=f"contacts with a {SOFT}, against computed times"
+                        " (%(default)s)")  # fmt: skip
     parser.add_argument("--error", type=float, default=0.1,
                         help="of every parameter of the model (%(default)s)")  # fmt: skip
     parser.add_argument("--draw", type=int, default=0,
@@ -497,6 +527,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         quartiles = ", ".join(f"{x:.3g}" for x in np.quantile(needed, (0.1, 0.5, 0.9)))
         print(f"\n{len(needed)} points; N at the threshold, 10, 50 and 90 %: {quartiles}\n")
         print("\n".join(front_rows(needed, learned.thresholds.settings)), flush=True)
+    if options.walls:
+        found = study.hits(learned.thresholds, SOFT, options.walls)
+        print("\n" + "\n".join(compared_rows(SOFT, found, learned.thresholds.settings)), flush=True)
     if options.minutes:
         print()
         print(study.quiet(learned.thresholds, 60.0 * options.minutes, progress=_report))

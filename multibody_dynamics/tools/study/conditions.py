@@ -139,7 +139,7 @@ GROUPS = {
     "encoders": "14-bit and 22-bit encoders, and motor encoders only",
     "rate": "500 Hz",
     "speed": "slower motions",
-    "front": "bandwidth of the compensation against stability",
+    "front": "bandwidths of compensation and gains: accuracy, noise and stability",
 }
 KEY_GROUPS = ("exact", "error", "contact")
 """Repeated on MuJoCo by --plant both, for the main laws and the given springs."""
@@ -147,7 +147,16 @@ OTHER_STIFFNESS_GROUPS = ("exact", "error", "speed")
 """Studied with all stiffnesses; the others with the given springs."""
 MAIN_GROUPS = ("parts", "speed", "jitter")
 """Studied for the main laws only."""
-FRONT_CONDITIONS = ("exact", "all-10", "all-30", "delay-3-unknown", "payload")
+FRONT_CONDITIONS = (
+    "exact",
+    "all-10",
+    "all-30",
+    "delay-3-unknown",
+    "payload",
+    "payload-observer",
+    "hit",
+    "hit-observer",
+)
 
 
 def chosen_groups(names: Sequence[str]) -> tuple[str, ...]:

@@ -12,9 +12,12 @@ program.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -32,10 +35,12 @@ from ...dynamics.core import Array, DynamicsError
 from ...dynamics.elastic import Actuators, Motor, SeriesElastic
 from ...dynamics.model import MultibodyModel
 from ...dynamics.plant import ElasticRobot, Plant
+from ..base.arguments import whole
+from ..base.parallel import processes, results_of
 from .studied_robots import PLANTS, StudiedArm, built_in_robots, load_arm
 
 REACH = 0.5  # share of the joint ranges, about their middle, from which poses are drawn
-PART = 1000  # contacts with one seed
+PART = 500  # contacts with one seed, in one process
 FEW = 400  # contacts, of conditions without a claim
 FILTER = 3, 100.0  # order and Hz of the filter of the velocities, as in the node
 
@@ -128,21 +133,42 @@ def designed(arm: Arm, condition: Condition) -> Controller:
     )
 
 
-def run(arm: Arm, condition: Condition, contacts: int, seed: int = 0) -> SampledContacts:
-    """The contacts of one condition, in parts, each with its own poses and random numbers."""
-    law = designed(arm, condition)
+@lru_cache(maxsize=2)
+def studied_arm(plant: str) -> Arm:
+    """The Panda without friction of its motors, created once in each process."""
+    return frictionless(load_arm(built_in_robots()["panda"]), plant)
+
+
+class Part(NamedTuple):
+    """Some of the contacts of a condition, with random numbers of their own."""
+
+    plant: str
+    condition: Condition
+    contacts: int
+    seed: tuple[int, ...]
+
+
+def run(
+    plant: str,
+    condition: Condition,
+    contacts: int,
+    seed: int = 0,
+    executor: Executor | None = None,
+) -> SampledContacts:
+    """The contacts of one condition, in parts that do not depend on the number of processes."""
     sizes = [min(PART, contacts - first) for first in range(0, contacts, PART)]
-    parts = [run_part(arm, condition, law, size, [seed, k]) for k, size in enumerate(sizes)]
+    jobs = [Part(plant, condition, size, (seed, k)) for k, size in enumerate(sizes)]
+    parts = results_of(executor, run_part, jobs, f"parts of {condition.title}")
     return SampledContacts(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def run_part(
-    arm: Arm, condition: Condition, law: Controller, contacts: int, seed: Sequence[int]
-) -> SampledContacts:
-    """`contacts` contacts; the same seed gives the same poses and contacts to every law."""
-    poses = random_poses(arm, max(1, ceil(contacts / BOUT)), [*seed, 1])
-    options = dict(condition.options)
-    return sampled_contacts(law, arm.plant, poses, contacts, seed=[*seed, 0], **options)
+def run_part(part: Part) -> SampledContacts:
+    """The same seed gives the same poses and contacts to every law."""
+    arm = studied_arm(part.plant)
+    law = designed(arm, part.condition)
+    poses = random_poses(arm, max(1, ceil(part.contacts / BOUT)), [*part.seed, 1])
+    options = dict(part.condition.options)
+    return sampled_contacts(law, arm.plant, poses, part.contacts, seed=[*part.seed, 0], **options)
 
 
 HEAD = (
@@ -170,30 +196,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables; returns the exit status: 1 if a claim for the sampled loop fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--plant", choices=PLANTS, default="internal", help="%(default)s")
-    parser.add_argument("--contacts", type=int, default=1000,
+    parser.add_argument("--contacts", metavar="N", type=whole(0, 10_000_000), default=1000,
                         help="for each law that claims to be passive when sampled"
                         " (%(default)s)")  # fmt: skip
-    parser.add_argument("--few", type=int, default=FEW,
+    parser.add_argument("--few", metavar="N", type=whole(0, 10_000_000), default=FEW,
                         help="for each other condition (%(default)s)")  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="%(default)s")
+    parser.add_argument("--seed", metavar="N", type=whole(0, 2**32 - 1), default=0,
+                        help="%(default)s")  # fmt: skip
+    parser.add_argument("--workers", metavar="N", type=whole(1, 1024),
+                        default=os.cpu_count() or 1, help="processes (one per core)")  # fmt: skip
     options = parser.parse_args(arguments)
-    arm = frictionless(load_arm(built_in_robots()["panda"]), options.plant)
     fails = False
-    for title, conditions in (("Claims", claimed()), ("Beyond the claims", unclaimed())):
-        print(f"\n{title}, {options.plant}\n\n| " + " | ".join(HEAD) + " |")
-        print("|" + "---|" * len(HEAD), flush=True)
-        for each in conditions:
-            is_sampled = title == "Claims" and PASSIVITY_CLAIMS[each.claim].sampled
-            count = options.contacts if is_sampled else options.few
-            try:
-                found = run(arm, each, count, options.seed) if count else None
-            except DynamicsError as error:
-                print(f"{each.title}: {error}", file=sys.stderr)
-                found = None
-            if count:
+    with processes(options.workers) as executor:
+        for title, conditions in (("Claims", claimed()), ("Beyond the claims", unclaimed())):
+            print(f"\n{title}, {options.plant}\n\n| " + " | ".join(HEAD) + " |")
+            print("|" + "---|" * len(HEAD), flush=True)
+            for each in conditions:
+                is_sampled = title == "Claims" and PASSIVITY_CLAIMS[each.claim].sampled
+                count = options.contacts if is_sampled else options.few
+                if not count:
+                    continue
+                found = _found(options.plant, each, count, options.seed, executor)
                 print(row(each, count, found), flush=True)
                 fails |= is_sampled and (found is None or found.rises() > 0)
     return int(fails)
+
+
+def _found(
+    plant: str, condition: Condition, contacts: int, seed: int, executor: Executor | None
+) -> SampledContacts | None:
+    """The contacts of a condition; None if the arm diverges."""
+    try:
+        return run(plant, condition, contacts, seed, executor)
+    except DynamicsError as error:
+        print(f"{condition.title}: {error}", file=sys.stderr)
+        return None
 
 
 if __name__ == "__main__":

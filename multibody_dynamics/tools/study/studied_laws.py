@@ -79,6 +79,7 @@ class StudiedLaw:
         settings.
     settings : other settings of the law.
     is_main : studied with all draws and all conditions; the others with a fifth of the draws.
+    is_fixed : whether the number stays at its default, whatever the noise.
     """
 
     key: str
@@ -89,6 +90,7 @@ class StudiedLaw:
     number: float = 0.0
     unit: str = "rad/s"
     numbers: Numbers = _bandwidth
+    is_fixed: bool = False
 
     @property
     def default(self) -> float:
@@ -124,6 +126,9 @@ class StudiedLaw:
 
 ALONE = {"disturbance_bandwidth": 0.0}
 QUASI_STATIC = {"variant": "quasi_static"}
+WHOLE_ARM = {"gain_design": "coupled", "delay": 1e-3}
+"""Gains of the whole arm, designed for a delay of 1 ms, so that they tolerate unknown
+delays; see section 9 of docs/elastic_joints.md."""
 
 
 def _linear(key: str, title: str, law: str, is_main: bool = False, **own: Any) -> StudiedLaw:
@@ -155,8 +160,8 @@ def _laws() -> tuple[StudiedLaw, ...]:
             "sf-coupled",
             "state feedback of the whole arm, compensated",
             sf,
-            gain_design="coupled",
-            delay=1e-3,  # stable with unknown delays, see section 9 of docs/elastic_joints.md
+            True,
+            **WHOLE_ARM,
         ),
         StudiedLaw("linearization", "feedback linearisation", "feedback_linearization"),
         *(
@@ -196,7 +201,7 @@ STUDIED_LAWS = {law.key: law for law in _laws()}
 REFERENCE = "pd-full-comp"
 """The law whose noise the others are given: the default of the node, with its default bandwidth."""
 FRONT_BANDWIDTHS = (0.0, 30.0, 60.0, 90.0, 120.0, 180.0, 240.0)  # rad/s
-FRONT_LAWS = {
+COMPENSATION_LAWS = {
     law.key: law
     for law in (
         _linear(f"front-{w:g}", f"{w:g} rad/s", "motor_pd", disturbance_bandwidth=w)
@@ -204,6 +209,29 @@ FRONT_LAWS = {
     )
 }
 """Motor PD with the full flat map, and compensation with each of these bandwidths."""
+FAMILIES: Mapping[str, tuple[StudiedLaw, ...]] = MappingProxyType(
+    {
+        title: tuple(
+            StudiedLaw(f"{key}-{w:g}", f"{title}, {w:g} rad/s", law, own, number=w, is_fixed=True)
+            for w in bandwidths
+        )
+        for key, title, law, own, bandwidths in (
+            ("gains-pd", "motor PD", "motor_pd", {}, (40.0, 60.0, 80.0, 120.0)),
+            ("gains-sf", "state feedback", "state_feedback", {}, (20.0, 30.0, 40.0)),
+            (
+                "gains-coupled",
+                "state feedback of the whole arm",
+                "state_feedback",
+                WHOLE_ARM,
+                (20.0, 25.0, 30.0, 40.0, 50.0, 60.0),
+            ),
+        )
+    }
+)
+"""Laws with the full flat map and compensation as by default, each with several bandwidths: more
+noise for more accuracy."""
+GAIN_LAWS = {law.key: law for family in FAMILIES.values() for law in family}
+FRONT_LAWS = {**COMPENSATION_LAWS, **GAIN_LAWS}
 
 
 def law_of(key: str) -> StudiedLaw:

@@ -8,7 +8,8 @@ from math import isfinite
 
 from .conditions import ERRORS, KEY_GROUPS
 from .model_errors import PARTS
-from .studied_laws import FRONT_LAWS, REFERENCE, law_of
+from .studied_laws import COMPENSATION_LAWS, GAIN_LAWS, REFERENCE, law_of
+from .study_goals import goals_arm, missed_goals
 from .study_pictures import gain_of_rates
 from .study_plan import ArmKey
 from .study_tables import Cell, StudyTables, figure
@@ -27,7 +28,7 @@ def about_noise(tables: StudyTables) -> Iterator[str]:
     """Which laws do not reach the noise of the reference."""
     found = False
     for (arm, key), each in tables.calibrations.items():
-        if each.note:
+        if each.note and not law_of(key).is_fixed:
             found = True
             yield f"* {arm_title(tables, arm)}, {law_of(key).title}: {each.note}."
     if not found:
@@ -134,7 +135,7 @@ def about_front(tables: StudyTables) -> Iterator[str]:
     for arm in tables.given_arms():
         judged = {
             key: tables.judgements.get((arm, key, 0.3))
-            for key in FRONT_LAWS
+            for key in COMPENSATION_LAWS
             if tables.cell(arm, key, "all-10") is not None
         }
         stable = [key for key, each in judged.items() if each is not None and not each.unstable]
@@ -155,6 +156,30 @@ def about_front(tables: StudyTables) -> Iterator[str]:
             f" rad/s. Of these, {law_of(best).title} has the smallest median error with 10 % "
             f"error, {figure(cell.median)} mrad."
         )
+
+
+def about_gains(tables: StudyTables) -> Iterator[str]:
+    """Which gains meet every goal that was studied with them, and the least noise at which."""
+    arm = goals_arm(tables)
+    keys = [key for key in GAIN_LAWS if arm is not None and (arm, key) in tables.calibrations]
+    if arm is None or not keys:
+        return
+    noises = {key: tables.calibrations[arm, key] for key in keys}
+    meets = [key for key in keys if not missed_goals(tables, arm, key)]
+    louder = {key: noises[key].noise / noises[key].wanted for key in keys}
+    if meets:
+        best = min(meets, key=lambda key: louder[key])
+        yield (
+            f"{arm_title(tables, arm)}: {', '.join(map(_title, meets))} meet all goals; the least"
+            f" noise of these is that of {_title(best)}, {figure(louder[best])} times that of the"
+            " default law."
+        )
+    else:
+        yield f"{arm_title(tables, arm)}: none of these laws meets all goals."
+    for key in sorted(keys, key=lambda key: louder[key]):
+        if missed := missed_goals(tables, arm, key):
+            noise = f"{figure(louder[key])} times the noise"
+            yield f"{_title(key)}, {noise}, misses: {'; '.join(missed)}."
 
 
 def about_plants(tables: StudyTables) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from .studied_laws import REFERENCE
 from .study_plan import ArmKey
-from .study_tables import Cell, StudyTables
+from .study_tables import Cell, StudyTables, figure
 
 GOALS_ROBOT = "panda"
 
@@ -21,6 +21,10 @@ class Goal(NamedTuple):
     limit: float
     before: float | None
     worst: bool = False
+
+    def is_met(self, error: float) -> bool:
+        """Whether an error in mrad meets the goal, to the digits in which the goal is stated."""
+        return error <= 1.05 * self.limit
 
 
 GOALS = (
@@ -45,8 +49,8 @@ class Met(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the default law meets the goal, to the digits in which it is stated."""
-        return bool(self.value <= 1.05 * self.goal.limit)
+        """Whether the default law meets the goal."""
+        return self.goal.is_met(self.value)
 
 
 def met_goals(tables: StudyTables) -> list[Met]:
@@ -72,6 +76,16 @@ def goals_arm(tables: StudyTables) -> ArmKey | None:
         if arm.source.name == GOALS_ROBOT and arm.stiffness == 1.0:
             return arm
     return None
+
+
+def missed_goals(tables: StudyTables, arm: ArmKey, law: str) -> list[str]:
+    """The goals that a law misses on this arm, each with its error, of those that were studied."""
+    missed = []
+    for goal in GOALS:
+        cell = tables.cell(arm, law, goal.condition)
+        if cell is not None and not goal.is_met(_value(cell, goal)):
+            missed.append(f"{goal.title} ({figure(_value(cell, goal))} mrad)")
+    return missed
 
 
 def _value(cell: Cell, goal: Goal) -> float:

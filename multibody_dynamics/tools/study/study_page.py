@@ -10,13 +10,21 @@ from typing import Any
 from ..base.pages import heading, paragraph, picture, table, write_page
 from .conditions import BITS, GROUPS, KEY_GROUPS
 from .single_run import CHECKED, LOST, SWING
-from .studied_laws import FRONT_BANDWIDTHS, FRONT_LAWS, NOT_STUDIED, REFERENCE, law_of
+from .studied_laws import (
+    COMPENSATION_LAWS,
+    FRONT_BANDWIDTHS,
+    GAIN_LAWS,
+    NOT_STUDIED,
+    REFERENCE,
+    law_of,
+)
 from .studied_robots import load_arm
 from .study_conclusions import (
     about_contacts,
     about_delays,
     about_errors,
     about_front,
+    about_gains,
     about_noise,
     about_parts,
     about_plants,
@@ -28,6 +36,7 @@ from .study_pictures import (
     draw_delays,
     draw_errors,
     draw_front,
+    draw_gains,
     draw_parts,
     draw_rates,
     gain_of_rates,
@@ -273,16 +282,48 @@ def _front(tables: StudyTables) -> Iterator[str]:
     )
     yield picture(draw_front(tables, tables.given_arms()), "error against stability")
     for arm in tables.given_arms():
-        rows = []
-        for w, key in zip(FRONT_BANDWIDTHS, FRONT_LAWS, strict=True):
-            judged = [tables.judgements.get((arm, key, error)) for error in JUDGED_ERRORS[1::2]]
-            shares = ("" if one is None else f"{100 * one.unstable:.0f} %" for one in judged)
-            cells = (tables.cell(arm, key, each) for each in FRONT_COLUMNS)
-            rows.append((f"{w:g}", *(str(cell) for cell in cells), *shares))
-        unstable = (f"unstable poses, {100 * error:g} % off" for error in JUDGED_ERRORS[1::2])
-        heads = ("rad/s", *FRONT_COLUMNS.values(), *unstable)
-        yield table(heads, rows, arm_title(tables, arm))
+        rows = [
+            (f"{w:g}", *_front_cells(tables, arm, key))
+            for w, key in zip(FRONT_BANDWIDTHS, COMPENSATION_LAWS, strict=True)
+        ]
+        yield table(("rad/s", *_front_heads()), rows, arm_title(tables, arm))
     yield from map(paragraph, about_front(tables))
+
+
+def _gains(tables: StudyTables) -> Iterator[str]:
+    if "front" not in tables.study.groups:
+        return
+    yield heading("Gains against noise")
+    yield paragraph(
+        "Here the noise of the laws is not equal: each has several bandwidths, and the first "
+        "column contains its noise over that of the default law. The flat map is full, and "
+        "disturbances are compensated as by default. In the picture, the figures are bandwidths in "
+        "rad/s, and the dotted lines are goals."
+    )
+    yield picture(draw_gains(tables, tables.given_arms()), "error after a hit against exact model")
+    for arm in tables.given_arms():
+        rows = []
+        for key in GAIN_LAWS:
+            if (found := tables.calibrations.get((arm, key))) is not None:
+                share = figure(found.noise / found.wanted)
+                rows.append((law_of(key).title, share, *_front_cells(tables, arm, key)))
+        yield table(("law", "noise", *_front_heads()), rows, arm_title(tables, arm))
+    yield from map(paragraph, about_gains(tables))
+
+
+def _front_heads() -> tuple[str, ...]:
+    unstable = (f"unstable poses, {100 * error:g} % off" for error in JUDGED_ERRORS[1::2])
+    return (*FRONT_COLUMNS.values(), *unstable)
+
+
+def _front_cells(tables: StudyTables, arm: ArmKey, key: str) -> tuple[str, ...]:
+    """Errors and shares of unstable poses of a law."""
+    judged = [tables.judgements.get((arm, key, error)) for error in JUDGED_ERRORS[1::2]]
+    cells = (tables.cell(arm, key, each) for each in FRONT_COLUMNS)
+    return (
+        *("" if cell is None else str(cell) for cell in cells),
+        *("" if one is None else f"{100 * one.unstable:.0f} %" for one in judged),
+    )
 
 
 FRONT_COLUMNS = {
@@ -291,6 +332,9 @@ FRONT_COLUMNS = {
     "all-30": "30 % off",
     "delay-3-unknown": "unknown delay, 3 ms",
     "payload": "payload",
+    "payload-observer": "payload, with observer",
+    "hit": "hit",
+    "hit-observer": "hit, with observer",
 }
 
 
@@ -328,7 +372,7 @@ def _conditions(tables: StudyTables) -> Iterator[str]:
 
 SECTIONS: tuple[Callable[[StudyTables], Iterator[str]], ...] = (
     _about, _goals, _noise, _errors, _parts, _rates, _delays, _contacts, _stability, _front,
-    _plants, _conditions,
+    _gains, _plants, _conditions,
 )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from .conditions import (
     OTHER_STIFFNESS_GROUPS,
     Condition,
 )
-from .equal_noise import EqualNoise, at_equal_noise, reference_noise
+from .equal_noise import EqualNoise, at_equal_noise, noise, reference_noise
 from .single_run import Outcome, plant_of, simulate
 from .studied_laws import FRONT_LAWS, REFERENCE, StudiedLaw, law_of
 from .studied_robots import RobotSource, load_arm
@@ -204,9 +204,13 @@ def _reference(job: tuple[ArmKey, int]) -> float:
 
 def _calibrate(job: tuple[ArmKey, str, float, int]) -> Calibration:
     arm, law, wanted, seed = job
+    studied = law_of(law)
     if law == REFERENCE:
-        return Calibration(arm, law, EqualNoise(law_of(law).default, wanted, wanted))
-    return Calibration(arm, law, at_equal_noise(load_arm(*arm), law_of(law), wanted, seed))
+        return Calibration(arm, law, EqualNoise(studied.default, wanted, wanted))
+    if studied.is_fixed:
+        own = noise(load_arm(*arm), studied, studied.default, seed)
+        return Calibration(arm, law, EqualNoise(studied.default, own, wanted))
+    return Calibration(arm, law, at_equal_noise(load_arm(*arm), studied, wanted, seed))
 
 
 def _run(job: tuple[RunKey, float, int]) -> Outcome:

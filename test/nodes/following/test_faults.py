@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from multibody_dynamics.dynamics.control.laws.flatness_law import ON_LINKS
+from multibody_dynamics.dynamics.control.laws.flatness_settings import ON_LINKS
 from multibody_dynamics.nodes.following.faults import (
     DELAY,
     LATE,

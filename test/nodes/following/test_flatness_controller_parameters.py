@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from multibody_dynamics.dynamics.control.laws.flatness_law import FlatnessSettings
+from multibody_dynamics.dynamics.control.laws.flatness_settings import FlatnessSettings
 from multibody_dynamics.nodes.base.parameters import ParameterError
 from multibody_dynamics.nodes.following.flatness_controller_parameters import (
     LAWS,
@@ -61,6 +61,12 @@ def test_linear_feedback_adapts_what_the_parameters_name():
         assert (adaptation.adapts, adaptation.rate) == ("payload", 3.0)
         assert (adaptation.payload_mass, adaptation.payload_body) == (5.0, "flange")
     assert found["feedback_linearization"].adaptation is None
+
+
+def test_an_empty_bandwidth_of_links_on_torque_sources_follows_from_the_arm():
+    for given, wanted in (((), None), ((25.0,), 25.0)):
+        settings = FlatnessControllerParameters(torque_link_bandwidth=given).settings()
+        assert settings.controllers["torque_control"].bandwidth == wanted
 
 
 @pytest.mark.parametrize(

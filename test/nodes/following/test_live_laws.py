@@ -76,14 +76,21 @@ class Bench:
         self.laws.choose(p, p.settings(), lambda: self.accepted.append(p))
         return p
 
-    def verdict(self, name: str, growth: float = -1.0) -> JudgingRequest:
+    def verdict(self, name: str, growth: float | LoopJudgement = -1.0, **here) -> JudgingRequest:
         """Answer the oldest request; returns it."""
         answered = self.requests.get(timeout=PATIENCE)
-        answered.set_result(Verdict(name, judgement(growth), {}))
+        found = growth if isinstance(growth, LoopJudgement) else judgement(growth)
+        answered.set_result(Verdict(name, found, {}, **here))
         self.deferred.get(timeout=PATIENCE)()
         while not self.deferred.empty():
             self.deferred.get()()
         return self.asked[-1]
+
+
+def stable_at_some() -> LoopJudgement:
+    """Unstable at one of two poses, but not at the design pose."""
+    row = np.array([-1.0, 1.0])
+    return LoopJudgement(np.zeros((2, 2)), row, -1.0, 0.001, 0.1, 1.0 + 0j, "joint")
 
 
 @pytest.fixture
@@ -205,6 +212,45 @@ def test_the_law_that_stops_the_arm_is_judged_again_too(monkeypatch):
         assert not bench.laws.judging
     finally:
         bench.laws.close()
+
+
+def test_a_law_that_is_unstable_somewhere_is_judged_where_it_is_chosen_each_time(bench):
+    law, report = bench.laws._law, {"unstable_poses": "report"}
+    q, motors = np.array([0.3, -0.2]), law.motors_at_rest(np.array([0.3, -0.2]))
+    for k in range(400):
+        law.measure(1e-3 * k, {"link_position": q, "motor_position": motors})
+    assert law.is_settled
+    bench.choose(law="esp", **report)
+    request = bench.verdict("esp", stable_at_some(), here=judgement(-1.0))
+    np.testing.assert_allclose(request.here, q)
+    assert bench.laws.in_force == "esp"
+    bench.choose(**report)  # stable at all poses: at once
+    assert bench.laws.in_force == "motor_pd"
+    bench.choose(law="esp", **report)
+    assert bench.laws.in_force == "motor_pd"
+    bench.verdict("esp", stable_at_some(), here=judgement(2.0))
+    assert bench.laws.in_force == "motor_pd"
+    assert bench.restored == [("law", "motor_pd")]
+    assert "law 'esp' is refused: unstable at 1 of 1 poses" in bench.errors[-1]
+    bench.choose(law="esp", **report)
+    bench.verdict("esp", stable_at_some(), here=judgement(-2.0))
+    assert bench.laws.in_force == "esp"
+    assert bench.requests.empty()
+
+
+@pytest.mark.parametrize(("response", "accepted"), [("accept", "esp"), ("reject", "motor_pd")])
+def test_at_the_present_position_a_law_is_refused_unless_all_are_accepted(
+    bench, response, accepted
+):
+    bench.choose(law="esp", unstable_poses=response)
+    bench.verdict("esp", here=judgement(2.0))
+    assert bench.laws.in_force == accepted
+
+
+def test_a_position_that_was_never_measured_is_not_judged(bench):
+    bench.choose(law="esp", unstable_poses="report")
+    assert bench.verdict("esp", stable_at_some()).here is None
+    assert bench.laws.in_force == "esp"
 
 
 @pytest.fixture

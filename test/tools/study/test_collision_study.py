@@ -13,10 +13,12 @@ from multibody_dynamics.dynamics.control import HIT, DetectionSettings
 from multibody_dynamics.tools.study.collision_study import (
     CONTACTS,
     HEAD,
+    Found,
     Impact,
     Push,
     Study,
     Wall,
+    compared_rows,
     front_rows,
     ramp_response,
     random_motions,
@@ -91,6 +93,32 @@ def test_walls_are_found_sooner_the_stiffer_and_faster_they_are():
     assert times[1, 1] == 20.0
     assert (np.diff(times[1:], axis=0) <= 0.0).all()
     assert (np.diff(times[1:], axis=1) <= 0.0).all()
+
+
+def test_computed_and_simulated_times_of_walls_are_compared_in_groups():
+    settings, wall = DetectionSettings(), Wall(2e3)
+    times = np.array([0.012, 0.018, 0.03, 0.05])
+    forces = 2e3 * 0.5 * ramp_response(settings, times)
+    late = [0.002, 0.004, 0.0, np.inf]
+    found = [
+        Found(t + more, 10.0, 5.0, 0.5, f) for t, more, f in zip(times, late, forces, strict=True)
+    ]
+    rows = [line.split(" | ") for line in compared_rows(wall, found[::-1], settings)][2:]
+    assert [cells[1] for cells in rows] == ["12 ms", "18 ms", "30 ms", "50 ms"]
+    assert [cells[3] for cells in rows] == ["14 ms", "22 ms", "30 ms", "not found"]
+    assert [cells[2] for cells in rows] == ["1", "1", "0", "0"]
+    assert [cells[4].rstrip(" |") for cells in rows] == ["1", "0", "0", "0"]
+
+
+def test_a_soft_wall_is_found_about_when_it_is_computed_to_be():
+    """Both neglect something, see docs/collisions.md; this is a fast point on a stiffer wall."""
+    study, wall = Study("internal"), Wall(5e4)
+    (found,) = study.hits(learned().thresholds, wall, 1)
+    settings = learned().thresholds.settings
+    ratio = found.needed / (wall.stiffness * found.speed)
+    times = np.linspace(0.0, 0.1, 201)
+    computed = float(np.interp(ratio, ramp_response(settings, times), times))
+    assert abs(found.time - computed) < 0.01
 
 
 def test_the_force_at_the_threshold_is_that_of_a_contact_there():

@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.control import PASSIVITY_CLAIMS
+from multibody_dynamics.tools.base.parallel import processes
+from multibody_dynamics.tools.study import passivity_study
 from multibody_dynamics.tools.study.passivity_study import (
     HEAD,
     REACH,
     Condition,
+    Part,
     claimed,
-    frictionless,
     random_poses,
     row,
     run,
+    run_part,
+    studied_arm,
     unclaimed,
 )
-from multibody_dynamics.tools.study.studied_robots import built_in_robots, load_arm
 
 PAGE = Path(__file__).parents[3] / "docs" / "impedance.md"
-
-
-@cache
-def arm(plant: str):
-    return frictionless(load_arm(built_in_robots()["panda"]), plant)
 
 
 @pytest.mark.parametrize("plant", ["internal", "mujoco"])
 def test_an_impedance_creates_no_energy_and_the_row_says_so(plant):
     condition = Condition("joint_impedance", "joint_impedance")
-    found = run(arm(plant), condition, 8)
+    found = run(plant, condition, 8)
     assert len(found.created) == 8
     assert found.rises() == 0
     cells = row(condition, 8, found).split("|")[1:-1]
@@ -42,11 +39,23 @@ def test_an_impedance_creates_no_energy_and_the_row_says_so(plant):
     assert row(condition, 8, None).split("|")[3].strip() == "diverges"
 
 
+def test_parts_of_a_row_do_not_depend_on_the_processes_that_run_them(monkeypatch):
+    monkeypatch.setattr(passivity_study, "PART", 2)
+    condition = Condition("changing", "joint_impedance, changing", options={"restiffens": True})
+    with processes(2) as executor:
+        found = run("internal", condition, 5, 3, executor)
+    again = [run_part(Part("internal", condition, size, (3, k))) for k, size in ((2, 1), (1, 2))]
+    assert len(found.created) == 5
+    for column, last, middle in zip(found, *again, strict=True):
+        assert np.array_equal(column[4:], last)
+        assert np.array_equal(column[2:4], middle)
+
+
 def test_poses_are_within_reach_and_the_motors_have_no_friction():
-    model, actuators, _, position = arm("internal")
+    model, actuators, _, position = studied_arm("internal")
     limits = model.limits
     middle, half = 0.5 * (limits.lower + limits.upper), 0.5 * (limits.upper - limits.lower)
-    poses = random_poses(arm("internal"), 40, [0])
+    poses = random_poses(studied_arm("internal"), 40, [0])
     assert (np.abs(poses - middle) <= REACH * half).all()
     assert not actuators.friction(np.ones(model.n)).any()
     assert position.shape == (model.n,)

@@ -1,12 +1,13 @@
 """Sentences about the results follow the numbers."""
 
 from multibody_dynamics.tools.study.equal_noise import EqualNoise
-from multibody_dynamics.tools.study.studied_laws import FRONT_LAWS
+from multibody_dynamics.tools.study.studied_laws import COMPENSATION_LAWS, GAIN_LAWS
 from multibody_dynamics.tools.study.study_conclusions import (
     about_contacts,
     about_delays,
     about_errors,
     about_front,
+    about_gains,
     about_noise,
     about_parts,
     about_plants,
@@ -60,7 +61,7 @@ def test_delays_contacts_and_parts_have_a_sentence_each():
 
 def test_the_front_names_the_fastest_stable_bandwidth():
     tables = made_up(lambda key: 1e-3)
-    stable = list(FRONT_LAWS)[:3]
+    stable = list(COMPENSATION_LAWS)[:3]
     judgements = tuple(
         each._replace(unstable=0.0 if each.law in stable else 0.2)
         for each in tables.results.judgements
@@ -73,6 +74,36 @@ def test_the_front_names_the_fastest_stable_bandwidth():
     results = tables.results._replace(judgements=unstable)
     (text,) = about_front(StudyTables(tables.study, results, ORIGIN))
     assert text.endswith("no bandwidth is stable at all judged poses.")
+
+
+def test_gains_that_meet_all_goals_are_named_with_their_noise():
+    def error(key):
+        return 0.9e-3 if key.law == "gains-pd-40" and key.condition == "hit" else 0.02e-3
+
+    tables = made_up(error)
+    calibrations = tuple(
+        each._replace(result=each.result._replace(noise=0.52))
+        if each.law in GAIN_LAWS and each.law != "gains-coupled-40"
+        else each
+        for each in tables.results.calibrations
+    )
+    results = tables.results._replace(calibrations=calibrations)
+    text = list(about_gains(StudyTables(tables.study, results, ORIGIN)))
+    assert text[0].endswith(
+        "meet all goals; the least noise of these is that of state feedback of the whole arm, "
+        "40 rad/s, 1 times that of the default law."
+    )
+    (noise,) = about_noise(StudyTables(tables.study, results, ORIGIN))
+    assert noise.startswith("All laws")
+
+    def worse(key):
+        return 3e-3 if key.condition == "hit" else error(key)
+
+    text = list(about_gains(made_up(worse)))
+    assert text[0] == "panda: none of these laws meets all goals."
+    assert "motor PD, 40 rad/s, 1 times the noise, misses: hit of 100 N for 20 ms (3 mrad)." in text
+    assert len(text) == 1 + len(GAIN_LAWS)
+    assert not list(about_gains(made_up(robots=("antagonistic",))))
 
 
 def test_laws_that_miss_the_noise_are_named():

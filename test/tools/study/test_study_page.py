@@ -38,13 +38,14 @@ def test_the_report_contains_every_table_and_is_self_contained(page):
         "Payload, hit and encoders",
         "Stability at other poses",
         "Bandwidth of the compensation against stability",
+        "Gains against noise",
         "The same on MuJoCo",
         "What was studied",
     ):
         assert f"<h2>{heading}</h2>" in page
     for condition in CONDITIONS.values():
         assert f"<th>{condition.title}</th>" in page
-    assert page.count("<img ") == 5
+    assert page.count("<img ") == 6
     assert not re.findall(r'(?:src|href)="(?!data:)', page)
 
 

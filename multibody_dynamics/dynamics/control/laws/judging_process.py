@@ -14,7 +14,8 @@ from ...core import Array, BackgroundProcess
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..stability.loop_judgement import LoopJudgement
-from .flatness_law import FlatnessLaw, FlatnessSettings
+from .flatness_law import FlatnessLaw
+from .flatness_settings import FlatnessSettings
 
 NICE = 10
 
@@ -26,6 +27,8 @@ class JudgingRequest:
     second : (v,) second outputs. lowered : settings of laws that were lowered before.
     conditions : of :meth:`.FlatnessLaw.judge`. lowers : whether bandwidths are lowered if
     necessary, see :meth:`.FlatnessLaw.stabilise`.
+    here : (n,) present position, at which the law is judged as well, with an exact model; None: it
+    is not known.
     """
 
     model: MultibodyModel
@@ -37,15 +40,17 @@ class JudgingRequest:
     lowered: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     conditions: Mapping[str, Any] = field(default_factory=dict)
     lowers: bool = True
+    here: Array | None = None
 
 
 class Verdict(NamedTuple):
-    """The `judgement` of a law, None if it cannot be judged, and the settings that were `lowered`
-    for it."""
+    """The `judgement` of a law, None if it cannot be judged, the settings that were `lowered` for
+    it, and the judgement at the present position alone, `here`, if this was asked for."""
 
     name: str
     judgement: LoopJudgement | None
     lowered: dict[str, Any]
+    here: LoopJudgement | None = None
 
 
 def judge_law(request: JudgingRequest) -> Verdict:
@@ -58,7 +63,11 @@ def judge_law(request: JudgingRequest) -> Verdict:
     law.lowered = dict(request.lowered)
     judge = law.stabilise if request.lowers else law.judge
     judgement = judge(request.name, request.q, **request.conditions)
-    return Verdict(request.name, judgement, law.lowered.get(request.name, {}))
+    here = None
+    if request.here is not None and judgement is not None:
+        alone = {**request.conditions, "poses": 0, "model_error": 0.0}
+        here = law.judge(request.name, request.q, at=request.here, **alone)
+    return Verdict(request.name, judgement, law.lowered.get(request.name, {}), here)
 
 
 class JudgingProcess:

@@ -45,10 +45,13 @@ from ..impedance.impedance import CartesianImpedance, JointImpedance
 from ..impedance.impedance_limits import MOST
 from ..observers.adaptive_feedforward import AdaptationSettings
 from ..observers.disturbance_compensation import SHARE
+from ..stability.loop_judgement import spread_poses
+from ..torque.tipping_rate import tipping_rate
 from ..torque.torque_gains import TORQUE_DESIGNS, whole_arm_poles
 from ..torque.torque_loop import LoopTiming
 
 DISTURBANCE_BANDWIDTH = 120.0
+NOT_TIPPED = 1.2  # times the tipping rate; 1.11 would cover masses and stiffnesses 10 % off
 """rad/s, default of the compensation of disturbances in linear feedback."""
 
 
@@ -62,7 +65,9 @@ class ControllerSettings:
     Attributes
     ----------
     law : one of LAWS.
-    bandwidth : rad/s, (n,); (m,) of the motors for "motor_pd" and "hold".
+    bandwidth : rad/s, (n,); (m,) of the motors for "motor_pd" and "hold". Default: that of LAWS;
+        for "torque_control" more, where gravity would tip the links over, see
+        :mod:`tipping_rate`.
     poles : 1/s, in place of a bandwidth: the same for all joints or by name, see
         :meth:`.JointPoles.from_poles`.
     second_bandwidth : rad/s (v,), of second outputs in "feedback_linearization".
@@ -387,8 +392,8 @@ def _torque_control(
         timing=timing,
         friction=float(np.max(friction)),
     )
-    w = bandwidths(settings.speed, model.joint_names)
     felt = inertias_felt(model, actuators, q)
+    w = bandwidths(_link_bandwidth(model, felt, settings), model.joint_names)
     impedance = {"link_stiffness": felt * w**2, "link_damping": 2.0 * felt * w}
     poles = whole_arm_poles(model, actuators, gains, q, settings.stiffness, **impedance)
     worst = poles[poles.real.argmax()]
@@ -406,6 +411,14 @@ def _torque_control(
         period=settings.period,
         **impedance,
     )
+
+
+def _link_bandwidth(model: MultibodyModel, felt: Array, settings: ControllerSettings) -> Any:
+    """rad/s, of the impedance around the torque loops: by default that of the law, or more where
+    gravity would tip the links over somewhere in the joint range."""
+    if settings.bandwidth is not None:
+        return settings.bandwidth
+    return max(settings.speed, NOT_TIPPED * tipping_rate(model, felt, spread_poses(model)))
 
 
 def _joint_impedance(

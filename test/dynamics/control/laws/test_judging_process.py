@@ -9,6 +9,7 @@ import pytest
 
 from elastic_arms import linear_arm
 from multibody_dynamics.dynamics.control import (
+    FlatnessLaw,
     FlatnessSettings,
     JudgingProcess,
     JudgingRequest,
@@ -48,6 +49,20 @@ def test_a_process_gives_the_same_verdict():
     with pytest.raises(RuntimeError, match="closed"):
         process.submit(asked)
     assert process._process._pool is None
+
+
+def test_the_present_position_is_judged_alone_with_an_exact_model():
+    arm = linear_arm()
+    here = arm.rest + 0.4
+    late = {"delay": 4e-3, "poses": 2, "model_error": 0.3}
+    verdict = judge_law(request(name="motor_pd", conditions=late, here=here, lowers=False))
+    law = FlatnessLaw(arm.model, arm.actuators)
+    wanted = law.judge("motor_pd", arm.rest, at=here, delay=4e-3, poses=0)
+    assert verdict.here.growth_at_design == wanted.growth_at_design
+    assert len(verdict.here.poses) == 1
+    np.testing.assert_array_equal(verdict.here.poses[0], here)
+    assert verdict.here.model_error == 0.0
+    assert judge_law(request()).here is None
 
 
 def test_bandwidths_are_lowered_unless_that_is_not_wanted():
