@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import statistics
 from collections.abc import Callable
 from functools import partial
 
 import harness
 import numpy as np
+from harness import Group, Row
 from scaling import chain
 
 from multibody_dynamics import dynamics as dyn
@@ -41,21 +41,16 @@ def forward(system: dyn.mechanisms.ConstrainedModel) -> Callable[[], object]:
     return run
 
 
-def table(sizes: list[tuple[int, int]], options: argparse.Namespace) -> None:
-    print(f"{'n':>6}{'m':>6}{'ms':>10}{'us per joint':>14}")
-    for n, pins in sizes:
-        blocks = {"": harness.loop(forward(pinned_chain(n, pins)), 3)}
-        times = harness.measure(blocks, max(options.blocks // 20, 5), 3)
-        median = statistics.median(times[""])
-        print(f"{n:6}{3 * pins:6}{median / 1000:10.2f}{median / n:14.2f}")
-
-
-def run(options: argparse.Namespace) -> None:
-    print("\nforward dynamics of a chain of n joints with m constraints, medians\n")
-    table([(n, 2) for n in LENGTHS], options)
-    print()
-    table([(300, pins) for pins in PINNED], options)
-
-
-if __name__ == "__main__":
-    harness.main(run, __doc__)
+def groups(_: argparse.Namespace) -> list[Group]:
+    sizes = [(n, 2) for n in LENGTHS] + [(300, pins) for pins in PINNED if pins != 2]
+    rows = [
+        Row(
+            f"{n} joints, {3 * pins} constraints",
+            harness.loop(forward(pinned_chain(n, pins)), 3),
+            3,
+            60,
+        )
+        for n, pins in sizes
+    ]
+    title = "forward dynamics of a chain with loops, one state, from Python"
+    return [Group("constrained", title, rows)]

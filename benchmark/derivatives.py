@@ -1,4 +1,4 @@
-"""dQ/dq, dQ/dq', M and dq''/dq, dq''/dq', M^-1 of the Panda, compared with Pinocchio."""
+"""dQ/dq, dQ/dq', M and dq''/dq, dq''/dq', M^-1 of an arm, compared with Pinocchio."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import harness
 import numba
 import numpy as np
 import pinocchio as pin
+from harness import Group, Row
 
 from multibody_dynamics import dynamics as dyn
 
@@ -28,51 +29,30 @@ def repeater(cycle: Callable[..., object], state_at: int) -> Callable[..., float
     return repeat
 
 
-def run(options: argparse.Namespace) -> None:
+def groups(options: argparse.Namespace) -> list[Group]:
     model, robot = harness.robots(options.urdf)
-    data, calls = robot.createData(), options.calls
+    data = robot.createData()
     q, v, a = np.random.default_rng(1).normal(size=(3, model.n))
     tau = dyn.inverse_dynamics(model, q, v, a).tau
     inverse = dyn.rigid.InverseDynamicsDerivativesSolver(model)
     forward = dyn.rigid.ForwardDynamicsDerivativesSolver(model)
-    for found, wanted in zip(
-        inverse(q, v, a)[:2], pin.computeRNEADerivatives(robot, data, q, v, a), strict=False
-    ):
-        harness.require("derivatives of Q", found, wanted)
-    for found, wanted in zip(
-        forward(q, v, tau)[:2], pin.computeABADerivatives(robot, data, q, v, tau), strict=False
-    ):
-        harness.require("derivatives of q''", found, wanted, 1e-10)
-
-    def measure(title: str, reference: str, blocks: dict[str, Callable[[], object]]) -> None:
-        times = harness.measure(blocks, options.blocks, calls)
-        harness.report(f"{title} of {model.name}, {model.n} joints", times, reference)
-
-    rnea = lambda: pin.computeRNEADerivatives(robot, data, q, v, a)  # noqa: E731
-    update = inverse.update
-    measure(
-        "derivatives of the inverse dynamics",
-        "pin.computeRNEADerivatives from Python",
-        {
-            "pin.computeRNEADerivatives from Python": harness.loop(rnea, calls),
-            "solver(q, qd, qdd)": harness.loop(partial(inverse, q, v, a), calls),
-            "solver.update()": harness.loop(update, calls),
-            "inside compiled code": partial(repeater(update.func, 3), calls, *update.args),
-        },
+    cases = (
+        ("inverse", "Q", inverse, "qdd", a, pin.computeRNEADerivatives, 1e-12),
+        ("forward", "q''", forward, "tau", tau, pin.computeABADerivatives, 1e-10),
     )
-    aba = lambda: pin.computeABADerivatives(robot, data, q, v, tau)  # noqa: E731
-    update = forward.update
-    measure(
-        "derivatives of the forward dynamics",
-        "pin.computeABADerivatives from Python",
-        {
-            "pin.computeABADerivatives from Python": harness.loop(aba, calls),
-            "solver(q, qd, tau)": harness.loop(partial(forward, q, v, tau), calls),
-            "solver.update()": harness.loop(update, calls),
-            "inside compiled code": partial(repeater(update.func, 3), calls, *update.args),
-        },
-    )
-
-
-if __name__ == "__main__":
-    harness.main(run, __doc__)
+    found = []
+    for kind, of, solver, last, third, theirs, tolerance in cases:
+        expected = theirs(robot, data, q, v, third)
+        for got, wanted in zip(solver(q, v, third)[:2], expected, strict=False):
+            harness.require(f"derivatives of {of}", got, wanted, tolerance)
+        reference = f"`pin.{theirs.__name__}` from Python"
+        inside = partial(repeater(solver.update.func, 3), options.calls, *solver.update.args)
+        rows = [
+            harness.called(reference, partial(theirs, robot, data, q, v, third), options),
+            harness.called(f"`solver(q, qd, {last})`", partial(solver, q, v, third), options),
+            harness.called("`solver.update()`", solver.update, options),
+            Row("inside compiled code", inside, options.calls),
+        ]
+        title = f"derivatives of the {kind} dynamics of {model.name}, {model.n} joints"
+        found.append(Group(f"{kind}_derivatives", title, rows, reference))
+    return found

@@ -1,18 +1,20 @@
-"""q'' of the Panda and its derivatives by articulated bodies (ABA), compared with Pinocchio."""
+"""q'' of an arm and its derivatives by articulated bodies (ABA), compared with Pinocchio."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from functools import partial
 
 import harness
 import numba
 import numpy as np
 import pinocchio as pin
+from harness import Group, Row
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.rigid.aba import forward_dynamics_cycle
+from multibody_dynamics.dynamics.rigid import forward_dynamics_cycle
+
+ABA = "`pin.aba` from Python: q''"
 
 
 @numba.njit
@@ -26,7 +28,7 @@ def repeat(count, parents, joints, gravity, prescribed, order, state, *rest):
     return total
 
 
-def run(options: argparse.Namespace) -> None:
+def groups(options: argparse.Namespace) -> list[Group]:
     model, robot = harness.robots(options.urdf)
     data = robot.createData()
     state = np.random.default_rng(1).normal(size=(5, model.n))
@@ -37,21 +39,16 @@ def run(options: argparse.Namespace) -> None:
     for row, wanted in zip(solvers[2](*state[:2], *tau), state[2:], strict=True):
         harness.require("forward after inverse dynamics", row, wanted, 1e-10)
 
-    calls, (q, v) = options.calls, state[:2]
-    reference = "pin.aba from Python: q''"
-    blocks: dict[str, Callable[[], object]] = {
-        reference: harness.loop(lambda: pin.aba(robot, data, q, v, tau.tau), calls),
-        "solver(q, qd, tau): q''": harness.loop(partial(solvers[0], q, v, tau.tau), calls),
-    }
+    q, v = state[:2]
+    rows = [
+        harness.called(ABA, partial(pin.aba, robot, data, q, v, tau.tau), options),
+        harness.called("`solver(q, qd, tau)`: q''", partial(solvers[0], q, v, tau.tau), options),
+    ]
     for order, gives in enumerate(("q''", "q'', q'''", "q'', q''', q''''")):
         solver = solvers[order]
         solver.state[:], solver.torque[:] = (q, v), tau[: order + 1]
-        blocks[f"solver.update(): {gives}"] = harness.loop(solver.update, calls)
-        inside = partial(repeat, calls, *solver.update.args)
-        blocks[f"inside compiled code: {gives}"] = inside
+        rows.append(harness.called(f"`solver.update()`: {gives}", solver.update, options))
+        inside = partial(repeat, options.calls, *solver.update.args)
+        rows.append(Row(f"inside compiled code: {gives}", inside, options.calls))
     title = f"forward dynamics of {model.name}, {model.n} joints"
-    harness.report(title, harness.measure(blocks, options.blocks, calls), reference)
-
-
-if __name__ == "__main__":
-    harness.main(run, __doc__)
+    return [Group("forward_dynamics", title, rows, ABA)]

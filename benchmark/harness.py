@@ -1,7 +1,7 @@
-"""Measurement and output shared by the benchmarks.
+"""Measurement shared by the benchmarks.
 
-All variants run in one process on one core, alternating block by block, so changes in the machine's
-speed affect all variants equally: quote the ratios.
+All rows of a run are measured in one process on one core, alternating block by block, so changes in
+the machine's speed affect all of them equally: quote the ratios.
 """
 
 from __future__ import annotations
@@ -9,35 +9,43 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
-import numba
 import numpy as np
 import pinocchio as pin
 
-from multibody_dynamics import __version__
 from multibody_dynamics import dynamics as dyn
 
 ROBOT = Path(__file__).parents[1] / "config" / "robots" / "panda.urdf"
+PACKAGES = ("multibody_dynamics", "numpy", "numba", "llvmlite", "pin", "casadi", "dynibo")
+
+Block = Callable[[], object]
 
 
-def arguments(description: str | None) -> argparse.Namespace:
-    """Parse the options of a benchmark: robot, number of blocks, and calls per block."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--urdf", type=Path, default=ROBOT, help="robot to time (%(default)s)")
-    parser.add_argument("--blocks", type=int, default=300, help="timed blocks (%(default)s)")
-    parser.add_argument("--calls", type=int, default=500, help="calls per block (%(default)s)")
-    return parser.parse_args()
+@dataclass(frozen=True)
+class Row:
+    """One line of a table: `block` evaluates something `calls` times."""
+
+    name: str
+    block: Block
+    calls: int
+    every: int = 1  # run in every such round only, for long blocks
 
 
-def main(run: Callable[[argparse.Namespace], None], description: str | None) -> None:
-    """Run one benchmark as a program."""
-    options = arguments(description)
-    print(surroundings())
-    run(options)
+@dataclass(frozen=True)
+class Group:
+    """One table. `key` names it in the report and in docs/benchmark.md."""
+
+    key: str
+    title: str
+    rows: Sequence[Row]
+    reference: str = ""  # the row to which the ratios refer; none if empty
+    per: str = "call"
 
 
 def robots(urdf: Path) -> tuple[dyn.MultibodyModel, pin.Model]:
@@ -58,7 +66,7 @@ def require(name: str, got: np.ndarray, wanted: np.ndarray, tolerance: float = 1
         raise SystemExit(f"{name}: the error is {error:.1e} of the largest component; not timed")
 
 
-def loop(function: Callable[[], object], calls: int) -> Callable[[], None]:
+def loop(function: Block, calls: int) -> Block:
     """A block of calls from Python."""
 
     def block() -> None:
@@ -68,41 +76,77 @@ def loop(function: Callable[[], object], calls: int) -> Callable[[], None]:
     return block
 
 
-def measure(
-    blocks: Mapping[str, Callable[[], object]], count: int, calls: int
-) -> dict[str, list[float]]:
-    """Microseconds per call of each block of `calls`, `count` times, alternating."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    times: dict[str, list[float]] = {name: [] for name in blocks}
-    for block in blocks.values():
-        block()
-    for _ in range(count):
-        for name, block in blocks.items():
-            start = time.perf_counter()
+def called(name: str, function: Block, options: argparse.Namespace) -> Row:
+    """A row of calls from Python."""
+    return Row(name, loop(function, options.calls), options.calls)
+
+
+def all_cores() -> set[int]:
+    """The cores that this process was given."""
+    return _CORES
+
+
+_CORES = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+
+
+@contextmanager
+def pinned() -> Iterator[None]:
+    """Stay on one core."""
+    if _CORES:
+        os.sched_setaffinity(0, {max(_CORES)})
+    try:
+        yield
+    finally:
+        if _CORES:
+            os.sched_setaffinity(0, _CORES)
+
+
+def on_all_cores(block: Block) -> Block:
+    """A block that may use all cores, in a process that is pinned to one."""
+
+    def spread() -> None:
+        if _CORES:
+            os.sched_setaffinity(0, _CORES)
+        try:
             block()
-            times[name].append((time.perf_counter() - start) / calls * 1e6)
+        finally:
+            if _CORES:
+                os.sched_setaffinity(0, {max(_CORES)})
+
+    return spread
+
+
+def measure(groups: Sequence[Group], rounds: int) -> dict[str, dict[str, list[float]]]:
+    """{group: {row: microseconds per call of each block}}, all rows alternating."""
+    times: dict[str, dict[str, list[float]]] = {
+        group.key: {row.name: [] for row in group.rows} for group in groups
+    }
+    with pinned():
+        for group in groups:
+            for row in group.rows:
+                row.block()
+        for count in range(rounds):
+            for group in groups:
+                for row in group.rows:
+                    if count % row.every == 0:
+                        start = time.perf_counter()
+                        row.block()
+                        spent = time.perf_counter() - start
+                        times[group.key][row.name].append(spent / row.calls * 1e6)
     return times
 
 
-def report(title: str, times: Mapping[str, list[float]], reference: str) -> None:
-    """Print minimum, median and 99th percentile, and the ratios of the first two to `reference`."""
-    print(f"\n{title}; us per call\n")
-    columns = ("min", "median", "p99", "min ratio", "median ratio")
-    print(f"{'':48}" + "".join(f"{column:>13}" for column in columns))
-    least, unit = min(times[reference]), statistics.median(times[reference])
-    for name, values in times.items():
-        median, late = statistics.median(values), float(np.percentile(values, 99))
-        numbers = (min(values), median, late, min(values) / least, median / unit)
-        print(f"{name:48}" + "".join(f"{number:13.3f}" for number in numbers))
-
-
-def surroundings() -> str:
+def surroundings() -> dict[str, str]:
     """The processor and versions to which the figures apply."""
-    return (
-        f"{_processor()}; Python {platform.python_version()}, NumPy {np.__version__}, "
-        f"Numba {numba.__version__}, Pinocchio {pin.__version__}, multibody_dynamics {__version__}"
-    )
+    found = {"processor": _processor(), "cores": str(len(_CORES) or os.cpu_count())}
+    found["python"] = platform.python_version()
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            if name == "multibody_dynamics":
+                found[name] = __import__(name).__version__
+    return found
 
 
 def _processor() -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import statistics
 from functools import partial
 
 import harness
 import numpy as np
+from harness import Group, Row
 from scipy.linalg import lu_factor, lu_solve
 
 from multibody_dynamics import dynamics as dyn
@@ -81,24 +81,22 @@ class ElasticArm:
         return elements[-1][0][: self.n]
 
 
-def steps_per_second(options: argparse.Namespace) -> None:
-    print(f"\nRK4 of {STEP * 1e3:g} ms in absolute coordinates, steps per second\n")
-    print(f"{'':28}{'SE3':>12}{'SO3xR3':>12}")
+def groups(options: argparse.Namespace) -> list[Group]:
+    rows = []
     for name, example in dyn.integration.examples.SYSTEMS.items():
-        blocks = {}
         for group in ("SE3", "SO3xR3"):
             run = partial(
                 dyn.integration.integrate, example(group), LENGTH * STEP, STEP, every=LENGTH
             )
             energy = run().energy
             harness.require(f"the energy of {name}", energy[1:], energy[:1], 1e-4)
-            blocks[group] = run
-        times = harness.measure(blocks, max(options.blocks // 20, 5), LENGTH)
-        medians = [1e6 / statistics.median(values) for values in times.values()]
-        print(f"{name:28}" + "".join(f"{rate:12,.0f}" for rate in medians))
+            rows.append(Row(f"{name}, {group}", run, LENGTH, 20))
+    title = f"RK4 of {STEP * 1e3:g} ms in absolute coordinates"
+    return [Group("integration", title, rows, "", "step"), methods_for_springs(options)]
 
 
-def methods_for_springs(options: argparse.Namespace) -> None:
+def methods_for_springs(options: argparse.Namespace) -> Group:
+    """Prints a table of methods, and returns the rows of the parts of a step."""
     model, _ = harness.robots(harness.ROBOT)
     arm = ElasticArm(model)
     J, _ = arm.jacobian(0.0, arm.start)
@@ -118,15 +116,5 @@ def methods_for_springs(options: argparse.Namespace) -> None:
         "factorisation of Rosenbrock's matrix": lambda: lu_factor(matrix, check_finite=False),
         "solution with its factors": lambda: lu_solve(factors, right, check_finite=False),
     }
-    blocks = {name: harness.loop(part, options.calls) for name, part in parts.items()}
-    times = harness.measure(blocks, max(options.blocks // 20, 5), options.calls)
-    harness.report("parts of a step", times, "q''")
-
-
-def run(options: argparse.Namespace) -> None:
-    steps_per_second(options)
-    methods_for_springs(options)
-
-
-if __name__ == "__main__":
-    harness.main(run, __doc__)
+    rows = [harness.called(name, part, options) for name, part in parts.items()]
+    return Group("integration_parts", "parts of a step with springs", rows, "q''")

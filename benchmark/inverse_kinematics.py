@@ -15,7 +15,6 @@ from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 
-import harness
 import numpy as np
 import pinocchio as pin
 
@@ -197,7 +196,3 @@ def run(options: argparse.Namespace) -> None:
                     f"{model.name + ', ' + name:28.28}{count:6}"
                     + try_all(model, solve, targets[:count])
                 )
-
-
-if __name__ == "__main__":
-    harness.main(run, __doc__)

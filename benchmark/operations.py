@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from multibody_dynamics.dynamics.model.records import BODY_ROW, JOINT_ROW
-from multibody_dynamics.dynamics.recursions import body_fixed, passive
-from multibody_dynamics.dynamics.rigid.kinematics import RECURSIONS
+from multibody_dynamics.dynamics.recursions import RECURSIONS, body_fixed, passive
 
 
 class Count(NamedTuple):

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import statistics
-from collections.abc import Callable
 from functools import partial
 
 import harness
 import numpy as np
 import pinocchio as pin
+from harness import Group, Row
 
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.rigid.specialised_kernel import MOST_JOINTS
 
 SIZES = (7, 15, 30, 60, 125, 250, 500, 1000)
 PINOCCHIO = 250  # joints; beyond this, its workspace takes many gigabytes
-COLUMNS = ("Q", "Q, Q', Q''", "q''", "pin.rnea", "pin.aba")
 BODY = 1.0, np.array([0.05, 0.01, 0.02]), np.diag([0.01, 0.02, 0.015])
 
 
@@ -40,10 +39,10 @@ def pinocchio_chain(model: dyn.MultibodyModel) -> pin.Model:
     return robot
 
 
-def blocks(n: int) -> dict[str, Callable[[], object]]:
+def rows(n: int) -> list[Row]:
     model = chain(n)
     state = np.random.default_rng(1).normal(scale=0.1, size=(5, n))
-    inverse = dyn.InverseDynamicsSolver(model, "body")
+    inverse = dyn.InverseDynamicsSolver(model, "body", specialise=False)
     forward = dyn.ForwardDynamicsSolver(model)
     inverse.state[:] = state
     inverse.update()
@@ -58,28 +57,28 @@ def blocks(n: int) -> dict[str, Callable[[], object]]:
         "Q, Q', Q''": inverse.update,
         "q''": forward.update,
     }
+    if n <= MOST_JOINTS:
+        special = dyn.InverseDynamicsSolver(model, "body", specialise=True)
+        special.state[:] = state
+        if special.wait() != "specialised":
+            raise SystemExit(f"{n} joints: the specialised kernel is not in force")
+        special.update()
+        for k, row in enumerate(special.result):
+            harness.require(f"specialised, {n} joints, row {k}", row, inverse.result[k])
+        found["specialised: Q, Q', Q''"] = special.update
     if n <= PINOCCHIO:
         robot = pinocchio_chain(model)
         data = robot.createData()
         harness.require(f"Q of {n} joints", tau, pin.rnea(robot, data, *state[:3]))
-        found["pin.rnea"] = partial(pin.rnea, robot, data, *state[:3])
-        found["pin.aba"] = partial(pin.aba, robot, data, *state[:2], tau)
-    return found
+        found["`pin.rnea`: Q"] = partial(pin.rnea, robot, data, *state[:3])
+        found["`pin.aba`: q''"] = partial(pin.aba, robot, data, *state[:2], tau)
+    calls = max(2000 // n, 3)
+    return [
+        Row(f"{n} joints, {name}", harness.loop(block, calls), calls, 5)
+        for name, block in found.items()
+    ]
 
 
-def run(options: argparse.Namespace) -> None:
-    print("\ncost per joint in a chain of n, called from Python; us per joint, medians\n")
-    print(f"{'n':>6}" + "".join(f"{name:>12}" for name in COLUMNS))
-    for n in SIZES:
-        calls = max(2000 // n, 3)
-        looped = {name: harness.loop(block, calls) for name, block in blocks(n).items()}
-        times = harness.measure(looped, max(options.blocks // 10, 5), calls)
-        cells = [
-            f"{statistics.median(times[name]) / n:12.3f}" if name in times else f"{'-':>12}"
-            for name in COLUMNS
-        ]
-        print(f"{n:6}" + "".join(cells))
-
-
-if __name__ == "__main__":
-    harness.main(run, __doc__)
+def groups(_: argparse.Namespace) -> list[Group]:
+    title = "chains of n joints, called from Python on persistent buffers"
+    return [Group("chains", title, [row for n in SIZES for row in rows(n)])]

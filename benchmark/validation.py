@@ -1,6 +1,6 @@
 """`multibody_dynamics validate`, from start to report, compared with only reading the bag.
 
-The number of messages is blocks times calls, at 1 kHz: `--blocks 7200` is an hour. "Reading" is a
+The messages are at 1 kHz: `--messages 3600000` is an hour. "Reading" is a
 loop over the raw messages with rosbags. Each run is a separate process, of which the CPU time is
 measured, because it depends little on other load on the machine.
 """
@@ -15,7 +15,6 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-import harness
 import numpy as np
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
@@ -84,7 +83,7 @@ def timed(*arguments: str) -> tuple[float, float]:
 
 
 def run(options: argparse.Namespace) -> None:
-    count = options.blocks * options.calls
+    count = options.messages
     model = dyn.load_urdf(options.urdf)
     print(f"\nvalidate on {count} messages of {model.n} joints; s, rosbags {version('rosbags')}\n")
     print(f"{'':10}{'reading':>10}{'validate':>10}{'ratio':>8}{'MB':>6}")
@@ -104,7 +103,3 @@ def run(options: argparse.Namespace) -> None:
         reading, whole, ratio, memory = (statistics.median(column) for column in columns)
         name = plugin.name.lower()
         print(f"{name:10}{reading:10.2f}{whole:10.2f}{ratio:8.2f}{memory:6.0f}")
-
-
-if __name__ == "__main__":
-    harness.main(run, __doc__)

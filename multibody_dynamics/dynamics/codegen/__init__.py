@@ -18,6 +18,8 @@ function_text     a program as a function in LLVM IR, for one state or several s
 table_text        a function that passes a table of addresses to that of `function_text`
 module_text       a complete module
 batch_module      a module that evaluates a program for many states, several at a time
+BatchKernel       a program for many states, in vector code on all cores
+cores             number of processor cores that this process may use
 available         whether machine code can be made here
 lanes             number of doubles in a vector register of this processor
 stored            addresses of functions that are in memory or in the cache on disk
@@ -38,6 +40,7 @@ Stopped           exception by which `pause` ends the work
 
 from . import c_source
 from .background import Queue, Stopped, pause
+from .batch_kernel import BatchKernel, cores
 from .batch_text import batch_module
 from .expressions import Expression, Graph, Operation, cosine, sine
 from .llvm_text import function_text, module_text, table_text
@@ -50,7 +53,7 @@ __all__ = [
     "Graph", "Expression", "Operation", "sine", "cosine", "Program",
     # machine code
     "function_text", "table_text", "module_text", "batch_module", "available", "lanes", "stored",
-    "compile_module", "Calls", "GUARD_STEP",
+    "compile_module", "BatchKernel", "cores", "Calls", "GUARD_STEP",
     # C99 source
     "c_source",
     # beside a control cycle

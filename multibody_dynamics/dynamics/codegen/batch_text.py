@@ -1,8 +1,10 @@
-"""LLVM IR of a loop over many states, several of them side by side in vector registers.
+"""LLVM IR of loops over many states, several of them side by side in vector registers.
 
-Each state is one row of every array. A block of as many states as a register has lanes is
-transposed on its way into a buffer, where a number of all these states is one vector, then
-evaluated by the function of the program, and transposed back.
+There are two loops, for two layouts of the arrays. In the first, each state is one row of every
+array. A block of as many states as a register has lanes is transposed on its way into a buffer,
+where a number of all these states is one vector, then evaluated by the function of the program, and
+transposed back. In the second, each state is one column: one number of neighbouring states already
+is one vector, and the function of the program works on the arrays themselves.
 """
 
 from __future__ import annotations
@@ -136,18 +138,96 @@ class _Loop:
         return self._end(name, count)
 
 
-def batch_module(program: Program, name: str, lanes: int, shared: Sequence[str] = ()) -> str:
-    """A module with the function `name`.batch, which evaluates a program for many states.
+class _Columns:
+    """Writes the function for states in columns."""
 
-    Its arguments are the addresses of the inputs and then of the results, arrays (N, entries) row
-    by row, and two numbers: the first state, and the one after the last. Inputs in `shared` are
-    single rows for all states. It returns 0, or 1 if an input is NaN or infinite. `lanes` states,
-    at least two, are evaluated at a time, counted from the first.
+    def __init__(self, program: Program, name: str, lanes: int, shared: Sequence[str]) -> None:
+        self.name, self.lanes = name, lanes
+        self.vector, self.bits = f"<{lanes} x double>", f"<{lanes} x i64>"
+        self.lines: list[str] = []
+        inputs = {f"%in{k}": item for k, item in enumerate(program.inputs.items())}
+        self.inputs = {array: size for array, (key, size) in inputs.items() if key not in shared}
+        self.fixed = [array for array, (key, _) in inputs.items() if key in shared]
+        self.arrays = [*inputs, *(f"%out{k}" for k in range(len(program.results)))]
+
+    def do(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
+    def write(self) -> str:
+        parameters = ", ".join(f"ptr {array}" for array in self.arrays)
+        parameters += ", i64 %first, i64 %end, i64 %count"
+        self.lines = [f"define i64 @{self.name}.columns({parameters}) nounwind {{", "entry:"]
+        self.do(f"%last = sub i64 %end, {self.lanes}")  # the last block may overlap another one
+        self.do("%some = icmp ult i64 %first, %end")
+        self.do("br i1 %some, label %block, label %finish")
+        self.lines.append("block:")
+        self.do("%ahead = phi i64 [%first, %entry], [%ahead.next, %done]")
+        self.do(f"%flaws = phi {self.bits} [zeroinitializer, %entry], [%flaws.next, %done]")
+        self.do("%state = call i64 @llvm.umin.i64(i64 %ahead, i64 %last)")
+        places = []
+        for array in self.arrays:
+            if array in self.fixed:
+                places.append(array)
+                continue
+            place = f"%at.{array[1:]}"
+            self.do(f"{place} = getelementptr double, ptr {array}, i64 %state")
+            places.append(place)
+        before, flaws = "block", "%flaws"
+        for array, size in self.inputs.items():
+            if size:
+                before, flaws = self._check(array, size, before, flaws)
+        given = [*(f"ptr {place}" for place in places), *["i64 %count"] * 2]
+        self.do(f"call void @{self.name}({', '.join(given)})")
+        self.do("br label %done")
+        self.lines.append("done:")
+        self.do(f"%flaws.next = or {self.bits} {flaws}, zeroinitializer")
+        self.do(f"%ahead.next = add i64 %ahead, {self.lanes}")
+        self.do("%more = icmp ult i64 %ahead.next, %end")
+        self.do("br i1 %more, label %block, label %finish")
+        self.lines.append("finish:")
+        self.do(f"%all = phi {self.bits} [zeroinitializer, %entry], [%flaws.next, %done]")
+        self.do(f"%any = call i64 @llvm.vector.reduce.or.v{self.lanes}i64({self.bits} %all)")
+        self.do("ret i64 %any")
+        return "\n".join([*self.lines, "}", ""])
+
+    def _check(self, array: str, size: int, before: str, flaws: str) -> tuple[str, str]:
+        """Collect in `flaws` whether a number of these states is NaN or infinite."""
+        name = array[1:]
+        new = f"%{name}.flaws"
+        self.do(f"br label %each.{name}")
+        self.lines.append(f"each.{name}:")
+        self.do(f"%{name}.k = phi i64 [0, %{before}], [%{name}.next, %each.{name}]")
+        self.do(f"%{name}.before = phi {self.bits} [{flaws}, %{before}], [{new}, %each.{name}]")
+        self.do(f"%{name}.row = mul i64 %{name}.k, %count")
+        self.do(f"%{name}.place = getelementptr double, ptr %at.{name}, i64 %{name}.row")
+        self.do(f"%{name}.bits = load {self.bits}, ptr %{name}.place, align 8")
+        mask = "<" + ", ".join([f"i64 {EXPONENT}"] * self.lanes) + ">"
+        self.do(f"%{name}.exponent = and {self.bits} %{name}.bits, {mask}")
+        self.do(f"%{name}.flawed = icmp eq {self.bits} %{name}.exponent, {mask}")
+        self.do(f"%{name}.flag = zext <{self.lanes} x i1> %{name}.flawed to {self.bits}")
+        self.do(f"{new} = or {self.bits} %{name}.before, %{name}.flag")
+        self.do(f"%{name}.next = add i64 %{name}.k, 1")
+        self.do(f"%{name}.more = icmp ult i64 %{name}.next, {size}")
+        self.do(f"br i1 %{name}.more, label %each.{name}, label %after.{name}")
+        self.lines.append(f"after.{name}:")
+        return f"after.{name}", new
+
+
+def batch_module(program: Program, name: str, lanes: int, shared: Sequence[str] = ()) -> str:
+    """A module with two functions that evaluate a program for many states.
+
+    `name`.batch takes the addresses of the inputs and then of the results, arrays (N, entries) row
+    by row, and two numbers: the first state, and the one after the last. `name`.columns takes
+    arrays (entries, N), and as a third number N, which must not be less than `lanes`; its last
+    block of states may begin before the first state. Inputs in `shared` are single rows for all
+    states. Both return 0, or another number if an input is NaN or infinite. `lanes` states, at
+    least two, are evaluated at a time, counted from the first.
     """
     text = function_text(program, name, lanes=lanes, shared=shared)
-    loop = _Loop(program, name, lanes, shared).write()
+    loops = _Loop(program, name, lanes, shared).write()
+    loops += _Columns(program, name, lanes, shared).write()
     declared = (
         "declare i64 @llvm.umin.i64(i64, i64)\n"
         f"declare i64 @llvm.vector.reduce.or.v{lanes}i64(<{lanes} x i64>)\n"
     )
-    return module_text(text, loop, declared, lanes=lanes, width=1)
+    return module_text(text, loops, declared, lanes=lanes, width=1)

@@ -41,6 +41,8 @@ transposed        matrices (..., m, n) as a view (..., n, m)
 product_rule      Leibniz rule for stacks of time derivatives: products and linear systems
 leibniz           k-th derivative of a bilinear product
 product           stack of derivatives of a matrix product
+Series            truncated power series in time that takes the place of a scalar
+turning           sine and cosine, as series, of an angle that grows from zero
 Baumgarte         rates of Baumgarte's constraint stabilisation, 1/s
 
 Data sheets and YAML files:
@@ -57,6 +59,7 @@ Compilation:
 
 compiled          machine code of a recursion, cached on disk
 inlined           marks a small function that compiled code may call
+copy_row          copies a vector in compiled code, without compiling an error message
 IS_COMPILED       whether Numba is installed and enabled
 when_compiling    context manager that reports once if the code inside must be compiled first
 load_machine_code   a file of the cache of machine code, None if missing or damaged
@@ -71,6 +74,7 @@ from .checked_rows import CheckedRows
 from .compilation import (
     IS_COMPILED,
     compiled,
+    copy_row,
     inlined,
     load_machine_code,
     store_machine_code,
@@ -97,6 +101,7 @@ from .inputs import (
     spread,
 )
 from .product_rule import leibniz, product
+from .series import Series, turning
 from .yaml_files import read_yaml, read_yaml_documents
 
 __all__ = [
@@ -108,11 +113,12 @@ __all__ = [
     "check_choice", "check_sequence", "broadcast_shapes", "spread",
     "read_only", "locked", "cached_array", "CheckedRows",
     # products and their derivatives
-    "times", "transposed", "product_rule", "leibniz", "product", "Baumgarte",
+    "times", "transposed", "product_rule", "leibniz", "product", "Series", "turning",
+    "Baumgarte",
     # data sheets
     "quantities", "read_yaml", "read_yaml_documents",
     "BackgroundProcess",
     # compilation
-    "compiled", "inlined", "IS_COMPILED", "when_compiling",
+    "compiled", "inlined", "copy_row", "IS_COMPILED", "when_compiling",
     "load_machine_code", "store_machine_code",
 ]  # fmt: skip

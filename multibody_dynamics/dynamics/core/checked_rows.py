@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .compilation import IS_COMPILED, compiled
+from .compilation import IS_COMPILED, compiled, copy_row
 from .errors import InputError
 from .inputs import Array, as_array
 
@@ -25,13 +25,14 @@ def _take(scratch, values, row0, row1, row2, row3, row4):
     """
     rows = (row0, row1, row2, row3, row4)
     for k in range(values.shape[0]):
-        if rows[k].shape != values[k].shape:
+        if rows[k].shape[0] != values.shape[1]:
             return False
         for i in range(values.shape[1]):
             if not isfinite(rows[k][i]):
                 return False
             scratch[k, i] = rows[k][i]
-    values[:] = scratch
+    for k in range(values.shape[0]):
+        copy_row(values[k], scratch[k])
     return True
 
 

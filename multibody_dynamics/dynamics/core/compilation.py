@@ -246,6 +246,16 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     return register_jitable(function) if IS_COMPILED else function
 
 
+@inlined
+def copy_row(target, source):
+    """Copy the numbers of a vector to the beginning of another one, in compiled code.
+
+    `target[:] = source` would also compile its error message for other shapes, which takes five
+    seconds of the first start."""
+    for k in range(source.shape[0]):
+        target[k] = source[k]
+
+
 def compiled(function: Callable[..., Any], variant: str = "") -> Callable[..., Any]:
     """The machine code of a recursion. Fused multiply-add is the only fast-math option used.
 

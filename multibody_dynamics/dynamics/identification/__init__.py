@@ -7,6 +7,7 @@ Regressors:
 
 inverse_dynamics_regressor    Y (..., n, 10 n) with Q = Y pi, and for the torque rates
 passive_regressor             the same for u = M q_r'' + C q_r' + g of passive control, with rates
+trace_regressor               the regressor of one robot as a program of the room `codegen`
 Regressor                     the regressors of Q, Q' and Q'', (..., n, p) each
 parameter_names               names of the columns of the regressor
 inertial_parameters           pi (10 n,): mass, first moments and inertia of every body
@@ -114,6 +115,7 @@ from .bodies.regressor import (
     parameter_names,
     passive_regressor,
     pseudo_inertia,
+    trace_regressor,
     with_inertial_parameters,
 )
 from .drives.identified_covariance import IdentifiedCovariance
@@ -175,7 +177,8 @@ from .springs.spring_identification import SpringFit, identify_spring, motor_sid
 
 __all__ = [
     # regressors
-    "inverse_dynamics_regressor", "passive_regressor", "Regressor", "parameter_names",
+    "inverse_dynamics_regressor", "passive_regressor", "trace_regressor", "Regressor",
+    "parameter_names",
     "inertial_parameters",
     "with_inertial_parameters", "base_parameters", "BaseParameters", "pseudo_inertia",
     "is_physically_consistent",

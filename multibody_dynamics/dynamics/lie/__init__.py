@@ -7,6 +7,7 @@ screws and exponentials over tuples of scalars.
 so3                   rotation group SO(3): exp, log, Ad, dexp, ... of arrays (..., 3), (..., 3, 3)
 se3                   rigid motions SE(3): exp, log, Ad, dexp, ... of arrays (..., 6), (..., 4, 4)
 screws                screw algebra over tuples of scalars: cross, rotate, ad, coad, pair, ...
+screw_matrices        hat, ad, coad, Ad, coAd over any scalars, without checks
 exponentials          exp, log and dexp^-1 over tuples of scalars, and their scalar coefficients
 lie_groups            state spaces of the integrators: SE3, SO3xR3, SO3, R and their products
 convert_twist         twist of a body and its derivatives in another representation
@@ -21,7 +22,7 @@ from_linear_first     (v, omega) to (omega, v)
 SYMBOLS               table of symbols: the papers' letters, our names, shapes, units and frames
 """
 
-from . import exponentials, lie_groups, screws, se3, so3
+from . import exponentials, lie_groups, screw_matrices, screws, se3, so3
 from .conventions import (
     REPRESENTATIONS,
     SYMBOLS,
@@ -34,7 +35,7 @@ from .representations import change_body_frame, convert_twist, convert_wrench, m
 
 __all__ = [
     # groups and screws
-    "so3", "se3", "screws", "exponentials", "lie_groups",
+    "so3", "se3", "screws", "screw_matrices", "exponentials", "lie_groups",
     # twists and wrenches in four representations
     "convert_twist", "convert_wrench", "change_body_frame", "moved_to_frame",
     "Representation", "REPRESENTATIONS", "check_representation",

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Array, InputError, as_array, broadcast_shapes, times
-from . import so3
+from . import screw_matrices, so3
 
 
 def from_rotation_translation(R: Any, p: Any) -> Array:
@@ -80,8 +80,7 @@ def inverse(C: Any) -> Array:
 def Ad(C: Any) -> Array:
     """Ad_C = [[R, 0], [p^ R, R]] (..., 6, 6): transforms a twist from the body frame to the
     inertial frame."""
-    R, p = _parts(C)
-    return _blocks(R, np.zeros_like(R), so3.hat(p) @ R, R)
+    return screw_matrices.Ad(as_array("C", C, (4, 4)))
 
 
 def coAd(C: Any) -> Array:
@@ -90,8 +89,7 @@ def coAd(C: Any) -> Array:
 
     The power is invariant: (Ad_C V) . (coAd_C W) = V . W.
     """
-    R, p = _parts(C)
-    return _blocks(R, so3.hat(p) @ R, np.zeros_like(R), R)
+    return screw_matrices.coAd(as_array("C", C, (4, 4)))
 
 
 def ad(X: Any) -> Array:
@@ -99,16 +97,12 @@ def ad(X: Any) -> Array:
 
     ad_X Y is the Lie bracket (screw product) [X, Y].
     """
-    omega, v = _split(X)
-    W = so3.hat(omega)
-    return _blocks(W, np.zeros_like(W), so3.hat(v), W)
+    return screw_matrices.ad(as_array("X", X, (6,)))
 
 
 def coad(X: Any) -> Array:
     """coad_X = -ad_X^T = [[w^, v^], [0, w^]] (..., 6, 6), the derivative of coAd."""
-    omega, v = _split(X)
-    W = so3.hat(omega)
-    return _blocks(W, so3.hat(v), np.zeros_like(W), W)
+    return screw_matrices.coad(as_array("X", X, (6,)))
 
 
 def dexp(X: Any) -> Array:
@@ -158,7 +152,7 @@ def _tangent(
     W, V = so3.hat(omega), so3.hat(v)
     s = np.sum(omega * v, axis=-1)[..., None, None]
     D = f * V + g * (W @ V + V @ W) + s * (df * W + dg * W @ W)
-    return _blocks(P, np.zeros_like(P), D, P)
+    return screw_matrices.blocks(P, np.zeros_like(P), D, P)
 
 
 def _split(X: Any) -> tuple[Array, Array]:
@@ -169,9 +163,3 @@ def _split(X: Any) -> tuple[Array, Array]:
 def _parts(C: Any) -> tuple[Array, Array]:
     C = as_array("C", C, (4, 4))
     return C[..., :3, :3], C[..., :3, 3]
-
-
-def _blocks(P: Array, Q: Array, S: Array, T: Array) -> Array:
-    return np.concatenate(
-        [np.concatenate([P, Q], axis=-1), np.concatenate([S, T], axis=-1)], axis=-2
-    )

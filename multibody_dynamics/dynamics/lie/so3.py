@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Array, InputError, as_array
+from . import screw_matrices
 from .exponentials import (
     CROSSOVER,
     cotangent,
@@ -32,9 +33,7 @@ ROTATION_TOLERANCE = 1e-6  # largest accepted entry of R R^T - 1
 
 def hat(omega: Any) -> Array:
     """The skew-symmetric w^ (..., 3, 3) with w^ a = omega x a."""
-    x, y, z = np.moveaxis(as_array("omega", omega, (3,)), -1, 0)
-    o = np.zeros_like(x)
-    return np.stack([o, -z, y, z, o, -x, -y, x, o], axis=-1).reshape(*x.shape, 3, 3)
+    return screw_matrices.hat(as_array("omega", omega, (3,)))
 
 
 def vee(matrix: Any) -> Array:

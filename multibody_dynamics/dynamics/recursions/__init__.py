@@ -9,7 +9,9 @@ spatial               recursions in spatial representation, [M21] Algorithms 1 a
 body_fixed            recursions in body-fixed representation, the fastest
 hybrid                recursions in hybrid representation
 mixed                 recursions in mixed representation
+RECURSIONS            {representation: module}
 passive               body-fixed recursions with a reference velocity, M q_r'' + C q_r' + g
+inverse_dynamics_series  the body-fixed recursion over power series in time, to any order
 pose_recursion        poses of all joint frames
 store_trig            sines and cosines of the joint angles of one state
 batch_trig            sines and cosines of the joint angles of a batch of states
@@ -17,13 +19,22 @@ generic_trig          sines and cosines of joint angles that are scalars of any 
 angular_momentum_dot  angular momentum of a body about its centre of mass, and its rate
 """
 
+from types import MappingProxyType
+
 from . import body_fixed, hybrid, mixed, passive, spatial
 from .angular_momentum import angular_momentum_dot
+from .body_fixed_series import inverse_dynamics_series
 from .poses import batch_trig, generic_trig, pose_recursion, store_trig
+
+RECURSIONS = MappingProxyType(
+    {"spatial": spatial, "body": body_fixed, "hybrid": hybrid, "mixed": mixed}
+)
 
 __all__ = [
     # inverse dynamics, one module per representation
-    "spatial", "body_fixed", "hybrid", "mixed",
+    "spatial", "body_fixed", "hybrid", "mixed", "RECURSIONS",
+    # inverse dynamics of any order
+    "inverse_dynamics_series",
     # inverse dynamics with a reference velocity
     "passive",
     # shared with other recursions

@@ -19,9 +19,6 @@ InverseDynamics                   result: tau, tau_dot, tau_ddot (..., n); N m o
 InverseDynamicsSolver             the same for the control cycle: compiled, no allocation
 BatchInverseDynamics              the same for many states of one robot: vector code on all cores
 specialise_solvers                lets all new solvers of a process use code made for their robot
-trace_inverse_dynamics            Q, Q', Q'' of one robot as a program of the room `codegen`
-trace_forward_dynamics            q'' of one robot as a program of the room `codegen`
-TracedInputs                      what traced code reads besides the state: payload, gravity, ...
 generic_inverse_dynamics          inverse dynamics over any scalars: complex, mpmath, CasADi
 higher_order_inverse_dynamics     joint torques with any number of time derivatives
 generic_higher_order_inverse_dynamics  the same over any scalars
@@ -65,6 +62,17 @@ ForwardDynamicsDerivativesSolver  the same for the control cycle
 linearize                         state-space model near an operating point
 LinearModel                       result: A, B, C, D with named states, inputs and outputs
 
+Straight-line code for one robot, as programs of the room `codegen`:
+
+trace_inverse_dynamics            Q with any number of derivatives
+trace_forward_dynamics            q'' from torques
+trace_mass_matrix                 M
+trace_inverse_dynamics_derivatives  dQ/dq, dQ/dq', dQ/dq''
+trace_forward_dynamics_derivatives  dq''/dq, dq''/dq', dq''/dtau
+trace_forward_kinematics          poses, and twists up to the jounce, of bodies and frames
+trace_jacobian                    Jacobian of a frame with any number of derivatives
+TracedInputs                      what traced code reads besides the state: payload, gravity, ...
+
 Energy and momentum:
 
 kinetic_energy                    T (...) in J
@@ -95,6 +103,10 @@ twists_in_frame                   twist and derivatives, measured and resolved i
 
 Building blocks for the rooms above:
 
+vector_batch                      results of a program for a large batch, by vector code
+traced_robot                      a robot over expressions, on which the recursions run
+TracedRobot                       result: arguments of the recursions
+traced_motion                     poses and twists of frames of a traced robot
 CYCLES                            {representation: compiled inverse dynamics of one state}
 forward_dynamics_cycle            compiled forward dynamics of one state
 forward_dynamics_scratch          its scratch arrays
@@ -123,6 +135,7 @@ from .aba import (
     forward_dynamics_scratch,
     generic_forward_dynamics,
     hybrid_dynamics,
+    trace_forward_dynamics,
 )
 from .all_bodies import along_paths, spatial_bodies, subtree_sums
 from .articulated_inertia import (
@@ -135,12 +148,14 @@ from .articulated_inertia import (
 from .batch_inverse_dynamics import BatchInverseDynamics
 from .christoffel import christoffel_symbols, christoffel_symbols_binet
 from .coriolis import coriolis_matrix, mass_matrix_dot
-from .crba import gravity_forces, mass_matrix
+from .crba import gravity_forces, mass_matrix, trace_mass_matrix
 from .derivatives import (
     ForwardDynamicsDerivatives,
     InverseDynamicsDerivatives,
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
+    trace_forward_dynamics_derivatives,
+    trace_inverse_dynamics_derivatives,
 )
 from .derivatives_solver import ForwardDynamicsDerivativesSolver, InverseDynamicsDerivativesSolver
 from .energy import center_of_mass, kinetic_energy, potential_energy, spatial_momentum
@@ -190,7 +205,10 @@ from .rnea import (
     inverse_dynamics,
 )
 from .solvers import ModelSolver, pseudo_inertias
-from .traced_dynamics import TracedInputs, trace_forward_dynamics, trace_inverse_dynamics
+from .traced_dynamics import trace_inverse_dynamics
+from .traced_kinematics import trace_forward_kinematics, trace_jacobian, traced_motion
+from .traced_robot import TracedInputs, TracedRobot, traced_robot
+from .vector_batches import vector_batch
 from .wrenches import Wrenches, with_rates, wrench_rows, wrench_to_world
 
 __all__ = [
@@ -198,8 +216,7 @@ __all__ = [
     "forward_kinematics", "BodyMotion", "BaseMotion", "frame_pose", "jacobian", "jacobian_dot",
     # inverse dynamics
     "inverse_dynamics", "InverseDynamics", "InverseDynamicsSolver", "generic_inverse_dynamics",
-    "BatchInverseDynamics", "specialise_solvers", "trace_inverse_dynamics",
-    "trace_forward_dynamics", "TracedInputs",
+    "BatchInverseDynamics", "specialise_solvers",
     "higher_order_inverse_dynamics", "generic_higher_order_inverse_dynamics",
     "higher_order_kinematics", "interbody_wrenches", "passive_inverse_dynamics",
     "PassiveInverseDynamicsSolver", "generic_passive_inverse_dynamics", "reference_motion",
@@ -215,6 +232,10 @@ __all__ = [
     "inverse_dynamics_derivatives", "InverseDynamicsDerivatives",
     "InverseDynamicsDerivativesSolver", "forward_dynamics_derivatives",
     "ForwardDynamicsDerivatives", "ForwardDynamicsDerivativesSolver", "linearize", "LinearModel",
+    # straight-line code for one robot
+    "trace_inverse_dynamics", "trace_forward_dynamics", "trace_mass_matrix",
+    "trace_inverse_dynamics_derivatives", "trace_forward_dynamics_derivatives",
+    "trace_forward_kinematics", "trace_jacobian", "TracedInputs",
     # energy and momentum
     "kinetic_energy", "potential_energy", "spatial_momentum", "center_of_mass",
     # wrenches and loads
@@ -225,6 +246,7 @@ __all__ = [
     "rigid_body_momentum", "rigid_body_coriolis_matrix", "MovingFrame", "moving_frame",
     "twists_in_frame",
     # building blocks for the rooms above
+    "vector_batch", "traced_robot", "TracedRobot", "traced_motion",
     "CYCLES", "forward_dynamics_cycle", "forward_dynamics_scratch", "ModelSolver",
     "pseudo_inertias", "base_rows", "body_rows", "joint_poses", "spatial_jacobians",
     "spatial_bodies", "subtree_sums",

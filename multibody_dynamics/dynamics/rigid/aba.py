@@ -18,12 +18,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import STATE_ROWS, Array, InputError, as_array, as_partial, compiled, inlined, spread
+from ..codegen import Program
+from ..core import (
+    STATE_ROWS,
+    Array,
+    InputError,
+    as_array,
+    as_partial,
+    compiled,
+    copy_row,
+    inlined,
+    spread,
+)
 from ..model import MultibodyModel, model_state
 from ..model.records import BODY_ROW, WRENCH
 from ..recursions import generic_trig, spatial
 from .articulated_inertia import (
     ARTICULATED_ROW,
+    PIVOT,
+    ROUNDING,
+    cancelled,
     factorisation_recursion,
     has_pivots,
     prescribed_joints,
@@ -32,6 +46,16 @@ from .articulated_inertia import (
 )
 from .kinematics import BaseMotion, base_rows
 from .rnea import PLAIN_CYCLES, dynamic_base_rows, evaluate, flat_batch
+from .traced_dynamics import traced_inverse_dynamics
+from .traced_robot import (
+    STATE_ONLY,
+    Objects,
+    TracedInputs,
+    TracedRobot,
+    state_names,
+    traced_robot,
+)
+from .vector_batches import vector_batch
 from .wrenches import Wrenches
 
 TORQUE_ROWS = ("tau", "tau_dot", "tau_ddot")
@@ -120,7 +144,7 @@ def _batch(robot, prescribed, order, bases, states, tau, applied, scratch):
     parents, joints, gravity = robot
     trig, bodies, rows, bias, force = scratch
     for k in range(states.shape[0]):
-        bodies[0, :WRENCH] = bases[k]
+        copy_row(bodies[0], bases[k])
         if not plain_forward_dynamics_cycle(
             parents, joints, gravity, prescribed, order, states[k], tau[k], applied[k],
             trig, bodies, rows, bias, force,
@@ -163,6 +187,16 @@ def forward_dynamics(
     Returns q'' (..., n) in rad/s^2 or m/s^2. Raises InputError for wrong shapes or names, NaN or
     infinity, and DynamicsError if the mass matrix is singular.
     """
+    if base is None and not wrenches:
+        batch = vector_batch(
+            model,
+            "forward_dynamics",
+            lambda: _trace(model, STATE_ONLY, with_margins=True),
+            {"q": q, "qd": qd, "tau": tau},
+            [model.n, model.n],
+        )
+        if batch is not None and (batch[1][1] > 0.0).all():
+            return batch[1][0].reshape(*batch[0], model.n)
     return _solve(model, q, qd, (), (), (tau,), wrenches, base)[0][..., 2, :]
 
 
@@ -287,3 +321,44 @@ def generic_forward_dynamics(
     solution = np.array([tau[i] - bias[0, i] for i in range(n)], dtype=object)
     solution_recursion(model.parents, free, bodies, rows, solution, solution)
     return solution
+
+
+def trace_forward_dynamics(model: MultibodyModel, inputs: TracedInputs = STATE_ONLY) -> Program:
+    """q'' from torques, by articulated bodies, as straight-line code for a base at rest.
+
+    Inputs: "q", "qd" and "tau", each (n,), followed by those of `inputs`. Result: "qdd" (n,).
+    Raises InputError for unknown bodies.
+    """
+    return _trace(model, inputs, with_margins=False)
+
+
+def _trace(model: MultibodyModel, inputs: TracedInputs, with_margins: bool) -> Program:
+    """With the second result "margins" (n,), which are positive unless M is singular."""
+    robot = traced_robot(model, state_names(2), inputs, 1)
+    tau = robot.more("tau", model.n)
+    qdd, bodies, rows = traced_forward_dynamics(robot, tau, bool(inputs.wrenches))
+    results = {"qdd": qdd}
+    if with_margins:
+        results["margins"] = traced_margins(bodies, rows)
+    return robot.program(results)
+
+
+def traced_margins(bodies: Objects, rows: Objects) -> Objects:
+    """The pivots of M less the bounds of `has_pivots`."""
+    margins = [
+        rows[b, PIVOT] - ROUNDING * cancelled(bodies, rows, b) for b in range(1, len(bodies))
+    ]
+    return np.array(margins, dtype=object)
+
+
+def traced_forward_dynamics(
+    robot: TracedRobot, tau: Objects, is_loaded: bool
+) -> tuple[Objects, Objects, Objects]:
+    """q'', the rows of the bodies, and their articulated inertias."""
+    bias, bodies = traced_inverse_dynamics(robot, "spatial", 0, is_loaded)
+    rows = np.zeros((robot.n + 1, ARTICULATED_ROW), dtype=object)
+    free = np.zeros(robot.n, dtype=bool)
+    factorisation_recursion(robot.parents, robot.joints, free, bodies, rows)
+    solution = np.array([tau[i] - bias[0, i] for i in range(robot.n)], dtype=object)
+    solution_recursion(robot.parents, free, bodies, rows, solution, solution)
+    return solution, bodies, rows

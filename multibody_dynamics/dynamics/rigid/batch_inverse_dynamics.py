@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
-import hashlib
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from ..codegen import available, batch_module, compile_module, lanes, stored
-from ..core import STATE_ROWS, Array, InputError, as_array, broadcast_shapes
+from ..codegen import BatchKernel, available
+from ..core import STATE_ROWS, Array, InputError, as_array, as_real, broadcast_shapes
 from ..model import MultibodyModel, check_model
 from .rnea import InverseDynamics, inverse_dynamics
-from .traced_dynamics import RESULTS, trace_inverse_dynamics
-
-FUNCTION = "inverse_dynamics"
-CHUNK = 2**14  # states that a thread evaluates at a time; a multiple of the number of lanes
+from .traced_dynamics import trace_inverse_dynamics
+from .vector_batches import model_key
 
 
 class BatchInverseDynamics:
@@ -31,6 +25,10 @@ class BatchInverseDynamics:
     large batches: straight-line code for this robot evaluates several states at a time, side by
     side in vector registers, on all cores. The constructor compiles, which takes a second for an
     arm, or loads the code from the cache. Without Numba, it calls `inverse_dynamics`.
+
+    `evaluate` takes arrays (..., n) with the joints of a state side by side, and transposes them in
+    blocks that fit into the first cache. `evaluate.columns` takes arrays (n, ...) with the states
+    of a joint side by side, as the vector registers hold them, and transposes nothing.
     """
 
     def __init__(self, model: MultibodyModel, order: int = 2) -> None:
@@ -39,7 +37,11 @@ class BatchInverseDynamics:
         if order not in (0, 1, 2):
             raise InputError(f"order: expected 0, 1 or 2, got {order!r}")
         self.model, self.order = model, order
-        self._function = _compiled(model, order) if available() else None
+        self._kernel: BatchKernel | None = None
+        if available():
+            key = f"inverse_dynamics-{order}-batch-{model_key(model)}"
+            arrays = (order + 3) + (order + 1)
+            self._kernel = BatchKernel(key, arrays, lambda: trace_inverse_dynamics(model, order))
 
     # wide: the state is spelled out, one argument for each derivative of q
     def __call__(
@@ -67,8 +69,32 @@ class BatchInverseDynamics:
         Raises InputError for missing or surplus rows, wrong shapes, NaN or infinity; the contents
         of `out` are then undefined.
         """
-        names = STATE_ROWS[: self.order + 3]
-        for name, row in zip(STATE_ROWS, (q, qd, qdd, qddd, qdddd), strict=True):
+        return self._evaluate((q, qd, qdd, qddd, qdddd), out, threads, -1)
+
+    # wide: the state is spelled out, one argument for each derivative of q
+    def columns(
+        self,
+        q: Any,
+        qd: Any,
+        qdd: Any,
+        qddd: Any | None = None,
+        qdddd: Any | None = None,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> InverseDynamics:
+        """Q, Q' and Q'' as (n, ...) from q and its derivatives (n, ...), nothing transposed.
+
+        `out` is (order + 1, n, ...) and must not overlap an input. All else as in a call.
+        """
+        return self._evaluate((q, qd, qdd, qddd, qdddd), out, threads, 0)
+
+    def _evaluate(
+        self, given: Sequence[Any], out: Array | None, threads: int | None, joints: int
+    ) -> InverseDynamics:
+        """`joints` is the axis of the joints: -1, or 0 for states in columns."""
+        names, n = STATE_ROWS[: self.order + 3], self.model.n
+        for name, row in zip(STATE_ROWS, given, strict=True):
             if (row is None) is (name in names):
                 raise InputError(
                     f"{name}: order {self.order} takes {', '.join(names)}; "
@@ -76,31 +102,23 @@ class BatchInverseDynamics:
                 )
         if threads is not None and threads < 1:
             raise InputError(f"threads: expected at least 1, got {threads}")
-        given = (q, qd, qdd, qddd, qdddd)[: self.order + 3]
-        rows = self._contiguous(given)
+        given = given[: self.order + 3]
+        rows = self._contiguous(given, joints)
         results = self._results((self.order + 1, *rows[0].shape), out)
-        if self._function is None:
-            results[:] = inverse_dynamics(self.model, *given)[: self.order + 1]
-        elif self._run(rows, results, threads):
-            self._checked(given)  # raises
+        count = rows[0].size // n
+        if self._kernel is None:
+            found = inverse_dynamics(self.model, *(np.moveaxis(row, joints, -1) for row in rows))
+            for result, torque in zip(results, found, strict=False):
+                result[...] = np.moveaxis(np.asarray(torque), -1, joints)
+        elif joints == 0:
+            if any(np.may_share_memory(row, results) for row in rows):
+                raise InputError("out: expected an array that does not overlap the inputs")
+            arrays = [array.reshape(n, count) for array in (*rows, *results)]
+            if not self._kernel.columns(arrays, count, threads):
+                self._checked(given, joints)  # raises
+        elif not self._kernel.rows([*rows, *results], count, threads):
+            self._checked(given, joints)  # raises
         return InverseDynamics(*results, *(None,) * (2 - self.order))
-
-    def _run(self, rows: Sequence[Array], results: Array, threads: int | None) -> bool:
-        """Evaluate all states; return whether any input is not finite."""
-        count = rows[0].size // self.model.n
-        addresses = [array.ctypes.data for array in (*rows, *results)]
-
-        def chunk(first: int) -> int:
-            end = min(first + CHUNK, count)
-            found: int = self._function(*addresses, first, end)  # type: ignore[misc]
-            return found
-
-        starts = range(0, count, CHUNK)
-        workers = min(threads or _cores(), len(starts))
-        if workers <= 1:
-            return any([chunk(first) for first in starts])
-        with ThreadPoolExecutor(workers) as pool:
-            return any(list(pool.map(chunk, starts)))
 
     @staticmethod
     def _results(shape: tuple[int, ...], out: Array | None) -> Array:
@@ -115,45 +133,36 @@ class BatchInverseDynamics:
             raise InputError(f"out: expected a contiguous, writeable float64 array {shape}")
         return out
 
-    def _contiguous(self, given: Sequence[Any]) -> list[Array]:
-        """The rows as contiguous float64 arrays of one shape (..., n)."""
+    def _contiguous(self, given: Sequence[Any], joints: int) -> list[Array]:
+        """The rows as contiguous float64 arrays of one shape."""
         first = given[0]
-        if all(
-            isinstance(row, np.ndarray)
-            and row.dtype == np.float64
-            and row.flags.c_contiguous
-            and row.flags.aligned
-            and row.shape == first.shape
-            for row in given
-        ) and first.shape[-1:] == (self.model.n,):
+        if (
+            all(
+                isinstance(row, np.ndarray)
+                and row.dtype == np.float64
+                and row.flags.c_contiguous
+                and row.flags.aligned
+                and row.shape == first.shape
+                for row in given
+            )
+            and first.ndim
+            and first.shape[joints] == self.model.n
+        ):
             return list(given)
-        rows = self._checked(given)
+        rows = self._checked(given, joints)
         shape = broadcast_shapes(STATE_ROWS[: len(rows)], [row.shape for row in rows])
-        return [np.ascontiguousarray(np.broadcast_to(row, shape)) for row in rows]
+        full = (np.moveaxis(np.broadcast_to(row, shape), -1, joints) for row in rows)
+        return [np.ascontiguousarray(row) for row in full]
 
-    def _checked(self, given: Sequence[Any]) -> list[Array]:
-        return [
-            as_array(name, row, (self.model.n,), self.model.joint_names)
-            for name, row in zip(STATE_ROWS, given, strict=False)
-        ]
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _compiled(model: MultibodyModel, order: int) -> Any:
-    """The function of :func:`.batch_module` for this robot; calls release the interpreter lock."""
-    width = lanes()
-    digest = hashlib.sha256(f"{order} {width}".encode())
-    for array in (model.parents, model.joint_rows, model.gravity):
-        digest.update(f"{array.dtype} {array.shape};".encode() + array.tobytes())
-    key, names = f"{FUNCTION}-batch-{digest.hexdigest()}", [f"{FUNCTION}.batch"]
-    found = stored(key, names)
-    if found is None:
-        program = trace_inverse_dynamics(model, order)
-        found = compile_module(key, batch_module(program, FUNCTION, width), names)
-    arrays = [ctypes.c_void_p] * (order + 3 + len(RESULTS[: order + 1]))
-    return ctypes.CFUNCTYPE(ctypes.c_int64, *arrays, ctypes.c_int64, ctypes.c_int64)(found[0])
+    def _checked(self, given: Sequence[Any], joints: int) -> list[Array]:
+        """The rows (..., n), with the joints last."""
+        n, named = self.model.n, zip(STATE_ROWS, given, strict=False)
+        if joints != 0:
+            return [as_array(name, row, (n,), self.model.joint_names) for name, row in named]
+        rows = []
+        for name, given_row in named:
+            row = as_real(name, given_row)
+            if not row.ndim or len(row) != n:
+                raise InputError(f"{name}: expected shape ({n}, ...), got {row.shape}")
+            rows.append(as_array(name, np.moveaxis(row, 0, -1), (n,), self.model.joint_names))
+        return rows

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..codegen import Program
 from ..core import Array, compiled, inlined
 from ..lie.screws import (
     about_origin,
@@ -30,8 +31,18 @@ from ..lie.screws import (
 )
 from ..model import MultibodyModel
 from ..model.records import COM, INERTIA, MASS, POSE, POSITION, ROTOR, SCREW
+from ..recursions import spatial
 from .kinematics import BaseMotion, body_rows
 from .rnea import inverse_dynamics
+from .traced_robot import (
+    STATE_ONLY,
+    Objects,
+    TracedInputs,
+    TracedRobot,
+    resting_bodies,
+    traced_robot,
+)
+from .vector_batches import vector_batch
 
 # The row of a body and everything that it carries: mass, first moment m c, and inertia about the
 # inertial origin.
@@ -113,6 +124,11 @@ def mass_matrix(model: MultibodyModel, q: Any) -> Array:
 
     Raises InputError for wrong shapes, NaN or infinity.
     """
+    batch = vector_batch(
+        model, "mass_matrix", lambda: trace_mass_matrix(model), {"q": q}, [model.n**2]
+    )
+    if batch is not None:
+        return batch[1][0].reshape(*batch[0], model.n, model.n)
     bodies, shape, _ = body_rows(model, (q,))
     n = model.n
     result = np.empty((len(bodies), n, n))
@@ -120,6 +136,28 @@ def mass_matrix(model: MultibodyModel, q: Any) -> Array:
     constants = (model.parents, model.joint_rows)
     _compiled_batch(*constants, np.ascontiguousarray(bodies), composite, result)
     return result.reshape(*shape, n, n)
+
+
+def trace_mass_matrix(model: MultibodyModel, inputs: TracedInputs = STATE_ONLY) -> Program:
+    """The mass matrix, by composite rigid bodies, as straight-line code.
+
+    Inputs: "q" (n,), followed by those of `inputs`. Result: "M" (n n,), row by row. Raises
+    InputError for unknown bodies.
+    """
+    robot = traced_robot(model, ("q",), inputs)
+    bodies = resting_bodies(robot, "spatial")
+    spatial.forward_recursion(robot.parents, robot.joints, robot.trig, robot.state, 0, bodies)
+    return robot.program({"M": traced_mass_matrix(robot, bodies)[0]})
+
+
+def traced_mass_matrix(
+    robot: TracedRobot, bodies: Objects, size: int = COMPOSITE_ROW
+) -> tuple[Objects, Objects]:
+    """M, and rows of the subtrees with their composite inertias, (n + 1, size)."""
+    M = np.zeros((robot.n, robot.n), dtype=object)
+    subtrees = np.zeros((robot.n + 1, size), dtype=object)
+    mass_matrix_recursion(robot.parents, robot.joints, bodies, subtrees, M)
+    return M, subtrees
 
 
 def gravity_forces(model: MultibodyModel, q: Any, *, base: BaseMotion | None = None) -> Array:

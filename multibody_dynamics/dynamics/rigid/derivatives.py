@@ -27,7 +27,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import STATE_ROWS, Array, InputError, compiled, inlined
+from ..codegen import Program
+from ..core import STATE_ROWS, Array, InputError, compiled, copy_row, inlined
 from ..lie.screws import (
     accumulate_screw,
     add,
@@ -49,14 +50,30 @@ from ..lie.screws import (
     subtract,
 )
 from ..model import MultibodyModel, model_state
-from ..model.records import BODY_ROW, SCREW, TWIST, WRENCH
+from ..model.records import BODY_ROW, SCREW, TWIST
 from ..recursions import angular_momentum_dot, store_trig
 from ..recursions.spatial import forward_recursion
-from .aba import forward_dynamics
-from .articulated_inertia import articulated_bodies
-from .crba import COMPOSITE_ROW, composite_times, mass_matrix_recursion, world_inertia
+from .aba import forward_dynamics, traced_forward_dynamics, traced_margins
+from .articulated_inertia import articulated_bodies, inverse_recursion
+from .crba import (
+    COMPOSITE_ROW,
+    composite_times,
+    mass_matrix_recursion,
+    traced_mass_matrix,
+    world_inertia,
+)
 from .kinematics import BaseMotion
 from .rnea import flat_batch
+from .traced_robot import (
+    STATE_ONLY,
+    Objects,
+    TracedInputs,
+    TracedRobot,
+    resting_bodies,
+    state_names,
+    traced_robot,
+)
+from .vector_batches import vector_batch
 from .wrenches import Wrenches
 
 # The row of a subtree starts with its composite inertia, written by `mass_matrix_recursion`.
@@ -210,7 +227,7 @@ def inverse_dynamics_derivatives_cycle(
 def _batch(robot, bases, states, applied, trig, bodies, subtrees, results):
     parents, joints, gravity = robot
     for k in range(states.shape[0]):
-        bodies[0, :WRENCH] = bases[k]
+        copy_row(bodies[0], bases[k])
         inverse_dynamics_derivatives_cycle(
             parents, joints, gravity, states[k], applied[k], trig, bodies, subtrees, results[k]
         )
@@ -241,6 +258,17 @@ def inverse_dynamics_derivatives(
     Returns :class:`InverseDynamicsDerivatives`. Raises InputError for wrong shapes or names, NaN
     or infinity.
     """
+    if base is None and not wrenches:
+        batch = vector_batch(
+            model,
+            "inverse_dynamics_derivatives",
+            lambda: trace_inverse_dynamics_derivatives(model),
+            {"q": q, "qd": qd, "qdd": qdd},
+            [model.n**2] * 3,
+        )
+        if batch is not None:
+            shape = (*batch[0], model.n, model.n)
+            return InverseDynamicsDerivatives(*(x.reshape(shape) for x in batch[1]))
     found = model_state(model, q, qd, qdd)
     n = model.n
     if found[2] < 3:
@@ -275,8 +303,71 @@ def forward_dynamics_derivatives(
     Returns :class:`ForwardDynamicsDerivatives`. Raises InputError for wrong shapes or names, NaN or
     infinity, and DynamicsError if the mass matrix is singular.
     """
+    if base is None and not wrenches:
+        batch = vector_batch(
+            model,
+            "forward_dynamics_derivatives",
+            lambda: _trace(model, STATE_ONLY, with_margins=True),
+            {"q": q, "qd": qd, "tau": tau},
+            [*[model.n**2] * 3, model.n],
+        )
+        if batch is not None and (batch[1][3] > 0.0).all():
+            shape = (*batch[0], model.n, model.n)
+            return ForwardDynamicsDerivatives(*(x.reshape(shape) for x in batch[1][:3]))
     qdd = forward_dynamics(model, q, qd, tau, wrenches=wrenches, base=base)
     dq, dqd, _ = inverse_dynamics_derivatives(model, q, qd, qdd, wrenches=wrenches, base=base)
     inverse = articulated_bodies(model, q).inverse()
     by_tau = np.broadcast_to(inverse, dq.shape).copy()
     return ForwardDynamicsDerivatives(-by_tau @ dq, -by_tau @ dqd, by_tau)
+
+
+def trace_inverse_dynamics_derivatives(
+    model: MultibodyModel, inputs: TracedInputs = STATE_ONLY
+) -> Program:
+    """dQ/dq, dQ/dq' and dQ/dq'' = M as straight-line code for a base at rest.
+
+    Inputs: "q", "qd", "qdd", each (n,), followed by those of `inputs`; wrenches (6,) stay constant
+    while q varies. Results: "dtau_dq", "dtau_dqd" and "dtau_dqdd", each (n n,), row by row. Raises
+    InputError for unknown bodies.
+    """
+    robot = traced_robot(model, state_names(3), inputs, 1)
+    dq, dqd, M = _traced_derivatives(robot)
+    return robot.program({"dtau_dq": dq, "dtau_dqd": dqd, "dtau_dqdd": M})
+
+
+def _traced_derivatives(robot: TracedRobot) -> tuple[Objects, Objects, Objects]:
+    """dQ/dq, dQ/dq' and M for the first three rows of the state."""
+    bodies = resting_bodies(robot, "spatial")
+    forward_recursion(robot.parents, robot.joints, robot.trig, robot.state, 1, bodies)
+    M, subtrees = traced_mass_matrix(robot, bodies, SUBTREE_ROW)
+    result = np.zeros((2, robot.n, robot.n), dtype=object)
+    arguments = (robot.parents, robot.joints, robot.gravity, robot.applied, bodies, subtrees)
+    derivatives_recursion(*arguments, result)
+    return result[0], result[1], M
+
+
+def trace_forward_dynamics_derivatives(
+    model: MultibodyModel, inputs: TracedInputs = STATE_ONLY
+) -> Program:
+    """dq''/dq, dq''/dq' and dq''/dtau = M^-1 as straight-line code for a base at rest.
+
+    Inputs: those of `trace_forward_dynamics`. Results: "dqdd_dq", "dqdd_dqd" and "dqdd_dtau", each
+    (n n,), row by row. Raises InputError for unknown bodies.
+    """
+    return _trace(model, inputs, with_margins=False)
+
+
+def _trace(model: MultibodyModel, inputs: TracedInputs, with_margins: bool) -> Program:
+    """With a fourth result "margins" (n,), which are positive unless M is singular."""
+    robot, n = traced_robot(model, state_names(2), inputs, 1), model.n
+    tau = robot.more("tau", n)
+    qdd, bodies, rows = traced_forward_dynamics(robot, tau, bool(inputs.wrenches))
+    inverse: Any = np.zeros((n, n), dtype=object)
+    column, free = np.zeros(n, dtype=object), np.zeros(n, dtype=bool)
+    inverse_recursion(robot.parents, free, bodies, rows, column, inverse)
+    robot.state[2] = qdd
+    dq, dqd, _ = _traced_derivatives(robot)
+    results = {"dqdd_dq": -(inverse @ dq), "dqdd_dqd": -(inverse @ dqd), "dqdd_dtau": inverse}
+    if with_margins:
+        results["margins"] = traced_margins(bodies, rows)
+    return robot.program(results)

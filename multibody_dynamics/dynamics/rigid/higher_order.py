@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import Array, InputError, as_array, as_mapping, broadcast_shapes, times, transposed
+from ..lie.screw_matrices import ad, hat
 from ..model import MultibodyModel
 from ..model.records import ANGULAR, BODY_ROW, COM, INERTIA, LINEAR, MASS, POSE, POSITION, ROTOR
 from ..recursions import generic_trig, pose_recursion
@@ -150,9 +151,9 @@ def _motion(
         S = np.zeros_like(rest)
         S[:, 0] = np.concatenate([a * z, h * z + a * np.cross(r, z)], axis=-1)
         V0 = twists[parent] if parent >= 0 else rest
-        ad = _ad(V0)
+        turn = ad(V0)
         for k in range(count - 1):  # with the twist of the parent: ad_S S = 0
-            S[:, k + 1] = sum(comb(k, j) * times(ad[:, j], S[:, k - j]) for j in range(k + 1))
+            S[:, k + 1] = sum(comb(k, j) * times(turn[:, j], S[:, k - j]) for j in range(k + 1))
         V = V0.copy()
         for k in range(count):
             for j in range(k + 1):
@@ -173,9 +174,9 @@ def _inverse_dynamics(
     tau = np.zeros((len(rows), order + 1, model.n), dtype=rows.dtype)
     for i in reversed(range(model.n)):
         M = [_inertia(model.joint_rows[i], poses[i])]
-        ad = _ad(V[i])
+        turn = ad(V[i])
         for k in range(order + 1):
-            half = sum(comb(k, j) * (M[k - j] @ ad[:, j]) for j in range(k + 1))
+            half = sum(comb(k, j) * (M[k - j] @ turn[:, j]) for j in range(k + 1))
             M.append(-(half + np.swapaxes(half, -1, -2)))
         for k in range(order + 1):
             for j in range(k + 2):
@@ -197,21 +198,6 @@ def _rotation(pose: Scalars) -> tuple[Scalars, Scalars]:
     return R, pose[POSITION : POSITION + 3].T
 
 
-def _hat(x: Scalars) -> Scalars:
-    """x~ (..., 3, 3) of vectors over any scalars."""
-    X = np.zeros((*x.shape, 3), dtype=x.dtype)
-    X[..., 2, 1], X[..., 0, 2], X[..., 1, 0] = x[..., 0], x[..., 1], x[..., 2]
-    return X - transposed(X)
-
-
-def _ad(V: Scalars) -> Scalars:
-    """ad_V (..., 6, 6), [M21] (37), over any scalars."""
-    result = np.zeros((*V.shape, 6), dtype=V.dtype)
-    result[..., :3, :3] = result[..., 3:, 3:] = _hat(V[..., :3])
-    result[..., 3:, :3] = _hat(V[..., 3:])
-    return result
-
-
 def _inertia(joint: Array, pose: Scalars) -> Scalars:
     """M (N, 6, 6) in inertial axes about the inertial origin, from the rows of a body."""
     R, r = _rotation(pose)
@@ -219,7 +205,7 @@ def _inertia(joint: Array, pose: Scalars) -> Scalars:
     Theta[np.triu_indices(3)] = joint[INERTIA : INERTIA + 6]
     Theta = Theta + np.triu(Theta, 1).T
     m = joint[MASS]
-    c = _hat(r + R @ joint[COM : COM + 3])
+    c = hat(r + R @ joint[COM : COM + 3])
     M = np.zeros((len(r), 6, 6), dtype=pose.dtype)
     M[:, :3, :3] = R @ Theta @ transposed(R) - m * (c @ c)
     M[:, :3, 3:], M[:, 3:, :3], M[:, 3:, 3:] = m * c, -m * c, m * np.eye(3)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core import (
     IS_COMPILED,
+    STATE_ROWS,
     TWIST_ROWS,
     Array,
     InputError,
@@ -18,23 +18,22 @@ from ..core import (
     as_real,
     broadcast_shapes,
     compiled,
+    copy_row,
     read_only,
     spread,
 )
 from ..lie import Representation, check_representation, convert_twist, moved_to_frame, se3
 from ..model import MultibodyModel, model_state
 from ..model.records import BODY_ROW, POSE, POSITION, TWIST, WRENCH
-from ..recursions import batch_trig, body_fixed, hybrid, mixed, spatial, store_trig
-
-RECURSIONS = MappingProxyType(
-    {"spatial": spatial, "body": body_fixed, "hybrid": hybrid, "mixed": mixed}
-)
+from ..recursions import RECURSIONS, batch_trig, store_trig
+from .traced_kinematics import trace_forward_kinematics
+from .vector_batches import vector_batch
 
 
 def _compiled_pass(recursion: Callable[..., None], name: str) -> Callable[..., None]:
     def forward_pass(parents, joints, order, bases, states, trig, bodies):
         for k in range(states.shape[0]):
-            bodies[k, 0, :WRENCH] = bases[k]
+            copy_row(bodies[k, 0], bases[k])
             store_trig(joints, states[k], trig)
             recursion(parents, joints, trig, states[k], order, bodies[k])
 
@@ -189,6 +188,11 @@ def forward_kinematics(
     or infinity, and an unknown representation.
     """
     check_representation(representation)
+    found = None
+    if base is None:
+        found = _large_batch(model, (q, qd, qdd, qddd, qdddd), representation)
+    if found is not None:
+        return found
     bodies, shape, given = body_rows(model, (q, qd, qdd, qddd, qdddd), base, representation)
     joint = joint_poses(bodies[:, 1:])
     count = given - 1
@@ -197,6 +201,27 @@ def forward_kinematics(
     reshaped = [np.ascontiguousarray(rate).reshape(*shape, model.n, 6) for rate in rates]
     pose = (joint @ model.body_in_joint).reshape(*shape, model.n, 4, 4)
     return BodyMotion(pose, *reshaped, *[None] * (4 - count))
+
+
+def _large_batch(
+    model: MultibodyModel, rows: Sequence[Any], representation: Representation
+) -> BodyMotion | None:
+    """Poses and twists by vector code, if the batch is large."""
+    order = sum(row is not None for row in rows) - 1
+    if order < 0 or any(row is None for row in rows[: order + 1]):
+        return None
+    batch = vector_batch(
+        model,
+        f"forward_kinematics-{order}-{representation}",
+        lambda: trace_forward_kinematics(model, order, representation),
+        dict(zip(STATE_ROWS, rows, strict=True)),
+        [16 * model.n, *[6 * model.n] * order],
+    )
+    if batch is None:
+        return None
+    shape, (pose, *rates) = batch
+    twists = [rate.reshape(*shape, model.n, 6) for rate in rates]
+    return BodyMotion(pose.reshape(*shape, model.n, 4, 4), *twists, *[None] * (4 - order))
 
 
 def joint_poses(rows: Array) -> Array:

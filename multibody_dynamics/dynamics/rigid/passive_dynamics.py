@@ -23,6 +23,7 @@ from ..core import (
     as_state,
     check_sequence,
     compiled,
+    copy_row,
     inlined,
     leibniz,
     spread,
@@ -69,7 +70,7 @@ PASSIVE_CYCLE = compiled(_cycle)
 def _batch(robot, order, bases, states, rates, applied, trig, bodies, references, results):
     parents, joints, gravity = robot
     for k in range(states.shape[0]):
-        bodies[0, :WRENCH] = bases[k]
+        copy_row(bodies[0], bases[k])
         PLAIN_PASSIVE_CYCLE(
             parents, joints, gravity, order, states[k], rates[k], applied[k], trig, bodies,
             references, results[k]

@@ -21,14 +21,17 @@ from ..core import (
     InputError,
     broadcast_shapes,
     compiled,
+    copy_row,
     inlined,
     spread,
 )
 from ..lie import Representation, check_representation
 from ..model import MultibodyModel, model_state
 from ..model.records import BODY_ROW, WRENCH
-from ..recursions import batch_trig, generic_trig, store_trig
-from .kinematics import RECURSIONS, BaseMotion, base_rows
+from ..recursions import RECURSIONS, batch_trig, generic_trig, store_trig
+from .kinematics import BaseMotion, base_rows
+from .traced_dynamics import trace_inverse_dynamics
+from .vector_batches import vector_batch
 from .wrenches import Wrenches, wrench_rows
 
 
@@ -79,7 +82,7 @@ def _compiled_batch(cycle: Callable[..., None], name: str) -> Callable[..., None
         parents, joints, gravity = robot
         for k in range(states.shape[0]):
             block = bodies[k % bodies.shape[0]]
-            block[0, :WRENCH] = bases[k]
+            copy_row(block[0], bases[k])
             cycle(parents, joints, gravity, order, states[k], applied[k], trig, block, results[k])
 
     return compiled(batch, name)
@@ -115,13 +118,37 @@ def inverse_dynamics(
         second form with its two time derivatives, which are zero otherwise. An array (3, 6) is
         always one wrench with its rates, never a batch of three.
     base : motion of the base; at rest if None.
-    representation : the recursion to use; the result is the same for all of them.
+    representation : the recursion to use; the result is the same for all of them, and large
+        batches, see :mod:`.vector_batches`, always use the body-fixed recursion.
 
     Returns :class:`InverseDynamics` (tau, tau_dot, tau_ddot), each (..., n) or None. Raises
     InputError for wrong shapes or names, gaps (`qdddd` without `qddd`), NaN or infinity.
     """
     rows = (q, qd, qdd, qddd, qdddd)
+    check_representation(representation)
+    found = None if wrenches or base is not None else _large_batch(model, rows)
+    if found is not None:
+        return found
     return _evaluate(model, rows, wrenches, base, representation, keep=False)[0]
+
+
+def _large_batch(model: MultibodyModel, rows: Sequence[Any]) -> InverseDynamics | None:
+    """Q with its rates by vector code, if the batch is large."""
+    order = sum(row is not None for row in rows) - 3
+    if order < 0 or any(row is None for row in rows[: order + 3]):
+        return None
+    batch = vector_batch(
+        model,
+        f"inverse_dynamics-{order}",
+        lambda: trace_inverse_dynamics(model, order),
+        dict(zip(STATE_ROWS, rows, strict=True)),
+        [model.n] * (order + 1),
+    )
+    if batch is None:
+        return None
+    shape, results = batch
+    torques = [result.reshape(*shape, model.n) for result in results]
+    return InverseDynamics(torques[0], *torques[1:], *[None] * (2 - order))
 
 
 def interbody_wrenches(

@@ -10,7 +10,8 @@ import numpy as np
 from ..codegen import compile_module, function_text, lanes, module_text, stored, table_text
 from ..core import Array
 from ..model import MultibodyModel
-from .traced_dynamics import TracedInputs, constant_columns, trace_inverse_dynamics
+from .traced_dynamics import trace_inverse_dynamics
+from .traced_robot import TracedInputs, constant_columns
 
 MOST_JOINTS = 64  # beyond it, the code exceeds the caches, and gains less than a fifth
 ORDER = 2

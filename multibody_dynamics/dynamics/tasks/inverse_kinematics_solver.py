@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import Array, InputError, as_array, broadcast_shapes, compiled, inlined
+from ..core import Array, InputError, as_array, broadcast_shapes, compiled, copy_row, inlined
 from ..lie import Representation, convert_twist, se3
 from ..model import MultibodyModel
 from ..model.records import ANGULAR, BODY_ROW, LINEAR, POSE
@@ -126,14 +126,14 @@ def _search(arm, goal, lower, upper, tolerance, iterations, starts, found):
     H, slope, dq, free = np.empty((n, n)), np.empty(n), np.empty(n), np.empty(n, np.bool_)
     best, steps = np.inf, 0
     for s in range(starts.shape[0]):
-        state[0] = starts[s]
+        copy_row(state[0], starts[s])
         evaluate(arm, goal, state, trig, bodies, error, J)
         cost = cost_of(weights, error)
         mu, before, polished = 0.5, cost, False
         for k in range(iterations + 1):
             if np.abs(error).max() <= tolerance:
                 if polished or k == iterations:
-                    found[:] = state[0]
+                    copy_row(found, state[0])
                     return True, steps, s + 1
                 polished = True  # one more step removes the error that the tolerance leaves
             if k == iterations:
@@ -165,7 +165,7 @@ def _search(arm, goal, lower, upper, tolerance, iterations, starts, found):
                 mu = max(mu, 1e-3) * HARDER
         if cost < best:
             best = cost
-            found[:] = state[0]
+            copy_row(found, state[0])
     return False, steps, starts.shape[0]
 
 

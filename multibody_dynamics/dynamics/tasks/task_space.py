@@ -11,7 +11,14 @@ import numpy as np
 from ..core import Array, InputError, as_array, broadcast_shapes
 from ..model import MultibodyModel
 from ..model.records import BODY_ROW, POSITION
-from ..rigid import CYCLES, BaseMotion, InverseDynamics, ModelSolver, Wrenches, wrench_rows
+from ..rigid import (
+    BaseMotion,
+    InverseDynamics,
+    InverseDynamicsSolver,
+    ModelSolver,
+    Wrenches,
+    wrench_rows,
+)
 from . import task_recursion as recursion
 from .redundancy import RedundancyResolution
 from .tool_task import COMPONENTS, TARGET_ROW, Task, TaskMotion, as_tasks
@@ -42,7 +49,8 @@ class TaskSpaceSolver(ModelSolver):
 
     `solver.prescribed` (5, n) holds the motion of the joints that `resolution` prescribes. `update`
     returns False if the tasks are singular, and checks nothing else. Not thread-safe. `set_base`
-    and `set_model` are those of `InverseDynamicsSolver`.
+    and `set_model` are those of `InverseDynamicsSolver`, which computes the torques, with code for
+    the robot where :func:`.specialise_solvers` asks for it.
 
     Raises InputError for tasks that do not fit the robot, and for more components than joints that
     serve them.
@@ -64,8 +72,10 @@ class TaskSpaceSolver(ModelSolver):
         frames.axes[:, 0] = [task.axis_rows for task in self.tasks]
         m = len(plan.components)
         system = recursion.joint_system(_wishes(model, resolution), m)
-        self.state: Array = np.zeros((5, n))
-        self.torques: Array = np.zeros((3, n))
+        self._inverse = InverseDynamicsSolver(model)
+        self.state: Array = self._inverse.state
+        self.torques: Array = self._inverse.result
+        self.__dict__["applied_wrenches"] = self._inverse.applied_wrenches
         self.missing: Array = np.zeros((4, m))
         self.prescribed: Array = np.zeros((5, n))
         self.targets: Array = np.zeros((len(self.tasks), TARGET_ROW))
@@ -79,10 +89,7 @@ class TaskSpaceSolver(ModelSolver):
             recursion.solve, *robot, self.targets, self.prescribed, self.state, self.missing,
             *bundles, *damping,
         )  # fmt: skip
-        self._solve_dynamics: Callable[[], None] = partial(
-            CYCLES["spatial"], *self._constants, 2, self.state,
-            self.applied_wrenches.reshape(n, 18), system.trig, bodies, self.torques,
-        )  # fmt: skip
+        self._solve_dynamics: Callable[[], None] = self._inverse.update
         others = (*robot, self.targets, self.state, damping.hard, np.zeros(m), *bundles)
         self._polish: Callable[[int, float], float] = lambda steps, tolerance: recursion.polish(
             steps, tolerance, *others
@@ -90,6 +97,19 @@ class TaskSpaceSolver(ModelSolver):
         self._solve_rates()
         self._solve_dynamics()
         self._polish(0, CONVERGED)
+
+    def set_base(self, base: BaseMotion | None) -> None:
+        super().set_base(base)
+        if "_inverse" in self.__dict__:  # not while the base class is constructed
+            self._inverse.set_base(base)
+
+    def set_model(self, model: MultibodyModel) -> None:
+        super().set_model(model)
+        self._inverse.set_model(model)
+
+    def set_pseudo_inertias(self, P: Array) -> None:
+        super().set_pseudo_inertias(P)
+        self._inverse.set_pseudo_inertias(P)
 
     def update(self) -> bool:
         """Compute all results from `state[0]` and `targets`; False if the tasks are singular."""

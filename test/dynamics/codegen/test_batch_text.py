@@ -30,7 +30,7 @@ def batch(request):
     lanes, program = request.param, example()
     text = batch_module(program, "example", lanes, shared=["k"])
     (address,) = compile_module(f"test-batch-{lanes}", text, ["example.batch"])
-    numbers = [ctypes.c_int64] * 2
+    numbers = [ctypes.c_int64] * 2  # of the first state, and of the one after the last
     call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 6, *numbers)(address)
     return lambda arrays, first, end: call(*(a.ctypes.data for a in arrays), first, end)
 
@@ -73,3 +73,27 @@ def test_numbers_that_are_not_finite_are_reported(batch, value):
     arrays[2][3] = value
     assert batch(arrays, 0, 16) == 1
     assert batch(arrays, 0, 0) == 0
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+@pytest.mark.parametrize("count", [8, 9, 16, 100])
+def test_states_in_columns(lanes, count):
+    program = example()
+    text = batch_module(program, "example", lanes, shared=["k"])
+    (address,) = compile_module(f"test-columns-{lanes}", text, ["example.columns"])
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 6, *[ctypes.c_int64] * 3)(address)
+    x, k, y, none, *results = states(count)
+    arrays = [x.T.copy(), k, y.T.copy(), none.T.copy(), *(a.T.copy() for a in results)]
+    addresses = [array.ctypes.data for array in arrays]
+    assert call(*addresses, 0, count, count) == 0
+    expected = program.evaluate(x=x, k=k, y=y, none=none)
+    np.testing.assert_allclose(arrays[4].T, expected["first"], rtol=1e-13, atol=1e-15)
+    np.testing.assert_array_equal(arrays[5].T, -y)
+    arrays[4][:] = np.nan
+    assert call(*addresses, 0, 8, count) == 0
+    assert np.isnan(arrays[4][:, 8:]).all()
+    assert not np.isnan(arrays[4][:, :8]).any()
+    for where in (0, count - 1):
+        arrays[0][1, where] = np.inf
+        assert call(*addresses, 0, count, count) != 0
+        arrays[0][1, where] = 0.0

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.codegen import batch_kernel
 from multibody_dynamics.dynamics.rigid import batch_inverse_dynamics
-from multibody_dynamics.dynamics.rigid.batch_inverse_dynamics import CHUNK, BatchInverseDynamics
+from multibody_dynamics.dynamics.rigid.batch_inverse_dynamics import BatchInverseDynamics
 from reference import error
 from robots import panda, random_tree
 
@@ -39,7 +40,7 @@ def test_batches_equal_the_function(name, order):
 
 
 def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
-    monkeypatch.setattr(batch_inverse_dynamics, "CHUNK", 64)
+    monkeypatch.setattr(batch_kernel, "CHUNK", 64)
     model = random_tree(3, 9, kinds=("revolute",))
     evaluate, rows = BatchInverseDynamics(model), states(model, 1000)
     rows[0, 17, 0] = 1e6  # beyond the range of the polynomials
@@ -47,7 +48,46 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
     for threads in (2, 3, 16, None):
         np.testing.assert_array_equal(evaluate(*rows, threads=threads), one)
     assert error(one, np.array(dyn.inverse_dynamics(model, *rows))) < 1e-12
-    assert CHUNK % 8 == 0
+    columns = [np.ascontiguousarray(row.T) for row in rows]
+    for threads in (1, 2, 3, 16, None):
+        found = evaluate.columns(*columns, threads=threads)
+        np.testing.assert_array_equal(np.swapaxes(found, 1, 2)[:, :992], one[:, :992])
+        assert error(np.swapaxes(found, 1, 2), one) < 1e-14
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 100])
+def test_states_in_columns(order, count):
+    model = random_tree(4, 3)
+    evaluate, rows = BatchInverseDynamics(model, order), states(model, count)[: order + 3]
+    columns = [np.ascontiguousarray(row.T) for row in rows]
+    out = np.full((order + 1, 4, count), np.nan)
+    for found in (evaluate.columns(*columns), evaluate.columns(*columns, out=out)):
+        expected = evaluate(*rows)
+        for k in range(order + 1):
+            assert found[k].shape == (4, count)
+            assert not count or error(found[k].T, expected[k]) < 1e-14
+    grid = [row.reshape(4, count, 1) for row in columns]
+    assert evaluate.columns(*grid).tau.shape == (4, count, 1)
+
+
+def test_columns_are_checked():
+    model = random_tree(3, 9)
+    evaluate = BatchInverseDynamics(model, 0)
+    columns = list(np.ones((3, 3, 20)))
+    with pytest.raises(dyn.InputError, match=r"qd: expected shape \(3, ...\), got \(20, 3\)"):
+        evaluate.columns(columns[0], columns[1].T, columns[2])
+    columns[1][2, 19] = np.inf
+    with pytest.raises(dyn.InputError, match=r"^qd\b"):
+        evaluate.columns(*columns)
+    buffer = np.ones((4, 3, 20))
+    with pytest.raises(dyn.InputError, match="does not overlap"):
+        evaluate.columns(*buffer[:3], out=buffer[2:3])
+    whole = np.arange(60.0).reshape(20, 3).T  # not contiguous
+    np.testing.assert_array_equal(
+        evaluate.columns(whole, whole[:, :1], whole).tau,
+        evaluate(whole.T, whole[:, 0], whole.T).tau.T,
+    )
 
 
 def test_unusual_arrays_are_converted():

@@ -7,13 +7,15 @@ import pinocchio as pin
 import pytest
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.model.records import ANGULAR, INERTIA, JOINT_ROW, MASS
-from multibody_dynamics.dynamics.rigid.traced_dynamics import (
+from multibody_dynamics.dynamics.rigid import (
     TracedInputs,
-    constant_columns,
     trace_forward_dynamics,
+    trace_forward_dynamics_derivatives,
     trace_inverse_dynamics,
+    trace_inverse_dynamics_derivatives,
+    trace_mass_matrix,
 )
+from multibody_dynamics.dynamics.rigid.traced_robot import constant_columns
 from reference import error
 from robots import PANDA, draw, panda, random_tree
 
@@ -170,8 +172,12 @@ def test_forward_dynamics_with_wrenches():
 
 def test_wrong_arguments_are_named():
     model = random_tree(2, 1)
-    with pytest.raises(dyn.InputError, match="order: expected 0, 1 or 2, got 3"):
-        trace_inverse_dynamics(model, 3)
+    for order in (-1, 1.0, True):
+        with pytest.raises(dyn.InputError, match=f"order: expected 0, 1, 2, ..., got {order}"):
+            trace_inverse_dynamics(model, order)
+    for extra in ({"representation": "spatial"}, {"inputs": TracedInputs(wrenches=("body1",))}):
+        with pytest.raises(dyn.InputError, match=r"order: 3 .* the highest order is 2"):
+            trace_inverse_dynamics(model, 3, **extra)
     with pytest.raises(dyn.InputError, match="world"):
         trace_inverse_dynamics(model, 0, "world")
     for inputs in (TracedInputs(payload="hand"), TracedInputs(wrenches=("hand",))):
@@ -179,11 +185,64 @@ def test_wrong_arguments_are_named():
             trace_inverse_dynamics(model, 0, inputs=inputs)
 
 
-def test_constants_are_the_geometry_and_zeros():
-    model = dyn.parse_urdf(SCARA)
-    constant = constant_columns(model)
-    assert constant.shape == (3, JOINT_ROW)
-    assert constant[:, : ANGULAR + 2].all()
-    inertial = slice(MASS, INERTIA + 6)
-    np.testing.assert_array_equal(constant[:2, inertial], model.joint_rows[:2, inertial] == 0.0)
-    assert not constant[2, inertial].any()  # the last body, where a payload goes
+@pytest.mark.parametrize("name", MODELS)
+def test_third_derivatives_of_the_torques(name):
+    model = MODELS[name]()
+    state = np.random.default_rng(2).normal(size=(6, model.n))
+    for inputs, more in ((TracedInputs(), {}), (variable(model), parameters(model))):
+        program = trace_inverse_dynamics(model, 3, inputs=inputs)
+        found = program.evaluate(**dict(zip((*ROWS, "qddddd"), state, strict=True)), **more)
+        assert tuple(found) == ("tau", "tau_dot", "tau_ddot", "tau_dddot")
+        expected = dyn.rigid.higher_order_inverse_dynamics(model, state)
+        for k, row in enumerate(found.values()):
+            assert error(row, expected[k]) < 1e-12
+
+
+def test_a_third_derivative_costs_less_than_twice_the_second():
+    for model in (panda(), random_tree(7, 3, kinds=("revolute",), branching=0.0)):
+        sizes = [trace_inverse_dynamics(model, order).size for order in (2, 3)]
+        assert sizes[1] < 1.7 * sizes[0]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_mass_matrix(name):
+    model = MODELS[name]()
+    q = np.random.default_rng(2).normal(size=(3, model.n))
+    found = trace_mass_matrix(model).evaluate(q=q)["M"].reshape(3, model.n, model.n)
+    assert error(found, dyn.mass_matrix(model, q), 2) < 1e-13
+
+
+def matrices(program, shape, **inputs):
+    return [x.reshape(shape) for x in program.evaluate(**inputs).values()]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_derivatives_of_inverse_and_forward_dynamics(name):
+    model = MODELS[name]()
+    q, qd, qdd = np.random.default_rng(2).normal(size=(3, 3, model.n))
+    shape = (3, model.n, model.n)
+    found = matrices(trace_inverse_dynamics_derivatives(model), shape, q=q, qd=qd, qdd=qdd)
+    expected = dyn.inverse_dynamics_derivatives(model, q, qd, qdd)
+    for got, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(got, wanted, atol=1e-12 * np.abs(wanted).max(), rtol=0)
+    tau = dyn.inverse_dynamics(model, q, qd, qdd).tau
+    found = matrices(trace_forward_dynamics_derivatives(model), shape, q=q, qd=qd, tau=tau)
+    expected = dyn.forward_dynamics_derivatives(model, q, qd, tau)
+    for got, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(got, wanted, atol=1e-10 * np.abs(wanted).max(), rtol=0)
+
+
+def test_derivatives_with_wrenches():
+    model = random_tree(5, 13)
+    q, qd, qdd = draw(model, 3)
+    W = np.random.default_rng(4).normal(size=6)
+    inputs, wrenches = TracedInputs(wrenches=("body3",)), {"body3": W}
+    given, shape = {"q": q, "qd": qd, "wrench 0": W}, (5, 5)
+    found = matrices(trace_inverse_dynamics_derivatives(model, inputs), shape, qdd=qdd, **given)
+    expected = dyn.inverse_dynamics_derivatives(model, q, qd, qdd, wrenches=wrenches)
+    for got, wanted in zip(found, expected, strict=True):
+        assert error(got, wanted, 2) < 1e-12
+    found = matrices(trace_forward_dynamics_derivatives(model, inputs), shape, tau=qdd, **given)
+    expected = dyn.forward_dynamics_derivatives(model, q, qd, qdd, wrenches=wrenches)
+    for got, wanted in zip(found, expected, strict=True):
+        assert error(got, wanted, 2) < 1e-10

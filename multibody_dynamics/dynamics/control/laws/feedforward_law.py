@@ -64,8 +64,8 @@ class FeedforwardLaw:
         self.actuators = actuators
         self.variant = variant
         self.gravity_compensated_by_robot = gravity_compensated_by_robot
-        self._complete = InverseDynamicsSolver(model)
-        self._weightless = InverseDynamicsSolver(model.with_gravity((0.0, 0.0, 0.0)))
+        self._complete = InverseDynamicsSolver(model, "body")
+        self._weightless = InverseDynamicsSolver(model.with_gravity((0.0, 0.0, 0.0)), "body")
         self.desired: Array = self._complete.state
         self.applied_wrenches: Array = self._complete.applied_wrenches
         self.joint_torque: Array = self._complete.result[0]

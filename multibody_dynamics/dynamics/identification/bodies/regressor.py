@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from ...codegen import Program
 from ...core import (
     STATE_ROWS,
     Array,
@@ -28,14 +29,26 @@ from ...core import (
     times,
     transposed,
 )
-from ...lie import se3, so3
+from ...lie import so3
+from ...lie.screw_matrices import Ad, ad, coAd, coad, hat
 from ...model import MultibodyModel, model_state
-from ...rigid import BaseMotion, forward_kinematics, reference_motion
+from ...rigid import (
+    BaseMotion,
+    forward_kinematics,
+    reference_motion,
+    traced_motion,
+    traced_robot,
+    vector_batch,
+)
+
+Scalars = NDArray[Any]
 
 INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # places of the six entries of an inertia
 
 JointParameter = Literal["rotor", "viscous", "coulomb"]
+LARGE_BATCH = 2**14  # states, from which on vector code computes the regressor
+
 JOINT_PARAMETERS: tuple[str, ...] = get_args(JointParameter)
 
 # The columns are scaled to norms from 1 down to this: among equally suitable columns, those of
@@ -146,10 +159,29 @@ def inverse_dynamics_regressor(
     rows = np.moveaxis(states.reshape(*shape, 5, model.n), -2, 0)[:given]
     columns = []
     for k, inertial in enumerate(_inertial_columns(model, rows, base)):
+        if not extra:
+            columns.append(inertial)
+            continue
         others = _joint_columns(rows, k, extra)
         others = [np.broadcast_to(x, (*inertial.shape[:-1], model.n)) for x in others]
         columns.append(np.concatenate([inertial, *others], axis=-1))
     return Regressor(*columns, *[None] * (3 - len(columns)))
+
+
+def trace_regressor(model: MultibodyModel, order: int = 0) -> Program:
+    """Y with Q = Y pi, and its first `order` derivatives, as straight-line code, base at rest.
+
+    Inputs: "q", "qd", "qdd", and for each order one more derivative, each (n,). Results: "Y",
+    "Y_dot", "Y_ddot", each (n 10 n,), row by row; see :func:`inverse_dynamics_regressor`. Raises
+    InputError for an order other than 0, 1 and 2.
+    """
+    if order not in range(len(Regressor._fields)) or isinstance(order, bool):
+        raise InputError(f"order: expected 0, 1 or 2, got {order!r}")
+    robot = traced_robot(model, STATE_ROWS[: order + 3])
+    pose, V = traced_motion(model, robot, order + 2, "body", range(model.n))
+    return robot.program(
+        dict(zip(Regressor._fields, inertial_columns(model, pose, V), strict=False))
+    )
 
 
 def passive_regressor(
@@ -185,40 +217,57 @@ def passive_regressor(
 
 
 def _bracket(X: Array, Y: Array) -> Array:
-    return times(se3.ad(X), Y)
+    return times(ad(X), Y)
 
 
 def _wrench(k: int, X: list[Array], Y: list[Array]) -> Array:
     """The k-th derivative of -ad_X^T Phi(Y)."""
-    return leibniz(k, np.matmul, [se3.coad(x) for x in X], [_momentum(y) for y in Y])
+    return leibniz(k, np.matmul, [coad(x) for x in X], [_momentum(y) for y in Y])
 
 
 def _inertial_columns(model: MultibodyModel, rows: Array, base: BaseMotion | None) -> list[Array]:
     """Y, Y', Y'' (..., n, 10 n) for rows q, q', ... (k, ..., n), as far as the rows allow."""
+    if base is None:
+        order, n = len(rows) - 3, model.n
+        batch = vector_batch(
+            model,
+            f"regressor-{order}",
+            lambda: trace_regressor(model, order),
+            dict(zip(STATE_ROWS, rows, strict=False)),
+            [10 * n * n] * (order + 1),
+            large=LARGE_BATCH,
+        )
+        if batch is not None:
+            return [Y.reshape(*batch[0], n, 10 * n) for Y in batch[1]]
     pose, *rates = forward_kinematics(model, *rows, base=base, representation="body")
-    V = [rate for rate in rates if rate is not None]
+    return inertial_columns(model, pose, [rate for rate in rates if rate is not None])
+
+
+def inertial_columns(model: MultibodyModel, pose: Scalars, V: list[Scalars]) -> list[Scalars]:
+    """Y, Y', ... (..., n, 10 n) over any scalars, from poses (..., n, 4, 4) and body-fixed twists
+    and their derivatives, each (..., n, 6), of which the last one determines no rate of Y."""
     momentum = [_momentum(x) for x in V]
-    return _along_paths(model, pose, V, _rate([se3.coad(x) for x in V], momentum))
+    return _along_paths(model, pose, V, _rate([coad(x) for x in V], momentum))
 
 
 def _along_paths(
-    model: MultibodyModel, pose: Array, V: list[Array], balance: list[Array]
-) -> list[Array]:
+    model: MultibodyModel, pose: Scalars, V: list[Scalars], balance: list[Scalars]
+) -> list[Scalars]:
     """Y and its rates from D and its rates, without gravity, in the frame of each body."""
     count = len(balance)
-    ad, coad = [se3.ad(x) for x in V], [se3.coad(x) for x in V]
+    turn, coturn = [ad(x) for x in V], [coad(x) for x in V]
     # All rows are in the frame of their body, in which S is constant; G is constant in space. The
     # momentum balance is P' + M G.
     X = model.body_screws[..., None]
-    up = np.concatenate([np.zeros(3), -model.gravity])[:, None]
-    G = [se3.Ad(se3.inverse(pose)) @ up]
+    G = [np.zeros((*pose.shape[:-2], 6, 1), dtype=pose.dtype)]
+    G[0][..., 3:, 0] = times(transposed(pose[..., :3, :3]), -model.gravity)
     for k in range(count - 1):
-        G.append(-leibniz(k, np.matmul, ad, G))
+        G.append(-leibniz(k, np.matmul, turn, G))
     balance = [b + _momentum(g[..., 0]) for b, g in zip(balance, G, strict=True)]
 
-    S = [transposed(x) for x in _in_space(se3.Ad(pose), ad, [X] + (count - 1) * [0 * X])]
-    W = _in_space(se3.coAd(pose), coad, balance)
-    results = [np.zeros((*pose.shape[:-2], 10 * model.n)) for _ in W]
+    S = [transposed(x) for x in _in_space(Ad(pose), turn, [X] + (count - 1) * [0 * X])]
+    W = _in_space(coAd(pose), coturn, balance)
+    results = [np.zeros((*pose.shape[:-2], 10 * model.n), dtype=pose.dtype) for _ in W]
     for j in range(model.n):
         path = model.path(j)
         block = slice(10 * j, 10 * j + 10)
@@ -240,15 +289,15 @@ def _joint_columns(rows: Array, order: int, extra: Sequence[JointParameter]) -> 
     return [factors[name][..., None] * np.eye(qd.shape[-1]) for name in extra]
 
 
-def _momentum(V: Array) -> Array:
+def _momentum(V: Scalars) -> Scalars:
     """Phi(V) (..., 6, 10): the momentum M V of a body, Phi(V) times its parameters."""
-    (wx, wy, wz), o = np.moveaxis(V[..., :3], -1, 0), np.zeros(V.shape[:-1])
+    (wx, wy, wz), o = np.moveaxis(V[..., :3], -1, 0), np.zeros(V.shape[:-1], dtype=V.dtype)
     turning = [[wx, wy, wz, o, o, o], [o, wx, o, wy, wz, o], [o, o, wx, o, wy, wz]]
-    Phi = np.zeros((*V.shape[:-1], 6, 10))
-    Phi[..., :3, 1:4] = -so3.hat(V[..., 3:])
+    Phi = np.zeros((*V.shape[:-1], 6, 10), dtype=V.dtype)
+    Phi[..., :3, 1:4] = -hat(V[..., 3:])
     Phi[..., :3, 4:] = np.moveaxis(np.array(turning), (0, 1), (-2, -1))
     Phi[..., 3:, 0] = V[..., 3:]
-    Phi[..., 3:, 1:4] = so3.hat(V[..., :3])
+    Phi[..., 3:, 1:4] = hat(V[..., :3])
     return Phi
 
 

@@ -356,3 +356,25 @@ def test_distinguishable_parameters_of_joints_are_base_parameters():
     first = rotors.describe().splitlines()[0]
     assert first.startswith("panda_link1.Izz")
     assert first.endswith("+1 panda_joint1.rotor")
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("kinds", [("revolute", "prismatic"), ("helical",)])
+def test_the_recorded_regressor_equals_the_general_one(kinds, order):
+    for model in (panda(), random_tree(4, 5, kinds=kinds)):
+        state = np.random.default_rng(2).normal(size=(5, 3, model.n))[: order + 3]
+        program = dyn.identification.trace_regressor(model, order)
+        assert tuple(program.results) == ("Y", "Y_dot", "Y_ddot")[: order + 1]
+        found = program.evaluate(**dict(zip(program.inputs, state, strict=True)))
+        expected = dyn.identification.inverse_dynamics_regressor(model, *state)
+        torques = dyn.inverse_dynamics(model, *state)
+        parameters = dyn.identification.inertial_parameters(model)
+        for Y, wanted, tau in zip(found.values(), expected, torques, strict=False):
+            Y = Y.reshape(3, model.n, 10 * model.n)
+            assert error(Y, wanted, 2) < 1e-13
+            assert error(Y @ parameters, tau) < 1e-12
+
+
+def test_other_orders_cannot_be_recorded():
+    with pytest.raises(dyn.InputError, match="order: expected 0, 1 or 2, got 3"):
+        dyn.identification.trace_regressor(panda(), 3)
