@@ -187,7 +187,7 @@ def forward_dynamics(
     Returns q'' (..., n) in rad/s^2 or m/s^2. Raises InputError for wrong shapes or names, NaN or
     infinity, and DynamicsError if the mass matrix is singular.
     """
-    if base is None and not wrenches:
+    if base is None and wrenches is None:
         batch = vector_batch(
             model,
             "forward_dynamics",

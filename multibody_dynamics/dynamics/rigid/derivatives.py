@@ -258,7 +258,7 @@ def inverse_dynamics_derivatives(
     Returns :class:`InverseDynamicsDerivatives`. Raises InputError for wrong shapes or names, NaN
     or infinity.
     """
-    if base is None and not wrenches:
+    if base is None and wrenches is None:
         batch = vector_batch(
             model,
             "inverse_dynamics_derivatives",
@@ -303,7 +303,7 @@ def forward_dynamics_derivatives(
     Returns :class:`ForwardDynamicsDerivatives`. Raises InputError for wrong shapes or names, NaN or
     infinity, and DynamicsError if the mass matrix is singular.
     """
-    if base is None and not wrenches:
+    if base is None and wrenches is None:
         batch = vector_batch(
             model,
             "forward_dynamics_derivatives",

@@ -126,7 +126,7 @@ def inverse_dynamics(
     """
     rows = (q, qd, qdd, qddd, qdddd)
     check_representation(representation)
-    found = None if wrenches or base is not None else _large_batch(model, rows)
+    found = _large_batch(model, rows) if wrenches is None and base is None else None
     if found is not None:
         return found
     return _evaluate(model, rows, wrenches, base, representation, keep=False)[0]

@@ -72,7 +72,7 @@ class TaskSpaceSolver(ModelSolver):
         frames.axes[:, 0] = [task.axis_rows for task in self.tasks]
         m = len(plan.components)
         system = recursion.joint_system(_wishes(model, resolution), m)
-        self._inverse = InverseDynamicsSolver(model)
+        self._inverse = InverseDynamicsSolver(model, "body")
         self.state: Array = self._inverse.state
         self.torques: Array = self._inverse.result
         self.__dict__["applied_wrenches"] = self._inverse.applied_wrenches
