@@ -24,7 +24,7 @@ class BatchKernel:
 
     Threads take chunks of `CHUNK` states each, so the work beside the arrays is bounded, and the
     results do not depend on the number of threads. Loading the code from the cache on disk takes
-    milliseconds, compiling it about 0.3 ms for each operation of the program.
+    milliseconds, compiling it about 0.1 ms for each operation of the program.
     """
 
     def __init__(

@@ -61,7 +61,7 @@ FUNCTIONS = {
     "inverse_dynamics_derivatives": lambda m, s: dyn.inverse_dynamics_derivatives(m, *s[:3]),
     "forward_dynamics_derivatives": lambda m, s: dyn.forward_dynamics_derivatives(m, *s[:3]),
     "regressor-0": lambda m, s: dyn.identification.inverse_dynamics_regressor(m, *s[:3]),
-    "regressor-2": lambda m, s: dyn.identification.inverse_dynamics_regressor(m, *s),
+    "regressor-1": lambda m, s: dyn.identification.inverse_dynamics_regressor(m, *s[:4]),
 }
 
 
