@@ -71,6 +71,8 @@ def _cycle(recursion: ModuleType) -> Callable[..., None]:
     return inlined(cycle)
 
 
+LARGE_BATCH = 2**17  # states, from which on vector code computes; the general code is fast, too
+
 PLAIN_CYCLES = MappingProxyType({name: _cycle(module) for name, module in RECURSIONS.items()})
 CYCLES = MappingProxyType({name: compiled(cycle, name) for name, cycle in PLAIN_CYCLES.items()})
 
@@ -143,6 +145,7 @@ def _large_batch(model: MultibodyModel, rows: Sequence[Any]) -> InverseDynamics 
         lambda: trace_inverse_dynamics(model, order),
         dict(zip(STATE_ROWS, rows, strict=True)),
         [model.n] * (order + 1),
+        large=LARGE_BATCH,
     )
     if batch is None:
         return None

@@ -16,7 +16,7 @@ from ..codegen import BatchKernel, Program, available
 from ..core import Array, broadcast_shapes
 from ..model import MultibodyModel
 
-LARGE_BATCH = 2**17  # states, from which on functions use vector code
+LARGE_BATCH = 2**15  # states, from which on functions use vector code
 MOST_JOINTS = 64  # beyond it, the code exceeds the caches
 MOST_OPERATIONS = 40_000  # of a program that is compiled without being asked for; about 5 s
 
