@@ -12,6 +12,7 @@ import pinocchio as pin
 from harness import Group, Row
 
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.identification.bodies import regressor
 from multibody_dynamics.dynamics.rigid.vector_batches import LARGE_BATCH
 
 SMALL, LARGE = 2**13, 10**6
@@ -73,10 +74,8 @@ def inverse_dynamics(model: dyn.MultibodyModel, robot: pin.Model) -> Group:
 
 
 def functions(model: dyn.MultibodyModel) -> Group:
-    """Each function just below the size from which it uses vector code, and at it."""
+    """Each function with a small batch, and at the size from which it uses vector code."""
     states = np.random.default_rng(2).normal(size=(5, LARGE_BATCH, model.n))
-    regressor = dyn.identification.inverse_dynamics_regressor
-    limit = 2**14
     cases: dict[str, tuple[Callable[..., object], int, int]] = {
         "forward_kinematics, poses": (dyn.forward_kinematics, 1, LARGE_BATCH),
         "forward_kinematics, to the acceleration": (dyn.forward_kinematics, 3, LARGE_BATCH),
@@ -84,7 +83,11 @@ def functions(model: dyn.MultibodyModel) -> Group:
         "forward_dynamics": (dyn.forward_dynamics, 3, LARGE_BATCH),
         "inverse_dynamics_derivatives": (dyn.inverse_dynamics_derivatives, 3, LARGE_BATCH),
         "forward_dynamics_derivatives": (dyn.forward_dynamics_derivatives, 3, LARGE_BATCH),
-        "inverse_dynamics_regressor": (regressor, 3, limit),
+        "inverse_dynamics_regressor": (
+            dyn.identification.inverse_dynamics_regressor,
+            3,
+            regressor.LARGE_BATCH,
+        ),
     }
     found = []
     for name, (function, count, large) in cases.items():
