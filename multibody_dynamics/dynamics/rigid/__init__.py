@@ -207,7 +207,7 @@ from .rnea import (
 from .solvers import ModelSolver, pseudo_inertias
 from .traced_dynamics import trace_inverse_dynamics
 from .traced_kinematics import trace_forward_kinematics, trace_jacobian, traced_motion
-from .traced_robot import TracedInputs, TracedRobot, traced_robot
+from .tracing import TracedInputs, TracedRobot, traced_robot
 from .vector_batches import vector_batch
 from .wrenches import Wrenches, with_rates, wrench_rows, wrench_to_world
 

@@ -47,7 +47,7 @@ from .articulated_inertia import (
 from .kinematics import BaseMotion, base_rows
 from .rnea import PLAIN_CYCLES, dynamic_base_rows, evaluate, flat_batch
 from .traced_dynamics import traced_inverse_dynamics
-from .traced_robot import (
+from .tracing import (
     STATE_ONLY,
     Objects,
     TracedInputs,
@@ -191,9 +191,10 @@ def forward_dynamics(
         batch = vector_batch(
             model,
             "forward_dynamics",
-            lambda: _trace(model, STATE_ONLY, with_margins=True),
+            lambda inputs: _trace(model, inputs, with_margins=True),
             {"q": q, "qd": qd, "tau": tau},
             [model.n, model.n],
+            before=2,
         )
         if batch is not None and (batch[1][1] > 0.0).all():
             return batch[1][0].reshape(*batch[0], model.n)

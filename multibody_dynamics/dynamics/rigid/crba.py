@@ -34,7 +34,7 @@ from ..model.records import COM, INERTIA, MASS, POSE, POSITION, ROTOR, SCREW
 from ..recursions import spatial
 from .kinematics import BaseMotion, body_rows
 from .rnea import inverse_dynamics
-from .traced_robot import (
+from .tracing import (
     STATE_ONLY,
     Objects,
     TracedInputs,
@@ -125,7 +125,11 @@ def mass_matrix(model: MultibodyModel, q: Any) -> Array:
     Raises InputError for wrong shapes, NaN or infinity.
     """
     batch = vector_batch(
-        model, "mass_matrix", lambda: trace_mass_matrix(model), {"q": q}, [model.n**2]
+        model,
+        "mass_matrix",
+        lambda inputs: trace_mass_matrix(model, inputs),
+        {"q": q},
+        [model.n**2],
     )
     if batch is not None:
         return batch[1][0].reshape(*batch[0], model.n, model.n)

@@ -64,7 +64,7 @@ from .crba import (
 )
 from .kinematics import BaseMotion
 from .rnea import flat_batch
-from .traced_robot import (
+from .tracing import (
     STATE_ONLY,
     Objects,
     TracedInputs,
@@ -262,7 +262,7 @@ def inverse_dynamics_derivatives(
         batch = vector_batch(
             model,
             "inverse_dynamics_derivatives",
-            lambda: trace_inverse_dynamics_derivatives(model),
+            lambda inputs: trace_inverse_dynamics_derivatives(model, inputs),
             {"q": q, "qd": qd, "qdd": qdd},
             [model.n**2] * 3,
         )
@@ -307,9 +307,10 @@ def forward_dynamics_derivatives(
         batch = vector_batch(
             model,
             "forward_dynamics_derivatives",
-            lambda: _trace(model, STATE_ONLY, with_margins=True),
+            lambda inputs: _trace(model, inputs, with_margins=True),
             {"q": q, "qd": qd, "tau": tau},
             [*[model.n**2] * 3, model.n],
+            before=2,
         )
         if batch is not None and (batch[1][3] > 0.0).all():
             shape = (*batch[0], model.n, model.n)

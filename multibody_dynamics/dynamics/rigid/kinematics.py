@@ -213,9 +213,10 @@ def _large_batch(
     batch = vector_batch(
         model,
         f"forward_kinematics-{order}-{representation}",
-        lambda: trace_forward_kinematics(model, order, representation),
+        lambda _: trace_forward_kinematics(model, order, representation),
         dict(zip(STATE_ROWS, rows, strict=True)),
         [16 * model.n, *[6 * model.n] * order],
+        kinematic=True,
     )
     if batch is None:
         return None

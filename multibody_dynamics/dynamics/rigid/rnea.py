@@ -142,7 +142,7 @@ def _large_batch(model: MultibodyModel, rows: Sequence[Any]) -> InverseDynamics 
     batch = vector_batch(
         model,
         f"inverse_dynamics-{order}",
-        lambda: trace_inverse_dynamics(model, order),
+        lambda inputs: trace_inverse_dynamics(model, order, inputs=inputs),
         dict(zip(STATE_ROWS, rows, strict=True)),
         [model.n] * (order + 1),
         large=LARGE_BATCH,

@@ -11,7 +11,7 @@ from ..codegen import compile_module, function_text, lanes, module_text, stored,
 from ..core import Array
 from ..model import MultibodyModel
 from .traced_dynamics import trace_inverse_dynamics
-from .traced_robot import TracedInputs, constant_columns
+from .tracing import TracedInputs, constant_columns
 
 MOST_JOINTS = 64  # beyond it, the code exceeds the caches, and gains less than a fifth
 ORDER = 2

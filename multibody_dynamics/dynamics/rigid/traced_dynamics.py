@@ -11,7 +11,7 @@ from ..core import InputError
 from ..lie import Representation, check_representation
 from ..model import MultibodyModel
 from ..recursions import RECURSIONS, inverse_dynamics_series
-from .traced_robot import (
+from .tracing import (
     STATE_ONLY,
     Objects,
     TracedInputs,

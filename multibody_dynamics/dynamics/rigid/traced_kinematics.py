@@ -20,7 +20,7 @@ from ..lie import Representation, check_representation
 from ..model import MultibodyModel
 from ..model.records import ANGULAR, BODY_ROW, JOINT_ROW, PLACEMENT, POSE, POSITION, TWIST
 from ..recursions import RECURSIONS
-from .traced_robot import Objects, TracedRobot, state_names, traced_robot
+from .tracing import Objects, TracedRobot, state_names, traced_robot
 
 HIGHEST = 4  # derivative of q, for the jounce
 

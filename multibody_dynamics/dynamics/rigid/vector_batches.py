@@ -11,10 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..codegen import BatchKernel, Program, available
 from ..core import Array, broadcast_shapes
 from ..model import MultibodyModel
+from ..model.records import MASS
+from .tracing import STATE_ONLY, TracedInputs, constant_columns
 
 LARGE_BATCH = 2**15  # states, from which on functions use vector code
 MOST_JOINTS = 64  # beyond it, the code exceeds the caches
@@ -30,19 +33,27 @@ class _TooLargeError(Exception):
 def vector_batch(
     model: MultibodyModel,
     name: str,
-    trace: Callable[[], Program],
+    trace: Callable[[TracedInputs], Program],
     rows: Mapping[str, Any],
     results: Sequence[int],
+    *,
     large: int = LARGE_BATCH,
+    kinematic: bool = False,
+    before: int | None = None,
 ) -> tuple[tuple[int, ...], list[Array]] | None:
     """The shape (...) of a batch, and results (N, entries) for its N states, if it is large.
 
     Parameters
     ----------
     name : of the program, which depends only on it and on the robot.
+    trace : makes the program, with the inputs that it is given.
     rows : the inputs (..., n), in the order of the program. None for an input that is not given.
     results : the number of entries of each result.
     large : the number of states from which on vector code is used.
+    kinematic : the program contains no inertial parameters. Other programs read them in each call,
+        so that a payload needs no new code.
+    before : the number of rows that the program declares before the numbers of the robot; all of
+        them if None.
 
     None if the batch is not large, or does not have the right form; the general function then
     computes, or reports what is wrong.
@@ -61,29 +72,49 @@ def vector_batch(
     if not all(x.dtype.kind in "fiu" and x.shape[-1:] == (n,) for x in arrays):
         return None
     shape = broadcast_shapes(tuple(given), [x.shape[:-1] for x in arrays])
-    kernel = _kernel(model, name, len(arrays) + len(results), trace)
-    if kernel is None:
-        return None
-    count = int(np.prod(shape))
     inputs = [
         np.ascontiguousarray(np.broadcast_to(x, (*shape, n)), dtype=np.float64) for x in arrays
     ]
+    reads, key = STATE_ONLY, f"{name}-batch-{geometry_key(model)}"
+    if not kinematic:
+        constant, weightless = constant_columns(model), model.gravity == 0.0
+        reads = TracedInputs(joints=~constant, gravity=~weightless)
+        key = f"{name}-batch-{structure_key(model)}"
+        place = len(inputs) if before is None else before
+        inputs[place:place] = [model.joint_rows, model.gravity]
+    kernel = _kernel(key, len(inputs) + len(results), lambda: trace(reads))
+    if kernel is None:
+        return None
+    count = int(np.prod(shape))
     found = [np.empty((count, size)) for size in results]
     return (shape, found) if kernel.rows([*inputs, *found], count) else None
 
 
 def model_key(model: MultibodyModel) -> str:
     """Stands for all numbers of a robot on which a program can depend."""
+    return _digest(model.parents, model.joint_rows, model.gravity, model.body_in_joint)
+
+
+def geometry_key(model: MultibodyModel) -> str:
+    """Stands for all numbers of a robot but its inertial parameters."""
+    return _digest(model.parents, model.joint_rows[:, :MASS], model.gravity, model.body_in_joint)
+
+
+def structure_key(model: MultibodyModel) -> str:
+    """Stands for the numbers of a robot that stay constant in code that reads the others."""
+    constant = constant_columns(model)
+    values, weightless = model.joint_rows[constant], model.gravity == 0.0
+    return _digest(model.parents, constant, values, weightless)
+
+
+def _digest(*arrays: NDArray[Any]) -> str:
     digest = hashlib.sha256()
-    for array in (model.parents, model.joint_rows, model.gravity, model.body_in_joint):
+    for array in arrays:
         digest.update(f"{array.dtype} {array.shape};".encode() + array.tobytes())
     return digest.hexdigest()
 
 
-def _kernel(
-    model: MultibodyModel, name: str, arrays: int, trace: Callable[[], Program]
-) -> BatchKernel | None:
-    key = f"{name}-batch-{model_key(model)}"
+def _kernel(key: str, arrays: int, trace: Callable[[], Program]) -> BatchKernel | None:
     if key in _not_compiled:
         return None
 
@@ -94,7 +125,7 @@ def _kernel(
         return program
 
     try:
-        return BatchKernel(key, arrays, small_enough)
+        return BatchKernel(key, arrays, small_enough, shared=("joints", "gravity"))
     except (_TooLargeError, ZeroDivisionError):  # the latter if no state has a result
         _not_compiled.add(key)
         return None

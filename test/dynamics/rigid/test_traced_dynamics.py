@@ -15,24 +15,9 @@ from multibody_dynamics.dynamics.rigid import (
     trace_inverse_dynamics_derivatives,
     trace_mass_matrix,
 )
-from multibody_dynamics.dynamics.rigid.traced_robot import constant_columns
+from multibody_dynamics.dynamics.rigid.tracing import constant_columns
 from reference import error
-from robots import PANDA, draw, panda, random_tree
-
-SCARA = """<robot name="scara"><link name="base"/>
-<link name="upper"><inertial><origin xyz="0.2 0 0"/><mass value="3"/>
-<inertia ixx="0.01" iyy="0.05" izz="0.05" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<link name="fore"><inertial><origin xyz="0.1 0 0.02"/><mass value="2"/>
-<inertia ixx="0.01" iyy="0.03" izz="0.03" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<link name="quill"><inertial><mass value="1"/>
-<inertia ixx="0.01" iyy="0.01" izz="0.002" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<joint name="shoulder" type="continuous"><parent link="base"/><child link="upper"/>
-<axis xyz="0 0 1"/></joint>
-<joint name="elbow" type="continuous"><parent link="upper"/><child link="fore"/>
-<origin xyz="0.4 0 0" rpy="0 0.3 0"/><axis xyz="0 0.6 0.8"/></joint>
-<joint name="lift" type="prismatic"><parent link="fore"/><child link="quill"/>
-<origin xyz="0.3 0 0"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>
-</joint></robot>"""
+from robots import PANDA, SCARA, draw, panda, random_tree
 
 MODELS = {
     "panda": panda,

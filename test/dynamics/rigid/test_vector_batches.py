@@ -9,7 +9,12 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.core import IS_COMPILED
 from multibody_dynamics.dynamics.identification.bodies import regressor
 from multibody_dynamics.dynamics.rigid import vector_batches
-from multibody_dynamics.dynamics.rigid.vector_batches import model_key, vector_batch
+from multibody_dynamics.dynamics.rigid.vector_batches import (
+    geometry_key,
+    model_key,
+    structure_key,
+    vector_batch,
+)
 from reference import error
 from robots import random_tree
 
@@ -29,8 +34,8 @@ def used(monkeypatch):
     """The names of the programs that were used; batches of COUNT states are large."""
     names = []
 
-    def recorded(robot, name, *rest, large=0):
-        found = vector_batch(robot, name, *rest, large=COUNT)
+    def recorded(robot, name, *rest, large=0, **options):
+        found = vector_batch(robot, name, *rest, large=COUNT, **options)
         names.extend([name] if found else [])
         return found
 
@@ -135,7 +140,7 @@ def test_a_singular_mass_matrix_is_reported(used, function):
 def test_small_batches_and_long_robots_stay_with_the_general_code(model, monkeypatch):
     rows = dict(zip(("q", "qd", "qdd"), states(model)[:3], strict=True))
 
-    def never():
+    def never(_):
         raise AssertionError
 
     assert vector_batch(model, "x", never, rows, [4]) is None
@@ -147,22 +152,39 @@ def test_too_many_operations_are_not_compiled(model, monkeypatch):
     monkeypatch.setattr(vector_batches, "MOST_OPERATIONS", 10)
     rows, traced = dict(zip(("q", "qd", "qdd"), states(model)[:3], strict=True)), []
 
-    def trace():
+    def trace(inputs):
         traced.append(1)
-        return dyn.rigid.trace_inverse_dynamics(model, 0)
+        return dyn.rigid.trace_inverse_dynamics(model, 0, inputs=inputs)
 
     for _ in range(2):
         assert vector_batch(model, "too large", trace, rows, [4], large=1) is None
     assert traced == [1]
 
 
-def test_the_key_covers_the_numbers_of_the_robot(model):
-    others = (
-        model.with_gravity((0, 0, 1)),
-        model.with_payload("body2", 1.0, np.zeros(3), np.eye(3)),
-        model.with_reflected_inertia(np.ones(4)),
-        random_tree(4, 5),
-    )
-    keys = {model_key(robot) for robot in (model, *others)}
-    assert len(keys) == 5
-    assert model_key(model.with_gravity(model.gravity)) == model_key(model)
+def test_keys_cover_what_is_constant(model):
+    heavy = model.with_payload("body4", 1.0, (0.1, 0.2, 0.3), np.eye(3))
+    rotors, turned = model.with_reflected_inertia(np.ones(4)), model.with_gravity((1, 2, 3))
+    other, same = random_tree(4, 5), model.with_gravity(model.gravity)
+    for key, alike in (
+        (model_key, [same]),
+        (geometry_key, [same, heavy, rotors]),
+        (structure_key, [same, heavy, turned]),
+    ):
+        for robot in (same, heavy, rotors, turned, other):
+            equal = any(robot is each for each in alike)
+            assert (key(robot) == key(model)) is equal, (key.__name__, robot.name)
+
+
+def test_a_payload_needs_no_new_code(model, used, monkeypatch):
+    batch = states(model)
+    dyn.inverse_dynamics(model, *batch)
+    heavy = model.with_payload("body4", 2.0, (0.1, 0.2, 0.3), np.eye(3)).with_gravity((1, -2, 3))
+
+    def never(*_, **__):
+        raise AssertionError("traced again")
+
+    monkeypatch.setattr(dyn.rigid.rnea, "trace_inverse_dynamics", never)
+    found = dyn.inverse_dynamics(heavy, *batch)
+    assert used == ["inverse_dynamics-2"] * 2
+    for row, wanted in zip(found, dyn.inverse_dynamics(heavy, *batch[:, :1]), strict=True):
+        assert error(row[:1], wanted) < 1e-12

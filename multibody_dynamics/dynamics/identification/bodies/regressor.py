@@ -232,10 +232,11 @@ def _inertial_columns(model: MultibodyModel, rows: Array, base: BaseMotion | Non
         batch = vector_batch(
             model,
             f"regressor-{order}",
-            lambda: trace_regressor(model, order),
+            lambda _: trace_regressor(model, order),
             dict(zip(STATE_ROWS, rows, strict=False)),
             [10 * n * n] * (order + 1),
             large=LARGE_BATCH,
+            kinematic=True,
         )
         if batch is not None:
             return [Y.reshape(*batch[0], n, 10 * n) for Y in batch[1]]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from test_traced_dynamics import SCARA
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.codegen import Expression
 from multibody_dynamics.dynamics.model.records import ANGULAR, INERTIA, JOINT_ROW, MASS
 from multibody_dynamics.dynamics.rigid import TracedInputs, traced_robot
-from multibody_dynamics.dynamics.rigid.traced_robot import constant_columns
-from robots import random_tree
+from multibody_dynamics.dynamics.rigid.tracing import constant_columns
+from robots import SCARA, random_tree
 
 
 def test_constants_are_the_geometry_and_zeros():
