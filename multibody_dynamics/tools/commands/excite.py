@@ -22,6 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True,
                         help="folder for the trajectories, summary.json and"
                         " excitation.png")  # fmt: skip
+    parser.add_argument("--overwrite", action="store_true",
+                        help="replace the plan in this folder")  # fmt: skip
     parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
                         help="springs and motors: their torque and speed limits then apply, through"
                         " the flat map")  # fmt: skip
@@ -109,9 +111,16 @@ def run(options: argparse.Namespace) -> int:
     from math import pi, sqrt
 
     from ...dynamics.identification import FourierForm
-    from ..motions.excitation_files import describe_plan, write_plan
+    from ..motions.excitation_files import (
+        describe_plan,
+        refuse_existing,
+        remove_plan,
+        write_plan,
+    )
     from ..motions.excitation_plan import PlanOptions, make_plan
 
+    if not options.overwrite:
+        refuse_existing(options.output)
     plan = make_plan(
         PlanOptions(
             robot=options.robot,
@@ -142,6 +151,7 @@ def run(options: argparse.Namespace) -> int:
         )
     )
     print(*describe_plan(plan), sep="\n")
+    remove_plan(options.output)
     for file in write_plan(plan, options.output):
         print(f"wrote {file}")
     return 0

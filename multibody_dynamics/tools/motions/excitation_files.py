@@ -10,10 +10,33 @@ import numpy as np
 import yaml
 
 from ...dynamics import identification as idn
+from ...dynamics.core import InputError
 from ...dynamics.motion import Reference, reproduction_error, sampled
 from ...validation.trajectory_files import Form, Points, write_points
 from .excitation_picture import save_picture
-from .excitation_plan import Plan
+from .excitation_plan import RUNS, Plan
+
+SUMMARY = "summary.json"
+
+
+def refuse_existing(folder: Path) -> None:
+    """InputError if the folder contains a plan: recordings may belong to it."""
+    if (folder / SUMMARY).exists():
+        raise InputError(
+            f"{folder} already contains a plan, to which recordings may belong: choose another "
+            "folder, or give --overwrite"
+        )
+
+
+def remove_plan(folder: Path) -> None:
+    """Remove the files of an earlier plan, whose runs may have other names."""
+    try:
+        names = json.loads((folder / SUMMARY).read_text("utf-8"))["runs"]
+    except (OSError, ValueError, KeyError):
+        return
+    for name in names if set(names) <= {"all", *RUNS} else ():
+        for suffix in (".csv", ".yaml"):
+            (folder / f"{name}{suffix}").unlink(missing_ok=True)
 
 
 def write_plan(plan: Plan, folder: Path) -> list[Path]:
@@ -22,7 +45,7 @@ def write_plan(plan: Plan, folder: Path) -> list[Path]:
     files = []
     for name, run in plan.runs.items():
         files += _write_run(plan, name, run, folder)
-    summary = folder / "summary.json"
+    summary = folder / SUMMARY
     summary.write_text(json.dumps(summary_of(plan), indent=1, allow_nan=False) + "\n", "utf-8")
     picture = folder / "excitation.png"
     save_picture(plan, picture)

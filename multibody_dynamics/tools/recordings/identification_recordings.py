@@ -3,10 +3,14 @@
 The formats are
     bag     a rosbag2 folder, .mcap or .db3 file: JointState of the links (position; effort) and, of
             an arm with springs, of the motors on another topic (position theta; effort tau)
-    .csv    t and, for every joint, `q JOINT`; if measured, also `qd JOINT`, `theta JOINT` of its
-            motor, `Q JOINT` of a torque sensor, `tau JOINT` and `current JOINT` of the motor
-    .npz    the same as arrays t (k,), q, qd, theta, Q, tau, current (k, n), and joint_names
-in s, rad (m), rad/s (m/s), N m (N) and A, all except the current on the link side of the gear.
+    .csv    t and, for every joint, `q JOINT`; if measured, also `qd JOINT`, `theta MOTOR`,
+            `Q JOINT` of a torque sensor, `tau MOTOR` and `current MOTOR`, and `stiffness JOINT`
+    .npz    the same as arrays t (k,), q, qd, Q, stiffness (k, n), theta, tau, current (k, m),
+            joint_names and motor_names (those of the joints by default)
+in s, rad (m), rad/s (m/s), N m (N), A and N m/rad, all except the current on the link side of the
+gear. A motor has the name of its joint. The two motors of an antagonistic joint append _agonist and
+_antagonist to it, and the motor that sets a stiffness appends _stiffness. `stiffness` is needed for
+joints whose stiffness is an input that no motor sets.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from ...validation.alignment import GAP
 from ...validation.recordings import Recording, read_arrays, read_columns, signal_in, times_in
 from ...validation.survey import turning_joints
 from .pairing import pair
-from .spring_recordings import read_motion
+from .spring_recordings import Motion, read_motion
 
 SIGNALS = {
     "q": "q",
@@ -34,7 +38,9 @@ SIGNALS = {
     "Q": "sensor",
     "tau": "motor_torque",
     "current": "current",
+    "stiffness": "stiffness",
 }
+OF_MOTORS = ("theta", "tau", "current")
 FEWEST = 8  # fewest samples of a stretch
 ON_TIME = 1e-3  # periods; samples this close to evenly spaced times are used as they are
 
@@ -45,6 +51,7 @@ def read_run(
     model: MultibodyModel,
     *,
     elastic: bool,
+    motors: Sequence[str] = (),
     effort: str = "joint",
     topics: Sequence[str] = (),
     motor_topic: str = "",
@@ -56,15 +63,16 @@ def read_run(
     """Read a recording in one of the formats of the module's docstring.
 
     elastic : whether the robot has springs: a bag then has a topic of the motors.
+    motors : their names, by default those of the joints.
     effort : of a recording without torques of both sides, the side of its efforts: "joint" for
         torques on the link side of the springs (of sensors), "motor" for those of the motors.
     held : positions of joints that were not recorded.
 
     Raises InputError naming file, topic and joint, with what is expected instead.
     """
-    held = held or {}
+    held, motors = held or {}, tuple(motors) or model.joint_names
     if path.suffix in (".csv", ".npz") and path.is_file():
-        return _of_table(path, model, effort, prefix, held, payload)
+        return _of_table(path, model, motors, effort, prefix, held, payload)
     if elastic:
         motion = read_motion(
             path,
@@ -75,15 +83,7 @@ def read_run(
             held=held,
             progress=progress,
         )
-        if motion.motor_names != model.joint_names:
-            raise InputError(
-                f"{path}: has the motors {', '.join(motion.motor_names)}; a joint identification "
-                f"needs one motor for each of {', '.join(model.joint_names)}"
-            )
-        signals = {
-            "q": motion.q, "theta": motion.theta, "sensor": motion.Q, "motor_torque": motion.tau
-        }  # fmt: skip
-        return _run(path, motion.t, signals, payload)
+        return _run(path, motion.t, _signals(path, motion, motors), payload)
     recording = Recording(path)
     recording.overview.require(path, topics or None)
     batches = list(recording.read(topics or None, progress=progress))
@@ -102,16 +102,30 @@ def read_run(
     return _run(path, found.t, {"q": found.position, side: found.effort}, payload)
 
 
+def _signals(path: Path, motion: Motion, motors: Sequence[str]) -> dict[str, Array | None]:
+    """The signals of a motion, with its motors in this order."""
+    if set(motion.motor_names) != set(motors):
+        raise InputError(
+            f"{path}: has the motors {', '.join(motion.motor_names)}; the robot has "
+            f"{', '.join(motors)}"
+        )
+    order = [motion.motor_names.index(name) for name in motors]
+    tau = None if motion.tau is None else motion.tau[:, order]
+    theta = motion.theta[:, order]
+    return {"q": motion.q, "theta": theta, "sensor": motion.Q, "motor_torque": tau}
+
+
 # wide: how a table is read
 def _of_table(
     path: Path,
     model: MultibodyModel,
+    motors: tuple[str, ...],
     effort: str,
     prefix: str,
     held: Mapping[str, float],
     payload: CarriedPayload | None,
 ) -> MeasuredRun:
-    arrays, names = (_csv_arrays if path.suffix == ".csv" else _npz_arrays)(path)
+    arrays, names, driven = (_csv_arrays if path.suffix == ".csv" else _npz_arrays)(path)
     if "t" not in arrays or not {"q", "theta"} & set(arrays):
         raise InputError(f"{path}: t and q or theta are needed; it has {', '.join(arrays)}")
     t = times_in(path, arrays["t"])
@@ -129,11 +143,13 @@ def _of_table(
     for column, signal in SIGNALS.items():
         if column not in arrays:
             continue
-        rows = signal_in(path, arrays, column, len(t), names)
-        ordered = np.full((len(t), model.n), np.nan)
-        for j, name in enumerate(wanted):
-            if name in names:
-                ordered[:, j] = rows[:, names.index(name)]
+        given = driven if column in OF_MOTORS else names
+        owners = [prefix + motor for motor in motors] if column in OF_MOTORS else wanted
+        rows = signal_in(path, arrays, column, len(t), given)
+        ordered = np.full((len(t), len(owners)), np.nan)
+        for j, name in enumerate(owners):
+            if name in given:
+                ordered[:, j] = rows[:, given.index(name)]
         signals[signal] = ordered
     # One effort per joint, and no motor positions: the user says on which side it was measured.
     if effort == "joint" and "theta" not in signals and "sensor" not in signals:
@@ -145,7 +161,11 @@ def _of_table(
             rows_of = signals.get(signal)
             if rows_of is not None:
                 rows_of[:, model.joint_index(joint)] = constant
-    _remove_turns(signals.get("q"), signals.get("theta"), turning_joints(model))
+    turning = turning_joints(model)
+    if motors == model.joint_names:
+        _remove_turns(signals.get("q"), signals.get("theta"), turning)
+    elif (q := signals.get("q")) is not None:
+        q[:, turning] = np.unwrap(q[:, turning], axis=0)
     return _run(path, t, signals, payload)
 
 
@@ -160,27 +180,40 @@ def _remove_turns(q: Array | None, theta: Array | None, turning: NDArray[np.bool
         theta -= 2.0 * np.pi * np.where(turning & np.isfinite(turns), turns, 0.0)
 
 
-def _csv_arrays(path: Path) -> tuple[dict[str, Array], tuple[str, ...]]:
+Table = tuple[dict[str, Array], tuple[str, ...], tuple[str, ...]]
+"""Arrays, and the names of joints and of motors."""
+
+
+def _csv_arrays(path: Path) -> Table:
     columns = read_columns(path)
-    names = tuple(
-        dict.fromkeys(
-            name.partition(" ")[2] for name in columns if name.partition(" ")[0] in SIGNALS
+    split = [name.partition(" ") for name in columns]
+    joints, motors = (
+        tuple(
+            dict.fromkeys(
+                owner for signal, _, owner in split
+                if signal in SIGNALS and (signal in OF_MOTORS) == of_motors
+            )
         )
-    )
+        for of_motors in (False, True)
+    )  # fmt: skip
+    joints = joints or motors
     arrays = {"t": columns["t"]}
     missing = np.full(len(columns["t"]), np.nan)
     for signal in SIGNALS:
+        names = motors if signal in OF_MOTORS else joints
         if any(f"{signal} {name}" in columns for name in names):
             rows = [columns.get(f"{signal} {name}", missing) for name in names]
             arrays[signal] = np.stack(rows, axis=1)
-    return arrays, names
+    return arrays, joints, motors
 
 
-def _npz_arrays(path: Path) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
+def _npz_arrays(path: Path) -> Table:
     arrays = read_arrays(path)
     if "joint_names" not in arrays:
         raise InputError(f"{path}: array joint_names is missing; it has {', '.join(arrays)}")
-    return arrays, tuple(str(name) for name in np.atleast_1d(arrays.pop("joint_names")))
+    names = tuple(str(name) for name in np.atleast_1d(arrays.pop("joint_names")))
+    motors = np.atleast_1d(arrays.pop("motor_names", np.array(names)))
+    return arrays, names, tuple(str(name) for name in motors)
 
 
 def _run(

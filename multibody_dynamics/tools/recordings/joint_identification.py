@@ -38,7 +38,7 @@ def identify_recordings(options: argparse.Namespace) -> int:
     actuators = None
     if options.elastic_joints:
         actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
-    settings = settings_of(options, model)
+    settings = settings_of(options, actuators.motor_names if actuators else model.joint_names)
     runs = in_sequence(_read(options, model, actuators))
     fitted, held = split(runs, options.held_out)
     found = identify_robot(model, fitted, actuators, held_out=held, settings=settings)
@@ -56,11 +56,12 @@ def identify_recordings(options: argparse.Namespace) -> int:
     return 0
 
 
-def settings_of(options: argparse.Namespace, model: MultibodyModel) -> IdentificationSettings:
-    """The settings from the options. Raises InputError for unknown joints."""
+def settings_of(options: argparse.Namespace, motors: Sequence[str]) -> IdentificationSettings:
+    """The settings from the options. Raises InputError for unknown motors."""
     gains = dict(options.gain)
     for joint, value in gains.items():
-        model.joint_index(joint)
+        if joint not in motors:
+            raise InputError(f"--gain {joint}={value:g}: the motors are {', '.join(motors)}")
         if not value > 0.0:
             raise InputError(f"--gain {joint}={value:g}: must be positive, in N m/A")
     return IdentificationSettings(
@@ -100,6 +101,7 @@ def _read(
                 path,
                 model,
                 elastic=actuators is not None and not bool(actuators.is_rigid.all()),
+                motors=() if actuators is None else actuators.motor_names,
                 effort=options.effort,
                 topics=options.topic,
                 motor_topic=options.motor_topic,
@@ -163,7 +165,7 @@ def figures(
 
 def _facts(run: MeasuredRun) -> dict[str, Any]:
     """Duration in s, rate in Hz, number of stretches between gaps, and signals of a recording."""
-    names = ("q", "qd", "theta", "sensor", "motor_torque", "current")
+    names = ("q", "qd", "theta", "sensor", "motor_torque", "current", "stiffness")
     return {
         "name": run.name,
         "duration": len(run.position) / run.rate,

@@ -19,7 +19,7 @@ from ...dynamics.model import MultibodyModel
 from ...dynamics.rigid import inverse_dynamics
 from ...validation.alignment import GAP
 from ..base.figures import BLUE, VERMILION, new_figure, save
-from .spring_recordings import ANTAGONIST, Motion
+from .spring_recordings import ANTAGONIST, STIFFNESS, Motion
 
 TORQUES = ("sensor", "links", "motors")
 ORDER = 4  # of the polynomials for smoothing and differentiation
@@ -103,6 +103,9 @@ def identify(
     owners = zip(motion.motor_names, motion.joint_of_motor, loads, strict=True)
     for j, (motor, i, load) in enumerate(owners):
         joint = motion.joint_names[i]
+        if motor == joint + STIFFNESS:
+            reasons[motor] = f"joint '{joint}': use the command identify for a variable stiffness"
+            continue
         side = -1.0 if motor == joint + ANTAGONIST else 1.0
         phi, phid = (side * (theta[k, :, j] - q[k, :, i]) for k in range(2))
         samples[motor] = phi, side * load

@@ -37,8 +37,8 @@ from ...validation.survey import turning_joints
 from .pairing import Paired, pair
 
 LINKS, MOTORS = "joint_states", "motor_states"  # default names of the topics
-ANTAGONIST = "_antagonist"
-SIDES = ("", "_agonist", ANTAGONIST)  # suffixes of motors, after the name of their joint
+ANTAGONIST, STIFFNESS = "_antagonist", "_stiffness"
+SIDES = ("", "_agonist", ANTAGONIST, STIFFNESS)  # suffixes of motors, after the names of joints
 SECOND = 1_000_000_000  # ns
 
 
@@ -121,7 +121,7 @@ def read_motion(
         raise InputError(
             f"{path}: {sides.motors} has no motors for the joints {', '.join(recorded)}; it has "
             f"{', '.join(driven) or 'none'}; a motor has the name of its joint, or is named "
-            "JOINT_agonist or JOINT_antagonist"
+            "JOINT_agonist, JOINT_antagonist or JOINT_stiffness"
         )
     found = _paired(path, sides, model, joints, motors, prefix, held)
     n = len(joints)

@@ -22,6 +22,7 @@ from ...dynamics.core import Array, InputError
 from ...dynamics.elastic import (
     Actuator,
     Actuators,
+    Antagonistic,
     CubicSpring,
     LinearSpring,
     Motor,
@@ -29,6 +30,7 @@ from ...dynamics.elastic import (
     Rigid,
     SeriesElastic,
     Spring,
+    VariableStiffness,
 )
 from ...dynamics.identification import (
     IdentifiedCovariance,
@@ -143,10 +145,39 @@ def _actuator(
         )
     if isinstance(actuator, Rigid):
         return Rigid(_motor(actuator.motor, joint, values))
+    motors = [
+        _motor(motor, joint + suffix, values)
+        for motor, suffix in zip(actuator.motors, actuator.suffixes, strict=True)
+    ]
+    if isinstance(actuator, Antagonistic):
+        springs = [
+            _spring(spring, joint + suffix, values, means)
+            for spring, suffix in zip(actuator.springs, actuator.suffixes, strict=True)
+        ]
+        return Antagonistic(motors[0], motors[1], springs[0], springs[1], actuator.regulates)
+    if isinstance(actuator, VariableStiffness):
+        return _variable(actuator, joint, motors, values)
     raise InputError(
-        f"joint '{joint}': only rigid and series elastic joints can be identified together with "
-        "the links, so nothing is known about the errors of this one"
+        f"joint '{joint}': nothing is known about the errors of a {type(actuator).__name__}"
     )
+
+
+def _variable(
+    actuator: VariableStiffness, joint: str, motors: list[Motor], values: Mapping[str, float]
+) -> VariableStiffness:
+    """The joint with drawn hardening and drive."""
+    shape, drive = actuator.shape, actuator.drive
+    if isinstance(shape, CubicSpring) and f"{joint}.hardening" in values:
+        hardening = max(values[f"{joint}.hardening"], 0.0)
+        shape = CubicSpring(shape.K, hardening * shape.K, travel=shape.travel)
+    if drive is not None:
+        drive = replace(
+            drive,
+            motor=motors[1],
+            offset=values.get(f"{joint}.stiffness_offset", drive.offset),
+            gain=values.get(f"{joint}.stiffness_gain", drive.gain),
+        )
+    return replace(actuator, motor=motors[0], shape=shape, drive=drive)
 
 
 def _motor(motor: Motor, joint: str, values: Mapping[str, float]) -> Motor:

@@ -27,6 +27,12 @@ MOTOR = {  # key of the results: key in the file, dimension, and name in the pac
 COULOMB_VELOCITY = 0.05  # rad/s, of an identified Coulomb friction without one
 POSITIVE = ("inertia", "coulomb_velocity")
 ANTAGONISTS = ("agonist", "antagonist")
+VARIABLE = "variable_stiffness"
+DRIVE = VARIABLE, "drive"
+STIFFNESS = {  # of the joint: key of the results, keys in the file, and dimension
+    "hardening": ((VARIABLE, "hardening"), "hardening"),
+    "stiffness_offset": ((*DRIVE, "offset"), "stiffness"),
+}
 RESISTING = ("viscous", "coulomb")
 NOT_SIGNIFICANT = "not significant: the file keeps its value"
 SIGNIFICANT = 3.0  # standard errors; smaller damping is not written, as it changes the feedforward
@@ -43,17 +49,23 @@ def write_actuators(
     owners = [place.owner for place, _ in places]
     for part in (results.motors, results.springs, results.laws):
         for name in part:
-            if name not in owners:
+            if name in joints and name not in owners and set(part[name]) == {"bias"}:
+                _note_bias(found, name, results.springs[name]["bias"])
+            elif name not in owners:
                 raise InputError(
                     f"{where}: '{name}' has no motor with a spring in this file; it has"
                     f" {', '.join(owners)}"
                 )
     for place, entry in places:
         at = f"{where}: joint '{place.joint}'"
-        motion = joint_motion(joints[place.joint], at, types[place.joint])
-        known, gear = motor_values(entry["motor"], at, motion)
+        of_drive = place.path == DRIVE
+        given, kind = (entry, None) if of_drive else (joints[place.joint], types[place.joint])
+        known, gear = motor_values(entry["motor"], at, joint_motion(given, at, kind))
         _write_motor(found, text, place, entry["motor"], known, results, gear)
-        _write_spring(found, text, place, entry["spring"], results, gear)
+        if "spring" in entry:
+            _write_spring(found, text, place, entry["spring"], results, gear)
+        else:
+            _write_stiffness(found, text, place, entry, results, gear)
     edited = text.edited(comment)
     if text.changed():  # a law may be impossible for the kind of the joint
         load_actuators(yaml.safe_load(edited), model.joint_names, model.joint_types)
@@ -69,11 +81,17 @@ class Place(NamedTuple):
     path: tuple[str, ...] = ()
 
 
+def _note_bias(found: WrittenBack, joint: str, figure: Figure) -> None:
+    found.changes.append(Change(joint, "bias of the torque", None, figure, "of the sensor"))
+
+
 def _places(joints: Mapping[str, Any]) -> Iterator[tuple[Place, Mapping[str, Any]]]:
-    """All motors with springs, and their entries."""
+    """All motors with springs or a variable stiffness, and the drives of stiffnesses."""
     for joint, entry in joints.items():
-        if "motor" in entry and "spring" in entry:
+        if "motor" in entry and ("spring" in entry or VARIABLE in entry):
             yield Place(joint, joint), entry
+        if "drive" in entry.get(VARIABLE, ()):
+            yield Place(joint, f"{joint}_stiffness", DRIVE), entry[VARIABLE]["drive"]
         for side in ANTAGONISTS:
             if side in entry:
                 yield Place(joint, f"{joint}_{side}", (side,)), entry[side]
@@ -148,9 +166,7 @@ def _write_spring(
         if COEFFICIENT.fullmatch(key):
             continue
         if key == "bias":
-            found.changes.append(
-                Change(place.owner, "bias of the torque", None, figure, "of the sensor")
-            )
+            _note_bias(found, place.owner, figure)
         elif key == "scale":
             found.changes.append(Change(place.owner, "spring scale", 1.0, figure))
             if figure.value <= 0.0:
@@ -163,6 +179,57 @@ def _write_spring(
                 text.scale(place.joint, (*place.path, "spring", name), figure.value)
         else:
             _write_quantity(found, text, place, spring, key, figures, gear)
+
+
+# wide: the parts of one entry, and the file and table that they go into.
+def _write_stiffness(
+    found: WrittenBack,
+    text: ActuatorText,
+    place: Place,
+    entry: Mapping[str, Any],
+    results: Results,
+    gear: Gear,
+) -> None:
+    """What sets the stiffness of a joint: its hardening, and offset and gain of its drive."""
+    figures = results.springs.get(place.joint, {})
+    if place.path == DRIVE:
+        if "stiffness_gain" in figures:
+            linear = gear.motions["link"] == "prismatic"
+            dimension = "linear stiffness gain" if linear else "stiffness gain"
+            _set_stiffness(
+                found, text, place, entry["gain"],
+                ("stiffness_gain", (*DRIVE, "gain"), dimension, figures["stiffness_gain"]), gear,
+            )  # fmt: skip
+        return
+    for key, figure in figures.items():
+        if key in STIFFNESS:
+            path, dimension = STIFFNESS[key]
+            given: Any = entry
+            for name in path:
+                given = given[name]
+            _set_stiffness(found, text, place, given, (key, path, dimension, figure), gear)
+        elif key == "bias":
+            _note_bias(found, place.owner, figure)
+        elif key != "stiffness_gain":
+            note = "of the input: not part of the file"
+            found.changes.append(Change(place.owner, key.replace("_", " "), None, figure, note))
+
+
+# wide: the parts of one number, and the file and table that it goes into.
+def _set_stiffness(
+    found: WrittenBack,
+    text: ActuatorText,
+    place: Place,
+    given: Any,
+    new: tuple[str, tuple[str, ...], str, Figure],
+    gear: Gear,
+) -> None:
+    key, path, dimension, figure = new
+    before = quantity(given, f"{place.joint}: {'.'.join(path)}", dimension, gear)
+    if key == "hardening":
+        figure = not_negative(f"joint '{place.joint}': {key}", figure, found.notes)
+    found.changes.append(Change(place.owner, key.replace("_", " "), before, figure))
+    text.set_quantity(place.joint, path, figure.value, dimension, gear)
 
 
 def _write_coefficients(

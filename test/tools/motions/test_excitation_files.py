@@ -16,6 +16,8 @@ from multibody_dynamics.nodes.base.robot import share_directory
 from multibody_dynamics.nodes.trajectory_node import read_file
 from multibody_dynamics.tools.motions.excitation_files import (
     describe_plan,
+    refuse_existing,
+    remove_plan,
     summary_of,
     write_plan,
 )
@@ -51,6 +53,18 @@ def test_files_lead_trajectory_node_along_the_motion(tmp_path, elastic):
         assert np.abs(difference[:, 0]).max() < 1e-6
         assert np.abs(difference[:, 2]).max() < 1e-2
     assert (tmp_path / "excitation.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_plan_is_only_replaced_on_request_and_then_as_a_whole(tmp_path, elastic):
+    refuse_existing(tmp_path)
+    write_plan(elastic, tmp_path)
+    (tmp_path / "recording.npz").touch()
+    with pytest.raises(dyn.InputError, match=r"already contains a plan.*--overwrite"):
+        refuse_existing(tmp_path)
+    remove_plan(tmp_path)
+    write_plan(replace(elastic, runs={"steps": elastic.runs["steps"]}), tmp_path)
+    left = {file.name for file in tmp_path.iterdir()}
+    assert left == {"steps.csv", "steps.yaml", "summary.json", "excitation.png", "recording.npz"}
 
 
 def test_motors_and_springs_are_predicted(elastic):

@@ -95,6 +95,38 @@ def test_friction_that_the_file_did_not_have(tmp_path):
     assert joint.motor.coulomb_velocity == pytest.approx(0.05)
 
 
+def test_hardening_and_drive_of_a_variable_stiffness(tmp_path):
+    file = tmp_path / "springs.yaml"
+    drive = (
+        "{motor: {gear_ratio: 30, inertia: {value: 60.0, unit: g cm^2, side: motor}}, offset:"
+        " {value: 100.0, unit: N m/rad, side: link}, gain: {value: 20.0, unit: N m/rad^2,"
+        " side: motor}}"
+    )
+    file.write_text(
+        f"joints:\n  shoulder:\n    motor: {MOTOR}\n    variable_stiffness:\n"
+        "      range: {values: [100, 900], unit: N m/rad, side: link}\n"
+        "      hardening: {value: 3.0, unit: 1/rad^2, side: link}  # data sheet\n"
+        f"      drive: {drive}\n  elbow:\n    spring: rigid\n    motor: {MOTOR}\n"
+    )
+    names = {"stiffness_offset": 120.0, "stiffness_gain": 550.0, "hardening": 4.5}
+    results = springs(**names, bias=0.1)
+    results.motors["shoulder"] = {"inertia": Figure(0.5, 0.01)}
+    results.motors["shoulder_stiffness"] = {"inertia": Figure(0.006, 1e-4)}
+    found = WrittenBack()
+    new = write_actuators(found, MODEL, results, file, "").decode()
+    assert "# data sheet" in new
+    joint = dyn.load_actuators(yaml.safe_load(new), MODEL.joint_names).actuators[0]
+    assert joint.drive.offset == pytest.approx(120.0)
+    assert joint.drive.gain == pytest.approx(550.0)
+    assert joint.drive.motor.inertia == pytest.approx(0.006)
+    assert joint.motor.inertia == pytest.approx(0.5)
+    assert pytest.approx(4.5) == joint.shape.K3
+    rows = {each.quantity: each for each in found.changes}
+    assert rows["stiffness gain"].before == pytest.approx(600.0)  # x 30 on the link side
+    assert rows["hardening"].before == pytest.approx(3.0)
+    assert rows["bias of the torque"].remark == "of the sensor"
+
+
 def test_both_springs_of_an_antagonistic_joint_from_recording_to_inspection(tmp_path, capsys):
     """Springs that differ from those of the file are identified from the torques of the motors."""
     config = share_directory() / "config"

@@ -3,12 +3,13 @@
 For a joint whose spring has the deflection phi = theta - q, the following equations are used,
 provided that their left-hand sides were measured (all on the link side of the gear):
 
-    motor    k i(t - d) - Q           = M_m theta'' + friction of the motor(theta')
+    motor    k i(t - d) - load        = M_m theta'' + friction of the motor(theta')
     link     Q                        = Y(q, q', q'') pi + friction of the link(q')
     spring   Q of the sensor - bias   = s(phi) + D phi'
 
-Q is s(phi) + D phi' in the motor equation and, without a torque sensor, also in that of the link.
-If the deflection was not measured, Q comes from the sensor. A rigid joint has theta = q, and one
+The load is Q at a series elastic joint, and that of one spring at a joint with two motors
+(`joint_springs`). Q and loads follow from the deflections, and Q from the sensor in the equation of
+the link if it has one, or if the deflection was not measured. A rigid joint has theta = q, and one
 equation if it has no sensor,
 
     rigid    k i(t - d)               = Y pi + M_m q'' + friction(q').
@@ -33,15 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core import Array, InputError
-from ...elastic import (
-    Actuators,
-    CubicSpring,
-    LinearSpring,
-    PolynomialSpring,
-    Rigid,
-    SeriesElastic,
-    Spring,
-)
+from ...elastic import Actuators, Rigid, SeriesElastic, Spring
 from ...model import MultibodyModel
 from ...rigid import inverse_dynamics
 from ..bodies.joint_friction import JointFriction
@@ -49,7 +42,8 @@ from ..bodies.regressor import inverse_dynamics_regressor
 from ..signals.differentiation import HIGHEST, ZeroPhaseFilter
 from ..signals.parallel_filter import ParallelFilter
 from .friction_terms import NODES, VelocityNodes
-from .measured_run import MeasuredRun
+from .joint_springs import JointSprings, Positions, SpringColumns, joint_springs
+from .measured_run import OF_MOTORS, MeasuredRun
 
 Kind = Literal["rigid", "motor", "link", "spring"]
 WIDER = 2.0  # cut-off of the states, relative to that of the equations
@@ -61,10 +55,12 @@ SHORTEST = 16  # fewest filtered samples of a stretch that is used
 
 @dataclass(frozen=True, eq=False)
 class Channel:
-    """One equation of one joint. blocks : columns by the name of what multiplies them."""
+    """One equation of one joint. motor : its motor, or the first one of the joint. blocks : columns
+    by the name of what multiplies them."""
 
     kind: Kind
     joint: int
+    motor: int
     blocks: dict[str, slice]
     columns: int
 
@@ -106,11 +102,13 @@ def filters_of(rate: float, cutoff: float) -> Filters:
 
 
 class Sources(NamedTuple):
-    """What was measured, (n,) masks of the joints. signal : motor torque or current."""
+    """What was measured: masks (n,) of the joints for q, sensor and stiffness, (m,) of the motors
+    for the others. signal : motor torque or current."""
 
     q: NDArray[np.bool_]
     theta: NDArray[np.bool_]
     sensor: NDArray[np.bool_]
+    stiffness: NDArray[np.bool_]
     motor_torque: NDArray[np.bool_]
     current: NDArray[np.bool_]
 
@@ -119,11 +117,12 @@ class Sources(NamedTuple):
         return np.asarray(self.motor_torque | self.current)
 
 
-def sources_of(runs: Sequence[MeasuredRun]) -> Sources:
+def sources_of(runs: Sequence[MeasuredRun], joints: int, motors: int) -> Sources:
     """What was measured in all runs. Raises InputError, naming the run, where they differ."""
     first = None
+    sizes = {name: motors if name in OF_MOTORS else joints for name in Sources._fields}
     for run in runs:
-        found = Sources(*(run.has(name) for name in Sources._fields))
+        found = Sources(*(run.has(name, size) for name, size in sizes.items()))
         if first is not None and any(
             not np.array_equal(a, b) for a, b in zip(first, found, strict=True)
         ):
@@ -137,21 +136,27 @@ def sources_of(runs: Sequence[MeasuredRun]) -> Sources:
     return first
 
 
+def motor_names(model: MultibodyModel, actuators: Actuators | None) -> tuple[str, ...]:
+    """The names of the motors; those of the joints if only these are known."""
+    return model.joint_names if actuators is None else actuators.motor_names
+
+
 class State(NamedTuple):
-    """Filtered states of one stretch, (order, k, n), and times (k,)."""
+    """Filtered states of one stretch, (order, k, joints or motors), and times (k,)."""
 
     times: Array
     links: Array  # (3, k, n)
-    motors: Array  # (3, k, n)
+    motors: Array  # (3, k, m)
     sensor: Array  # (3, k, n)
-    signal: Array  # (4, k, n)
+    signal: Array  # (4, k, m)
+    stiffness: Array  # (k, n)
 
 
 class DriveEquations:
     """The equations of a robot, and their columns for stretches of a run.
 
-    speeds : (2, n) rms velocities of links and motors. payloads : names, and indices of the bodies.
-    known_friction : of the links, in addition to the friction that is identified.
+    speeds : rms velocities (n,) of links and (m,) of motors. payloads : names, and indices of the
+    bodies. known_friction : of the links, in addition to the friction that is identified.
     """
 
     # wide: what is known of the robot and of its recordings
@@ -160,7 +165,7 @@ class DriveEquations:
         model: MultibodyModel,
         actuators: Actuators | None,
         sources: Sources,
-        speeds: Array,
+        speeds: Sequence[Array],
         payloads: dict[str, int],
         options: Options,
         known_friction: JointFriction | None = None,
@@ -170,10 +175,14 @@ class DriveEquations:
         self.loaded: dict[str, MultibodyModel] = {}  # as known, with the payload of each name
         self.payloads, self.options = payloads, options
         self.is_elastic = np.zeros(model.n, dtype=bool)
-        self.springs: list[Spring | None] = [None] * model.n
+        self.springs: list[JointSprings | None] = [None] * model.n
+        self.motor_names = motor_names(model, actuators)
+        self.joint_of_motor = np.arange(model.n) if actuators is None else actuators.joint_of_motor
         if actuators is not None:
             self._take_springs(actuators)
-        self.has_deflection = self.is_elastic & sources.q & sources.theta
+        own = np.array([sources.theta[self.motors_of(j)].all() for j in range(model.n)], dtype=bool)
+        self.has_deflection = self.is_elastic & sources.q & own
+        self._require_deflections()
         self.nodes = {
             side: [VelocityNodes(float(v)) for v in row]
             for side, row in zip(("link", "motor"), speeds, strict=True)
@@ -187,15 +196,31 @@ class DriveEquations:
     def _take_springs(self, actuators: Actuators) -> None:
         actuators.refuse_other_joints(self.model)
         for j, actuator in enumerate(actuators.actuators):
-            name = actuators.joint_names[j]
-            if isinstance(actuator, SeriesElastic):
+            if not isinstance(actuator, Rigid):
                 self.is_elastic[j] = True
-                self.springs[j] = actuator.spring
-            elif not isinstance(actuator, Rigid):
+                self.springs[j] = joint_springs(actuators.joint_names[j], actuator)
+
+    def _require_deflections(self) -> None:
+        """Only the missing side of a series elastic joint can be computed from its spring."""
+        for j, springs in enumerate(self.springs):
+            name = self.model.joint_names[j]
+            if springs is None or springs.damped:
+                continue
+            if not self.has_deflection[j]:
+                motors = ", ".join(self.motor_names[i] for i in self.motors_of(j))
                 raise InputError(
-                    f"joint '{name}': only rigid and series elastic joints can be identified "
-                    "together with the links; use identify-springs for the springs of this one"
+                    f"joint '{name}': has two motors or a variable stiffness, so the positions of "
+                    f"its link and of its motors ({motors}) must be recorded"
                 )
+            if springs.needs_stiffness and not self.sources.stiffness[j]:
+                raise InputError(
+                    f"joint '{name}': its stiffness is an input that no motor sets: record it, as "
+                    "`stiffness` in N m/rad"
+                )
+
+    def motors_of(self, joint: int) -> NDArray[np.intp]:
+        """The motors of a joint."""
+        return np.flatnonzero(self.joint_of_motor == joint)
 
     def site(self, joint: int) -> str:
         """Where the friction of a rigid joint is: "motor" with actuator data, else "link"."""
@@ -205,17 +230,18 @@ class DriveEquations:
         found = []
         has = self.sources
         for j, name in enumerate(self.model.joint_names):
-            if not (has.q[j] or has.theta[j]):
+            motors = self.motors_of(j)
+            first, driven = int(motors[0]), has.signal[motors]
+            if not (has.q[j] or has.theta[motors].all()):
                 raise InputError(f"joint '{name}': no position was measured")
             if self.has_deflection[j] or has.sensor[j]:
-                if has.signal[j]:
-                    found.append(self._channel("motor", j))
+                found += [self._channel("motor", j, int(i)) for i in motors[driven]]
                 if self.has_deflection[j] and has.sensor[j]:
-                    found.append(self._channel("spring", j))
-                if has.sensor[j] or has.signal[j]:
-                    found.append(self._channel("link", j))
-            elif has.signal[j]:
-                found.append(self._channel("rigid", j))
+                    found.append(self._channel("spring", j, first))
+                if has.sensor[j] or driven.any():
+                    found.append(self._channel("link", j, first))
+            elif driven.any():
+                found.append(self._channel("rigid", j, first))
         if not found:
             raise InputError(
                 "no torque was measured at any joint: motor torques, currents or the torques of "
@@ -223,7 +249,18 @@ class DriveEquations:
             )
         return found
 
-    def _channel(self, kind: Kind, j: int) -> Channel:
+    def spring_columns(self, channel: Channel) -> SpringColumns:
+        """The columns of the springs in an equation: the load of its motor, or Q."""
+        return self._spring_columns(channel.kind, channel.joint, channel.motor)
+
+    def _spring_columns(self, kind: Kind, j: int, motor: int) -> SpringColumns:
+        springs = self.springs[j]
+        assert springs is not None
+        if kind != "motor":
+            return springs.torque
+        return springs.loads[motor - int(self.motors_of(j)[0])]
+
+    def _channel(self, kind: Kind, j: int, motor: int) -> Channel:
         """The layout of one equation."""
         widths: dict[str, int] = {}
         if kind in ("rigid", "motor"):
@@ -231,7 +268,10 @@ class DriveEquations:
             widths["inertia"] = 1
         by_spring = self.has_deflection[j] and (kind != "link" or not self.sources.sensor[j])
         if by_spring:
-            widths |= {"spring": spring_columns(self.springs[j]), "damping": 1}
+            widths["spring"] = self._spring_columns(kind, j, motor).width
+            springs = self.springs[j]
+            if springs is not None and springs.damped:
+                widths["damping"] = 1
         if kind == "spring" or (kind in ("motor", "link") and not by_spring):
             widths["sensor"] = 3
         if kind == "spring":
@@ -251,7 +291,7 @@ class DriveEquations:
             widths |= {"viscous drift": 1, "coulomb drift": 1}
         ends = np.cumsum([0, *widths.values()]).tolist()
         blocks = {name: slice(a, b) for name, a, b in zip(widths, ends[:-1], ends[1:], strict=True)}
-        return Channel(kind, j, blocks, ends[-1])
+        return Channel(kind, j, motor, blocks, ends[-1])
 
     def side_of(self, channel: Channel) -> str:
         """Whose friction an equation has: "link" or "motor"."""
@@ -259,12 +299,23 @@ class DriveEquations:
             return self.site(channel.joint)
         return "link" if channel.kind == "link" else "motor"
 
+    def site_of(self, channel: Channel) -> str:
+        """The name of what has this friction: "link JOINT" or "motor MOTOR"."""
+        if (side := self.side_of(channel)) == "link":
+            return f"link {self.model.joint_names[channel.joint]}"
+        return f"{side} {self.motor_names[channel.motor]}"
+
+    def nodes_of(self, channel: Channel) -> VelocityNodes:
+        """The nodes of the friction of an equation."""
+        side = self.side_of(channel)
+        return self.nodes[side][channel.joint if side == "link" else channel.motor]
+
     def states(self, run: MeasuredRun, stretch: slice, filters: Filters) -> State:
         """The filtered states of a stretch."""
-        n, step = self.model.n, filters.step
+        step = filters.step
 
         def rows(given: Array | None, columns: NDArray[np.bool_]) -> Array:
-            part = np.zeros((stretch.stop - stretch.start, n))
+            part = np.zeros((stretch.stop - stretch.start, len(columns)))
             if given is not None:
                 part[:, columns] = given[stretch, columns]
             return part
@@ -276,37 +327,46 @@ class DriveEquations:
         signal = filters.efforts(signal, step=step)
         sensor = filters.states(rows(run.sensor, has.sensor), step=step)
         links = filters.states(rows(run.q, has.q), step=step)
-        if run.qd is not None and run.has("qd")[has.q].all():
+        if run.qd is not None and run.has("qd", self.model.n)[has.q].all():
             links[1:] = filters.states(rows(run.qd, has.q), step=step)[:2]
         motors = filters.states(rows(run.theta, has.theta), step=step)
         self._complete(links, motors, sensor, step / run.rate)
         count = links.shape[1]
         first = run.start + (stretch.start + filters.states.reach) / run.rate
         times = first + np.arange(count) * step / run.rate
-        return State(times, links, motors, sensor, signal)
+        stiffness = filters.states(rows(run.stiffness, has.stiffness), step=step)[0]
+        return State(times, links, motors, sensor, signal, stiffness)
 
     def _complete(self, links: Array, motors: Array, sensor: Array, step: float) -> None:
         """Compute the side that was not measured from the known springs, in place; step in s."""
         has = self.sources
-        lacking = np.flatnonzero(self.is_elastic & ~(has.q & has.theta))
-        rigid = ~self.is_elastic
-        links[:, :, rigid & ~has.q] = motors[:, :, rigid & ~has.q]
-        motors[:, :, rigid] = links[:, :, rigid]
+        lacking = np.flatnonzero(self.is_elastic & ~self.has_deflection)
+        for j in np.flatnonzero(~self.is_elastic).tolist():
+            i = self.motors_of(j)[0]
+            if not has.q[j]:
+                links[:, :, j] = motors[:, :, i]
+            motors[:, :, i] = links[:, :, j]
         if not lacking.size:
             return
-        links[:, :, lacking] = np.where(has.q[lacking], links[:, :, lacking], motors[:, :, lacking])
+        for j in lacking[~has.q[lacking]].tolist():
+            links[:, :, j] = motors[:, :, self.motors_of(j)[0]]
         predicted = inverse_dynamics(self.model, *links).tau + self._known(links[1])
-        for j in lacking:
-            spring = self.springs[j]
-            assert spring is not None
+        for j in lacking.tolist():
+            i, spring = self.motors_of(j)[0], self._series_spring(j)
             Q = sensor[0, :, j] if has.sensor[j] else predicted[:, j]
             phi = spring.deflection(Q, beyond="continue")
             rate = np.gradient(phi, step)
             rates = np.stack([phi, rate, np.gradient(rate, step)])
             if has.q[j]:
-                motors[:, :, j] = links[:, :, j] + rates
+                motors[:, :, i] = links[:, :, j] + rates
             else:
-                links[:, :, j] = motors[:, :, j] - rates
+                links[:, :, j] = motors[:, :, i] - rates
+
+    def _series_spring(self, joint: int) -> Spring:
+        assert self.actuators is not None
+        actuator = self.actuators.actuators[joint]
+        assert isinstance(actuator, SeriesElastic)
+        return actuator.spring
 
     def table(self, run: MeasuredRun, state: State, middle: tuple[float, float]) -> Any:
         """The columns (k, width) of a slice of the states, as a function of the slice.
@@ -348,17 +408,16 @@ class DriveEquations:
         drift: Array,
     ) -> dict[str, Array]:
         """The columns of one equation by name."""
-        j = channel.joint
-        side = self.side_of(channel)
-        moving = state.motors if channel.kind in ("motor", "rigid") else state.links
-        v = moving[1, part, j]
-        nodes = self.nodes[side][j]
+        j, i = channel.joint, channel.motor
+        by_motor = channel.kind in ("motor", "rigid")
+        moving = state.motors[:, part, i] if by_motor else state.links[:, part, j]
+        v, nodes = moving[1], self.nodes_of(channel)
         coulomb = nodes.coulomb(v)
         speed = np.tanh(v / nodes.values[NODES // 2])
         columns = {
-            "signal": state.signal[:, part, j].T,
+            "signal": state.signal[:, part, i].T,
             "sensor": state.sensor[:, part, j].T,
-            "inertia": moving[2, part, j][:, None],
+            "inertia": moving[2][:, None],
             "bias": np.ones((len(v), 1)),
             "viscous": v[:, None],
             "offset": np.ones((len(v), 1)),
@@ -371,9 +430,10 @@ class DriveEquations:
         if loads is not None:
             columns["load"] = coulomb * loads[:, j, None]
         if "spring" in channel.blocks:
-            phi, rate = state.motors[:2, part, j] - state.links[:2, part, j]
-            columns["spring"] = spring_terms(self.springs[j], phi)
-            columns["damping"] = rate[:, None]
+            own = state.motors[0, part][:, self.motors_of(j)]
+            at = Positions(state.links[0, part, j], own, state.stiffness[part, j])
+            columns["spring"] = self.spring_columns(channel).columns(at)
+            columns["damping"] = (state.motors[1, part, i] - state.links[1, part, j])[:, None]
         if "known friction" in channel.blocks:
             columns["known friction"] = self._known(state.links[1, part])[:, j, None]
         if "links" in channel.blocks:
@@ -384,31 +444,3 @@ class DriveEquations:
                 here = run.payload is not None and run.payload.name == name
                 columns[f"payload {name}"] = float(here) * Y[:, j, 10 * b : 10 * b + 10]
         return columns
-
-
-def spring_columns(spring: Spring | None) -> int:
-    """The number of coefficients of a law."""
-    return len(spring_coefficients(spring))
-
-
-def spring_coefficients(spring: Spring | None) -> dict[str, float]:
-    """The coefficients of a law by name; a table has one, the scale of its torques."""
-    if isinstance(spring, LinearSpring):
-        return {"stiffness": spring.K}
-    if isinstance(spring, CubicSpring):
-        return {"stiffness": spring.K, "cubic_stiffness": spring.K3}
-    if isinstance(spring, PolynomialSpring):
-        return {f"c{i}": c for i, c in enumerate(spring.coefficients, start=1)}
-    return {"scale": 1.0}
-
-
-def spring_terms(spring: Spring | None, phi: Array) -> Array:
-    """Columns (k, p) that the coefficients of a law multiply."""
-    if isinstance(spring, LinearSpring):
-        return phi[:, None]
-    if isinstance(spring, CubicSpring):
-        return np.stack([phi, phi**3], axis=1)
-    if isinstance(spring, PolynomialSpring):
-        return np.stack([phi**i for i in range(1, len(spring.coefficients) + 1)], axis=1)
-    assert spring is not None
-    return np.asarray(spring.torque(phi, beyond="continue"))[:, None]

@@ -8,7 +8,7 @@ initial value, and for bodies a divergence that only possible ones can have (`di
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...core import Array
 from ..bodies.consistent_inertia import nearest_consistent
-from .drive_equations import Channel, DriveEquations, spring_coefficients
+from .drive_equations import Channel, DriveEquations
 
 FRICTION = ("viscous", "coulomb", "offset")
 WIDE = 10.0  # standard deviations of wide priors, in units of the signals
@@ -105,7 +105,7 @@ def add_body(
 class Coefficients:
     """The coefficients z of every channel as functions of the parameters.
 
-    gains : joints whose signal is a current.
+    gains : motors whose signal is a current.
     """
 
     def __init__(
@@ -115,6 +115,7 @@ class Coefficients:
         self._index = parameters.index
         self.size = len(parameters.names)
         self._names = equations.model.joint_names
+        self._motors = equations.motor_names
 
     def of(self, channel: Channel, theta: Array) -> tuple[Array, Array]:
         """z (columns,) of a channel, and its derivative (columns, p)."""
@@ -140,9 +141,9 @@ class Coefficients:
     ) -> tuple[Array, Sequence[int], Array]:
         """Value (m,) of a block, indices (k,) of its parameters, and derivative (m, k)."""
         at, joint = self._index, self._names[channel.joint]
-        site = f"{self._equations.side_of(channel)} {joint}"
+        site, motor = self._equations.site_of(channel), self._motors[channel.motor]
         if name == "signal":
-            d = at[f"{joint}.command delay"]
+            d = at[f"{motor}.command delay"]
             x = theta[d]
             value = np.array([1.0, -x, x**2 / 2.0, -(x**3) / 6.0])
             return value, [d], np.array([[0.0], [-1.0], [x], [-(x**2) / 2.0]])
@@ -161,10 +162,10 @@ class Coefficients:
         if name in ("coulomb", "stribeck", "load"):
             return self._of_velocity(channel, site, name, theta)
         if name == "spring":
-            law = spring_coefficients(self._equations.springs[channel.joint])
-            where = [at[f"{joint}.{each}"] for each in law]
-            return theta[where], where, np.eye(len(where))
-        owner = joint if name in ("damping", "bias", "inertia") else site
+            where = self._of_springs(channel.joint)
+            value, slope = self._equations.spring_columns(channel).coefficients(theta[where])
+            return value, where, slope
+        owner = {"damping": joint, "bias": joint, "inertia": motor}.get(name, site)
         where = [at[f"{owner}.{name}"]]
         return theta[where], where, np.eye(1)
 
@@ -178,7 +179,7 @@ class Coefficients:
         velocity = "stribeck_velocity" if name == "stribeck" else "coulomb_velocity"
         where = [self._index[f"{site}.{name}"], self._index[f"{site}.{velocity}"]]
         size, log_velocity = theta[where]
-        nodes = self._equations.nodes[self._equations.side_of(channel)][channel.joint]
+        nodes = self._equations.nodes_of(channel)
         weights, slope = nodes.weights(log_velocity)
         return size * weights, where, np.stack([weights, size * slope], axis=1)
 
@@ -186,22 +187,29 @@ class Coefficients:
         """Scale an equation to the units of its noise: to those of the current, not of k times the
         current, and to those of the deflection, not of the stiffness times the deflection.
         Otherwise, small gains would make the errors look small."""
-        joint = self._names[channel.joint]
-        if channel.kind in ("rigid", "motor") and self._gains[channel.joint]:
-            g = self._index[f"{joint}.log gain"]
+        if channel.kind in ("rigid", "motor") and self._gains[channel.motor]:
+            g = self._index[f"{self._motors[channel.motor]}.log gain"]
             scale, signal = np.exp(-theta[g]), channel.blocks["signal"]
             kept, slopes = z[signal].copy(), D[signal].copy()
             z, D = scale * z, scale * D
             D[:, g] -= z
             z[signal], D[signal] = kept, slopes
         elif channel.kind == "link" and "spring" in channel.blocks:
-            first = self._index[f"{joint}.{next(iter(self._law(channel)))}"]
-            initial = next(iter(self._law(channel).values()))
-            size = theta[first] / initial
-            D = D / size
-            z = z / size
-            D[:, first] -= z / theta[first]
+            size, slope = self._stiffness(channel.joint, theta)
+            z, D = z / size, D / size
+            D[:, self._of_springs(channel.joint)] -= np.outer(z, slope / size)
         return z, D
 
-    def _law(self, channel: Channel) -> Mapping[str, float]:
-        return spring_coefficients(self._equations.springs[channel.joint])
+    def _stiffness(self, joint: int, theta: Array) -> tuple[float, Array]:
+        """A stiffness of the joint relative to the initial one, and its derivative (r,)."""
+        springs = self._equations.springs[joint]
+        assert springs is not None
+        value, slope = springs.torque.coefficients(theta[self._of_springs(joint)])
+        initial = float(springs.weights @ springs.torque.coefficients(springs.values)[0])
+        return float(springs.weights @ value) / initial, springs.weights @ slope / initial
+
+    def _of_springs(self, joint: int) -> list[int]:
+        """The indices of the parameters of the springs of a joint."""
+        springs = self._equations.springs[joint]
+        assert springs is not None
+        return [self._index[name] for name in springs.names]

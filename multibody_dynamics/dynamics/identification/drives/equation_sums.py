@@ -108,7 +108,7 @@ def left_side(channel: Channel, z: Array) -> Array:
     """The coefficients of the measured side of an equation."""
     names: tuple[str, ...] = ("signal",) if "signal" in channel.blocks else ("sensor",)
     if channel.kind == "link" and "sensor" not in channel.blocks:
-        names = ("spring", "damping")
+        names = tuple(name for name in ("spring", "damping") if name in channel.blocks)
     left = np.zeros_like(z)
     for name in names:
         left[channel.blocks[name]] = z[channel.blocks[name]]
@@ -162,6 +162,10 @@ class LeastSquares:
                 break
         z = [self._coefficients.of(each, theta)[0] for each in self._sums.channels]
         return Fit(theta, z, density, spread)
+
+    def cost(self, fit: Fit) -> float:
+        """The negative logarithm of likelihood and prior, with one weight for each equation."""
+        return self._concentrated(fit.theta).value
 
     def _approached(self, theta: Array) -> Array:
         """Parameters near those of the best fit, from a poor start: with spectral weights, which

@@ -23,7 +23,6 @@ from .measured_run import MeasuredRun
 MOST_STATES = 120_000  # of all runs together
 PIECE = 20.0  # s, length of the pieces that are used of a long recording
 NOISE_SAMPLES = 6_000  # states from which the effect of the noise of positions is computed
-NOISE_BAND = 0.25  # share of the sampling rate above which positions contain only noise
 OUTLIER = 8.0  # robust standard deviations
 CLOSE = 1e-3  # rms of residuals, relative to the left side: tabulated friction is not closer
 AT_REST = 0.01  # of the rms velocity
@@ -111,13 +110,13 @@ def filtered_blocks(
     plan: Plan,
     pieces: Sequence[Piece],
     middle: tuple[float, float],
-    noise: Sequence[Array] | None = None,
+    noise: Sequence[Sequence[Array]] | None = None,
     seed: int = 0,
 ) -> list[Block]:
     """The filtered equations of pieces of the runs.
 
-    middle : see :meth:`.DriveEquations.table`. noise : standard deviations (2, n) of positions of
-        links and motors of each run, which are added to the recorded ones.
+    middle : see :meth:`.DriveEquations.table`. noise : standard deviations (n,) and (m,) of
+        positions of links and motors of each run, which are added to the recorded ones.
     """
     found = []
     rng = np.random.default_rng(abs(seed))
@@ -141,7 +140,7 @@ def filtered_blocks(
 
 
 def _louder(
-    run: MeasuredRun, part: slice, noise: Array, rng: np.random.Generator, sign: float
+    run: MeasuredRun, part: slice, noise: Sequence[Array], rng: np.random.Generator, sign: float
 ) -> MeasuredRun:
     """A part of a run with noise added to the positions."""
     whole = run.part(part.start, part.stop)
@@ -153,10 +152,10 @@ def _louder(
     return replace(whole, **changed, starts=(0,))
 
 
-def position_noise(run: MeasuredRun) -> Array:
-    """Standard deviations (2, n) of the white noise of the positions of links and motors, from
-    their power above a quarter of the sampling rate; zero where velocities were measured."""
-    found = np.zeros((2, run.position.shape[1]))
+def position_noise(run: MeasuredRun) -> list[Array]:
+    """Standard deviations (n,) and (m,) of the white noise of the positions of links and motors,
+    from their fourth differences; zero where velocities were measured."""
+    found = [np.zeros(0 if rows is None else rows.shape[1]) for rows in (run.q, run.theta)]
     for row, (rows, used) in zip(found, ((run.q, run.qd is None), (run.theta, True)), strict=True):
         if rows is None or not used:
             continue
@@ -175,10 +174,9 @@ def _moving(equations: DriveEquations, rows: Array, reach: int) -> NDArray[np.bo
     have any value up to the breakaway friction."""
     used = np.ones((len(rows), len(equations.channels)), dtype=bool)
     for k, (channel, place) in enumerate(zip(equations.channels, equations.places, strict=True)):
-        if channel.kind not in ("rigid", "motor"):
+        if channel.kind == "spring":
             continue
-        nodes = equations.nodes[equations.side_of(channel)][channel.joint]
-        slow = AT_REST * nodes.speed
+        slow = AT_REST * equations.nodes_of(channel).speed
         velocity = rows[:, place][:, channel.blocks["viscous"].start]
         fastest = maximum_filter1d(np.abs(velocity), 2 * reach + 1)
         resting = (fastest < slow).astype(np.float64)

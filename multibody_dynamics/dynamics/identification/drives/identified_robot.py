@@ -9,6 +9,8 @@ false, where the recordings do not determine the value, which is then the one kn
     joints:   {JOINT: {viscous, coulomb, coulomb_velocity, offset, ...}}     friction of the links
     motors:   {MOTOR: {inertia, viscous, coulomb, coulomb_velocity, offset, ...}}
     springs:  {JOINT: {stiffness, cubic_stiffness or c1, c2, ... or scale; damping; bias}}
+              {MOTOR: ...} of an antagonistic joint
+              {JOINT: {stiffness_offset, stiffness_gain or stiffness_scale; hardening}}, variable
     gains:    {MOTOR: {gain}}                                                N m/A
     delays:   {MOTOR: {delay}}                                               s
     payloads: {RECORDED PAYLOAD: {mass, com, inertia}}

@@ -18,6 +18,7 @@ from ...core import Array
 from ...elastic import (
     Actuator,
     Actuators,
+    Antagonistic,
     CubicSpring,
     LinearSpring,
     Motor,
@@ -26,14 +27,16 @@ from ...elastic import (
     SeriesElastic,
     Spring,
     TableSpring,
+    VariableStiffness,
 )
 from ..bodies.joint_friction import JointFriction
 from ..bodies.regressor import base_parameters, with_inertial_parameters
-from .drive_equations import DriveEquations, spring_coefficients
+from .drive_equations import DriveEquations
 from .drive_parameters import Parameters, body_names
 from .equation_sums import Fit, LeastSquares, Uncertainty
 from .identified_covariance import IdentifiedCovariance
 from .identified_robot import IdentifiedRobot, IdentifiedValue
+from .joint_springs import spring_coefficients
 
 SIGNIFICANT = 3.0  # standard errors from which damping is added to a spring that had none
 STEP = 1e-30  # imaginary, for derivatives
@@ -92,31 +95,21 @@ class Reader:
     def robot(self, links: bool) -> IdentifiedRobot:
         """The robot with everything that was identified."""
         model, equations = self._model, self._equations
-        joints, motors, springs, gains, delays = ({} for _ in range(5))
+        joints: dict[str, dict[str, IdentifiedValue]] = {}
+        motors, springs, gains, delays = dict(joints), dict(joints), dict(joints), dict(joints)
         payloads = {name: self._body(f"payload {name}") for name in equations.payloads}
         for j, joint in enumerate(model.joint_names):
             channels = [each for each in equations.channels if each.joint == j]
             sides = {equations.side_of(each) for each in channels if each.kind != "spring"}
             if "link" in sides and self._is_free(f"link {joint}.viscous"):
                 joints[joint] = self._friction(f"link {joint}")
-            driven = any("inertia" in each.blocks for each in channels)
-            if driven and self._is_free(f"{joint}.inertia"):
-                (rotor,) = self._numbers([f"{joint}.inertia"])
-                motors[joint] = {"inertia": rotor}
-            if "motor" in sides and self._is_free(f"motor {joint}.viscous"):
-                motors.setdefault(joint, {}).update(self._friction(f"motor {joint}"))
+            for i in equations.motors_of(j).tolist():
+                self._take_motor(i, motors, gains, delays)
             if any("spring" in each.blocks for each in channels):
-                springs[joint] = self._spring(joint, j)
-            if self._gains[j] and driven:
-                (gain,) = self._numbers([f"{joint}.log gain"])
-                gains[joint] = {"gain": gain}
-            found = {
-                name: self._numbers([f"{joint}.{name} delay"])[0]
-                for name in ("command", "sensor")
-                if self._is_free(f"{joint}.{name} delay")
-            }
-            if found:
-                delays[joint] = found
+                springs |= self._springs(joint, j)
+            if self._is_free(f"{joint}.sensor delay"):
+                (delay,) = self._numbers([f"{joint}.sensor delay"])
+                delays.setdefault(joint, {})["sensor"] = delay
         model = self._with_links(links, motors)
         friction = equations.known_friction or _link_friction(joints, model.joint_names)
         return IdentifiedRobot(
@@ -132,6 +125,26 @@ class Reader:
             payloads,
         )
 
+    def _take_motor(
+        self, i: int, motors: dict[str, Any], gains: dict[str, Any], delays: dict[str, Any]
+    ) -> None:
+        """Add what was identified of a motor."""
+        name = self._equations.motor_names[i]
+        channels = [each for each in self._equations.channels if each.motor == i]
+        driving = [each for each in channels if "inertia" in each.blocks]
+        if driving and self._is_free(f"{name}.inertia"):
+            (rotor,) = self._numbers([f"{name}.inertia"])
+            motors[name] = {"inertia": rotor}
+        own = any(self._equations.side_of(each) == "motor" for each in driving)
+        if own and self._is_free(f"motor {name}.viscous"):
+            motors.setdefault(name, {}).update(self._friction(f"motor {name}"))
+        if self._gains[i] and driving:
+            (gain,) = self._numbers([f"{name}.log gain"])
+            gains[name] = {"gain": gain}
+        if self._is_free(f"{name}.command delay"):
+            (delay,) = self._numbers([f"{name}.command delay"])
+            delays[name] = {"command": delay}
+
     def _is_free(self, name: str) -> bool:
         return self._parameters.free[self._index[name]]
 
@@ -141,12 +154,18 @@ class Reader:
                   if self._is_free(f"{site}.{name}")]  # fmt: skip
         return dict(zip(names, self._numbers([f"{site}.{name}" for name in names]), strict=True))
 
-    def _spring(self, joint: str, j: int) -> dict[str, IdentifiedValue]:
-        names = [*spring_coefficients(self._equations.springs[j]), "damping"]
+    def _springs(self, joint: str, j: int) -> dict[str, dict[str, IdentifiedValue]]:
+        """The springs of a joint, by joint or by the motors of an antagonistic one."""
+        springs = self._equations.springs[j]
+        assert springs is not None
+        names = [*springs.names, *([f"{joint}.damping"] if springs.damped else [])]
         if self._is_free(f"{joint}.bias"):
-            names.append("bias")
-        found = self._numbers([f"{joint}.{name}" for name in names])
-        return dict(zip(names, found, strict=True))
+            names.append(f"{joint}.bias")
+        found: dict[str, dict[str, IdentifiedValue]] = {}
+        for name, value in zip(names, self._numbers(names), strict=True):
+            owner, _, own = name.rpartition(".")
+            found.setdefault(owner, {})[own] = value
+        return found
 
     def _with_links(self, links: bool, motors: dict[str, dict[str, IdentifiedValue]]) -> Any:
         """The model with the new links, and rotors where they belong to it."""
@@ -173,14 +192,27 @@ class Reader:
             return None
         found: list[Actuator] = []
         for joint, actuator in zip(given.joint_names, given.actuators, strict=True):
-            motor = _motor(actuator.motors[0], motors.get(joint, {}))
+            names = [joint + suffix for suffix in actuator.suffixes]
+            new = [
+                _motor(motor, motors.get(name, {}))
+                for motor, name in zip(actuator.motors, names, strict=True)
+            ]
+            if not isinstance(actuator, Rigid):
+                new = [replace(x, inertia=max(x.inertia, LEAST_INERTIA)) for x in new]
+            motor, values = new[0], springs.get(joint, {})
             if isinstance(actuator, SeriesElastic):
-                motor = replace(motor, inertia=max(motor.inertia, LEAST_INERTIA))
-                values = springs.get(joint, {})
                 damping = values.get("damping", IdentifiedValue(actuator.damping, 0.0, False))
                 sure = damping.determined and damping.value > SIGNIFICANT * damping.error
                 keeps = damping.value if sure else actuator.damping
                 found.append(SeriesElastic(motor, _spring(actuator.spring, values), keeps))
+            elif isinstance(actuator, Antagonistic):
+                pair = [
+                    _spring(spring, springs.get(name, {}))
+                    for spring, name in zip(actuator.springs, names, strict=True)
+                ]
+                found.append(Antagonistic(new[0], new[1], pair[0], pair[1], actuator.regulates))
+            elif isinstance(actuator, VariableStiffness):
+                found.append(_variable(actuator, new, values))
             else:
                 found.append(Rigid(motor))
         return Actuators(given.joint_names, tuple(found), given.torque_sources)
@@ -212,7 +244,8 @@ class Reader:
     def _base(self) -> tuple[list[str], Array, Array]:
         """Base parameters of links and rotors: descriptions, values (b,), derivatives (b, p)."""
         model = self._model
-        rotors = [f"{joint}.inertia" for joint in model.joint_names]
+        firsts = [int(self._equations.motors_of(j)[0]) for j in range(model.n)]
+        rotors = [f"{self._equations.motor_names[i]}.inertia" for i in firsts]
         coupled = [
             not self._equations.has_deflection[j]
             and self._is_free(name)
@@ -238,7 +271,9 @@ class Reader:
         """Which parameters the recordings cannot distinguish, in words."""
         notes = []
         for j, joint in enumerate(self._model.joint_names):
-            notes += self._delays_at_bounds(joint)
+            motors = [self._equations.motor_names[i] for i in self._equations.motors_of(j)]
+            for name in [f"{joint}.sensor", *(f"{motor}.command" for motor in motors)]:
+                notes += self._delay_at_bound(name)
             channels = [each for each in self._equations.channels if each.joint == j]
             if not channels:
                 notes.append(f"{joint}: no torque was measured")
@@ -250,11 +285,15 @@ class Reader:
                         f"{joint}: the inertia of its rotor and that of the links about its axis "
                         "cannot be told apart; their split follows the values known before"
                     )
-            if self._gains[j] and any("signal" in each.blocks for each in channels):
-                (gain,) = self._numbers([f"{joint}.log gain"])
+            for i in self._equations.motors_of(j).tolist():
+                name = self._equations.motor_names[i]
+                driven = any("signal" in each.blocks for each in channels if each.motor == i)
+                if not (self._gains[i] and driven):
+                    continue
+                (gain,) = self._numbers([f"{name}.log gain"])
                 if not gain.determined:
                     notes.append(
-                        f"{joint}: the drive gain cannot be told apart from the masses: kept at "
+                        f"{name}: the drive gain cannot be told apart from the masses: kept at "
                         f"{gain.value:.4g} N m/A; carry a payload of known mass, in poses in which "
                         "this joint holds it"
                     )
@@ -271,18 +310,17 @@ class Reader:
                 )
         return notes
 
-    def _delays_at_bounds(self, joint: str) -> list[str]:
-        """Delays that are as large as the equations can represent."""
-        found = []
-        for kind in ("command", "sensor"):
-            i = self._index[f"{joint}.{kind} delay"]
-            limit = self._parameters.upper[i]
-            if self._parameters.free[i] and abs(self._theta[i]) >= limit * (1.0 - 1e-9):
-                found.append(
-                    f"{joint}: the {kind} delay is at least {1e3 * limit:.2g} ms, the largest that "
-                    "can be identified with this cut-off: choose a lower one"
-                )
-        return found
+    def _delay_at_bound(self, name: str) -> list[str]:
+        """A note about a delay "OWNER.KIND" that is as large as the equations can represent."""
+        i = self._index[f"{name} delay"]
+        limit = self._parameters.upper[i]
+        if not self._parameters.free[i] or abs(self._theta[i]) < limit * (1.0 - 1e-9):
+            return []
+        owner, _, kind = name.rpartition(".")
+        return [
+            f"{owner}: the {kind} delay is at least {1e3 * limit:.2g} ms, the largest that "
+            "can be identified with this cut-off: choose a lower one"
+        ]
 
 
 def _public(name: str) -> str:
@@ -326,6 +364,25 @@ def _link_friction(
 def _motor(motor: Motor, found: dict[str, IdentifiedValue]) -> Motor:
     names = ("inertia", "viscous", "coulomb", "coulomb_velocity")
     return replace(motor, **{name: max(found[name].value, 0.0) for name in names if name in found})
+
+
+def _variable(
+    actuator: VariableStiffness, motors: list[Motor], found: dict[str, IdentifiedValue]
+) -> VariableStiffness:
+    """The joint with its new hardening and drive. The scale of a stiffness that is an input
+    belongs to what computes this input, and changes nothing here."""
+    shape, drive = actuator.shape, actuator.drive
+    if "hardening" in found and isinstance(shape, CubicSpring):
+        hardening = max(found["hardening"].value, 0.0)
+        shape = CubicSpring(shape.K, hardening * shape.K, travel=shape.travel)
+    if drive is not None and "stiffness_gain" in found:
+        drive = replace(
+            drive,
+            motor=motors[1],
+            offset=found["stiffness_offset"].value,
+            gain=found["stiffness_gain"].value,
+        )
+    return replace(actuator, motor=motors[0], shape=shape, drive=drive)
 
 
 def _spring(spring: Spring, found: dict[str, IdentifiedValue]) -> Spring:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ...core import Array, InputError, as_array
 
-SIGNALS = ("q", "qd", "theta", "sensor", "motor_torque", "current")
+SIGNALS = ("q", "qd", "theta", "sensor", "motor_torque", "current", "stiffness")
+OF_MOTORS = ("theta", "motor_torque", "current")
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,14 @@ class CarriedPayload:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredRun:
-    """Samples (k, n) of the n joints at `rate` Hz, on the link side of the gear; None for a signal
-    that was not measured at all, NaN in the columns of joints for which it was not.
+    """Samples at `rate` Hz, (k, n) of n joints or (k, m) of m motors, on the link side of the gear;
+    None for a signal that was not measured at all, NaN in the columns of joints for which it was
+    not. There are as many motors as joints, unless a joint has two.
 
     q, qd : position and velocity of the links, rad, rad/s. theta : positions of the motors of
         elastic joints, rad. sensor : Q of torque sensors, N m. motor_torque : N m, current : A, of
-        the motors, as commanded or as measured.
+        the motors, as commanded or as measured. stiffness : N m/rad, of joints whose stiffness is
+        an input that no motor sets.
     payload : carried during the run. starts : samples at which a stretch without gaps begins.
     start : s, on a clock that is common to all runs; used only to detect slow changes.
     """
@@ -50,6 +53,7 @@ class MeasuredRun:
     sensor: Array | None = None
     motor_torque: Array | None = None
     current: Array | None = None
+    stiffness: Array | None = None
     payload: CarriedPayload | None = None
     starts: tuple[int, ...] = (0,)
     start: float = 0.0
@@ -57,15 +61,18 @@ class MeasuredRun:
     def __post_init__(self) -> None:
         if not 0.0 < self.rate < np.inf:
             raise InputError(f"run '{self.name}': rate {self.rate}: must be positive, in Hz")
-        shapes = set()
+        shapes: tuple[set[tuple[int, ...]], ...] = (set(), set())
         for each in fields(self):
             if each.name in SIGNALS and (given := getattr(self, each.name)) is not None:
                 rows = as_real_or_nan(f"run '{self.name}': {each.name}", given)
-                shapes.add(rows.shape)
+                shapes[each.name in OF_MOTORS].add(rows.shape)
                 object.__setattr__(self, each.name, rows)
-        if len(shapes) != 1 or len(next(iter(shapes))) != 2:
+        every = shapes[0] | shapes[1]
+        alike = all(len(found) <= 1 for found in shapes) and len({x[:1] for x in every}) == 1
+        if not alike or any(len(shape) != 2 for shape in every):
             raise InputError(
-                f"run '{self.name}': expected signals (k, n) of equal shape, got {sorted(shapes)}"
+                f"run '{self.name}': expected signals (k, n) of the joints and (k, m) of the "
+                f"motors, got {sorted(every)}"
             )
         if self.q is None and self.theta is None:
             raise InputError(f"run '{self.name}': neither q nor theta was measured")
@@ -94,11 +101,22 @@ class MeasuredRun:
         starts = (0, *(x - begin for x in self.starts if begin < x < end))
         return replace(self, **rows, starts=starts, start=self.start + begin / self.rate)
 
-    def has(self, signal: str) -> NDArray[np.bool_]:
-        """(n,) mask of the joints for which the signal was measured."""
+    def has(self, signal: str, count: int | None = None) -> NDArray[np.bool_]:
+        """Mask (count,) of the joints, or motors, for which the signal was measured.
+
+        count : of the robot; as many as were recorded by default. Raises InputError if the signal
+        has another number of columns.
+        """
         rows = getattr(self, signal)
-        n = self.position.shape[1]
-        return np.zeros(n, dtype=bool) if rows is None else ~np.isnan(rows).any(axis=0)
+        if rows is None:
+            return np.zeros(self.position.shape[1] if count is None else count, dtype=bool)
+        if count is not None and rows.shape[1] != count:
+            what = "motors" if signal in OF_MOTORS else "joints"
+            raise InputError(
+                f"run '{self.name}' has {rows.shape[1]} {what}, the robot {count}: {signal} must "
+                "have one column for each of them"
+            )
+        return np.asarray(~np.isnan(rows).any(axis=0))
 
 
 def as_real_or_nan(name: str, value: Any) -> Array:

@@ -16,10 +16,11 @@ from ..bodies.joint_friction import COULOMB_VELOCITY, JointFriction
 from ..bodies.regressor import inertial_parameters, with_inertial_parameters
 from ..signals.differentiation import HIGHEST, noise_cutoff
 from .drive_equations import (
+    Channel,
     DriveEquations,
     Options,
+    motor_names,
     sources_of,
-    spring_coefficients,
 )
 from .drive_parameters import (
     DELAY_SPREAD,
@@ -44,6 +45,7 @@ from .filtered_rows import (
     sums_of,
     without_outliers,
 )
+from .friction_search import searched_friction
 from .friction_terms import NODES
 from .identified_covariance import IdentifiedCovariance
 from .identified_robot import IdentifiedRobot, IdentifiedValue
@@ -101,9 +103,9 @@ class IdentificationSettings(NamedTuple):
 
 
 class ChannelResidual(NamedTuple):
-    """rms of the residual of one equation of one joint, N m (A without a known gain), before and
-    after identification, and standard deviation of its left side: for runs that were fitted, and
-    for those that were held out (NaN without any)."""
+    """rms of the residual of one equation of one joint or motor, N m (A without a known gain),
+    before and after identification, and standard deviation of its left side: for runs that were
+    fitted, and for those that were held out (NaN without any)."""
 
     joint: str
     kind: str
@@ -167,8 +169,8 @@ def identify_robot(
         keep.
     runs : recordings to fit; held_out : recordings to judge the result on.
 
-    Raises InputError, naming joint and run, for missing signals, different rates, joints of other
-    kinds than rigid and series elastic, and too few samples.
+    Raises InputError, naming joint and run, for missing signals, different rates, and too few
+    samples.
     """
     return _Identification(model, runs, actuators, friction, held_out, settings).result()
 
@@ -190,19 +192,15 @@ class _Identification:
         self.held, self.settings = [*held_out], settings or IdentificationSettings()
         self.notes: list[str] = []
         everything = [*self.runs, *self.held]
-        sources = sources_of(everything)
-        for run in everything:
-            if run.position.shape[1] != model.n:
-                raise InputError(
-                    f"run '{run.name}' has {run.position.shape[1]} joints, the robot {model.n}"
-                )
+        self.motor_names = motor_names(model, actuators)
+        sources = sources_of(everything, model.n, len(self.motor_names))
         self.payloads = _payloads(model, everything)
         self.cutoff = self.settings.cutoff or _cutoff(self.runs)
         self.equations = DriveEquations(
             model,
             actuators,
             sources,
-            _speeds(self.runs, self.cutoff),
+            _speeds(self.runs, self.cutoff, model.n, len(self.motor_names)),
             {each.name: model.body_index(each.body) for each in self.payloads},
             Options(self.settings.stribeck, self.settings.load_friction),
             None if self.settings.friction else self.friction,
@@ -218,20 +216,20 @@ class _Identification:
         self.plan = plan
         blocks = filtered_blocks(self.equations, plan, plan.pieces, self.middle)
         self._require(blocks)
-        sums = sums_of(self.equations, blocks)
+        sums = self._sums(blocks)
         self.parameters = self._parameters(sums)
         self.coefficients = Coefficients(self.equations, self.parameters, self.gains)
         initial = [
             self.coefficients.of(each, np.array(self.parameters.mean))[0]
             for each in self.equations.channels
         ]
-        fit = self._solver(sums, sums).fit()
+        fit = self._fitted(sums)
         if self.settings.load_friction:
             for _ in range(LOADS):
                 self._take_loads(fit)
                 blocks = filtered_blocks(self.equations, plan, plan.pieces, self.middle)
-                sums = sums_of(self.equations, blocks)
-                fit = self._solver(sums, sums).fit(fit.theta)
+                sums = self._sums(blocks)
+                fit = self._fitted(sums, fit.theta)
         sums, fit, rejected = self._without_outliers(blocks, sums, fit)
         solver, fit, bias = self._without_noise(sums, fit)
         solver, fit = self._with_drift(solver, fit)
@@ -246,7 +244,7 @@ class _Identification:
         return RobotIdentification(
             robot,
             combinations,
-            self._residuals(sums, sums_of(self.equations, held), initial, fit),
+            self._residuals(sums, self._sums(held), initial, fit),
             tuple(self.notes),
             self.cutoff,
             rejected,
@@ -256,6 +254,21 @@ class _Identification:
             reader.covariance(),
             self._course([each for each in held or blocks], fit),
         )
+
+    def _fitted(self, sums: EquationSums, begin: Array | None = None) -> Fit:
+        """A fit from `begin`; with Stribeck friction, the more likely of this and a fit that begins
+        at the velocities of friction that a search over all of them finds."""
+        solver = self._solver(sums, sums)
+        fit = solver.fit(begin)
+        if not self.settings.stribeck:
+            return fit
+        searched = searched_friction(
+            self.equations, self.coefficients, self.parameters, sums, fit.theta
+        )
+        return fit if searched is None else min(fit, solver.fit(searched), key=solver.cost)
+
+    def _sums(self, blocks: Sequence[Block], longest: int | None = None) -> EquationSums:
+        return sums_of(self.equations, blocks, longest)
 
     def _take_loads(self, fit: Fit) -> None:
         """Let friction depend on the torques of the robot and its payloads as identified so far."""
@@ -279,7 +292,7 @@ class _Identification:
                 break
             rejected = share
             self._require(kept)
-            sums = sums_of(self.equations, kept)
+            sums = self._sums(kept)
             fit = self._solver(sums, sums).fit(fit.theta)
         return sums, fit, rejected
 
@@ -313,59 +326,76 @@ class _Identification:
             add_payload(parameters, payload)
         scales = _Scales(self.equations, sums)
         for j, joint in enumerate(model.joint_names):
-            self._add_drive(parameters, joint, j, scales)
+            for i in self.equations.motors_of(j).tolist():
+                self._add_drive(parameters, j, i, scales)
+            self._add_link(parameters, joint, j, scales)
             self._add_spring(parameters, joint, j, scales)
         coefficients = Coefficients(self.equations, parameters, self.gains)
         wanted = [
-            j for j in np.flatnonzero(self.gains).tolist()
-            if model.joint_names[j] not in settings.gains
+            i for i in np.flatnonzero(self.gains).tolist()
+            if self.motor_names[i] not in settings.gains
         ]  # fmt: skip
-        found = {j: self._plausible_gain(parameters, coefficients, sums, j) for j in wanted}
+        found = {i: self._plausible_gain(parameters, coefficients, sums, i) for i in wanted}
         sure = [gain for gain in found.values() if gain is not None]
         sure += [*settings.gains.values()]
-        for j, gain in found.items():
-            joint = model.joint_names[j]
+        for i, gain in found.items():
+            motor = self.motor_names[i]
             if not sure:
                 raise InputError(
-                    f"joint '{joint}': its current does not follow the torque of the links: check "
+                    f"joint '{motor}': its current does not follow the torque of the links: check "
                     "its sign, or give a gain in N m/A"
                 )
-            name = f"{joint}.log gain"
+            name = f"{motor}.log gain"
             parameters.mean[parameters.index[name]] = float(np.log(gain or np.median(sure)))
         return parameters
 
-    def _add_drive(self, parameters: Parameters, joint: str, j: int, scales: _Scales) -> None:
-        """Rotor, friction of both sides, gain and delays of a joint."""
-        channels = [each for each in self.equations.channels if each.joint == j]
-        sides = {self.equations.side_of(each) for each in channels if each.kind != "spring"}
-        torque = scales.torque[j]
-        motor = self.actuators.actuators[j].motors[0] if self.actuators else None
-        rotor = float(self.model.reflected_inertia[j]) + (motor.inertia if motor else 0.0)
-        widest = WIDE * torque / max(scales.acceleration[j], 1e-9)
+    def _add_drive(self, parameters: Parameters, j: int, i: int, scales: _Scales) -> None:
+        """Rotor, friction, gain and delay of a motor."""
+        name = self.motor_names[i]
+        channels = [each for each in self.equations.channels if each.motor == i]
+        driving = [each for each in channels if "inertia" in each.blocks]
+        torque = max(scales.motor_torque[i], scales.torque[j])
+        rotor = self.actuators.motors[i].inertia if self.actuators else 0.0
+        if i == self.equations.motors_of(j)[0]:
+            rotor += float(self.model.reflected_inertia[j])
+        widest = WIDE * torque / max(scales.acceleration[i], 1e-9)
         spread = self.settings.rotor_spread * rotor if rotor > 0.0 else widest
-        driven = any("inertia" in each.blocks for each in channels)
-        parameters.add(f"{joint}.inertia", rotor, spread, 0.0, np.inf,
-                       free=driven and self.settings.rotors)  # fmt: skip
-        largest = LARGEST_PHASE / (2.0 * np.pi * self.cutoff)
-        for name, block in (("command", "signal"), ("sensor", "sensor")):
-            free = self.settings.delays and any(block in each.blocks for each in channels)
-            parameters.add(f"{joint}.{name} delay", 0.0, DELAY_SPREAD, -largest, largest, free=free)
-        gain = np.log(self.settings.gains.get(joint, 1.0))
+        parameters.add(f"{name}.inertia", rotor, spread, 0.0, np.inf,
+                       free=bool(driving) and self.settings.rotors)  # fmt: skip
+        self._add_delay(parameters, f"{name}.command delay", used=bool(driving))
+        gain = np.log(self.settings.gains.get(name, 1.0))
         weighed = any(each.mass is not None for each in self.payloads)
-        free = bool(self.gains[j]) and weighed and driven
-        parameters.add(f"{joint}.log gain", gain, GAIN_SPREAD, free=free)
-        for side in ("link", "motor"):
-            self._add_friction(parameters, side, j, scales, used=side in sides)
+        free = bool(self.gains[i]) and weighed and bool(driving)
+        parameters.add(f"{name}.log gain", gain, GAIN_SPREAD, free=free)
+        used = any(self.equations.side_of(each) == "motor" for each in driving)
+        sizes = torque, scales.velocity["motor"][i]
+        self._add_friction(parameters, "motor", i, sizes, used=used)
+
+    def _add_link(self, parameters: Parameters, joint: str, j: int, scales: _Scales) -> None:
+        """Friction of a link, and the delay of its sensor."""
+        channels = [each for each in self.equations.channels if each.joint == j]
+        sensed = any("sensor" in each.blocks for each in channels)
+        self._add_delay(parameters, f"{joint}.sensor delay", used=sensed)
+        used = any(self.equations.side_of(each) == "link" for each in channels
+                   if each.kind != "spring")  # fmt: skip
+        sizes = scales.torque[j], scales.velocity["link"][j]
+        self._add_friction(parameters, "link", j, sizes, used=used)
+
+    def _add_delay(self, parameters: Parameters, name: str, *, used: bool) -> None:
+        largest = LARGEST_PHASE / (2.0 * np.pi * self.cutoff)
+        free = self.settings.delays and used
+        parameters.add(name, 0.0, DELAY_SPREAD, -largest, largest, free=free)
 
     def _add_friction(
-        self, parameters: Parameters, side: str, j: int, scales: _Scales, *, used: bool
+        self, parameters: Parameters, side: str, k: int, sizes: tuple[float, float], *, used: bool
     ) -> None:
-        """Friction of one side of a joint."""
-        options, nodes = self.settings, self.equations.nodes[side][j]
-        site, bounds = f"{side} {self.model.joint_names[j]}", nodes.bounds
-        wide = WIDE * scales.torque[j]
-        slow = wide / max(scales.velocity[side][j], 1e-9)
-        known = self._known_friction(side, j)
+        """Friction of link or motor k; sizes : of its torque and velocity."""
+        options, nodes = self.settings, self.equations.nodes[side][k]
+        names = self.motor_names if side == "motor" else self.model.joint_names
+        site, bounds = f"{side} {names[k]}", nodes.bounds
+        wide = WIDE * sizes[0]
+        slow = wide / max(sizes[1], 1e-9)
+        known = self._known_friction(side, k)
         rms = float(np.sqrt(nodes.values[0] * nodes.values[-1]))
         start = known["coulomb_velocity"]
         start = start if nodes.values[0] < start < nodes.values[-1] else rms
@@ -385,11 +415,11 @@ class _Identification:
         parameters.add(f"{site}.coulomb drift", 0.0, wide, free=False)
 
     def _known_friction(self, side: str, j: int) -> dict[str, float]:
-        """Friction of one side of a joint as known so far; that of links which is kept is in the
+        """Friction of link or motor j as known so far; that of links which is kept is in the
         equations themselves."""
         names = ("viscous", "coulomb", "coulomb_velocity", "offset")
         if side == "motor":
-            motor = self.actuators.actuators[j].motors[0] if self.actuators else None
+            motor = self.actuators.motors[j] if self.actuators else None
             return {name: getattr(motor, name, 0.0) for name in names}
         if not self.settings.friction:
             return dict.fromkeys(names, 0.0)
@@ -401,31 +431,35 @@ class _Identification:
         return {name: float(value) for name, value in zip(names, values, strict=True)}
 
     def _add_spring(self, parameters: Parameters, joint: str, j: int, scales: _Scales) -> None:
-        """Law, damping and sensor bias of a joint with a spring."""
-        if not self.equations.is_elastic[j]:
+        """Laws, damping and sensor bias of a joint with springs."""
+        springs = self.equations.springs[j]
+        if springs is None:
             return
         assert self.actuators is not None
         here = bool(self.equations.has_deflection[j]) and self.settings.springs
         torque = scales.torque[j]
         phi = max(scales.deflection[j], 1e-12)
-        for k, (name, value) in enumerate(spring_coefficients(self.equations.springs[j]).items()):
-            power = {"cubic_stiffness": 3}.get(name, k + 1)
-            spread = max(abs(value), torque / phi**power if k else 0.0)
-            low = 1e-3 * value if k == 0 else -np.inf
-            parameters.add(f"{joint}.{name}", value, spread, low, np.inf, free=here)
+        for name, value, power in zip(
+            springs.names, springs.values.tolist(), springs.powers, strict=True
+        ):
+            spread = max(abs(value), torque / phi**power if power > 1 else 0.0)
+            is_slope = power == 1 and value > 0.0
+            low = 1e-3 * value if is_slope else -np.inf
+            parameters.add(name, value, spread, low, np.inf, free=here)
         damping = float(self.actuators.damping[j])
         wide = WIDE * torque / max(scales.deflection_rate[j], 1e-12)
-        parameters.add(f"{joint}.damping", damping, wide, free=here and self.settings.damping)
+        damped = here and springs.damped and self.settings.damping
+        parameters.add(f"{joint}.damping", damping, wide, free=damped)
         both = here and bool(self.equations.sources.sensor[j])
         parameters.add(f"{joint}.bias", 0.0, WIDE * torque, free=both)
 
     def _plausible_gain(
-        self, parameters: Parameters, coefficients: Coefficients, sums: EquationSums, j: int
+        self, parameters: Parameters, coefficients: Coefficients, sums: EquationSums, i: int
     ) -> float | None:
-        """The gain with which the initial inertias explain the current best, with any friction and
-        rotor; None where they explain little of it."""
+        """The gain of motor i with which the initial inertias explain the current best, with any
+        friction and rotor; None where they explain little of it."""
         for channel, each in zip(sums.channels, sums.sums, strict=True):
-            if channel.joint != j or "signal" not in channel.blocks:
+            if channel.motor != i or "signal" not in channel.blocks:
                 continue
             z, _ = coefficients.of(channel, np.array(parameters.mean))
             G = each.sum(axis=0)
@@ -448,14 +482,12 @@ class _Identification:
     def _without_noise(self, sums: EquationSums, fit: Fit) -> tuple[LeastSquares, Fit, float]:
         """The fit without the effect of the noise of the positions, and how large that was."""
         noise = [position_noise(run) for run in self.runs]
-        has = self.equations.sources
-        reconstructed = self.equations.is_elastic & ~(has.q & has.theta)
-        if reconstructed.any() or not any(row.any() for row in noise):
+        reconstructed = self.equations.is_elastic & ~self.equations.has_deflection
+        if reconstructed.any() or not any(row.any() for rows in noise for row in rows):
             return self._solver(sums, sums), fit, 0.0
         pieces = self.plan.first(NOISE_SAMPLES)
         parts = [
-            sums_of(
-                self.equations,
+            self._sums(
                 filtered_blocks(self.equations, self.plan, pieces, self.middle, given, seed),
                 sums.longest,
             )
@@ -562,8 +594,10 @@ class _Identification:
                 figures += rms.tolist()
             joint = self.model.joint_names[channel.joint]
             scale, unit = 1.0, "N m"
-            if channel.kind in ("rigid", "motor") and self.gains[channel.joint]:
-                scale = float(np.exp(fit.theta[self.parameters.index[f"{joint}.log gain"]]))
+            if channel.kind in ("rigid", "motor"):
+                joint = self.motor_names[channel.motor]
+                if self.gains[channel.motor]:
+                    scale = float(np.exp(fit.theta[self.parameters.index[f"{joint}.log gain"]]))
             size, before, after, *rest = (scale * x for x in figures)
             found.append(ChannelResidual(joint, channel.kind, unit, size, before, after, *rest))
         return tuple(found)
@@ -587,8 +621,8 @@ class _Identification:
         errors = np.concatenate([residuals_of(self.equations, block, fit.z) for block in last])
         scale = np.ones(measured.shape[1])
         for k, channel in enumerate(self.equations.channels):
-            if channel.kind in ("rigid", "motor") and self.gains[channel.joint]:
-                name = f"{self.model.joint_names[channel.joint]}.log gain"
+            if channel.kind in ("rigid", "motor") and self.gains[channel.motor]:
+                name = f"{self.motor_names[channel.motor]}.log gain"
                 scale[k] = np.exp(fit.theta[self.parameters.index[name]])
         times = np.concatenate([block.rows[:, 0] for block in last])
         return Course(times, scale * measured, scale * (measured - errors))
@@ -605,30 +639,45 @@ def add_payload(parameters: Parameters, payload: CarriedPayload) -> None:
 
 
 class _Scales:
-    """Sizes of the signals of each joint: those of the columns of its equations."""
+    """Sizes of the signals of each joint and motor: those of the columns of its equations."""
 
     def __init__(self, equations: DriveEquations, sums: EquationSums) -> None:
-        n = equations.model.n
-        self.torque, self.acceleration = np.zeros(n), np.zeros(n)
-        self.velocity = {"link": np.zeros(n), "motor": np.zeros(n)}
+        n, m = equations.model.n, len(equations.motor_names)
+        self.torque, self.motor_torque, self.acceleration = np.zeros(n), np.zeros(m), np.zeros(m)
+        self.velocity = {"link": np.zeros(n), "motor": np.zeros(m)}
         self.deflection, self.deflection_rate = np.zeros(n), np.zeros(n)
         for channel, each, counts in zip(sums.channels, sums.sums, sums.counts, strict=True):
-            j, count = channel.joint, max(float(counts.sum()), 1.0)
+            j, i, count = channel.joint, channel.motor, max(float(counts.sum()), 1.0)
             rms = np.sqrt(np.maximum(np.einsum("bpp->p", each), 0.0) / count)
             block = channel.blocks
             for name in ("signal", "sensor"):
                 if name in block:
                     self.torque[j] = max(self.torque[j], rms[block[name].start])
+            if "signal" in block:
+                self.motor_torque[i] = max(self.motor_torque[i], rms[block["signal"].start])
             if "spring" in block:
-                first = next(iter(spring_coefficients(equations.springs[j]).values()))
-                self.deflection[j] = rms[block["spring"].start]
-                self.deflection_rate[j] = rms[block["damping"].start]
-                self.torque[j] = max(self.torque[j], first * self.deflection[j])
+                self._take_spring(equations, channel, each / count, rms)
             if "inertia" in block:
-                self.acceleration[j] = rms[block["inertia"].start]
+                self.acceleration[i] = rms[block["inertia"].start]
             if "viscous" in block:
-                self.velocity[equations.side_of(channel)][j] = rms[block["viscous"].start]
+                side = equations.side_of(channel)
+                self.velocity[side][j if side == "link" else i] = rms[block["viscous"].start]
         self.torque = np.maximum(self.torque, 1e-9)
+        self.motor_torque = np.maximum(self.motor_torque, 1e-9)
+
+    def _take_spring(
+        self, equations: DriveEquations, channel: Channel, powers: Array, rms: Array
+    ) -> None:
+        """Sizes of deflection and torque of the springs in an equation."""
+        j, block = channel.joint, channel.blocks["spring"]
+        springs = equations.springs[j]
+        assert springs is not None
+        z = equations.spring_columns(channel).coefficients(springs.values)[0]
+        size = np.sqrt(max(float(z @ powers.sum(axis=0)[block, block] @ z), 0.0))
+        self.torque[j] = max(self.torque[j], size)
+        self.deflection[j] = max(self.deflection[j], rms[block.start])
+        if "damping" in channel.blocks:
+            self.deflection_rate[j] = rms[channel.blocks["damping"].start]
 
 
 def _payloads(model: MultibodyModel, runs: Sequence[MeasuredRun]) -> list[CarriedPayload]:
@@ -660,17 +709,18 @@ def _cutoff(runs: Sequence[MeasuredRun]) -> float:
     return float(np.clip(np.median(found), min(LOWEST_CUTOFF, highest), highest))
 
 
-def _speeds(runs: Sequence[MeasuredRun], cutoff: float) -> Array:
-    """rms velocities (2, n) of links and motors."""
-    n = runs[0].position.shape[1]
-    power, count = np.zeros((2, n)), 0
+def _speeds(runs: Sequence[MeasuredRun], cutoff: float, n: int, m: int) -> list[Array]:
+    """rms velocities (n,) of links and (m,) of motors."""
+    powers, count = [np.zeros(n), np.zeros(m)], 0
     for run in runs:
         lag = max(int(run.rate / (4.0 * cutoff)), 1)
         for stretch in run.stretches:
-            for row, rows in zip(power, (run.q, run.theta), strict=True):
-                part = run.position[stretch] if rows is None else rows[stretch]
-                part = np.where(np.isnan(part), run.position[stretch], part)
+            for power, rows in zip(powers, (run.q, run.theta), strict=True):
+                part = (run.position if rows is None else rows)[stretch]
+                if part.shape[1] == run.position.shape[1]:
+                    part = np.where(np.isnan(part), run.position[stretch], part)
                 step = (part[lag:] - part[:-lag]) * (run.rate / lag)
-                row += np.nansum(step**2, axis=0)
+                moved = np.nansum(step**2, axis=0)
+                power += moved if len(moved) == len(power) else moved.mean()
             count += max(stretch.stop - stretch.start - lag, 0)
-    return np.asarray(np.sqrt(power / max(count, 1)))
+    return [np.sqrt(power / max(count, 1)) for power in powers]

@@ -24,7 +24,7 @@ idn = dyn.identification
 
 
 def equations_of(model, actuators, run):
-    has = sources_of([run])
+    has = sources_of([run], model.n, model.n)
     return DriveEquations(model, actuators, has, np.ones((2, model.n)), {}, Options())
 
 
@@ -131,4 +131,4 @@ def test_which_equations_there_are_follows_from_what_was_measured():
 def test_runs_with_other_signals_are_refused_by_name():
     run = elastic_run(1.0)
     with pytest.raises(dyn.InputError, match="run 'run0': has other signals"):
-        sources_of([run, without(run, "sensor")])
+        sources_of([run, without(run, "sensor")], 2, 2)

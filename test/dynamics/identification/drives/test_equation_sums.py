@@ -7,7 +7,7 @@ import numpy as np
 from multibody_dynamics.dynamics.identification.drives.drive_equations import Channel
 from multibody_dynamics.dynamics.identification.drives.equation_sums import EquationSums
 
-CHANNELS = [Channel("rigid", 0, {}, 3), Channel("rigid", 1, {}, 2)]
+CHANNELS = [Channel("rigid", 0, 0, {}, 3), Channel("rigid", 1, 1, {}, 2)]
 PLACES = [slice(1, 4), slice(4, 6)]
 
 

@@ -29,7 +29,7 @@ def test_stretches_are_the_parts_between_gaps():
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"q": ROWS, "current": ROWS[:5]}, "run 'a': expected signals .* of equal shape"),
+        ({"q": ROWS, "current": ROWS[:5]}, "run 'a': expected signals \\(k, n\\) of the joints"),
         ({"current": ROWS}, "neither q nor theta"),
         ({"q": ROWS, "rate": 0.0}, "rate 0.0: must be positive"),
         ({"q": ROWS, "starts": (0, 7, 3)}, "starts: must ascend"),
