@@ -16,10 +16,10 @@ help:
 	@echo "ARGS=... passes arguments to the demos and the benchmark: make demo ARGS=--help"
 
 demo:
-	$(RUN) multibody_dynamics demo $(ARGS)
+	$(RUN) --demo multibody_dynamics demo $(ARGS)
 
 demo-mujoco:
-	$(RUN) multibody_dynamics demo --compare controllers --plant mujoco $(ARGS)
+	$(RUN) --demo multibody_dynamics demo --compare controllers --plant mujoco $(ARGS)
 
 # Tests with ROS nodes run one at a time, because they are sensitive to timing.
 test: lint

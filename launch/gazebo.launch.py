@@ -19,13 +19,21 @@ from launch.substitutions import PathJoinSubstitution
 from launch_ros.actions import LifecycleNode, Node
 from launch_ros.substitutions import FindPackageShare
 
+from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools.launch_arguments import (
-    Values,
-    argument,
+    ending_together,
     launch_description,
     own_node,
     share,
     verbatim,
+)
+from multibody_dynamics.tools.live.launched_systems import (
+    FLAG,
+    MOTION,
+    NAMESPACE,
+    Argument,
+    NodeStart,
+    Values,
 )
 from multibody_dynamics.tools.robot.gazebo import prepare
 
@@ -35,63 +43,56 @@ COMMANDS = "effort_controller/commands"
 
 def generate_launch_description() -> LaunchDescription:
     arguments = [
-        argument("robot", description="URDF file; '': the Panda"),
-        argument(
-            "elastic_joints", description="YAML file of linear springs; '': that of the Panda"
-        ),
-        argument(
+        Argument("robot", "", "URDF file; '': the Panda"),
+        Argument("elastic_joints", "", "YAML file of linear springs; '': that of the Panda"),
+        Argument(
             "initial",
-            default_value="",
-            description="initial link positions [rad], separated by commas; '': the Panda's ready"
-            " pose, or zero for another robot",
+            "",
+            "initial link positions [rad], separated by commas; '': the Panda's ready pose, or zero"
+            " for another robot",
         ),
-        argument(
+        Argument(
             "world",
-            default_value=share("config", "gazebo", "world.sdf"),
-            description="SDF file; none: Gazebo and its clock bridge are already running",
+            str(share_directory() / "config" / "gazebo" / "world.sdf"),
+            "SDF file; none: Gazebo and its clock bridge are already running",
         ),
-        argument(
-            "gui",
-            default_value="true",
-            choices=["true", "false"],
-            description="show the Gazebo window",
-        ),
-        argument(
+        Argument("gui", "true", "show the Gazebo window", FLAG),
+        Argument(
             "parameters",
-            default_value=share("config", "gazebo", "nodes.yaml"),
-            description="YAML file with the parameters of our nodes",
+            str(share_directory() / "config" / "gazebo" / "nodes.yaml"),
+            "YAML file with the parameters of our nodes",
         ),
-        argument("motion"),
-        argument("namespace"),
-        argument("prefix", default_value="", description="prefix of the names of joints and links"),
-        argument(
-            "output", default_value="gazebo_robot", description="folder for the generated files"
-        ),
-        argument("x", default_value="0.0", description="x position in the world [m]"),
-        argument("y", default_value="0.0", description="y position in the world [m]"),
+        MOTION,
+        NAMESPACE,
+        Argument("prefix", "", "prefix of the names of joints and links"),
+        Argument("output", "gazebo_robot", "folder for the generated files"),
+        Argument("x", "0.0", "x position in the world [m]"),
+        Argument("y", "0.0", "y position in the world [m]"),
     ]
     return launch_description(arguments, start)
 
 
-def start(value: Values) -> list[Action]:
+def start(values: Values) -> list[Action]:
     """Gazebo, the robot and our nodes, once the robot's files have been generated."""
-    namespace = value("namespace")
+    namespace = values["namespace"]
     robot = prepare(
-        Path(value("output")),
-        robot=value("robot"),
-        elastic_joints=value("elastic_joints"),
-        initial=value("initial"),
+        Path(values["output"]),
+        robot=values["robot"],
+        elastic_joints=values["elastic_joints"],
+        initial=values["initial"],
         namespace=namespace,
-        prefix=value("prefix"),
+        prefix=values["prefix"],
     )
     simulated = {"use_sim_time": True}
 
     def ours(name: str, remappings: list[tuple[str, str]], own: dict) -> LifecycleNode:
         return own_node(
-            name,
-            namespace=namespace,
-            parameters=[value("parameters"), simulated | {"autostart": True}, own],
-            remappings=remappings,
+            NodeStart(
+                name,
+                namespace=namespace,
+                parameters=(values["parameters"], simulated | {"autostart": True}, own),
+                remappings=tuple(remappings),
+            )
         )
 
     model = {"robot_file": str(robot.links), "elastic_joints_file": str(robot.springs)}
@@ -100,8 +101,8 @@ def start(value: Values) -> list[Action]:
         ours("series_joints_node", [("series_joint_states", STATES)], {"joints": robot.joints}),
         ours("flatness_controller_node", [("~/commands", COMMANDS)], controller),
     ]
-    if value("motion") != "none":
-        motion = {"robot_file": str(robot.links), "motion": value("motion")}
+    if values["motion"] != "none":
+        motion = {"robot_file": str(robot.links), "motion": values["motion"]}
         nodes.append(ours("trajectory_node", [], motion))
 
     state_publisher = Node(
@@ -117,7 +118,7 @@ def start(value: Values) -> list[Action]:
         namespace=namespace,
         arguments=[
             *("-topic", "robot_description", "-name", robot.name),
-            *("-x", value("x"), "-y", value("y")),
+            *("-x", values["x"], "-y", values["y"]),
         ],
         output="screen",
     )
@@ -133,14 +134,14 @@ def start(value: Values) -> list[Action]:
         output="screen",
     )
     after_spawn = RegisterEventHandler(OnProcessExit(target_action=spawn, on_exit=[controllers]))
-    return [*gazebo(value), state_publisher, after_spawn, spawn, *nodes]
+    return [*gazebo(values), state_publisher, after_spawn, spawn, *ending_together(nodes)]
 
 
-def gazebo(value: Values) -> list[Action]:
+def gazebo(values: Values) -> list[Action]:
     """The simulator and its clock bridge, unless they are already running."""
-    if value("world") == "none":
+    if values["world"] == "none":
         return []
-    options = "-r -v 2" if value.flag("gui") else "-r -s -v 2"
+    options = "-r -v 2" if values.flag("gui") else "-r -s -v 2"
     bridge = share("config", "gazebo", "bridge.yaml")
     return [
         IncludeLaunchDescription(
@@ -148,7 +149,7 @@ def gazebo(value: Values) -> list[Action]:
                 PathJoinSubstitution([FindPackageShare("ros_gz_sim"), "launch", "gz_sim.launch.py"])
             ),
             launch_arguments={
-                "gz_args": f"{options} {shlex.quote(value('world'))}",
+                "gz_args": f"{options} {shlex.quote(values['world'])}",
                 "on_exit_shutdown": "true",
             }.items(),
         ),

@@ -17,77 +17,46 @@ from launch.actions import ExecuteProcess, RegisterEventHandler, Shutdown, Timer
 from launch_ros.event_handlers import OnStateTransition
 from launch_ros.substitutions import ExecutableInPackage
 
+from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.tools.launch_arguments import (
     PACKAGE,
-    Values,
-    argument,
+    ending_together,
     launch_description,
     own_node,
 )
+from multibody_dynamics.tools.live.launched_systems import FLAG, VALIDATION, Argument, Values
 
 DISCOVERY = "3"  # s for the player and the node to discover each other
-REPORT_TIME = "600"  # s for the final report; by default, launch kills a process after ten
 
 
 def generate_launch_description() -> LaunchDescription:
     arguments = [
-        argument("bag", default_value="", description="rosbag2 folder or file"),
-        argument(
-            "robot",
-            description="URDF file; with live, '' uses the parameters file or the topic"
-            " robot_description",
-        ),
-        argument("output", default_value="validation", description="folder of the report"),
-        argument(
-            "options",
-            default_value="",
-            description="options of the command, such as '--cutoff 10'; not with live",
-        ),
-        argument(
-            "live",
-            default_value="false",
-            choices=["true", "false"],
-            description="compare joint_states as they arrive, in validation_node",
-        ),
-        argument(
-            "parameters",
-            default_value="",
-            description="YAML file with the node's parameters; only with live",
-        ),
-        argument(
-            "joint_states",
-            default_value="joint_states",
-            description="topic of the states; only with live",
-        ),
-        argument("namespace", description="namespace of the node's topics; only with live"),
+        Argument("bag", "", "rosbag2 folder or file; required unless live"),
+        *VALIDATION.arguments,
+        Argument("options", "", "options of the command, such as '--cutoff 10'; not with live"),
+        Argument("live", "false", "compare joint_states as they arrive, in validation_node", FLAG),
     ]
     return launch_description(arguments, start)
 
 
-def start(value: Values) -> list[Action]:
+def start(values: Values) -> list[Action]:
     """The command, or the node and the player of its bag."""
-    if not value.flag("live"):
+    if not values.flag("live"):
+        missing = [name for name in ("bag", "robot") if not values[name]]
+        if missing:
+            raise InputError(f"{' and '.join(missing)} not given; or set live:=true")
         command = [
             ExecutableInPackage(package=PACKAGE, executable="multibody_dynamics"),
-            *("validate", value("bag"), "--urdf", value("robot"), "--output", value("output")),
-            *shlex.split(value("options")),
+            *("validate", values["bag"], "--urdf", values["robot"], "--output", values["output"]),
+            *shlex.split(values["options"]),
         ]
-        return [ExecuteProcess(cmd=command, output="screen")]
-    chosen = {"autostart": True, "output": value("output")}
-    if value("robot"):
-        chosen["robot_file"] = value("robot")
-    node = own_node(
-        "validation_node",
-        namespace=value("namespace"),
-        parameters=[*filter(None, [value("parameters")]), chosen],
-        remappings=[("joint_states", value("joint_states"))],
-        sigterm_timeout=REPORT_TIME,
-    )
-    if not value("bag"):
-        return [node]
+        return ending_together([ExecuteProcess(cmd=command, output="screen")])
+    node = own_node(VALIDATION.nodes(values)[0])
+    if not values["bag"]:
+        return ending_together([node])
     play = ExecuteProcess(
         cmd=[
-            *("ros2", "bag", "play", value("bag"), "--delay", DISCOVERY),
+            *("ros2", "bag", "play", values["bag"], "--delay", DISCOVERY),
             "--disable-keyboard-controls",
         ],
         output="screen",
@@ -95,4 +64,4 @@ def start(value: Values) -> list[Action]:
         on_exit=[TimerAction(period=1.0, actions=[Shutdown(reason="the bag has ended")])],
     )
     ready = OnStateTransition(target_lifecycle_node=node, goal_state="active", entities=[play])
-    return [RegisterEventHandler(ready), node]
+    return [RegisterEventHandler(ready), *ending_together([node])]

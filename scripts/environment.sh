@@ -3,6 +3,13 @@
 # or out of date:
 #
 #     scripts/environment.sh COMMAND [ARGUMENT...]
+#     scripts/environment.sh --demo COMMAND [ARGUMENT...]
+#
+# With --demo, an environment that must be created gets only what the demo needs; the next command
+# without it adds the packages for tests, documentation and comparisons.
+#
+# ROS nodes find only each other: they use this computer only and a ROS domain of this checkout. It is
+# printed by commands that start or watch nodes, and by shells.
 #
 # No ROS 2 sourced: ROS 2 comes from PyPI (Jazzy; Linux on x86-64, CPython 3.10 to 3.14).
 # ROS 2 sourced:    this ROS 2 is used; the environment sees the system's packages, keeps their
@@ -11,11 +18,18 @@
 #
 # PYTHON                   base interpreter (python3)
 # MULTIBODY_DYNAMICS_VENV  folder of the environment (.venv)
+# MULTIBODY_DYNAMICS_DOMAIN_ID  another ROS domain
 set -euo pipefail
 
 if [[ $# -eq 0 || $1 == -h || $1 == --help ]]; then # print the lines above
     sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
     exit $(($# == 0 ? 2 : 0))
+fi
+
+needs=all
+if [[ $1 == --demo ]]; then
+    needs=demo
+    shift
 fi
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -58,30 +72,49 @@ make_environment() {
     local started=$SECONDS
     check_machine
     if [[ $ros == wheels ]]; then
-        echo "Creating $venv with ROS 2 Jazzy from PyPI: about two minutes, 1.3 GB ..." >&2
-        "$python" -m venv --clear "$venv"
-        install=("$root[ros,docs,pinocchio,mujoco,dask,test]")
+        case $needs in
+        demo) install=("$root[ros,mujoco]") size="0.8 GB" ;;
+        *) install=("$root[ros,docs,pinocchio,mujoco,dask,test]") size="1.5 GB" ;;
+        esac
+        if is_current; then
+            echo "Adding the packages for tests and documentation to $venv: $size in all ..." >&2
+        else
+            echo "Creating $venv with ROS 2 Jazzy from PyPI: one to three minutes, $size ..." >&2
+            "$python" -m venv --clear "$venv"
+        fi
     else
         echo "Creating $venv on top of the $ros ROS 2 ..." >&2
-        "$python" -m venv --clear --system-site-packages "$venv"
+        is_current || "$python" -m venv --clear --system-site-packages "$venv"
         numpy=$("$python" -c "import numpy; print(numpy.__version__)")
-        install=("$root[docs,mujoco,dask,test]" "numpy==$numpy")
+        extras=docs,mujoco,dask,test
+        [[ $needs == demo ]] && extras=mujoco
+        install=("$root[$extras]" "numpy==$numpy")
         "$python" -c "import pinocchio" 2>/dev/null ||
             echo "The tests need Pinocchio: rosdep install --from-paths '$root' --ignore-src" >&2
     fi
     "$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input \
         --editable "${install[@]}" || fail "pip could not install the packages of setup.py (see above)."
     echo "$stamp" >"$venv/made-from"
+    echo "$needs" >"$venv/made-for"
     echo "Created $venv in $((SECONDS - started)) s." >&2
 }
 
 # The environment is created again whenever any of this changes.
 stamp="$ros, $("$python" --version 2>&1), $venv, $(cat "$root"/{setup.py,setup.cfg,package.xml,scripts/environment.sh} | cksum)"
-if [[ $(cat "$venv/made-from" 2>/dev/null) != "$stamp" ]]; then
+is_current() {
+    [[ $(cat "$venv/made-from" 2>/dev/null) == "$stamp" ]]
+}
+if ! is_current || [[ $needs == all && $(cat "$venv/made-for" 2>/dev/null) != all ]]; then
     make_environment
 fi
 
 export VIRTUAL_ENV=$venv PATH=$venv/bin:$PATH
 settings=$("$venv/bin/python" -m multibody_dynamics.tools.environment)
 eval "$settings"
+case "${1##*/} ${2:-}" in # say where the nodes of this command are to be found
+"bash "* | "sh "* | "zsh "* | "fish "* | *"_node "* | "ros2 "* | \
+    *" demo" | *" task-demo" | *" loop" | *" compose" | *" monitor" | *" record")
+    echo "ROS domain $ROS_DOMAIN_ID, this computer only; MULTIBODY_DYNAMICS_DOMAIN_ID=N chooses another" >&2
+    ;;
+esac
 exec "$@"

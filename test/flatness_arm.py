@@ -40,7 +40,7 @@ class Arm:
         self.model = dyn.load_urdf(share_directory() / robot)
         names = self.model.joint_names
         self.actuators = load_actuators(share_directory() / springs, names)
-        settings = {
+        self.settings = {
             "robot_file": robot,
             "elastic_joints_file": str(springs),
             "command_joints": list(self.actuators.motor_names)[::-1],
@@ -52,7 +52,7 @@ class Arm:
             "start_tolerance": 1.0,
             **changes,
         }
-        self.node = ros.start(NODE, settings)
+        self.node = ros.start(NODE, self.settings)
         self.plant = ElasticRobot(self.model, self.actuators, step=1e-3)
         self.plant.reset(np.full(self.model.n, -0.4))
         self.helps = changes.get("gravity_compensated_by_robot", False)

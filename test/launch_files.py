@@ -1,17 +1,23 @@
-"""The launch files, read as text: their arguments, and the executables of setup.py."""
+"""The launch files, run with stand-ins for `launch` and `launch_ros`, which are not on PyPI."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+import runpy
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from multibody_dynamics.resources import NAME, share_directory
 from multibody_dynamics.tools import reference
 
 FILES = sorted((share_directory() / "launch").glob("*.launch.py"))
 HELPER = ast.parse((Path(reference.__file__).parent / "launch_arguments.py").read_text())
+HELPER_NAME = f"{NAME}.tools.launch_arguments"
 SETUP = (Path(__file__).parents[1] / "setup.py").read_text().replace("{name}", NAME)
 EXECUTABLES = set(re.findall(r'"(\w+) = [\w.]+:main"', SETUP))
 
@@ -20,43 +26,64 @@ def parsed(file: Path) -> ast.Module:
     return ast.parse(file.read_text(), file.name)
 
 
-def calls(tree: ast.AST, *names: str) -> Iterator[tuple[list[ast.expr], dict[str, ast.expr]]]:
-    """Arguments of the calls of these functions, or of methods written with their dot."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in names:
-            yield node.args, {keyword.arg: keyword.value for keyword in node.keywords}
+class StandIn:
+    """An instance of any class of launch, which keeps the arguments of its constructor."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self.args, self.options = args, options
+
+    def perform(self, context: Mapping[str, str]) -> str:
+        if type(self).__name__ == "LaunchConfiguration":
+            return context[self.args[0]]
+        parts = [x.perform(context) if isinstance(x, StandIn) else x for x in self.args[0]]
+        return "/".join(parts)
 
 
-def text(node: ast.expr | None) -> str:
-    """A string constant, or the constant PACKAGE of the launch files."""
-    if isinstance(node, ast.Name) and node.id == "PACKAGE":
-        return NAME
-    return str(node.value) if isinstance(node, ast.Constant) else ""
+class FindPackageShare(StandIn):
+    def perform(self, context: Mapping[str, str]) -> str:
+        assert self.args == (NAME,)
+        return str(share_directory())
 
 
-def shared_arguments() -> dict[str, dict[str, ast.expr]]:
-    """The table SHARED of tools/launch_arguments.py."""
-    (table,) = (
-        node.value
-        for node in HELPER.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "SHARED"
-    )
-    return {
-        text(name): dict(zip(map(text, options.keys), options.values, strict=True))
-        for name, options in zip(table.keys, table.values, strict=True)
-    }
+class StandInModule(ModuleType):
+    """A stand-in for a module: has any class that is requested."""
+
+    __path__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        known = {"FindPackageShare": FindPackageShare}
+        return known.get(name) or type(name, (StandIn,), {})
 
 
-def arguments(tree: ast.Module) -> dict[str, dict[str, ast.expr]]:
-    shared = shared_arguments()
-    return {
-        text(args[0]): shared.get(text(args[0]), {}) | options
-        for args, options in calls(tree, "argument")
-    }
+@contextmanager
+def stand_ins(file: Path) -> Iterator[None]:
+    """Within the block, the modules of launch that a launch file and its helper import exist."""
+    names = ["launch", "launch_ros"]
+    for node in (*ast.walk(parsed(file)), *ast.walk(HELPER)):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("launch"):
+            names.append(str(node.module))
+    known = {name: sys.modules.pop(name, None) for name in {*names, HELPER_NAME}}
+    sys.modules.update({name: StandInModule(name) for name in names})
+    try:
+        yield
+    finally:
+        for name, module in known.items():
+            sys.modules.pop(name, None)
+            if module is not None:
+                sys.modules[name] = module
 
 
-def accepted(name: str) -> dict[str, dict[str, ast.expr]]:
-    """The arguments of one of our launch files and of those that it includes."""
-    tree = ast.parse((share_directory() / "launch" / name).read_text())
-    included = {text(node) for node in ast.walk(tree)} & {file.name for file in FILES}
-    return {k: v for other in included for k, v in accepted(other).items()} | arguments(tree)
+def described(file: Path) -> tuple[dict[str, dict[str, Any]], Any]:
+    """The declared arguments with their options, and the function that makes the actions."""
+    description = runpy.run_path(str(file))["generate_launch_description"]()
+    *declared, last = description.args[0]
+    return {each.args[0]: each.options for each in declared}, last.options["function"]
+
+
+def accepted(name: str) -> dict[str, dict[str, Any]]:
+    """The arguments of one of our launch files."""
+    file = share_directory() / "launch" / name
+    with stand_ins(file):
+        return described(file)[0]

@@ -1,6 +1,6 @@
 """Launch files: everything that they name must exist. `ros2 launch` itself is not on PyPI.
 
-They are checked as text and then run with stand-ins for `launch` and `launch_ros`.
+They are run with stand-ins for `launch` and `launch_ros`.
 """
 
 from __future__ import annotations
@@ -8,27 +8,17 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-import runpy
-import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import yaml
 
-from launch_files import (
-    EXECUTABLES,
-    FILES,
-    HELPER,
-    arguments,
-    calls,
-    parsed,
-    shared_arguments,
-    text,
-)
-from multibody_dynamics.dynamics.control import LAWS
-from multibody_dynamics.nodes.base.parameters import NodeParameters
+from launch_files import EXECUTABLES, FILES, HELPER_NAME, described, parsed, stand_ins
+from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.nodes.base.robot import chosen_robot
 from multibody_dynamics.resources import NAME, share_directory
 from multibody_dynamics.tools import reference
@@ -41,7 +31,6 @@ OTHERS = {
     "ros_gz_bridge": {"parameter_bridge"},
     "ros_gz_sim": {"create"},
 }
-PARAMETERS_OF_OTHERS = {"config_file", "robot_description", "gz_args", "on_exit_shutdown"}
 
 
 @pytest.fixture(params=FILES, ids=lambda file: file.name)
@@ -50,22 +39,30 @@ def file(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture
-def tree(file: Path) -> ast.Module:
-    return parsed(file)
+def launched(file: Path) -> Iterator[Any]:
+    """Run a launch file with some arguments; returns its actions."""
+
+    def run(**given: str) -> list[Any]:
+        declared, start = described(file)
+        assert given.keys() <= declared.keys()
+        values = {name: options["default_value"] for name, options in declared.items()}
+        return start(values | given)
+
+    with stand_ins(file):
+        yield run
 
 
-def values_used(tree: ast.AST) -> set[str]:
-    """The launch arguments whose values are read, directly or by a function of the helper."""
-    found = calls(tree, "LaunchConfiguration", "value", "value.flag", "value.items")
-    used = {text(args[0]) for args, _ in found} - {""}
-    for function in HELPER.body:
-        if isinstance(function, ast.FunctionDef) and any(calls(tree, function.name)):
-            used |= values_used(function)
-    return used
+@pytest.fixture
+def arguments(file: Path) -> dict[str, dict[str, Any]]:
+    with stand_ins(file):
+        return described(file)[0]
 
 
-def only_includes(tree: ast.Module) -> bool:
-    return any(calls(tree, "IncludeLaunchDescription")) and not any(calls(tree, "own_node"))
+def text(node: ast.expr) -> str:
+    """A string constant, or the constant PACKAGE of the launch files."""
+    if isinstance(node, ast.Name) and node.id == "PACKAGE":
+        return NAME
+    return str(node.value) if isinstance(node, ast.Constant) else ""
 
 
 def test_there_are_launch_files():
@@ -73,14 +70,8 @@ def test_there_are_launch_files():
     assert NODES
 
 
-def test_it_compiles_and_returns_a_launch_description(file, tree):
-    compile(tree, file.name, "exec")
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    assert not functions["generate_launch_description"].args.args
-
-
-def test_its_docstring_shows_how_to_call_it(file, tree):
-    assert f"ros2 launch {NAME} {file.name}" in (ast.get_docstring(tree) or "")
+def test_its_docstring_shows_how_to_call_it(file):
+    assert f"ros2 launch {NAME} {file.name}" in (ast.get_docstring(parsed(file)) or "")
 
 
 def test_no_command_gives_an_empty_argument():
@@ -89,156 +80,35 @@ def test_no_command_gives_an_empty_argument():
     assert [page.name for page in pages if re.search(r":=(''|\"\")", page.read_text())] == []
 
 
-def test_every_argument_has_a_description_and_a_default(tree):
-    assert arguments(tree)
-    for name, options in arguments(tree).items():
-        assert text(options.get("description")), name
-        assert "default_value" in options, name
+def test_every_argument_has_a_description_and_a_default_among_its_choices(arguments):
+    assert arguments
+    for name, options in arguments.items():
+        assert options["description"], name
+        assert options["default_value"] in options.get("choices", [options["default_value"]]), name
 
 
-def test_a_default_is_one_of_the_choices(tree):
-    for name, options in arguments(tree).items():
-        if "choices" in options:
-            assert text(options["default_value"]) in ast.literal_eval(options["choices"]), name
+def test_files_named_exist(file, arguments):
+    for options in arguments.values():
+        if options["default_value"].startswith("/"):
+            assert Path(options["default_value"]).is_file()
+    for node in ast.walk(parsed(file)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "share":
+            assert share_directory().joinpath(*map(text, node.args)).is_file()
 
 
-def test_every_law_may_be_chosen():
-    tree = parsed(next(file for file in FILES if file.name == "elastic_joint.launch.py"))
-    assert ast.literal_eval(arguments(tree)["law"]["choices"]) == list(LAWS)
+def test_executables_exist(file):
+    for node in ast.walk(parsed(file)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Node", "ExecutableInPackage"):
+            options = {each.arg: text(each.value) for each in node.keywords}
+            known = EXECUTABLES if options["package"] == NAME else OTHERS[options["package"]]
+            assert options["executable"] in known
 
 
-def test_arguments_used_are_those_declared(tree):
-    assert values_used(tree) == set(arguments(tree))
-
-
-def test_every_shared_argument_is_shared():
-    declared = [text(args[0]) for file in FILES for args, _ in calls(parsed(file), "argument")]
-    assert all(declared.count(name) > 1 for name in shared_arguments())
-
-
-def test_a_shared_description_is_not_repeated(tree):
-    shared = {text(options["description"]) for options in shared_arguments().values()}
-    assert not shared & {text(options.get("description")) for _, options in calls(tree, "argument")}
-
-
-def test_executables_exist(tree):
-    named = [o for _, o in calls(tree, "Node", "LifecycleNode", "ExecutableInPackage")]
-    own = [text(args[0]) for args, _ in calls(tree, "own_node")]
-    assert named or own or only_includes(tree)
-    assert {name for name in own if name} <= NODES
-    for options in named:
-        package, executable = text(options["package"]), text(options["executable"])
-        if package != NAME:
-            assert executable in OTHERS[package]
-        elif executable:
-            assert executable in EXECUTABLES
-
-
-def test_words_that_end_in_node_name_nodes(tree):
-    words = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)}
-    assert {w for w in words if re.fullmatch(r"\w+_node", str(w))} <= NODES
-
-
-def test_files_named_exist(tree):
-    for node in ast.walk(tree):
-        assert not (isinstance(node, ast.List) and "config" in map(text, node.elts))
-    for parts, _ in calls(tree, "share"):
-        path = share_directory().joinpath(*map(text, parts))
-        assert path.is_file(), path
-
-
-def test_parameters_set_are_parameters(tree):
-    """Dictionaries with constant keys, and keys assigned later, set the parameters of nodes."""
-    known = {"use_sim_time"} | PARAMETERS_OF_OTHERS
-    for name in NODES:
-        for value in vars(import_module(f"{NAME}.nodes.{name}")).values():
-            if isinstance(value, type) and issubclass(value, NodeParameters):
-                known |= {field.name for field in dataclasses.fields(value)}
-    keys = [k for node in ast.walk(tree) if isinstance(node, ast.Dict) for k in node.keys]
-    keys += [n.slice for n in ast.walk(tree) if isinstance(n, ast.Subscript)]
-    named = {text(key) for key in keys} - {""}
-    assert named or only_includes(tree)
-    assert named <= known
-
-
-# run with stand-ins for launch and launch_ros
-
-
-class StandIn:
-    """An instance of any class of launch, which keeps the arguments of its constructor."""
-
-    def __init__(self, *args, **options):
-        self.args, self.options = args, options
-
-    def perform(self, context):
-        kind = type(self).__name__
-        if kind == "LaunchConfiguration":
-            return context[self.args[0]]
-        parts = [x.perform(context) if isinstance(x, StandIn) else x for x in self.args[0]]
-        if kind == "Command":
-            return COMMANDS["".join(parts)]
-        return "/".join(parts)
-
-
-class FindPackageShare(StandIn):
-    def perform(self, context):
-        assert self.args == (NAME,)
-        return str(share_directory())
-
-
-class StandInModule(ModuleType):
-    """A stand-in for a module: has any class that is requested."""
-
-    __path__ = ()
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        known = {"FindPackageShare": FindPackageShare}
-        return known.get(name) or type(name, (StandIn,), {})
-
-
-COMMANDS = {
-    "xacro 'arm.urdf.xacro' prefix:=left_": (
-        share_directory() / "config" / "robots" / "planar_two_link.urdf"
-    ).read_text()
-}
-WITH_XACRO = [file for file in FILES if "xacro_arguments" in arguments(parsed(file))]
-
-
-@pytest.fixture
-def launched(monkeypatch, file):
-    """Run a launch file with some arguments; return its actions and the context with all values."""
-    modules = ["launch", "launch_ros"]
-    for node in (*ast.walk(parsed(file)), *ast.walk(HELPER)):
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("launch"):
-            modules.append(node.module)
-    for name in modules:
-        monkeypatch.setitem(sys.modules, name, StandInModule(name))
-    monkeypatch.delitem(sys.modules, f"{NAME}.tools.launch_arguments", raising=False)
-
-    def run(**given):
-        description = runpy.run_path(str(file))["generate_launch_description"]()
-        *declared, last = description.args[0]
-        context = {}
-        for each in declared:
-            default = each.options["default_value"]
-            context[each.args[0]] = default.perform({}) if isinstance(default, StandIn) else default
-        assert given.keys() <= context.keys()
-        context |= given
-        assert set(context) == set(arguments(parsed(file)))
-        if type(last).__name__ == "IncludeLaunchDescription":
-            return [last], context
-        return last.options["function"](context), context
-
-    yield run
-    sys.modules.pop(f"{NAME}.tools.launch_arguments", None)
-
-
-def nodes_of(actions):
+def nodes_of(actions: list[Any]) -> dict[str, dict[str, Any]]:
     """For each node of this package: its name, and the parameters set in addition to a file."""
     nodes = [action.options for action in actions if type(action).__name__ == "LifecycleNode"]
     assert all(node["package"] == NAME for node in nodes)
+    assert {node["executable"] for node in nodes} <= NODES
     tables = [[p for p in node["parameters"] if isinstance(p, dict)] for node in nodes]
     return {
         node["executable"]: {k: v for table in own for k, v in table.items()}
@@ -246,9 +116,12 @@ def nodes_of(actions):
     }
 
 
-def test_it_runs_with_its_defaults(launched, tmp_path, file):
-    folder = {"output": str(tmp_path / "out")} if "output" in arguments(parsed(file)) else {}
-    actions, _ = launched(**folder)
+NEEDED = {"validate.launch.py": {"bag": "a_bag", "robot": "arm.urdf"}}
+
+
+def test_it_runs_with_its_defaults(launched, tmp_path, file, arguments):
+    folder = {"output": str(tmp_path / "out")} if "output" in arguments else {}
+    actions = launched(**folder, **NEEDED.get(file.name, {}))
     assert actions
     for name, parameters in nodes_of(actions).items():
         table = getattr(import_module(f"{NAME}.nodes.{name}"), reference.NODES[name])
@@ -256,27 +129,69 @@ def test_it_runs_with_its_defaults(launched, tmp_path, file):
         assert parameters.keys() <= known, name
 
 
-@pytest.mark.parametrize("file", WITH_XACRO, indirect=True, ids=lambda file: file.name)
-def test_the_output_of_xacro_is_passed_on_unchanged(launched):
-    actions, _ = launched(robot="arm.urdf.xacro", xacro_arguments="prefix:=left_")
+def only(name: str) -> Any:
+    """The test runs with this launch file only."""
+    chosen = [file for file in FILES if file.name == f"{name}.launch.py"]
+    return pytest.mark.parametrize("file", chosen, indirect=True, ids=lambda file: file.name)
+
+
+@only("elastic_joint")
+def test_the_output_of_xacro_is_passed_on_unchanged(launched, tmp_path, monkeypatch):
+    urdf = share_directory() / "config" / "robots" / "planar_two_link.urdf"
+    xacro = tmp_path / "xacro"
+    xacro.write_text(f'#!/bin/sh\n[ "$*" = "arm.urdf.xacro prefix:=left_" ] && cat {urdf}\n')
+    xacro.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    actions = launched(robot="arm.urdf.xacro", xacro_arguments="prefix:=left_")
     assert nodes_of(actions)
     for parameters in nodes_of(actions).values():
         assert parameters["robot_file"] == ""
-        assert parameters["robot_description"].args == tuple(COMMANDS.values())
+        assert parameters["robot_description"].args == (urdf.read_text(),)
         assert parameters["robot_description"].options == {"value_type": str}
 
 
-LIVE = [file for file in FILES if "live" in arguments(parsed(file))]
+@only("elastic_joint")
+def test_of_two_robots_in_simulated_time_one_publishes_the_clock(launched):
+    roles = {}
+    for clock in ("lockstep", "external"):
+        actions = launched(use_sim_time="true", clock=clock, namespace=clock)
+        roles[clock] = nodes_of(actions)["elastic_robot_simulator_node"]
+    names = ("publish_clock", "lockstep", "time_source", "use_sim_time")
+    assert [roles["lockstep"][name] for name in names] == [True, True, "steady", False]
+    assert [roles["external"][name] for name in names] == [False, False, "clock", True]
 
 
-@pytest.mark.parametrize("file", LIVE, indirect=True, ids=lambda file: file.name)
+@only("validate")
 def test_validation_of_a_bag_that_is_played(launched):
-    actions, _ = launched(live="true", bag="a_bag", robot="arm.urdf")
+    actions = launched(live="true", bag="a_bag", robot="arm.urdf")
     assert nodes_of(actions)["validation_node"]["robot_file"] == "arm.urdf"
-    assert [type(action).__name__ for action in actions] == [
-        "RegisterEventHandler",
-        "LifecycleNode",
-    ]
+    kinds = [type(action).__name__ for action in actions]
+    assert kinds == ["RegisterEventHandler", "RegisterEventHandler", "LifecycleNode"]
+
+
+@only("validate")
+def test_validation_names_the_arguments_that_are_missing(launched):
+    with pytest.raises(InputError, match="bag and robot not given"):
+        launched()
+
+
+@only("elastic_joint")
+@pytest.mark.parametrize(
+    ("code", "is_shutdown", "ends"),
+    [(0, False, False), (1, False, True), (2, False, True), (-9, False, True), (-2, True, False),
+     (1, True, True)],
+)  # fmt: skip
+def test_a_node_that_fails_ends_the_launch_with_an_error(launched, code, is_shutdown, ends):
+    handler, *nodes = launched()
+    (on_exit,) = handler.args
+    event = SimpleNamespace(action=nodes[0], returncode=code, process_name="it")
+    context = SimpleNamespace(is_shutdown=is_shutdown)
+    if not ends:
+        on_exit.options["on_exit"](event, context)
+        return
+    failed = import_module(HELPER_NAME).NodeFailedError
+    with pytest.raises(failed, match=f"it ended with status {code}"):
+        on_exit.options["on_exit"](event, context)
 
 
 # the robot that the arguments select

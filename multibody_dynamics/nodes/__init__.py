@@ -9,3 +9,7 @@ several nodes, and self-contained parts of single nodes:
     simulator   plant, sensors, environment, commands and timing of the simulated arm
     validation  parameters, statistics and recordings of the comparison with the model
 """
+
+from ..early_signals import leave_quietly_while_importing
+
+leave_quietly_while_importing()

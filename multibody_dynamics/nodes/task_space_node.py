@@ -1,7 +1,7 @@
 """Torque feedforward for tool motions: receives a pose, a path or a trajectory of the end effector,
 and publishes joint torques with their first two rates, and motor commands, like feedforward_node.
 
-A path is planned completely before the robot moves, in a separate thread. A path with an
+A path is planned completely before the robot moves, in another process. A path with an
 unreachable pose, a joint limit or a singularity is rejected, with the reason and the place. The
 feedforward law, its cycle and its outputs are those of feedforward_node. docs/task_space_node.md
 describes topics, parameters and behaviour.
@@ -10,18 +10,17 @@ describes topics, parameters and behaviour.
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Point, PoseStamped, Quaternion
 from nav_msgs.msg import Path
+from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
-from ..dynamics.core import Array, InputError
+from ..dynamics.core import Array
 from ..dynamics.elastic import Actuators
 from ..dynamics.model import MultibodyModel
 from ..dynamics.motion import distance_to_limits
@@ -33,12 +32,20 @@ from .base.parameters import ParameterError
 from .base.qos import RELIABLE
 from .base.runtime import run
 from .feedforward_node import FeedforwardNode, FeedforwardOutputs
-from .task_space.path_planning import PathLimits, PathMotion, PathPlanner
+from .following.large_trajectories import start_of
+from .task_space.path_planning import PathLimits, PathPlanner
+from .task_space.planning_process import (
+    LARGE,
+    PlannedPath,
+    PlannerSetup,
+    PlanningProcess,
+    convert_points,
+    plan_path,
+    read_poses,
+)
 from .task_space.task_space_parameters import TaskSpaceParameters
 from .task_space.tool_messages import pose_matrix, read_cartesian_trajectory, read_path, read_target
 from .task_space.tool_motion import ToolMotion
-
-STREAM = 20  # longest trajectory that is converted immediately, in the thread of the cycle
 
 
 class TaskSpaceNode(FeedforwardNode):
@@ -54,7 +61,7 @@ class TaskSpaceNode(FeedforwardNode):
     def __init__(self) -> None:
         super().__init__("task_space_node")
         self._display: Any = None
-        self._workers: ThreadPoolExecutor | None = None
+        self._process: PlanningProcess | None = None
 
     # Life cycle
 
@@ -73,10 +80,10 @@ class TaskSpaceNode(FeedforwardNode):
                 f"components '{p.components}': {task.size} components exceed the robot's {model.n}"
                 " joints; choose fewer, such as components: position, or components: 'x z'"
             )
-        # One plans in the worker thread; the other converts streams in the thread of the cycle.
-        self._planner, self._converter = (
-            PathPlanner(model, task, resolution_of(p), self._soft_limits) for _ in range(2)
-        )
+        # Paths are planned in the process; this one converts streams and follows the paths.
+        setup = PlannerSetup(model, task, resolution_of(p), self._soft_limits)
+        self._planner = PathPlanner(*setup)
+        self._process = PlanningProcess(setup, self.defer)
         self._display = self.create_lifecycle_publisher(
             JointTrajectory, "joint_trajectory", RELIABLE
         )
@@ -86,27 +93,31 @@ class TaskSpaceNode(FeedforwardNode):
         return ToolMotion(self._model.joint_names, self._soft_limits)
 
     def activate(self) -> None:
-        self._workers = ThreadPoolExecutor(1, "planner")
-        self._planning: list[str] = []  # topics of the requests in the queue of the worker
+        self._planning: list[str] = []  # topics of the requests in the queue of the process
         self._shown = 0  # the version of the motion that was published last
         super().activate()
 
     def _listen_to_motions(self) -> None:
-        for kind, topic, callback in (
-            (PoseStamped, "target_pose", self._on_target),
-            (Path, "cartesian_path", self._on_path),
-            (MultiDOFJointTrajectory, "cartesian_trajectory", self._on_cartesian_trajectory),
-        ):
-            self._listen(kind, topic, callback, RELIABLE)
+        self._listen(PoseStamped, "target_pose", self._on_target, RELIABLE)
+        self._listen(Path, "cartesian_path", self._on_path, RELIABLE, raw=True)
+        self._listen(
+            MultiDOFJointTrajectory,
+            "cartesian_trajectory",
+            self._on_cartesian_trajectory,
+            RELIABLE,
+            raw=True,
+        )
 
     def deactivate(self) -> None:
         super().deactivate()
-        if self._workers is not None:
-            self._workers.shutdown(wait=True, cancel_futures=True)
-            self._workers = None
+        if self._process is not None:
+            self._process.drop()
 
     def cleanup(self) -> None:
         super().cleanup()
+        if self._process is not None:
+            self._process.close()
+            self._process = None
         if self._display is not None:
             self.destroy_lifecycle_publisher(self._display)
             self._display = None
@@ -116,116 +127,109 @@ class TaskSpaceNode(FeedforwardNode):
     def _on_target(self, message: PoseStamped) -> None:
         self._on_poses("target_pose", message, read_target)
 
-    def _on_path(self, message: Path) -> None:
-        self._on_poses("cartesian_path", message, read_path)
+    def _on_path(self, data: bytes) -> None:
+        topic = "cartesian_path"
+        if len(data) <= LARGE:
+            self._on_poses(topic, deserialize_message(data, Path), read_path)
+            return
+        try:
+            self._check_start(start_of(data))
+            self._check_may_move()
+            q = self._desired_position()
+        except MessageError as error:
+            self._reject(topic, error)
+            return
+        self._work(topic, lambda poses: self._through(topic, poses), read_poses, data, q)
 
     def _on_poses(
         self, topic: str, message: Any, read: Callable[[Any, Callable[[str], Array]], Array]
     ) -> None:
-        """Stop on the current path, plan from there, and continue when both are done."""
-        p = self.parameters
         try:
-            if nanoseconds(message.header.stamp):
-                self._check_stamp(nanoseconds(message.header.stamp))
+            self._check_start(nanoseconds(message.header.stamp))
             poses = read(message, self._frame)
             if not len(poses):
-                self._motion.stop(p.stop_duration)
+                self._motion.stop(self.parameters.stop_duration)
                 self._count(topic)
                 return
-            self._check_may_move()
-            q = self._motion.come_to_rest(p.stop_duration)
+            self._through(topic, poses)
         except MessageError as error:
             self._reject(topic, error)
-            return
-        limits, shape = self._path_limits(), p.path_shape
 
-        def plan(is_wanted: Callable[[], bool]) -> PathMotion:
-            return self._planner.plan(q, poses, limits, shape=shape, is_wanted=is_wanted)
+    def _through(self, topic: str, poses: Array) -> None:
+        """Stop on the current path, plan from there, and continue when both are done."""
+        p = self.parameters
+        self._check_may_move()
+        q = self._motion.come_to_rest(p.stop_duration)
 
-        def take_over(motion: PathMotion) -> None:
+        def take_over(planned: PlannedPath) -> None:
+            motion = self._planner.motion(*planned)
             self._motion.take_over(motion, self._position, tolerance=p.start_tolerance)
+            self._count(topic)
 
-        self._work(topic, plan, take_over)
+        self._work(topic, take_over, plan_path, q, poses, self._path_limits(), p.path_shape)
 
-    def _on_cartesian_trajectory(self, message: MultiDOFJointTrajectory) -> None:
+    def _on_cartesian_trajectory(self, data: bytes) -> None:
         topic, p = "cartesian_trajectory", self.parameters
+
+        def take_over(points: TrajectoryRequest) -> None:
+            self._motion.follow(
+                points, self._position, tolerance=p.start_tolerance, lead=p.splice_lead
+            )
+            self._count(topic)
+
         try:
+            if len(data) > LARGE:
+                self._check_may_move()
+                inputs = data, self._desired_position(), self._path_limits(), p.stop_duration
+                self._work(topic, take_over, convert_points, *inputs)
+                return
+            message = deserialize_message(data, MultiDOFJointTrajectory)
             request = read_cartesian_trajectory(message, p.tool, self._frame)
             if not len(request.times):
                 self._motion.stop(p.stop_duration)
                 self._count(topic)
                 return
             self._check_may_move()
+            q, limits = self._desired_position(), self._path_limits()
+            take_over(self._planner.joint_points(request, q, limits, p.stop_duration))
         except MessageError as error:
             self._reject(topic, error)
-            return
-        q, limits = self._law.desired[0].copy(), self._path_limits()
-        is_long = len(request.times) > STREAM
-
-        def convert(is_wanted: Callable[[], bool] = lambda: True) -> TrajectoryRequest:
-            planner = self._planner if is_long else self._converter
-            return planner.joint_points(request, q, limits, p.stop_duration)
-
-        def take_over(points: TrajectoryRequest) -> None:
-            self._motion.follow(
-                points, self._position, tolerance=p.start_tolerance, lead=p.splice_lead
-            )
-
-        if is_long:
-            self._work(topic, convert, take_over)
-            return
-        try:
-            take_over(convert())
-        except MessageError as error:
-            self._reject(topic, error)
-        else:
-            self._count(topic)
 
     def _work(
-        self,
-        topic: str,
-        plan: Callable[[Callable[[], bool]], Any],
-        take_over: Callable[[Any], None],
+        self, topic: str, take: Callable[[Any], object], function: Callable[..., Any], *inputs: Any
     ) -> None:
-        """Run `plan` in the worker, then `take_over` in this thread, unless superseded."""
+        """Compute function(*inputs) in the process, then `take` the result, unless superseded."""
         motion = self._motion
         self._planning.append(topic)
         motion.version += 1
         version = motion.version
-
-        def is_wanted() -> bool:
-            return motion.version == version
-
-        def work() -> None:
-            result: Any
-            try:
-                result = plan(is_wanted)
-            except InputError as error:
-                is_ours = isinstance(error, MessageError)
-                result = error if is_ours else MessageError("path", str(error))
-            except Exception:  # the future is never awaited, so it would be lost silently
-                self.get_logger().error(f"planning failed:\n{traceback.format_exc()}")
-                result = MessageError("path", "planning failed, see the log")
-            self.defer(lambda: finish(result))
 
         def finish(result: Any) -> None:
             if self._motion is not motion or not self._is_running:
                 return
             del self._planning[0]
             try:
-                if not is_wanted():
+                if motion.version != version:
                     raise MessageError("superseded", "a newer request arrived during planning")
                 if isinstance(result, MessageError):
                     raise result
                 self._check_may_move()
-                take_over(result)
+                take(result)
             except MessageError as error:
                 self._reject(topic, error)
-            else:
-                self._count(topic)
 
-        assert self._workers is not None
-        self._workers.submit(work)
+        assert self._process is not None
+        self._process.submit(finish, function, *inputs)
+
+    def _check_start(self, stamp: int) -> None:
+        """Check the stamp of a request (ns); 0: now."""
+        if stamp:
+            self._check_stamp(stamp)
+
+    def _desired_position(self) -> Array:
+        if not self._motion.is_there:
+            raise MessageError("no state", "no joint state received yet to start from")
+        return self._law.desired[0].copy()
 
     def _count(self, topic: str) -> None:
         self._events.add(f"{topic} accepted")

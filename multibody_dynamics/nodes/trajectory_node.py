@@ -44,6 +44,7 @@ from .base.robot import RobotParameters, load_model
 from .base.runtime import ManagedNode, run
 
 POLL_PERIOD = 0.02  # s
+MOST_POINTS = 200_000  # an hour at the default sample_period; interpolating them takes seconds
 
 
 @dataclass(frozen=True)
@@ -176,12 +177,6 @@ class TrajectoryNode(ManagedNode):
 
     # Life cycle
 
-    def start(self) -> bool:
-        started = super().start()
-        if not started and self.parameters.exit_when_done:
-            self._finish(1)
-        return started
-
     def configure(self) -> None:
         p = self.parameters
         self._model = load_model(p)
@@ -312,14 +307,26 @@ def _motion_and_points(
     """The motion, the points that are sent, and a remark for the log."""
     if p.motion == "file":
         points = read_file(model, Path(p.trajectory_file))
+        _require_few(len(points.times), "write it with fewer points, or in parts")
         return interpolate(model.joint_names, *points), points, f" of {p.trajectory_file}"
     motion = make_motion(model, p)
     if isinstance(motion, Trajectory):
         return motion, Points(motion.knots, motion.states[:, 0]), ", positions only"
+    count = motion.duration / p.sample_period
+    _require_few(count, "increase sample_period, or shorten the motion")
     points = sampled(motion, p.sample_period)
     error = reproduction_error(motion, points)
     deviations = (f"{x:.1e} in {name}" for x, name in zip(error, DERIVATIVES, strict=True))
     return motion, points, "; interpolating them deviates by " + ", ".join(deviations)
+
+
+def _require_few(count: float, remedy: str) -> None:
+    """Raise ParameterError for a motion that takes too long to interpolate and to send."""
+    if count > MOST_POINTS:
+        raise ParameterError(
+            f"the motion has {count:,.0f} points; at most {MOST_POINTS:,} fit into one trajectory:"
+            f" {remedy}"
+        )
 
 
 def read_file(model: MultibodyModel, path: Path) -> Points:

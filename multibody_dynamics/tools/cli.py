@@ -48,23 +48,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(words[:ros])
     options.ros_arguments = words[ros:]
 
-    from ..dynamics.core import DynamicsError, when_compiling  # slow; --help does not need it
-
     try:
-        with warnings.catch_warnings(), when_compiling(_say):
-            warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}")
-            status = int(options.run(options))
-            sys.stdout.flush()
-        return status
+        return _run(options)
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
         return 130
-    except (DynamicsError, OSError) as error:
-        _say(_in_one_line(error))
-        return 2
     except RunError as error:
         print(f"\nmultibody_dynamics: {error}", file=sys.stderr)
         return 1
@@ -75,6 +66,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "this command requires ROS 2, but rclpy was not found: source"
             " /opt/ros/DISTRO/setup.bash first, or run it in a checkout with scripts/environment.sh"
         )
+        return 2
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Run the command; invalid arguments and files are reported in one line."""
+    from ..dynamics.core import DynamicsError, when_compiling  # slow; --help does not need it
+
+    try:
+        with warnings.catch_warnings(), when_compiling(_say):
+            warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}")
+            status = int(options.run(options))
+            sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        raise
+    except (DynamicsError, OSError) as error:
+        _say(_in_one_line(error))
         return 2
 
 

@@ -1,7 +1,8 @@
-"""Shared by the launch files: launch arguments, the selection of a robot, and how nodes start.
+"""Shared by the launch files: launch arguments, and how nodes start and end.
 
 Only launch files import this module. It needs `launch` and `launch_ros`, which come with an
-installed ROS 2 but are not on PyPI; nothing else in the package imports them.
+installed ROS 2 but are not on PyPI; nothing else in the package imports them. The nodes themselves
+are described in live/launched_systems.py, from which the command `loop` starts them, too.
 """
 
 from __future__ import annotations
@@ -10,80 +11,51 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from launch import Action, LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import Command, LaunchConfiguration, PathJoinSubstitution
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventHandler
+from launch.event_handlers import OnProcessExit
+from launch.events.process import ProcessExited
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import LifecycleNode
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from ..nodes.base.robot import chosen_robot
+from .live.launched_systems import Argument, NodeStart, System, Values
 
 PACKAGE = "multibody_dynamics"
-
-SHARED = {
-    "robot": {
-        "default_value": "",
-        "description": "URDF or xacro file; '' uses the robot of the parameters file",
-    },
-    "xacro_arguments": {
-        "default_value": "",
-        "description": "arguments for a xacro file: name:=value ...",
-    },
-    "elastic_joints": {
-        "default_value": "",
-        "description": "YAML file of springs and motors; '' uses that of the parameters file or,"
-        " if robot is set, makes every joint rigid",
-    },
-    "command_joints": {
-        "default_value": "",
-        "description": "motors in the order of ~/commands and other arrays without names, separated"
-        " by commas; '' uses the order of the parameters file or, if robot or elastic_joints is"
-        " set, that of the robot's joints",
-    },
-    "motion": {
-        "default_value": "rest_to_rest",
-        "choices": ["rest_to_rest", "sum_of_sines", "none"],
-        "description": "motion sent by trajectory_node; none: publish joint_trajectory yourself",
-    },
-    "namespace": {"default_value": "", "description": "namespace of the nodes and their topics"},
-    "use_sim_time": {
-        "default_value": "false",
-        "choices": ["true", "false"],
-        "description": "take the time from /clock",
-    },
-}
-"""Defaults, choices and descriptions of the arguments that several launch files share."""
+LAUNCH_PATIENCE = 10.0  # s; then launch kills a process by default
 
 
-class Values:
-    """The values of the launch arguments: `value("robot")` returns that of `robot` as a string."""
-
-    def __init__(self, context: LaunchContext) -> None:
-        self.context = context
-
-    def __call__(self, name: str) -> str:
-        return LaunchConfiguration(name).perform(self.context)
-
-    def flag(self, name: str) -> bool:
-        """The value of an argument whose choices are true and false."""
-        return self(name) == "true"
-
-    def items(self, name: str) -> list[str]:
-        """The items of a comma-separated value."""
-        return [item.strip() for item in self(name).split(",") if item.strip()]
-
-
-def argument(name: str, **options: Any) -> DeclareLaunchArgument:
-    """Declare a launch argument; options that are not given come from `SHARED`."""
-    return DeclareLaunchArgument(name, **{**SHARED.get(name, {}), **options})
+class NodeFailedError(RuntimeError):
+    """A process ended with an error; it ends the launch, whose exit status is then 1."""
 
 
 def launch_description(
-    arguments: Sequence[DeclareLaunchArgument], start: Callable[[Values], list[Action]]
+    arguments: Sequence[Argument], start: Callable[[Values], list[Action]]
 ) -> LaunchDescription:
     """Declare the arguments, then run the actions that `start` creates from their values."""
-    opaque = OpaqueFunction(function=lambda context: start(Values(context)))
-    return LaunchDescription([*arguments, opaque])
+    declared = [
+        DeclareLaunchArgument(
+            each.name,
+            default_value=each.default,
+            description=each.description,
+            **({"choices": list(each.choices)} if each.choices else {}),
+        )
+        for each in arguments
+    ]
+
+    def run(context: LaunchContext) -> list[Action]:
+        names = [each.name for each in arguments]
+        return start(Values({name: LaunchConfiguration(name).perform(context) for name in names}))
+
+    return LaunchDescription([*declared, OpaqueFunction(function=run)])
+
+
+def system_description(system: System) -> LaunchDescription:
+    """The nodes of a system; the launch ends, with exit status 1, as soon as one of them fails."""
+    return launch_description(
+        system.arguments,
+        lambda values: ending_together([own_node(node) for node in system.nodes(values)]),
+    )
 
 
 def share(*path: str) -> PathJoinSubstitution:
@@ -96,35 +68,43 @@ def verbatim(text: str) -> ParameterValue:
     return ParameterValue(text, value_type=str)
 
 
-def robot_parameters(
-    value: Values, initial_positions: Sequence[float] = ()
-) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """The node parameters for the selected robot, see `chosen_robot`; runs xacro if necessary."""
-    description = ""
-    if value("robot").endswith(".xacro"):
-        command = Command(["xacro '", value("robot"), "' ", value("xacro_arguments")])
-        description = command.perform(value.context)
-    links, motors, start_there = chosen_robot(
-        value("parameters"),
-        value("robot"),
-        value("elastic_joints"),
-        value.items("command_joints"),
-        initial_positions,
-        description,
-    )
-    if description:
-        links["robot_description"] = verbatim(description)
-    return links, motors, start_there
-
-
-def own_node(executable: str, name: str = "", namespace: str = "", **options: Any) -> LifecycleNode:
-    """A node of this package; its name is that of the executable unless given."""
+def own_node(node: NodeStart, **options: Any) -> LifecycleNode:
+    """The launch action that starts a node of this package."""
+    parameters = [
+        each if isinstance(each, str) else {k: _as_parameter(k, v) for k, v in each.items()}
+        for each in node.parameters
+    ]
+    if node.patience > LAUNCH_PATIENCE:
+        options["sigterm_timeout"] = str(node.patience)
+    if node.log_level:
+        options["arguments"] = ["--ros-args", "--log-level", node.log_level]
     return LifecycleNode(
         package=PACKAGE,
-        executable=executable,
-        name=name or executable,
-        namespace=namespace,
+        executable=node.executable,
+        name=node.name or node.executable,
+        namespace=node.namespace,
+        parameters=parameters,
+        remappings=list(node.remappings),
         output="screen",
         emulate_tty=True,
         **options,
     )
+
+
+def _as_parameter(name: str, value: Any) -> Any:
+    return verbatim(value) if name == "robot_description" and value else value
+
+
+def ending_together(processes: list[Action], *more: Action) -> list[Action]:
+    """These processes, and a handler that ends the launch with exit status 1 if one of them fails.
+
+    `ros2 launch` itself returns 0 whatever its processes return, and lets the others run on. During
+    a shutdown, only status 1 counts, by which our programs report a failure of their own.
+    """
+
+    def on_exit(event: ProcessExited, context: LaunchContext) -> None:
+        failed = event.returncode == 1 or (event.returncode and not context.is_shutdown)
+        if failed and event.action in processes:
+            raise NodeFailedError(f"{event.process_name} ended with status {event.returncode}")
+
+    return [RegisterEventHandler(OnProcessExit(on_exit=on_exit)), *processes, *more]

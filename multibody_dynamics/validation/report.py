@@ -332,6 +332,10 @@ def _broken(t: Array, values: Array) -> tuple[Array, Array]:
     return np.insert(t, cuts, np.nan), np.insert(values, cuts, np.nan, axis=0)
 
 
+def _torque_unit(v: Validation, j: int) -> str:
+    return "N" if v.joint_types[j] == "prismatic" else "N m"
+
+
 def _draw_torques(v: Validation, file: Path) -> None:
     from matplotlib.figure import Figure
 
@@ -353,7 +357,7 @@ def _draw_torques(v: Validation, file: Path) -> None:
         right.set_title(
             f"rms {residual.rms[j]:.3g}, nrms {residual.normalized[j]:.3g}", fontsize=9, loc="right"
         )
-        left.set_ylabel(name, fontsize=9)
+        left.set_ylabel(f"{name}  [{_torque_unit(v, j)}]", fontsize=9)
     axes[0, 0].set_title(v.quantities[0], fontsize=11, loc="left")
     axes[0, 1].set_title("predicted minus measured", fontsize=11, loc="left")
     for axis in axes[-1]:
@@ -378,7 +382,8 @@ def _draw_rates(v: Validation, file: Path) -> None:
             ):
                 axis.plot(*_broken(v.trace.times, rows[k][:, j]), color=colour, lw=width)
             axis.set_title(f"nrms {v.residuals[k].normalized[j]:.3g}", fontsize=9, loc="right")
-        axes[j, 0].set_ylabel(name, fontsize=9)
+            axis.set_ylabel(f"[{_torque_unit(v, j)}{PER_SECOND[k]}]", fontsize=8)
+        axes[j, 0].set_ylabel(f"{name}  [{_torque_unit(v, j)}{PER_SECOND[1]}]", fontsize=9)
     axes[0, 0].set_title("Q', measured and predicted", fontsize=11, loc="left")
     axes[0, 1].set_title("Q''", fontsize=11, loc="left")
     for axis in axes[-1]:

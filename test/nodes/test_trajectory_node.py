@@ -14,6 +14,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.motion.trajectories import interpolate
+from multibody_dynamics.nodes import trajectory_node
 from multibody_dynamics.nodes.base.messages import (
     SECOND,
     JointMatcher,
@@ -141,6 +142,16 @@ def test_a_file_with_other_joints_is_refused_by_name(tmp_path):
     file.write_text("t,q wrist\n0,1\n1,2\n")
     with pytest.raises(InputError, match=rf"{file}: joints do not match .*unknown: wrist"):
         read_file(model(tmp_path), file)
+
+
+def test_a_motion_of_too_many_points_is_refused_before_it_is_computed(tmp_path, monkeypatch):
+    """An hour at 1 kHz."""
+    monkeypatch.setattr(trajectory_node, "sampled", None)
+    p = TrajectoryParameters(motion="sum_of_sines", duration=3600.0, sample_period=0.001)
+    with pytest.raises(
+        ParameterError, match=r"3,60\d,\d+ points; at most 200,000 .* sample_period"
+    ):
+        trajectory_node._motion_and_points(model(tmp_path), p)
 
 
 def test_a_file_and_its_motion_require_each_other():

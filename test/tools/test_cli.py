@@ -23,7 +23,7 @@ COMMANDS = (
     "demo", "task-demo", "report", "inspect", "torque-report", "plot", "generate", "trajectory",
     "record", "record-demo", "identify", "identify-springs", "write-back", "scale-time",
     "integrate", "gazebo", "monitor", "compose", "validate", "collision-thresholds", "study",
-    "excite", "prove",
+    "excite", "prove", "loop",
 )  # fmt: skip
 
 

@@ -58,6 +58,8 @@ damping_gains            PD gains of the motors that damp the links behind their
 late_hold_gains          PD gains of the motors for a stop with torques that arrive late
 forecast_stop            time, distance and tolerated delay of a stop with late torques
 StopForecast             result of forecast_stop
+at_rest                  motors and springs at rest under gravity, linearised
+linear_arm               equations of the arm near rest: springs, gravity, friction; no feedback
 closed_loop_poles        all poles in 1/s of the whole arm under LinearFeedback near rest at q
 joint_resonances         (n,) resonance in rad/s of each single joint, link against motor
 inertias_felt            (n,) 1 / (M^-1)_ii: inertia moved by a joint while the others are free
@@ -207,11 +209,13 @@ from .gains.gain_schedule import GAIN_DESIGNS, GainSchedule
 from .gains.joint_gains import (
     JointPoles,
     StateFeedbackGains,
+    at_rest,
     closed_loop_poles,
     damping_gains,
     inertias_felt,
     inertias_held,
     joint_resonances,
+    linear_arm,
     motor_bandwidth_gains,
     motor_side_gains,
     optimal_gains,
@@ -342,6 +346,7 @@ __all__ = [
     "coupled_gains", "modal_gains", "CoupledGains", "GainSchedule", "GAIN_DESIGNS",
     "whole_arm_poles",
     "motor_bandwidth_gains", "damping_gains", "late_hold_gains", "closed_loop_poles",
+    "at_rest", "linear_arm",
     "joint_resonances", "inertias_felt", "inertias_held", "forecast_stop", "StopForecast",
     # stability of the sampled loop
     "judge_loop", "LoopJudge", "LoopJudgement", "stable_bandwidth", "StableBandwidth",

@@ -16,13 +16,15 @@ import ast
 import hashlib
 import os
 import pickle
+import sys
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 try:
     import numba
@@ -273,19 +275,63 @@ def compiled(function: Callable[..., Any], variant: str = "") -> Callable[..., A
     return machine_code
 
 
+if IS_COMPILED:
+
+    class _Watch(event.Listener):
+        """Calls `begin` and `end` around each compilation, `end` with the time that it took, s.
+
+        Numba reports only what is really compiled, not what is loaded from disk. A function that
+        another one calls is compiled within it, and counts once. `package` : watch only its modules
+        """
+
+        def __init__(
+            self,
+            begin: Callable[[], object],
+            end: Callable[[float], object],
+            package: str = "",
+        ) -> None:
+            self._begin, self._end, self._package = begin, end, package
+            self._started: list[float] = []
+
+        def on_start(self, event: Any) -> None:
+            if self._is_watched(event):
+                if not self._started:
+                    self._begin()
+                self._started.append(time.monotonic())
+
+        def on_end(self, event: Any) -> None:
+            if self._is_watched(event) and self._started:
+                begin = self._started.pop()
+                if not self._started:
+                    self._end(time.monotonic() - begin)
+
+        def _is_watched(self, event: Any) -> bool:
+            return str(event.data["dispatcher"].py_func.__module__).startswith(self._package)
+
+
+_reporters = 0  # contexts of `when_compiling` that are open
+
+
+def _starting() -> str:
+    kept = f"cached in {_CACHE} for the next start" if _CACHE else "not cached"
+    return f"compiling the dynamics for this processor, {kept} ..."
+
+
 @contextmanager
 def when_compiling(
     tell: Callable[[str], object], check: Callable[[], object] = lambda: None
 ) -> Iterator[None]:
-    """Call `tell` once if the code inside must be compiled first, which can take a minute.
+    """Call `tell` once if the code inside must be compiled first, which can take a minute, and
+    again with the time that this took.
 
     `check` is called repeatedly while compiling; raising from it ends the compilation. It should
     raise a BaseException that is not an Exception, which the compiler might handle as its own.
     """
+    global _reporters
     if not IS_COMPILED:
         yield
         return
-    kept = f"cached in {_CACHE} for the next start" if _CACHE else "not cached"
+    times: list[float] = []
 
     class Steps(event.Listener):
         """Listens to compiler passes, which do not run for machine code loaded from disk."""
@@ -296,11 +342,48 @@ def when_compiling(
         def on_start(self, event: Any) -> None:
             if not self.reported:
                 self.reported = True
-                tell(f"compiling the dynamics for this processor, {kept} ...")
+                tell(_starting())
             check()
 
         def on_end(self, event: Any) -> None:
-            """Nothing to report on completion."""
+            """Nothing to report on completion of a single pass."""
 
-    with event.install_listener("numba:run_pass", Steps()):
-        yield
+    watch = _Watch(lambda: None, times.append)
+    _reporters += 1
+    try:
+        with (
+            event.install_listener("numba:run_pass", Steps()),
+            event.install_listener("numba:compile", watch),
+        ):
+            yield
+    finally:
+        _reporters -= 1
+    if times:
+        tell(f"compiling took {sum(times):.0f} s")
+
+
+def announce_compilation(stream: TextIO, longer_than: float = 1.0) -> None:
+    """Write a line to `stream` when the first function of the library is compiled, and one for each
+    that takes longer than `longer_than` s. Commands and nodes use `when_compiling` instead."""
+    if not IS_COMPILED:
+        return
+    announced: list[str] = []
+
+    def say(text: str) -> None:
+        with suppress(OSError, ValueError):  # the stream may have been closed
+            print(f"multibody_dynamics: {text}", file=stream, flush=True)
+
+    def begin() -> None:
+        if not (_reporters or announced):
+            announced.append(_starting())
+            say(announced[0])
+
+    def end(seconds: float) -> None:
+        if not _reporters and seconds > longer_than:
+            say(f"compiling took {seconds:.0f} s")
+
+    event.register("numba:compile", _Watch(begin, end, f"{_LIBRARY}."))
+
+
+if sys.stderr is not None and sys.stderr.isatty():  # somebody is waiting
+    announce_compilation(sys.stderr)

@@ -42,7 +42,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import prod
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -243,13 +243,14 @@ class Actuator(ABC):
         k: the stiffness, if it is an input that no motor sets; deflection: that of a damped spring.
         """
 
-    def second_output_range(self, Q: Array, torque_share: float = np.inf) -> tuple[Array, Array]:
-        """Smallest and largest feasible second output at the joint torque Q.
+    def second_output_range(self, Q: Any, torque_share: float = np.inf) -> tuple[Array, Array]:
+        """Smallest and largest feasible second output at the joint torque Q, a number or an array.
 
         torque_share : share of the motors' torque limits that is available to hold the joint at
         rest; infinite, the default, ignores the limits. The smallest exceeds the largest if Q
         itself is infeasible.
         """
+        Q = np.asarray(Q, dtype=np.float64)
         return np.full_like(Q, -np.inf), np.full_like(Q, np.inf)
 
 
@@ -470,9 +471,10 @@ class VariableStiffness(Actuator):
             raise InputError(f"stiffness must be positive, got {np.min(k):.6g} N m/rad")
         return np.asarray(theta[0] - self.shape.deflection(Q / k, beyond=beyond))
 
-    def second_output_range(self, Q: Array, torque_share: float = np.inf) -> tuple[Array, Array]:
+    def second_output_range(self, Q: Any, torque_share: float = np.inf) -> tuple[Array, Array]:
         """The range of k. The load kappa G(phi) of the stiffness drive decreases with k, so its
         torque limit bounds k from below."""
+        Q = np.asarray(Q, dtype=np.float64)
         least, greatest = (np.full_like(Q, end) for end in self.stiffness_range)
         if self.drive is None or np.isinf(limit := torque_share * self.drive.motor.torque_limit):
             return least, greatest
@@ -608,7 +610,8 @@ class Antagonistic(Actuator):
         law(x, beyond)
         return -x
 
-    def second_output_range(self, Q: Array, torque_share: float = np.inf) -> tuple[Array, Array]:
+    def second_output_range(self, Q: Any, torque_share: float = np.inf) -> tuple[Array, Array]:
+        Q = np.asarray(Q, dtype=np.float64)
         ends = self._pretension_range(Q, torque_share)
         if self.regulates == "pretension":
             return ends

@@ -90,11 +90,17 @@ class CyclicNode(DescribedNode):
                 watchdog.timeout = values.state_timeout
 
     def _listen(
-        self, kind: type, topic: str, callback: Callable[[Any], object], quality: object
+        self,
+        kind: type,
+        topic: str,
+        callback: Callable[[Any], object],
+        quality: object,
+        *,
+        raw: bool = False,
     ) -> None:
-        """Subscribe until `deactivate`."""
+        """Subscribe until `deactivate`; raw: the callback takes serialised messages."""
         assert self._activation is not None
-        self._activation.subscribe(kind, topic, callback, quality)
+        self._activation.subscribe(kind, topic, callback, quality, raw=raw)
 
     def _watch(self, on_stale: Callable[[], object]) -> Watchdog:
         """Start a watchdog that calls `on_stale` when no state arrives for `state_timeout`.

@@ -146,6 +146,11 @@ class ParameterServer(Generic[P]):
             except (InvalidParameterTypeException, InvalidParameterValueException) as error:
                 decimals = "; write 1.0, not 1" if "'INTEGER" in str(error) else ""
                 raise ParameterError(f"parameter '{name}': {error}{decimals}") from None
+            if found.type_ == Parameter.Type.NOT_SET:
+                # rclpy cannot infer the type of an empty list, so only the type was declared; with
+                # a parameter that has no value, `ros2 param dump` prints {}.
+                found = Parameter(name, types[name], default)
+                node.set_parameters([found])
             self.values = dataclasses.replace(self.values, **self._checked([found]))
         self.values.check()
         self._warn_of_unused_overrides(node)

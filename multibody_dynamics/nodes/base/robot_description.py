@@ -25,14 +25,18 @@ class DescribedNode(ManagedNode):
         self.create_subscription(String, "robot_description", self._on_description, LATCHED)
 
     def start(self) -> bool:
-        if self._needs_description() and not self._description:
+        if self.is_waiting:
             self.get_logger().info("waiting for a robot_description before starting")
             return False
         return super().start()
 
+    @property
+    def is_waiting(self) -> bool:
+        return self._needs_description() and not self._description
+
     def _load_model(self) -> MultibodyModel:
         """Load the robot. Raises ModelError, and ParameterError if no robot is given."""
-        if self._needs_description() and not self._description:
+        if self.is_waiting:
             topic = self.resolve_topic_name("robot_description")
             raise ParameterError(
                 f"no robot: nothing received on {topic} yet; try again, or set"
@@ -53,4 +57,4 @@ class DescribedNode(ManagedNode):
                 "received a new robot_description; it takes effect when the node is next configured"
             )
         elif self.parameters.autostart:
-            self.start()
+            self.start_or_leave()

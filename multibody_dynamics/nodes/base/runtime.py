@@ -125,6 +125,25 @@ class ManagedNode(LifecycleNode):
             self.trigger_activate()
         return self.state == "active"
 
+    def start_or_leave(self) -> None:
+        """Start at startup; if that fails, end the process with an error.
+
+        Without a lifecycle manager, nobody would try again, and other nodes would wait forever.
+        """
+        if self.start() or self.is_waiting or self.leave.is_set():
+            return
+        self.get_logger().fatal(
+            f"autostart failed, still {self.state}: ending with status 1 (without autostart, the"
+            " node waits for a lifecycle manager)"
+        )
+        self.has_failed = True
+        self.leave.set()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether `start` was deferred until something arrives."""
+        return False
+
     def close(self) -> None:
         """Leave the current state through its regular transition, ending in finalized."""
         if self.state in ("unconfigured", "inactive", "active"):
@@ -319,7 +338,7 @@ def _run(node_class: Callable[[], ManagedNode], leave: threading.Event) -> int:
     executor.add_node(node)
     try:
         if node.parameters.autostart:
-            node.defer(node.start)
+            node.defer(node.start_or_leave)
         else:
             node.get_logger().info(
                 "unconfigured: waiting for a lifecycle manager; to start without one, set autostart"

@@ -166,8 +166,13 @@ def plan_message(data: bytes, job: Job) -> LargeTrajectory | Rejection:
         return Rejection(error.reason, str(error))
 
 
-def _start(data: bytes) -> int | None:
-    """The stamp of a serialised message with a header, ns; None if it is zero."""
+def start_of(data: bytes) -> int:
+    """The stamp of a serialised message that begins with a header, ns."""
     is_little_endian = data[1] & 1
     seconds, rest = struct.unpack_from("<iI" if is_little_endian else ">iI", data, STAMP)
-    return seconds * SECOND + rest or None
+    return int(seconds * SECOND + rest)
+
+
+def _start(data: bytes) -> int | None:
+    """The stamp of a serialised message; None if it is zero."""
+    return start_of(data) or None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from math import isclose
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from .desired_motion import DesiredMotion
 
 MARGIN = 0.05  # share of the range that is left unused at either end
 HOLDING = 0.8  # share of the motors' torque limits for holding a stiffness; the rest is for motion
+ROUND_OFF = 1e-9  # share by which two computations of the same bound may differ
 SHORTEST = 0.1  # s; shortest move to the first reference
 
 
@@ -66,7 +68,8 @@ class StiffnessReference:
         loose = self._ends(torque, np.inf)
         tight = self._ends(torque, HOLDING * self.torque_scale)
         for j, name in enumerate(self.joint_names):
-            by_motors = any(a[j] != b[j] for a, b in zip(loose, tight, strict=True))
+            pairs = zip(loose, tight, strict=True)
+            by_motors = not all(isclose(a[j], b[j], rel_tol=ROUND_OFF) for a, b in pairs)
             values[f"stiffness of {name}"] = float(self.rows[0, j])
             values[f"range of {name}"] = (
                 f"{low[j]:.4g} to {high[j]:.4g}, limited by the "

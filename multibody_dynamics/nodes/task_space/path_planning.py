@@ -10,7 +10,6 @@ therefore stays on the path, and neither posture nor damping needs time to settl
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -168,7 +167,7 @@ class CartesianRequest(NamedTuple):
 
 
 class PathPlanner:
-    """Plans the motions of one tool; `plan` may run in a separate thread.
+    """Plans the motions of one tool.
 
     limits: positions and velocities of the joints.
     """
@@ -231,6 +230,7 @@ class PathPlanner:
         Raises MessageError with the reason and the place if it is impossible or no longer wanted.
         """
         for k, pose in enumerate(poses):
+            _require_wanted(is_wanted)
             self._require_reachable(f"pose {k + 1} of {len(poses)}", pose, q)
         way = [self.pose(q)]
         for pose in poses:
@@ -244,6 +244,10 @@ class PathPlanner:
         states = self._along(path, grid, q, is_wanted)
         self._check(path, grid, states, limits)
         law = time_law(path, grid, states, limits, self.limits.velocity)
+        return self.motion(path, grid, states, law)
+
+    def motion(self, path: PosePath, grid: Array, states: Array, law: Reference) -> PathMotion:
+        """A planned motion, followed by this planner's own solver."""
         joints = JointPath(self._following, path, grid, states)
         return PathMotion(self.model.joint_names, joints, law)
 
@@ -253,8 +257,7 @@ class PathPlanner:
         solver.state[:] = 0.0
         solver.state[0] = q
         for k, s in enumerate(grid):
-            if not is_wanted():
-                raise MessageError("superseded", "a newer request arrived during planning")
+            _require_wanted(is_wanted)
             motion = path(s)
             try:
                 states[k] = solver.follow(motion, s - grid[k - 1] if k else 0.0)
@@ -262,7 +265,6 @@ class PathPlanner:
                 place = self._place(grid, k, motion.pose)
                 self._require_reachable(place, motion.pose, solver.state[0])
                 raise MessageError("singularity", f"{place}: {error}") from None
-            time.sleep(0.0)  # lets the control cycle run after every step
         return states
 
     def _require_reachable(self, place: str, pose: Array, q: Array) -> None:
@@ -318,7 +320,12 @@ class PathPlanner:
         return f"at {share:.0%} of the path, x y z = {x:.3f} {y:.3f} {z:.3f}"
 
     def joint_points(
-        self, request: CartesianRequest, q: Array, limits: PathLimits, stop_duration: float
+        self,
+        request: CartesianRequest,
+        q: Array,
+        limits: PathLimits,
+        stop_duration: float,
+        is_wanted: Callable[[], bool] = lambda: True,
     ) -> TrajectoryRequest:
         """Convert points of a tool trajectory to joint points, starting from q (n,).
 
@@ -329,6 +336,7 @@ class PathPlanner:
         states = np.full((k, 3, self.model.n), np.nan)
         solver = self._converting
         for i in range(k):
+            _require_wanted(is_wanted)
             motion = request.motion(i)
             try:
                 solver.start(motion, q)
@@ -360,6 +368,11 @@ class PathPlanner:
             times = np.r_[times, times[-1] + stop_duration]
         rows = [states[:, i] if i < order else None for i in range(3)]
         return TrajectoryRequest(request.start, times, *rows)
+
+
+def _require_wanted(is_wanted: Callable[[], bool]) -> None:
+    if not is_wanted():
+        raise MessageError("superseded", "a newer request arrived during planning")
 
 
 def time_law(

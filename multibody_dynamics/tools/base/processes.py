@@ -56,6 +56,9 @@ def require_one_publisher(node: Any) -> None:
 class NodeProcess:
     """`multibody_dynamics.nodes.<name>` as a process that writes its output to the file `log`.
 
+    parameters : one file, or several of which later ones override earlier ones
+    patience : s that it may take to exit after a signal
+
     It runs in its own process group: Ctrl-C in a terminal then reaches only the parent process,
     which stops the nodes in order.
     """
@@ -63,20 +66,26 @@ class NodeProcess:
     def __init__(
         self,
         name: str,
-        parameters: Path,
+        parameters: Path | Sequence[Path],
         *,
         log: Path,
         overrides: Mapping[str, str] | None = None,
         remappings: Mapping[str, str] | None = None,
         environ: Mapping[str, str] | None = None,
+        log_level: str = "",
+        patience: float = PATIENCE,
     ) -> None:
         self.name = name
+        self.patience = patience
         self.log = log
         command = [sys.executable, "-m", f"multibody_dynamics.nodes.{name}", "--ros-args"]
-        command += ["--params-file", str(parameters)]
+        for file in [parameters] if isinstance(parameters, Path) else parameters:
+            command += ["--params-file", str(file)]
         for option, pairs in (("-p", overrides), ("-r", remappings)):
             for key, value in (pairs or {}).items():
                 command += [option, f"{key}:={value}"]
+        if log_level:
+            command += ["--log-level", log_level]
         self.command = tuple(command)
         with log.open("wb") as output:
             self._process = subprocess.Popen(
@@ -110,12 +119,12 @@ class NodeProcess:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
     def stop(self) -> int:
-        """Stop the node, with a stronger signal every `PATIENCE` seconds; return its exit code."""
+        """Stop the node, with a stronger signal every `patience` s; return its exit code."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             if self.exit_code is None:
                 self._process.send_signal(number)
             try:
-                return self._process.wait(PATIENCE)
+                return self._process.wait(self.patience)
             except subprocess.TimeoutExpired:
                 continue
         raise RunError(f"process {self.pid} of {self.name} cannot be stopped")
@@ -138,7 +147,7 @@ class NodeProcesses:
     ) -> None:
         self.stop()
 
-    def start(self, name: str, parameters: Path, **options: Any) -> NodeProcess:
+    def start(self, name: str, parameters: Path | Sequence[Path], **options: Any) -> NodeProcess:
         """Start a node, see NodeProcess. A signal during the start cannot leave it running."""
         with uninterrupted():
             self._nodes.append(NodeProcess(name, parameters, **options))

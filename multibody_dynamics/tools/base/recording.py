@@ -104,7 +104,7 @@ class Recording:
 
     request : the trajectory as it was sent
     cpu : processors used by each node during the motion
-    diagnostics : [{name, level, message, values}], one per status received
+    diagnostics : [{stamp, name, level, message, values}], one per status received; stamp in ns
     """
 
     variant: str
@@ -267,6 +267,7 @@ class Recorder:
         for status in message.status:
             self.diagnostics.append(
                 {
+                    "stamp": nanoseconds(message.header.stamp),
                     "name": status.name,
                     "level": status.level[0],
                     "message": status.message,

@@ -23,6 +23,7 @@ COMMANDS = (  # in the order of --help
     "torque_report",
     "study",
     "gazebo",
+    "loop",
     "compose",
     "monitor",
     "plot",

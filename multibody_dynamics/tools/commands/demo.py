@@ -40,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from ...dynamics.core import InputError
     from ..demo.preparation import (
         CONTROL_FOLDER,
         FEEDFORWARDS,
@@ -55,6 +56,8 @@ def run(options: argparse.Namespace) -> int:
         wanted[options.output] = FEEDFORWARDS
     if options.compare != "feedforwards":
         plants = options.plant or available_plants()
+        for missing in set(plants) - set(available_plants()):
+            raise InputError(f"--plant {missing} is not installed: pip install {missing}")
         wanted[options.output / CONTROL_FOLDER] = controllers([k for k in PLANTS if k in plants])
     demos = [
         prepare(
@@ -69,6 +72,8 @@ def run(options: argparse.Namespace) -> int:
         )
         for folder, comparison in wanted.items()
     ]
+    for demo in demos:  # all arguments are valid: only now are earlier results deleted
+        demo.write()
     model = demos[0].model
     print(f"{model.name}, {model.n} joints; the very first start takes a minute to compile")
     if not options.plant and len(available_plants()) < len(PLANTS):

@@ -10,15 +10,16 @@ from ..base.arguments import positive
 HELP = "Show how a URDF file is read, what looks wrong, and how fast the dynamics are computed"
 DETAILS = (
     "Lists what was read, merged and ignored; checks masses, inertias and limits; shows the torques"
-    " over the joint ranges and in a motion; times a control cycle on this computer. Exit status 1"
-    " if a check fails."
+    " over the joint ranges and in a motion; with --elastic-joints, resonances, sag and the use of"
+    " the motors; times a control cycle on this computer. Exit status 1 if a check fails."
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
     parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
-                        help="springs and motors, whose feedforward is timed as well")  # fmt: skip
+                        help="springs and motors: their resonances, their sag and how much of the"
+                        " motors a motion uses; their feedforward is timed as well")  # fmt: skip
     parser.add_argument("--rate", metavar="HZ", type=positive, default=1000.0,
                         help="rate of the control cycle (%(default)s)")  # fmt: skip
     parser.add_argument("--picture", metavar="FILE", type=Path,
@@ -34,6 +35,8 @@ def run(options: argparse.Namespace) -> int:
     from ...dynamics import load_actuators
     from ..robot import inspection
     from ..robot.plot_model import save_picture
+    from ..robot.spring_figures import POSTURES
+    from ..robot.spring_figures import lines as spring_lines
 
     model, warned = inspection.load(options.robot)
     if options.tables:
@@ -54,6 +57,9 @@ def run(options: argparse.Namespace) -> int:
         )
         torques = inspection.typical_torques(model)
         print(*inspection.torque_table(model, torques), sep="\n")
+    if actuators is not None:
+        print(f"\nSprings and motors over {POSTURES} postures; used: in the motion above")
+        print(*spring_lines(model, actuators), sep="\n")
     fits = True
     if options.timing and model.n:
         timings = inspection.measure(model, actuators)

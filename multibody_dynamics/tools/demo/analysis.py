@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,8 @@ from ..base.recording import (
     reference_of,
 )
 
+ERROR = 2  # DiagnosticStatus.ERROR as a number
+
 
 @dataclass(frozen=True, eq=False)
 class DemoRun(ABC):
@@ -41,6 +44,7 @@ class DemoRun(ABC):
     recording: Recording
     model: MultibodyModel
     actuators: Actuators
+    node: ClassVar[str] = FEEDFORWARD  # the node that follows the motion
 
     def __post_init__(self) -> None:
         for name, series in self.recording.series.items():
@@ -104,6 +108,9 @@ class DemoRun(ABC):
             },
             "latency [ms]": percentiles(self.latency()),
             "refused": refusals(self.recording),
+            "stopped": stop_reason(
+                self.recording.diagnostics, self.node, self.recording.request.start
+            ),
             "warnings": count_warnings(self.recording),
         }
 
@@ -237,11 +244,21 @@ def refusals(recording: Recording) -> list[str]:
     ]
 
 
+def stop_reason(diagnostics: Iterable[Mapping[str, Any]], node: str, start: int | None) -> str:
+    """Why a node stopped the arm: the first error that it reported on /diagnostics since `start`
+    (ns), the beginning of the motion; "" if it reported none."""
+    for status in diagnostics:
+        is_own = status["name"].split(":")[0].strip("/").split("/")[-1] == node
+        if is_own and status["level"] == ERROR and status.get("stamp", start or 0) >= (start or 0):
+            return str(status["message"])
+    return ""
+
+
 def count_warnings(recording: Recording) -> dict[str, int]:
     """How often the nodes reported each warning or error on /diagnostics."""
     found: dict[str, int] = {}
     for status in recording.diagnostics:
-        if status["level"] in (1, 2):
+        if status["level"] in (1, ERROR):
             text = f"{status['name']}: {status['message']}"
             kind = re.sub(r"[\d.]+", "...", text)
             found[kind] = found.get(kind, 0) + 1

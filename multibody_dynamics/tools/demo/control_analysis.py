@@ -34,6 +34,7 @@ class ControlRun(DemoRun):
 
     plant: str
     law: str
+    node = CONTROLLER
 
     @property
     def begin(self) -> float:

@@ -14,6 +14,7 @@ from .page import (
     robot_of,
     setup_section,
     short,
+    stopped_runs,
     table,
     times,
     torque_unit,
@@ -63,11 +64,12 @@ def write_control_report(folder: Path) -> dict[str, Any]:
 def _ratios(
     runs: list[ControlRun], results: Mapping[str, Any], plant: str
 ) -> dict[str, dict[str, float]]:
-    """The rms error of each classic law divided by that of each flatness-based law."""
+    """The rms error of each classic law divided by that of each flatness-based law, without runs
+    that were stopped."""
     rms = {
         run.law: results[run.recording.variant]["tracking error rms"]
         for run in runs
-        if run.plant == plant
+        if run.plant == plant and not results[run.recording.variant]["stopped"]
     }
     return {
         classic: {flat: rms[classic] / rms[flat] for flat in FLAT if flat in rms}
@@ -77,12 +79,13 @@ def _ratios(
 
 
 def _problems(report: Mapping[str, Any]) -> list[str]:
-    """Rejected trajectories, and flatness-based laws that are not clearly better."""
+    """Rejected trajectories, stopped motions, and flatness-based laws that are not better."""
     found = [
         f"{name}: the controller rejected {reason}"
         for name, run in report["runs"].items()
         for reason in run["refused"]
     ]
+    found += stopped_runs(report["runs"])
     # Without lockstep, a busy computer can spoil any run, regardless of the law.
     if report["lockstep"]:
         found += [

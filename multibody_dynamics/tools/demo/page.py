@@ -58,6 +58,15 @@ def warning_lines(runs: Mapping[str, Any]) -> str:
     )
 
 
+def stopped_runs(runs: Mapping[str, Any]) -> list[str]:
+    """A problem for every run in which the node stopped the arm."""
+    return [
+        f"{name}: the motion was stopped: {r['stopped']}"
+        for name, r in runs.items()
+        if r["stopped"]
+    ]
+
+
 def setup_section(report: Mapping[str, Any], *lines: str) -> str:
     """Robot, springs, further `lines` and versions, as a list."""
     springs = report["springs and motors"]

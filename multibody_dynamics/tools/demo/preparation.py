@@ -36,6 +36,7 @@ from .report import OUTPUTS, write_report
 
 REMAPPINGS = {SIMULATOR: {"motor_command": f"{FEEDFORWARD}/motor_command"}}
 CONTROL_REMAPPINGS = {SIMULATOR: {"motor_torque_stamped": f"{CONTROLLER}/motor_torque"}}
+SPRINGS = "elastic_joints.yaml"  # generated for a robot without data of its springs
 CONTROL_FOLDER = "controllers"  # for their runs, in the folder of the demo
 MOTION_NUMBERS = ("offset", "cosine", "sine", "waypoints")
 
@@ -105,11 +106,25 @@ class Demo:
     model: MultibodyModel
     parameters: Mapping[str, Mapping[str, Any]]  # by node
     comparison: Comparison = FEEDFORWARDS
+    springs: str = ""  # contents of SPRINGS, if they are generated
 
     @property
     def file(self) -> Path:
         """The file with the parameters."""
         return self.folder / PARAMETERS
+
+    def write(self, *, keep: bool = False) -> None:
+        """Write the parameters to the folder, and delete the results of an earlier demo in it.
+
+        keep : keep the recordings that are in the folder
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        recordings = () if keep else self.folder.glob("*.npz")
+        for name in (*self.comparison.outputs, *recordings):
+            (self.folder / name).unlink(missing_ok=True)
+        if self.springs:
+            (self.folder / SPRINGS).write_text(self.springs)
+        self.file.write_text(_as_yaml(self.parameters, self.comparison))
 
 
 # wide: the options of `multibody_dynamics demo` and of launch/demo.launch.py, by keyword
@@ -123,26 +138,20 @@ def prepare(
     duration: float | None = None,
     rate: float | None = None,
     real_time: bool = False,
-    keep: bool = False,
 ) -> Demo:
-    """Write the parameters of the demo for a robot to `folder`.
+    """The demo for a robot, in `folder`, where nothing is written yet.
 
-    They come from the comparison's file in config/, where springs and motion belong to one robot;
-    for any other robot, both are generated.
+    The parameters come from the comparison's file in config/, where springs and motion belong to
+    one robot; for any other robot, both are generated.
 
     robot : URDF file; '': the Panda
     elastic_joints : YAML file; '': the Panda's, or generated
     rate : rate of the simulator, Hz
     real_time : discard late commands instead of waiting for them
-    keep : keep the runs that are in the folder
 
     Raises DynamicsError or OSError for files that cannot be used and for joints with two motors.
     """
     folder = folder.resolve()
-    folder.mkdir(parents=True, exist_ok=True)
-    recordings = () if keep else folder.glob("*.npz")
-    for name in (*comparison.outputs, *recordings):
-        (folder / name).unlink(missing_ok=True)  # from an earlier demo
     parameters = read_parameters(share_directory() / "config" / comparison.configuration)
     simulator, controller, trajectory = (parameters[name] for name in comparison.nodes)
     file = find_file(robot or controller["robot_file"])
@@ -158,7 +167,7 @@ def prepare(
         controller["use_sim_time"] = trajectory["use_sim_time"] = False
     if is_ours:
         elastic_joints = elastic_joints or controller["elastic_joints_file"]
-    springs = _springs(folder, model, elastic_joints)
+    springs, generated = _springs(folder, model, elastic_joints)
     for node in parameters.values():
         node["robot_file"] = str(file)
     for node in (simulator, controller):
@@ -167,9 +176,7 @@ def prepare(
     reference = make_motion(model, trajectory_parameters(trajectory))
     simulator["initial_positions"] = reference(reference.start_time)[0].tolist()
 
-    demo = Demo(folder, model, parameters, comparison)
-    demo.file.write_text(_as_yaml(parameters, comparison))
-    return demo
+    return Demo(folder, model, parameters, comparison, generated)
 
 
 def _set_motion(
@@ -195,17 +202,18 @@ def _set_rate(simulator: dict[str, Any], controller: dict[str, Any], rate: float
         controller["command_delay"] = 1.0 / rate
 
 
-def _springs(folder: Path, model: MultibodyModel, elastic_joints: str) -> Path:
-    """The file of springs and motors, which is generated if none is given."""
+def _springs(folder: Path, model: MultibodyModel, elastic_joints: str) -> tuple[Path, str]:
+    """The file of springs and motors, and its contents if they are generated, else ""."""
+    text = ""
     if elastic_joints:
         file = find_file(elastic_joints)
+        actuators = load_actuators(file, model.joint_names, model.joint_types)
     else:
-        file = folder / "elastic_joints.yaml"
-        file.write_text(generated_springs(model))
-    actuators = load_actuators(file, model.joint_names, model.joint_types)
+        file, text = folder / SPRINGS, generated_springs(model)
+        actuators = load_actuators(yaml.safe_load(text), model.joint_names, model.joint_types)
     if actuators.motor_names != model.joint_names:
         raise InputError(f"{file}: the demo does not support joints with two motors")
-    return file
+    return file, text
 
 
 def _as_yaml(parameters: Mapping[str, Any], comparison: Comparison) -> str:

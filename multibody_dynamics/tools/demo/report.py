@@ -20,6 +20,7 @@ from .page import (
     problems_section,
     robot_of,
     setup_section,
+    stopped_runs,
     table,
     times,
     torque_unit,
@@ -66,15 +67,15 @@ def write_report(folder: Path) -> dict[str, Any]:
 
 
 def _ratios(results: Mapping[str, Any]) -> dict[str, float]:
-    if "full" not in results:
-        return {}
-    best = results["full"]["tracking error rms"]
-    return {v: r["tracking error rms"] / best for v, r in results.items() if v != "full"}
+    """rms errors, as multiples of that of the full feedforward; without runs that were stopped."""
+    rms = {v: r["tracking error rms"] for v, r in results.items() if not r["stopped"]}
+    return {v: error / rms["full"] for v, error in rms.items() if v != "full" and "full" in rms}
 
 
 def _problems(report: Mapping[str, Any]) -> list[str]:
-    """Torques that differ from the library's, and a full feedforward that tracks no better."""
-    found = []
+    """Stopped motions, torques that differ from the library's, and a full feedforward that tracks
+    no better."""
+    found = stopped_runs(report["runs"])
     for variant, run in report["runs"].items():
         found += [f"{variant}: the feedforward rejected {reason}" for reason in run["refused"]]
         for quantity, share in run["disagreement"].items():
@@ -110,9 +111,10 @@ def _page(report: Mapping[str, Any]) -> Iterator[str]:
     yield _tracking_table(report)
     yield (
         "The simulated robot has exactly the parameters that the feedforward uses. The remaining"
-        " error of the full feedforward therefore comes from the time steps; a real robot adds"
-        " model errors. The other two variants lack terms, so even an exact model does not help"
-        " them.\n"
+        " error of the full feedforward therefore comes from the time steps, from torques that were"
+        " late (without lockstep), and from oscillations of the springs that had not died out when"
+        " the motion began; a real robot adds model errors. The other two variants lack terms, so"
+        " even an exact model does not help them.\n"
     )
     yield "![tracking](tracking.png)\n"
     yield "## Torques and their rates\n"
@@ -151,11 +153,18 @@ def _tracking_table(report: Mapping[str, Any]) -> str:
                 TITLES[v],
                 f"{1e3 * r['tracking error rms']:.3g}",
                 f"{1e3 * r['tracking error peak']:.3g}",
-                times(report["ratios of rms errors"].get(v, 1.0)),
+                _ratio(report, v),
             ]
             for v, r in report["runs"].items()
         ],
     )
+
+
+def _ratio(report: Mapping[str, Any], variant: str) -> str:
+    if variant == "full":
+        return "1"
+    ratio = report["ratios of rms errors"].get(variant)
+    return "stopped" if ratio is None else times(ratio)
 
 
 def _torque_table(report: Mapping[str, Any]) -> str:

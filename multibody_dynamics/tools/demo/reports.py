@@ -24,6 +24,9 @@ def print_results(report: Mapping[str, Any], folder: Path) -> int:
     """Print the results in a few lines and return the exit status."""
     unit = error_unit(report["joint types"])
     for variant, run in report["runs"].items():
+        if run["stopped"]:
+            print(f"{variant:<32}stopped")
+            continue
         ratio = report["ratios of rms errors"].get(variant)
         print(
             f"{variant:<32}rms {1e3 * run['tracking error rms']:9.5f}"

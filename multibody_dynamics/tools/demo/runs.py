@@ -34,6 +34,7 @@ from ..base.recording import (
     reference_of,
 )
 from ..base.ros_settings import ros_context, ros_settings
+from .analysis import stop_reason
 from .page import error_unit
 from .preparation import Demo
 from .report import write_report
@@ -96,8 +97,8 @@ def record(
         until(is_done, lambda: "the end of the motion", float(request.times[-1]) + END_PATIENCE)
         elapsed = time.monotonic() - begin
         share = {name: (t - used[name]) / elapsed for name, t in cpu().items() if name in used}
-        line.close()
         recorder.poll()
+        line.close(stop_reason(recorder.diagnostics, demo.comparison.controller, request.start))
         return recorder.recording(variant, names, share)
     finally:
         recorder.close()
@@ -145,8 +146,11 @@ class StatusLine:
             end="",
         )
 
-    def close(self) -> None:
-        """Write the final line."""
+    def close(self, stopped: str) -> None:
+        """Write the final line; stopped: why the arm was stopped before the end, or ""."""
+        if stopped:
+            self._write(f"stopped: {stopped}", end="\n")
+            return
         self._write(
             f"{self._request.times[-1]:.1f} s done, {self._recorder.count('torque')} torques"
             f" received, tracking error up to {1e3 * self._peak:.5f} {self._unit}",

@@ -58,7 +58,7 @@ def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str =
             nodes.append(kind())
             nodes[-1].leave = leave
             executor.add_node(nodes[-1])
-        if not all([node.start() for node in nodes]):
+        if not all([node.start() or node.is_waiting for node in nodes]):
             return 1
         spin(executor, leave, nodes[0].get_logger())
         return int(any(node.has_failed for node in nodes))

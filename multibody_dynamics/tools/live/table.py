@@ -18,6 +18,7 @@ from ..base.processes import RunError
 
 WINDOW = 1000  # messages from which a period is estimated
 REFRESH = 0.2  # s
+STATES_PATIENCE = 2.0  # s for positions to arrive after the torques, with `once`
 # Nodes that close a loop come first: any other node may be running for display only.
 TORQUES = (
     "flatness_controller_node/motor_torque",
@@ -139,8 +140,9 @@ def watch(
 ) -> None:
     """Show the table until Ctrl-C, followed by all messages on /diagnostics that are not OK.
 
-    With `once`, show it a single time as soon as torques arrive, and raise RunError if none do
-    within `timeout` s. :func:`find_torques` chooses the topic if `torques` is None.
+    With `once`, show it a single time as soon as torques and positions have arrived, without the
+    positions if they take longer than STATES_PATIENCE. Raises RunError if no torques arrive within
+    `timeout` s. :func:`find_torques` chooses the topic if `torques` is None.
     """
     with _spinning_node(namespace) as (node, spin):
         end = time.monotonic() + timeout if once else np.inf
@@ -156,9 +158,13 @@ def watch(
         while True:
             spin()
             now = time.monotonic()
-            if now > end:
+            has_torques = topics[torques].count >= 2
+            if now > end and not has_torques:
                 raise RunError(f"no torques on {node.resolve_topic_name(torques)} for {timeout} s")
-            if now < shown + REFRESH or (once and topics[torques].count < 2):
+            if not has_torques:
+                enough = now + STATES_PATIENCE
+            is_complete = has_torques and (topics[states].count > 0 or now > enough)
+            if now < shown + REFRESH or (once and not is_complete):
                 continue
             shown = now
             lines = [*table.lines(), "", *(topic.line(now) for topic in topics.values())]

@@ -66,8 +66,8 @@ def _path(plan: Plan, axis: Any, states: Any) -> None:
         axis.plot(x, y, color=colours[1], linewidth=0.8,
                   label=f"{model.body_names[body]}: top view")  # fmt: skip
     axis.set_aspect("equal", adjustable="datalim")
-    axis.set_xlabel("m")
-    axis.set_ylabel("m")
+    axis.set_xlabel("radius, or x in the top view  [m]")
+    axis.set_ylabel("height, or y in the top view  [m]")
     axis.legend(fontsize=7)
 
 

@@ -259,9 +259,9 @@ def draw(found: RobotIdentification, file: Path) -> None:
         axis.plot(t, measured - predicted, color=VERMILION, lw=0.8, label="difference")
         axis.set_title(f"{residual.joint}, {residual.kind}", fontsize=9)
         if k % columns == 0:
-            axis.set_ylabel("N m (N)", fontsize=9)
+            axis.set_ylabel("torque  [N m or N]", fontsize=9)
         if k >= count - columns:
-            axis.set_xlabel("s", fontsize=9)
+            axis.set_xlabel("time  [s]", fontsize=9)
     axes[0, 0].legend(fontsize=7, frameon=False)
     save(figure, file)
 

@@ -232,5 +232,5 @@ def draw_springs(fits: Mapping[str, SpringFit], samples: Samples, file: Path) ->
         left.set_xlabel(f"deflection  [{unit}]", fontsize=9)
         if j % columns == 0:
             law.set_ylabel("torque  [N m or N]" if unit == "m" else "torque  [N m]", fontsize=9)
-            left.set_ylabel("samples - law", fontsize=9)
+            left.set_ylabel(f"samples - law  [{'N m or N' if unit == 'm' else 'N m'}]", fontsize=9)
     save(figure, file)

@@ -32,6 +32,7 @@ JOINTS = {
 MASS, PAYLOAD, LINK, TEXT, FAINT = VERMILION, PURPLE, "#8C8C8C", "#333333", "#999999"
 FRAME = ("#D62728", "#2CA02C", "#1F4FD8")  # x, y, z
 AXIS_STYLE = (0, (8, 2, 2, 2))  # a centre line
+MOST_NAMES = 12  # joints with names in space; more would hide the robot
 HEAVIEST = 170.0  # area of the heaviest body's marker, points^2
 
 # Inches; the tree is drawn to scale, unless the axes are too small for it.
@@ -109,7 +110,7 @@ def draw_robot(axis: Any, model: MultibodyModel, q: Any) -> None:
 
     Raises InputError as :func:`plot_model` does.
     """
-    from matplotlib.patheffects import withStroke
+    from .joint_labels import add_labels
 
     q = _configuration(model, q)
     pose = forward_kinematics(model, q).pose
@@ -132,16 +133,12 @@ def draw_robot(axis: Any, model: MultibodyModel, q: Any) -> None:
     for carrier, frame in fixed:
         _draw_link(axis, carrier[:3, 3], frame[:3, 3])
         _draw_frame(axis, frame, 0.04 * size, 1.0)
-    for i, label in enumerate(_short(model.joint_names)):
+    for i, name in enumerate(model.joint_names):
         colour, mark = JOINTS[screw_type(model.screws[i])]
         place, reach = joint[i, :3, 3], 0.12 * size * joint[i, :3, 2]
         ends = np.transpose([place - reach, place + reach])
-        axis.plot(*ends, color=colour, lw=1.3, ls=AXIS_STYLE, gid=f"axis {model.joint_names[i]}")
+        axis.plot(*ends, color=colour, lw=1.3, ls=AXIS_STYLE, gid=f"axis {name}")
         axis.plot(*place[:, None], mark, mfc="white", mec=colour, mew=1.5, ms=5.5)
-        axis.text(
-            *(place + 1.2 * reach), _plain(label), color=colour, fontsize=8, ha="center",
-            va="center", zorder=100, path_effects=[withStroke(linewidth=2.5, foreground="white")],
-        )  # fmt: skip
     for m, centre in zip(masses, centres, strict=True):
         axis.plot(*np.transpose([pose[m.body, :3, 3], centre]), color=m.colour, lw=0.9, ls=":")
         axis.scatter(
@@ -149,6 +146,19 @@ def draw_robot(axis: Any, model: MultibodyModel, q: Any) -> None:
             gid=f"mass {m.name}",
         )  # fmt: skip
     _finish_robot(axis, model, q)
+    colours = [JOINTS[screw_type(screw)][0] for screw in model.screws]
+    along = np.linspace(-0.12, 0.12, 5)[:, None, None] * size * joint[:, :3, 2]
+    lines = (joint[:, :3, 3] + along).reshape(-1, 3)
+    labels = [_plain(label) for label in joint_labels(model)]
+    add_labels(axis, labels, joint[:, :3, 3], colours, np.vstack([lines, *centres]))
+
+
+def joint_labels(model: MultibodyModel) -> list[str]:
+    """The label of each joint in space: its name without the common prefix or, if there are many
+    joints, its number, which the tree explains."""
+    if model.n > MOST_NAMES:
+        return [str(k + 1) for k in range(model.n)]
+    return _short(model.joint_names)
 
 
 def _draw_frame(axis: Any, pose: Array, length: float, width: float) -> None:
@@ -174,7 +184,7 @@ def _finish_robot(axis: Any, model: MultibodyModel, q: Array) -> None:
     axis.set_box_aspect(extent, zoom=0.58 * np.linalg.norm(extent) / extent.max())
     axis.view_init(elev=18, azim=-55)
     axis.locator_params(nbins=5)
-    axis.tick_params(labelsize=7.5, labelcolor=FAINT)
+    axis.tick_params(labelsize=7.5, labelcolor=FAINT, pad=1.0)
     for scale in (axis.xaxis, axis.yaxis, axis.zaxis):
         scale.set_pane_color("#FBFBFB")
     axis.text2D(0.05, 0.95, _plain(model.name), transform=axis.transAxes, fontsize=13, color=TEXT)
@@ -231,7 +241,9 @@ class _Tree(NamedTuple):
         for name, load in model.payloads.items():
             loads.setdefault(load.body, []).append(f"{name} {load.inertia[5, 5]:.4g}")
         total = model.inertias[:, 5, 5].sum()
+        numbers = ["#", "", *(str(i + 1) for i in order), ""] if model.n > MOST_NAMES else None
         texts = [
+            *([numbers] if numbers else []),
             ["joint", "", *(model.joint_names[i] for i in order), ""],
             ["type", "", *(model.joint_types[i] for i in order), ""],
             ["body", model.base_name, *(model.body_names[i] for i in order), "total"],

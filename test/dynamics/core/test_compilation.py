@@ -240,19 +240,53 @@ def test_compiled_functions_run_as_machine_code():
     assert fast.nopython_signatures
 
 
-def test_compilation_is_reported_once(tmp_path, monkeypatch):
+def test_compilation_is_reported_once_with_the_time_it_took(tmp_path, monkeypatch):
     monkeypatch.setattr(compilation, "_CACHE", tmp_path)
     reports: list[str] = []
     with when_compiling(reports.append):
         assert compiled(lambda x: x + 1.0)(1.0) == 2.0
         assert compiled(lambda x: x + 2.0)(1.0) == 3.0
-    assert len(reports) == 1
+        assert len(reports) == 1
     assert str(tmp_path) in reports[0]
+    assert re.fullmatch(r"compiling took \d+ s", reports[1])
     again = compiled(lambda x: x + 3.0)
     again(1.0)
     with when_compiling(reports.append):
         again(1.0)
-    assert len(reports) == 1
+    assert len(reports) == 2
+
+
+ANNOUNCE = """
+import sys
+from multibody_dynamics.dynamics.core import compilation
+
+def doubled(x):
+    return 2.0 * x
+
+def ours():
+    doubled.__module__ = "multibody_dynamics.dynamics.example"
+    assert compilation.compiled(doubled)(1.0) == 2.0
+
+compilation.announce_compilation(sys.stderr, longer_than=0.0)
+compilation.numba.njit(lambda x: x)(1.0)  # somebody else's
+if sys.argv[1] == "quietly":
+    with compilation.when_compiling(lambda text: None):
+        ours()
+else:
+    ours()
+"""
+
+
+@pytest.mark.parametrize("how", ["aloud", "quietly"])
+def test_compilation_is_announced_on_a_terminal_unless_somebody_reports_it(tmp_path, how):
+    done = python(ANNOUNCE, how, MULTIBODY_DYNAMICS_CACHE_DIR=str(tmp_path))
+    lines = done.stderr.splitlines()
+    if how == "quietly":
+        assert lines == []
+    else:
+        first, second = lines
+        assert first.startswith("multibody_dynamics: compiling the dynamics")
+        assert re.fullmatch(r"multibody_dynamics: compiling took \d+ s", second)
 
 
 def test_an_exception_of_the_check_ends_the_compilation():

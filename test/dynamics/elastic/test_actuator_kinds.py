@@ -143,6 +143,17 @@ def test_a_joint_torque_beyond_both_springs_is_rejected():
         ACTUATORS["antagonistic"].motor_rows(rows, rows, rows, None, "raise")
 
 
+@pytest.mark.parametrize("kind", ["linear", "variable", "unlike antagonists"])
+def test_the_range_of_a_plain_number_is_that_of_an_array(kind):
+    """An integer joint torque, with and without the motors' limits."""
+    for actuator in (ACTUATORS[kind], *TIGHT.values()):
+        for share in (np.inf, 0.8):
+            found = actuator.second_output_range(10, share)
+            np.testing.assert_array_equal(found, actuator.second_output_range(10.0, share))
+            rows = actuator.second_output_range(np.array([10.0]), share)
+            np.testing.assert_allclose(found, np.ravel(rows), rtol=1e-12)
+
+
 def limited(limit: float) -> Motor:
     return Motor(0.3, torque_limit=limit)
 

@@ -25,6 +25,8 @@ class ExampleParameters(NodeParameters):
     fault: str = parameter("", "where to fail, and how")
     gain: float = parameter(1.0, "changes while running", unit="1/s", bounds=(0.0, 2.0), live=True)
     ceiling: float = parameter(2.0, "of gain", bounds=(0.0, 5.0))
+    names: tuple[str, ...] = parameter((), "empty by default")
+    numbers: tuple[float, ...] = parameter((), "empty by default", live=True)
 
     def check(self) -> None:
         super().check()
@@ -98,6 +100,26 @@ def test_round_trips_and_unknown_transitions(ros, executor):
     assert steps[:4] == ["configure", "activate", "deactivate", "cleanup"]
     assert ros.leave(node) == 0
     assert "transition id 250 is not possible in state 'unconfigured'" in node.output
+
+
+def test_a_node_that_cannot_start_by_itself_ends_with_an_error(ros):
+    """Nobody would configure it again, and other nodes would wait forever."""
+    node = ros.start(
+        "example", {"autostart": True, "fault": "reject configure"}, program=Path(__file__)
+    )
+    ros.until(lambda: node.exit_code is not None, "its end", patience=FIRST_START)
+    assert node.exit_code == 1
+    assert "configure is rejected on purpose" in node.output
+    assert "autostart failed, still unconfigured" in node.output
+
+
+def test_every_parameter_has_a_value(ros):
+    """One without a value would make `ros2 param dump` print {}."""
+    node, _ = start(ros)
+    assert ros.get_parameters(node, "gain", "names", "numbers") == [1.0, [], []]
+    (result,) = ros.set_parameters(node, numbers=[1.0, 2.0])
+    assert result.successful, result.reason
+    assert list(ros.get_parameters(node, "numbers")[0]) == [1.0, 2.0]
 
 
 def test_a_rejected_transition_is_undone_and_explained(ros):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The output folder of a demo of the Panda, without the report."""
     folder = tmp_path_factory.mktemp("demo")
     demo = prepare(folder, controllers())
+    demo.write()
     for plant in PLANTS:
         for law in LAWS:
             recorded(demo.model.joint_names, plant, law).save(
@@ -103,7 +105,27 @@ def test_a_law_that_is_not_clearly_better_is_a_problem(folder, tmp_path, capsys)
     assert problem in capsys.readouterr().err
 
 
+def test_a_law_that_stopped_the_arm_has_no_ratio(folder, tmp_path):
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    names = load_control_runs(folder)[0].model.joint_names
+    status = {"stamp": START, "name": "/flatness_controller_node: cycle", "level": 2}
+    status |= {"message": "tracking error: 'panda_joint1' is 0.3 from the reference", "values": {}}
+    for law in ("motor_pd", "state_feedback"):
+        stopped = replace(recorded(names, "mujoco", law), diagnostics=[status])
+        stopped.save(tmp_path / f"mujoco_{law}.npz")
+    report = write_control_report(tmp_path)
+    ratios = report["ratios of rms errors"]["mujoco"]
+    assert {law: list(row) for law, row in ratios.items()} == {
+        "computed_torque": ["feedback_linearization"]
+    }
+    assert report["problems"] == [
+        f"mujoco_{law}: the motion was stopped: {status['message']}"
+        for law in ("motor_pd", "state_feedback")
+    ]
+
+
 def test_a_folder_without_a_run_is_an_error(tmp_path):
-    prepare(tmp_path, controllers())
+    prepare(tmp_path, controllers()).write()
     with pytest.raises(InputError, match="has no recording such as"):
         load_control_runs(tmp_path)

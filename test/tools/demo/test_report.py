@@ -42,7 +42,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The output folder of a demo without the report: parameters, springs and recordings."""
     folder = tmp_path_factory.mktemp("demo")
     (folder / "pendulum.urdf").write_text(ROBOT)
-    prepare(folder, robot=str(folder / "pendulum.urdf"), motion="rest_to_rest", rate=100.0)
+    demo = prepare(folder, robot=str(folder / "pendulum.urdf"), motion="rest_to_rest", rate=100.0)
+    demo.write()
     for variant in VARIANTS:
         recorded(folder, variant).save(folder / f"{variant}.npz")
     return folder
@@ -206,7 +207,8 @@ def test_errors_have_the_unit_of_the_joints(kinds, unit):
 def test_errors_of_a_prismatic_joint_are_in_mm(tmp_path, capsys):
     rail = ROBOT.replace('type="revolute"', 'type="prismatic"')
     (tmp_path / "rail.urdf").write_text(rail)
-    prepare(tmp_path, robot=str(tmp_path / "rail.urdf"), motion="rest_to_rest", rate=100.0)
+    demo = prepare(tmp_path, robot=str(tmp_path / "rail.urdf"), motion="rest_to_rest", rate=100.0)
+    demo.write()
     recorded(tmp_path, "full").save(tmp_path / "full.npz")
     assert cli.main(["report", str(tmp_path)]) == 0
     assert "0.01000 mm" in capsys.readouterr().out
@@ -241,11 +243,39 @@ def test_problems_are_reported(folder, tmp_path):
     assert "rigid tracks no worse than full" in problems
 
 
+def test_a_motion_that_was_stopped_has_no_ratio(folder, tmp_path, capsys):
+    """An error on /diagnostics since the beginning of the motion; earlier ones do not count."""
+    for file in folder.iterdir():
+        if file.suffix in (".yaml", ".npz", ".urdf"):
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    good = recorded(folder, "full")
+    status = {"level": 2, "name": "/feedforward_node: cycle", "message": "no joint state for 0.3 s"}
+    status |= {"values": {}, "stamp": good.request.start + 1}
+    other = status | {"name": "/elastic_robot_simulator_node: commands"}
+    early = status | {"stamp": good.request.start - 1}
+    replace(good, diagnostics=[other, early]).save(tmp_path / "full.npz")
+    report = write_report(tmp_path)
+    assert report["runs"]["full"]["stopped"] == ""
+    assert set(report["ratios of rms errors"]) == {"quasi_static", "rigid"}
+    replace(recorded(folder, "rigid"), diagnostics=[status]).save(tmp_path / "rigid.npz")
+    report = write_report(tmp_path)
+    assert set(report["ratios of rms errors"]) == {"quasi_static"}
+    problem = "rigid: the motion was stopped: no joint state for 0.3 s"
+    assert problem in report["problems"]
+    assert cli.main(["report", str(tmp_path)]) == 1
+    printed = capsys.readouterr()
+    assert problem in printed.err
+    (line,) = (line for line in printed.out.splitlines() if line.startswith("rigid"))
+    assert line.split() == ["rigid", "stopped"]
+    replace(good, diagnostics=[status]).save(tmp_path / "full.npz")
+    assert write_report(tmp_path)["ratios of rms errors"] == {}
+
+
 def test_a_folder_without_a_run_is_an_error(tmp_path):
     with pytest.raises(InputError, match=r"no parameters\.yaml"):
         write_report(tmp_path)
     (tmp_path / "pendulum.urdf").write_text(ROBOT)
-    prepare(tmp_path, robot=str(tmp_path / "pendulum.urdf"))
+    prepare(tmp_path, robot=str(tmp_path / "pendulum.urdf")).write()
     with pytest.raises(InputError, match="no recording"):
         write_report(tmp_path)
 

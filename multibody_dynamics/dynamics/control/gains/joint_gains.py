@@ -542,8 +542,8 @@ def _designed(
 def closed_loop_poles(
     model: MultibodyModel,
     actuators: Actuators,
-    gains: StateFeedbackGains,
     q: Any,
+    gains: StateFeedbackGains,
     stiffness: Any = None,
 ) -> ComplexArray:
     """All poles in 1/s of the arm under LinearFeedback near rest at q (n,), gravity included.

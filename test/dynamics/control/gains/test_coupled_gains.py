@@ -156,7 +156,7 @@ def test_gains_joint_by_joint_are_a_special_case():
     found = CoupledGains.of_joints(joint, arm.actuators)
     np.testing.assert_array_equal(found.own(arm.actuators), joint.values)
     poles = whole_arm_poles(arm.model, arm.actuators, found, arm.rest)
-    wanted = closed_loop_poles(arm.model, arm.actuators, joint, arm.rest)
+    wanted = closed_loop_poles(arm.model, arm.actuators, arm.rest, joint)
     np.testing.assert_allclose(np.sort_complex(poles), np.sort_complex(wanted), rtol=1e-6)
 
 

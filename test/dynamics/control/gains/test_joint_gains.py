@@ -129,7 +129,7 @@ def test_closed_loop_poles_are_those_of_the_linearised_plant(arm):
             change[2 * n + (k // n) * m + actuators.first_motor[k % n]] = 1e-5
         columns.append((rates(start + change) - rates(start - change)) / 2e-5)
     wanted = np.linalg.eigvals(np.array(columns).T)
-    found = closed_loop_poles(model, actuators, gains, q)
+    found = closed_loop_poles(model, actuators, q, gains)
     assert len(found) == len(wanted) == free.sum()
     for pole in found:
         assert np.abs(wanted - pole).min() < 1e-4 * np.abs(found).max()
@@ -278,7 +278,7 @@ def test_inconsistent_arguments_of_designs_are_rejected():
     with pytest.raises(InputError, match="robot 'two_link_planar' are shoulder, elbow"):
         optimal_gains(model, other, rest, 10.0)
     with pytest.raises(InputError, match="gains are for panda_joint1"):
-        closed_loop_poles(model, actuators, motor_side_gains(other, 1.0, 1.0), rest)
+        closed_loop_poles(model, actuators, rest, motor_side_gains(other, 1.0, 1.0))
     with pytest.raises(InputError, match="'elbow': derivative is -1"):
         motor_side_gains(actuators, 1.0, [1.0, -1.0])
     with pytest.raises(InputError, match=r"gains: expected shape \(\.\.\., 4, 2\)"):
@@ -303,4 +303,4 @@ def test_optimal_gains_of_one_position_are_stable_in_the_whole_range(name, bandw
     gains = optimal_gains(*arm, bandwidth)
     assert (gains.values[:2] <= 0.0).all()
     for q in positions(arm, 20):
-        assert closed_loop_poles(arm.model, arm.actuators, gains, q).real.max() < -0.5
+        assert closed_loop_poles(arm.model, arm.actuators, q, gains).real.max() < -0.5

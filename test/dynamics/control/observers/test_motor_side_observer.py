@@ -73,7 +73,7 @@ def test_errors_are_those_of_the_arm_with_its_motors_on_springs_and_dampers():
     observer.update(0.0, theta, hold)
     A = error_matrix(model, joints, q, observer.gains, 1.0)
     found = np.linalg.eigvals(A[:16, :16])
-    wanted = closed_loop_poles(model, joints, observer.gains, q)
+    wanted = closed_loop_poles(model, joints, q, observer.gains)
     np.testing.assert_allclose(np.sort_complex(found), np.sort_complex(wanted), rtol=1e-6)
     assert observer.settling_time == pytest.approx(np.log(0.01) / wanted.real.max())
     x = np.zeros(20)

@@ -235,7 +235,7 @@ def test_without_filters_and_fast_sampling_the_poles_are_those_of_the_arm():
     )
     controller = make_controller(arm.model, arm.actuators, settings)
     loop = sampled_loop(controller, arm.rest)
-    wanted = closed_loop_poles(arm.model, arm.actuators, controller.gains, arm.rest)
+    wanted = closed_loop_poles(arm.model, arm.actuators, arm.rest, controller.gains)
     for pole in wanted:
         assert np.abs(loop.poles - pole).min() < 1e-3 * abs(pole)
     assert loop.growth == pytest.approx(wanted.real.max(), rel=1e-3)

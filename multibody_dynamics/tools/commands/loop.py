@@ -1,0 +1,70 @@
+"""The command `loop`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from ..base.arguments import domain
+from ..live.launched_systems import SYSTEMS, Argument, NodeStart
+
+HELP = "Start and supervise the nodes of a launch file, without an installed ROS 2"
+DETAILS = (
+    "SYSTEM is a launch file, whose arguments are options: NAME:=VALUE becomes --NAME VALUE, and"
+    " robot:=FILE becomes --urdf FILE. The nodes run until Ctrl-C; if one of them fails, the others"
+    " are stopped and the exit status is 1. Systems: "
+    + "; ".join(f"{name} ({system.purpose})" for name, system in SYSTEMS.items())
+    + "."
+)
+RENAMED = {"robot": "urdf"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("system", metavar="SYSTEM", nargs="?", choices=tuple(SYSTEMS),
+                        default=next(iter(SYSTEMS)),
+                        help="%(choices)s (%(default)s)")  # fmt: skip
+    users: dict[str, list[tuple[str, Argument]]] = {}
+    for system, each in SYSTEMS.items():
+        for argument in each.arguments:
+            users.setdefault(argument.name, []).append((system, argument))
+    for name, uses in users.items():
+        _, argument = uses[0]
+        only = "" if len(uses) == len(SYSTEMS) else f"{', '.join(use for use, _ in uses)}: "
+        default = f" ({argument.default})" if argument.choices and argument.default else ""
+        parser.add_argument(_option(name), dest=name, metavar=name.upper(),
+                            choices=argument.choices or None,
+                            help=only + argument.description + default)  # fmt: skip
+    parser.add_argument("--logs", metavar="FOLDER", type=Path,
+                        help="keep the output of every node in this folder")  # fmt: skip
+    parser.add_argument("--domain-id", metavar="N", type=domain,
+                        help="ROS domain (ROS_DOMAIN_ID, else 0)")  # fmt: skip
+
+
+def chosen_nodes(options: argparse.Namespace) -> list[NodeStart]:
+    """The nodes to start. Raises InputError for an option that the system does not have."""
+    from ...dynamics.core import InputError
+
+    system = SYSTEMS[options.system]
+    known = {argument.name for argument in system.arguments}
+    every = {argument.name for each in SYSTEMS.values() for argument in each.arguments}
+    given = {name: value for name in every if (value := getattr(options, name)) is not None}
+    for name in sorted(given.keys() - known):
+        raise InputError(f"{_option(name)} is not an argument of {options.system}; see --help")
+    return system.nodes(system.values(given))
+
+
+def _option(name: str) -> str:
+    return "--" + RENAMED.get(name, name).replace("_", "-")
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..live.supervision import supervise
+
+    nodes = chosen_nodes(options)
+    if options.domain_id is not None:
+        os.environ["ROS_DOMAIN_ID"] = str(options.domain_id)
+    names = ", ".join(node.name or node.executable for node in nodes)
+    number = os.environ.get("ROS_DOMAIN_ID") or 0
+    print(f"ROS domain {number}: {names}; Ctrl-C stops all of them", flush=True)
+    return supervise(nodes, logs=options.logs)

@@ -1,0 +1,356 @@
+"""The nodes that the launch files and the command `loop` start, and the arguments of both.
+
+A launch file declares the arguments of a `System` and turns its nodes into launch actions
+(tools/launch_arguments.py); `multibody_dynamics loop` starts the same nodes as child processes
+(`supervision`), without `launch`, which is not on PyPI. ROS and the dynamics are imported when
+nodes are made: the command's --help needs neither.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...resources import share_directory
+
+LAWS = (
+    "motor_pd",
+    "state_feedback",
+    "feedback_linearization",
+    "torque_control",
+    "computed_torque",
+    "hold",
+    "joint_impedance",
+    "cartesian_impedance",
+    "esp",
+    "esp_impedance",
+)
+FLAG = ("true", "false")
+REPORT_TIME = 600.0  # s for the final report of a long comparison
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a launch file, NAME:=VALUE, and of the command `loop`, --NAME VALUE."""
+
+    name: str
+    default: str
+    description: str
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class NodeStart:
+    """How to start one node of this package.
+
+    parameters : files and dictionaries; later ones override earlier ones
+    log_level : "" for the default
+    patience : s that the node may take to end after Ctrl-C
+    """
+
+    executable: str
+    name: str = ""
+    namespace: str = ""
+    parameters: tuple[str | Mapping[str, Any], ...] = ()
+    remappings: tuple[tuple[str, str], ...] = ()
+    log_level: str = ""
+    patience: float = 5.0
+
+
+class Values(dict[str, str]):
+    """The values of all arguments of a system, by name."""
+
+    def flag(self, name: str) -> bool:
+        """The value of an argument whose choices are true and false."""
+        return self[name] == "true"
+
+    def items_of(self, name: str) -> list[str]:
+        """The items of a comma-separated value."""
+        return [item.strip() for item in self[name].split(",") if item.strip()]
+
+
+@dataclass(frozen=True)
+class System:
+    """Nodes that are started together."""
+
+    purpose: str
+    arguments: tuple[Argument, ...]
+    nodes: Callable[[Values], list[NodeStart]]
+
+    def values(self, given: Mapping[str, str]) -> Values:
+        """The given values, and the defaults of the other arguments."""
+        return Values({a.name: a.default for a in self.arguments} | dict(given))
+
+
+ROBOT = Argument("robot", "", "URDF or xacro file; '' uses the robot of the parameters file")
+XACRO = Argument("xacro_arguments", "", "arguments for a xacro file: name:=value ...")
+SPRINGS = Argument(
+    "elastic_joints",
+    "",
+    "YAML file of springs and motors; '' uses that of the parameters file or, if robot is set,"
+    " makes every joint rigid",
+)
+MOTORS = Argument(
+    "command_joints",
+    "",
+    "motors in the order of ~/commands and other arrays without names, separated by commas; ''"
+    " uses the order of the parameters file or, if robot or elastic_joints is set, that of the"
+    " robot's joints",
+)
+MOTION = Argument(
+    "motion",
+    "rest_to_rest",
+    "motion sent by trajectory_node; none: publish joint_trajectory yourself",
+    ("rest_to_rest", "sum_of_sines", "none"),
+)
+NAMESPACE = Argument("namespace", "", "namespace of the nodes and their topics")
+SIMULATED_TIME = Argument("use_sim_time", "false", "take the time from /clock", FLAG)
+ROBOT_ARGUMENTS = (ROBOT, XACRO, SPRINGS, MOTORS)
+
+
+def _own(file: str) -> str:
+    """The path of a file in config/."""
+    return str(share_directory() / "config" / file)
+
+
+def _parameters(file: str, what: str = "the node's parameters") -> Argument:
+    return Argument("parameters", _own(file), f"YAML file with {what}")
+
+
+def robot_parameters(
+    values: Values, initial_positions: tuple[float, ...] = ()
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The node parameters for the selected robot, see `chosen_robot`; runs xacro if necessary.
+
+    Raises InputError if xacro fails.
+    """
+    from ...nodes.base.robot import chosen_robot
+
+    description = ""
+    if values["robot"].endswith(".xacro"):
+        description = _expanded(values["robot"], shlex.split(values["xacro_arguments"]))
+    return chosen_robot(
+        values["parameters"],
+        values["robot"],
+        values["elastic_joints"],
+        values.items_of("command_joints"),
+        initial_positions,
+        description,
+    )
+
+
+def _expanded(file: str, arguments: list[str]) -> str:
+    """The URDF text that xacro generates from a file."""
+    from ...dynamics.core import InputError
+
+    try:
+        done = subprocess.run(["xacro", file, *arguments], capture_output=True, text=True)
+    except FileNotFoundError:
+        raise InputError(
+            f"{file} is a xacro file, but the program xacro was not found: install it, or expand"
+            " the file on another computer (xacro FILE > ROBOT.urdf)"
+        ) from None
+    if done.returncode:
+        reason = " ".join(done.stderr.split())
+        raise InputError(f"{file}: xacro failed with status {done.returncode}: {reason}")
+    return done.stdout
+
+
+# The controller with a simulated or real robot
+
+
+def _elastic_joint(values: Values) -> list[NodeStart]:
+    """The controller and, depending on the arguments, the plant and the motion."""
+    from ...dynamics.core import InputError
+
+    simulated_time = values.flag("use_sim_time")
+    try:
+        positions = tuple(float(item) for item in values.items_of("initial_positions"))
+    except ValueError:
+        given = values["initial_positions"]
+        raise InputError(f"initial_positions are '{given}'; expected numbers") from None
+    links, motors, start_there = robot_parameters(values, positions)
+    common = NodeStart(
+        "flatness_controller_node",
+        namespace=values["namespace"],
+        parameters=(
+            values["parameters"],
+            {"autostart": True, "use_sim_time": simulated_time, **links},
+        ),
+    )
+
+    def node(
+        executable: str, own: dict[str, Any], remappings: tuple[tuple[str, str], ...] = ()
+    ) -> NodeStart:
+        parameters = (*common.parameters, own)
+        return replace(common, executable=executable, parameters=parameters, remappings=remappings)
+
+    nodes = [node("flatness_controller_node", {"law": values["law"], **motors})]
+    if values["plant"] != "none":
+        leads = simulated_time and values["clock"] == "lockstep"
+        follows = simulated_time and not leads
+        plant = {
+            "plant": values["plant"],
+            "command_interface": "stamped_motor_torque",
+            "use_sim_time": follows,
+            "time_source": "clock" if follows else "steady",
+            "publish_clock": leads,
+            "lockstep": leads,
+            **motors,
+            **start_there,
+        }
+        answers = (
+            ("motor_torque_stamped", "flatness_controller_node/motor_torque"),
+            ("stiffness_command", "flatness_controller_node/stiffness_command"),
+        )
+        nodes.append(node("elastic_robot_simulator_node", plant, answers))
+    if values["motion"] != "none":
+        nodes.append(node("trajectory_node", {"motion": values["motion"]}))
+    return nodes
+
+
+ELASTIC_JOINT = System(
+    "controller, simulated robot and motion",
+    (
+        _parameters("elastic_joint.yaml", "the parameters of all three nodes"),
+        *ROBOT_ARGUMENTS,
+        Argument(
+            "initial_positions",
+            "",
+            "initial positions of the simulated links in the order of command_joints, separated by"
+            " commas; '' uses those of the parameters file or, if robot is set, zero or the nearest"
+            " joint limit",
+        ),
+        Argument(
+            "plant",
+            "internal",
+            "simulator of the robot; none: a real robot, or your own simulator",
+            ("internal", "mujoco", "none"),
+        ),
+        Argument("law", "motor_pd", "control law; may be changed at run time", LAWS),
+        MOTION,
+        NAMESPACE,
+        replace(
+            SIMULATED_TIME,
+            description="use the time on /clock, published by the plant in lockstep or by another"
+            " simulator, see clock",
+        ),
+        Argument(
+            "clock",
+            "lockstep",
+            "with use_sim_time: the plant publishes /clock and waits for the torques (lockstep), or"
+            " follows the /clock of another simulator (external), such as that of the first of"
+            " several robots",
+            ("lockstep", "external"),
+        ),
+    ),
+    _elastic_joint,
+)
+
+
+# The feedforward of joint motions, and of tool motions
+
+
+def _one_node(executable: str) -> Callable[[Values], list[NodeStart]]:
+    def nodes(values: Values) -> list[NodeStart]:
+        """The node, with parameters that depend on the robot."""
+        links, motors, _ = robot_parameters(values)
+        chosen = {
+            "autostart": values.flag("autostart"),
+            "use_sim_time": values.flag("use_sim_time"),
+            **({"tool": values["tool"]} if values.get("tool") else {}),
+        }
+        return [
+            NodeStart(
+                executable,
+                values["name"],
+                values["namespace"],
+                (values["parameters"], links, motors, chosen),
+                log_level=values["log_level"],
+            )
+        ]
+
+    return nodes
+
+
+def _arguments_of_one_node(executable: str) -> tuple[Argument, ...]:
+    return (
+        NAMESPACE,
+        Argument("name", executable, "node name; the names of its private topics begin with it"),
+        Argument(
+            "autostart",
+            "true",
+            "configure and activate at startup; false waits for a lifecycle manager",
+            FLAG,
+        ),
+        SIMULATED_TIME,
+        Argument("log_level", "info", "debug, info, warn, error or fatal"),
+    )
+
+
+FEEDFORWARD = System(
+    "feedforward of joint motions",
+    (
+        _parameters("feedforward.yaml"),
+        *ROBOT_ARGUMENTS,
+        *_arguments_of_one_node("feedforward_node"),
+    ),
+    _one_node("feedforward_node"),
+)
+TOOL = Argument("tool", "", "link that follows the paths; '' uses that of the parameters file")
+TASK_SPACE = System(
+    "motion of a tool",
+    (
+        _parameters("task_space.yaml"),
+        *ROBOT_ARGUMENTS,
+        TOOL,
+        *_arguments_of_one_node("task_space_node"),
+    ),
+    _one_node("task_space_node"),
+)
+
+
+# Measured torques compared with the model
+
+
+def _validation(values: Values) -> list[NodeStart]:
+    """The node that compares states as they arrive."""
+    chosen = {"autostart": True, "output": values["output"]}
+    if values["robot"]:
+        chosen["robot_file"] = values["robot"]
+    return [
+        NodeStart(
+            "validation_node",
+            namespace=values["namespace"],
+            parameters=(*filter(None, [values["parameters"]]), chosen),
+            remappings=(("joint_states", values["joint_states"]),),
+            patience=REPORT_TIME,
+        )
+    ]
+
+
+VALIDATION = System(
+    "comparison of measured torques with the model while the robot moves",
+    (
+        replace(
+            ROBOT,
+            description="URDF file; '' uses the parameters file or the topic robot_description",
+        ),
+        Argument("output", "validation", "folder of the report"),
+        Argument("parameters", "", "YAML file with the node's parameters"),
+        Argument("joint_states", "joint_states", "topic of the states"),
+        NAMESPACE,
+    ),
+    _validation,
+)
+
+SYSTEMS = {
+    "elastic-joint": ELASTIC_JOINT,
+    "feedforward": FEEDFORWARD,
+    "task-space": TASK_SPACE,
+    "validate": VALIDATION,
+}
+"""The systems of the command `loop`, named like their launch files."""

@@ -1,0 +1,131 @@
+"""Start the nodes of a system as child processes, show their output, and supervise them.
+
+This is what `ros2 launch` does with the package's launch files, for computers without `launch`.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TextIO
+
+from ..base.processes import NodeProcess, NodeProcesses
+from .launched_systems import NodeStart
+
+POLL_PERIOD = 0.05  # s
+
+
+class LogTail:
+    """The lines that a node adds to its log, each printed behind the node's name."""
+
+    def __init__(self, title: str, file: Path, stream: TextIO) -> None:
+        self._title, self._file, self._stream = title, file, stream
+        self._read = 0  # bytes
+        self._rest = b""
+
+    def show(self, *, is_last: bool = False) -> None:
+        """Print what has been added; the unfinished last line only if nothing will follow."""
+        with self._file.open("rb") as file:
+            file.seek(self._read)
+            new = file.read()
+        self._read += len(new)
+        *lines, self._rest = (self._rest + new).split(b"\n")
+        if is_last and self._rest:
+            lines.append(self._rest)
+            self._rest = b""
+        for line in lines:
+            print(f"[{self._title}] {line.decode(errors='replace')}", file=self._stream)
+        if lines:
+            self._stream.flush()
+
+
+def supervise(
+    nodes: Sequence[NodeStart], *, logs: Path | None = None, stream: TextIO | None = None
+) -> int:
+    """Run the nodes until all have ended, one of them fails, or SIGINT or SIGTERM arrives.
+
+    As soon as one fails, the others are stopped, in reverse order, each through its shutdown
+    transition. A node that ends with status 0, such as a finished trajectory_node, leaves the
+    others running.
+
+    logs : folder for the output of each node; by default, it is only shown
+
+    Returns the exit status: 0, or 1 if a node failed.
+    """
+    leave = threading.Event()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    previous = {n: signal.signal(n, lambda *_: leave.set()) for n in numbers}
+    try:
+        with ExitStack() as stack:
+            folder = logs
+            if folder is None:
+                folder = Path(stack.enter_context(TemporaryDirectory(prefix="loop_")))
+            folder.mkdir(parents=True, exist_ok=True)
+            return _run(nodes, folder, leave, stream or sys.stdout)
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _run(nodes: Sequence[NodeStart], folder: Path, leave: threading.Event, stream: TextIO) -> int:
+    with NodeProcesses() as processes:
+        started = [_start(processes, node, folder) for node in nodes]
+        tails = [LogTail(process.name, process.log, stream) for process in started]
+        failed = _watch(started, tails, leave)
+        for process in failed:
+            print(
+                f"{process.name} ended with status {process.exit_code}; stopping all nodes",
+                file=stream,
+                flush=True,
+            )
+        codes = processes.stop()
+        for tail in tails:
+            tail.show(is_last=True)
+    for name, code in codes.items():
+        if code and not failed:
+            print(f"{name} ended with status {code}", file=stream)
+    return int(any(codes.values()))
+
+
+def _watch(
+    started: Sequence[NodeProcess], tails: Sequence[LogTail], leave: threading.Event
+) -> list[NodeProcess]:
+    """Show the output until a node fails, all have ended, or `leave` is set; the failed nodes."""
+    while not leave.wait(POLL_PERIOD):
+        codes = [process.exit_code for process in started]
+        for tail in tails:
+            tail.show()
+        failed = [process for process, code in zip(started, codes, strict=True) if code]
+        if failed or None not in codes:
+            return failed
+    return []
+
+
+def _start(processes: NodeProcesses, node: NodeStart, folder: Path) -> NodeProcess:
+    name = node.name or node.executable
+    namespace = "/" + node.namespace.strip("/") if node.namespace.strip("/") else ""
+    files = []
+    for number, each in enumerate(node.parameters):
+        file = Path(each) if isinstance(each, str) else folder / f"{name}_{number}.yaml"
+        if not isinstance(each, str):
+            if not each:
+                continue
+            file.write_text(json.dumps({f"{namespace}/{name}": {"ros__parameters": dict(each)}}))
+        files.append(file)
+    remappings = {"__node": name, **dict(node.remappings)}
+    if namespace:
+        remappings["__ns"] = namespace
+    return processes.start(
+        node.executable,
+        files,
+        log=folder / f"{name}.log",
+        remappings=remappings,
+        log_level=node.log_level,
+        patience=node.patience,
+    )

@@ -1,0 +1,297 @@
+"""Faults injected into a controller on the real middleware, while a process of its own judges every
+torque that it publishes (torque_monitor.py): the promises of docs/safety.md."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Duration
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import SetBool
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+import torque_monitor
+from flatness_arm import NODE, STEP, Arm
+from multibody_dynamics.nodes.base.messages import SECOND
+from ros_harness import FIRST_START, RosHarness, ros
+
+__all__ = ["ros"]  # the fixture
+
+RATE = 2000.0  # N m/s, for each motor
+WATCHDOG = 0.05  # s
+MONITOR = Path(torque_monitor.__file__)
+
+
+class JudgedArm(Arm):
+    """An arm under control, and the monitor that judges its torques."""
+
+    def __init__(self, ros: RosHarness, folder: Path, **changes: Any) -> None:
+        super().__init__(
+            ros, torque_rate_limits=[RATE], state_timeout=WATCHDOG, recovery_limit=0, **changes
+        )
+        self._verdict = folder / "verdict.json"
+        limits = np.minimum(self.actuators.torque_limit, self.model.limits.effort)
+        settings = {
+            "torque_limits": limits.tolist(),
+            "torque_rates": [RATE] * len(limits),
+            "watchdog": WATCHDOG,
+            "verdict": str(self._verdict),
+            "controller": NODE,
+        }
+        self.monitor = ros.start("torque_monitor", settings, program=MONITOR)
+        topics = (self.links, self.motors)
+        ros.until(
+            lambda: all(topic.get_subscription_count() >= 2 for topic in topics),
+            "controller and monitor",
+            patience=FIRST_START,
+        )
+        self.start()
+        self.run(0.2)
+
+    def verdict(self) -> dict[str, Any]:
+        """The judgement of everything up to now; ends the monitor."""
+        self.ros.spin(0.3)
+        assert self.ros.leave(self.monitor) == 0, self.monitor.output
+        return json.loads(self._verdict.read_text())
+
+    def counted(self, part: str, key: str) -> int:
+        return int(self.ros.diagnosis(part)[2].get(key, 0))
+
+    def until(self, condition: Callable[[], Any], what: str) -> None:
+        self.ros.until(condition, what, each=self.step)
+
+    def recover(self) -> None:
+        """Back to following, with ~/enable if the fault waits for it."""
+        self.run(0.3)
+        request = SetBool.Request(data=True)
+        self.until(
+            lambda: self.ros.call(SetBool, f"{NODE}/enable", request).success, "~/enable succeeds"
+        )
+        self.until(lambda: self.ros.diagnosis(": cycle")[0] in (0, 1), "no fault")
+
+
+def test_states_of_every_wrong_kind(ros, tmp_path):
+    arm = JudgedArm(ros, tmp_path)
+    r, names, zero = arm.plant, arm.model.joint_names, np.zeros(2)
+
+    def links(position: Any, velocity: Any = zero, joints: Any = names) -> None:
+        arm.send(arm.links, joints, (position, velocity, zero))
+
+    before = {
+        "not finite": lambda: links([np.inf, 0.0]),
+        "wrong length": lambda: links([0.1]),
+        "repeated joint": lambda: links(r.q, joints=("elbow", "elbow")),
+        "out of order": lambda: arm.send_links(arm.now - STEP),
+        "implausible": lambda: links([1e300, 0.0]),
+        "jump": lambda: links(r.q + 0.5),
+    }
+    for send in before.values():
+        arm.tick()
+        send()
+        arm.run(0.02)
+    total = lambda: sum(  # noqa: E731
+        int(value)
+        for key, value in ros.diagnosis(": inputs")[2].items()
+        if key.startswith("joint_states: ") and key != "joint_states: messages without our joints"
+    )
+    arm.until(lambda: total() >= len(before), "the reasons")
+    assert "missing" not in arm.node.output  # single bad messages cause no fault
+
+    # Harmless: another order of the joints, more joints, denormal numbers, another robot.
+    count = len(arm.answers)
+    for _ in range(10):
+        arm.tick()
+        arm.send(
+            arm.links,
+            (*reversed(names), "gripper"),
+            (np.r_[r.q[::-1], 0.3], np.r_[r.qd[::-1], 5e-324], np.zeros(3)),
+        )
+        links([0.3], [0.0], joints=("other_robot",))
+        arm.send_motors()
+        assert arm.wait(2.0)
+        r.step(arm.torque, 1e-9 * STEP)
+    assert len(arm.answers) >= count + 10
+
+    # A foreign type on our topic reaches nobody, and does no harm.
+    foreign = ros.peer.create_publisher(String, "motor_states", 10)
+    for _ in range(20):
+        foreign.publish(String(data="motor states"))
+        assert arm.step()
+    ros.peer.destroy_publisher(foreign)
+
+    # A second publisher, whose arm is elsewhere: its states are refused, the arm stays where it is.
+    second = ros.publisher(JointState, "joint_states", readers=2)
+    here = r.q.copy()
+    for _ in range(100):
+        arm.tick()
+        arm.send(second, names, (here + 0.4, zero, zero), arm.now - STEP // 2)
+        arm.send_links()
+        arm.send_motors()
+        arm.wait(2.0)
+        r.step(arm.torque, 1e-9 * STEP)
+    assert np.abs(r.q - here).max() < 0.01
+    assert np.abs(r.qd).max() < 0.1
+    arm.run(0.1)
+
+    # States that slow down to a fifth are followed; those that stop are a fault, and one safe stop.
+    for _ in range(40):
+        for _ in range(4):
+            arm.tick()
+            r.step(arm.torque, 1e-9 * STEP)
+        arm.step()
+    assert np.abs(r.q - here).max() < 0.05
+    arm.run(0.2)
+    arm.run(0.15, links=False, motors=False)
+    arm.until(lambda: ros.diagnosis(": cycle")[0] == 2, "the fault")
+    arm.recover()
+    arm.run(0.1)
+    verdict = arm.verdict()
+    assert verdict["violations"] == {}
+    assert verdict["torques"] > 400
+    assert verdict["safe_outputs"] <= 2  # the silence, and ~/enable may find the arm in it
+    assert verdict["restarts"] == 0
+    assert "Traceback" not in arm.node.output
+
+
+def point(seconds: float, **rows: Any) -> JointTrajectoryPoint:
+    time = Duration(sec=int(seconds // 1), nanosec=round(seconds % 1 * SECOND))
+    fields = {key: [float(x) for x in row] for key, row in rows.items()}
+    return JointTrajectoryPoint(time_from_start=time, **fields)
+
+
+def trajectory(*points: JointTrajectoryPoint, names: Any = ("shoulder", "elbow")) -> Any:
+    return JointTrajectory(joint_names=list(names), points=list(points))
+
+
+def test_trajectories_of_every_wrong_kind(ros, tmp_path):
+    arm = JudgedArm(ros, tmp_path)
+    here = arm.plant.q.copy()
+    good = point(1.0, positions=here)
+    past = trajectory(good)
+    past.header.stamp.sec = 5
+    wrong = {
+        "names": trajectory(good, names=("shoulder", "knee")),
+        "fewer joints": trajectory(point(1.0, positions=here[:1]), names=("shoulder",)),
+        "joint twice": trajectory(good, names=("elbow", "elbow")),
+        "positions missing": trajectory(point(1.0, velocities=[0.0, 0.0])),
+        "positions": trajectory(point(1.0, positions=here[:1])),
+        "velocities": trajectory(point(1.0, positions=here, velocities=[0.0])),
+        "accelerations": trajectory(point(1.0, positions=here, accelerations=[0.0] * 3)),
+        "nan": trajectory(point(1.0, positions=[np.nan, 0.0])),
+        "inf velocity": trajectory(point(1.0, positions=here, velocities=[np.inf, 0.0])),
+        "huge acceleration": trajectory(
+            point(1.0, positions=here, velocities=[0.0] * 2, accelerations=[1e300, 0.0])
+        ),
+        "times fall": trajectory(good, point(0.5, positions=here)),
+        "times repeat": trajectory(good, good),
+        "negative time": trajectory(point(-1.0, positions=here)),
+        "past": past,
+        "far away": trajectory(point(1.0, positions=here + 50.0)),
+        "too fast": trajectory(point(1e-3, positions=here + 0.9)),
+    }
+    refused = lambda: sum(  # noqa: E731
+        int(value)
+        for key, value in ros.diagnosis(": inputs")[2].items()
+        if key.startswith("joint_trajectory: ")
+    )
+    for number, (what, message) in enumerate(wrong.items(), 1):
+        arm.trajectory.publish(message)
+        arm.until(lambda n=number: refused() >= n, f"the rejection of: {what}")
+        assert ros.diagnosis(": reference")[1] == "holding", what
+    assert np.abs(arm.plant.q - here).max() < 1e-3
+    assert arm.node.output.count("\n") < 40 + 3 * len(wrong)
+
+    # 500 replacements a second of simulated time, each valid, each from the present motion.
+    begin = len(arm.answers)
+    for k in range(300):
+        goal = here + 0.1 * np.sin(0.02 * k)
+        arm.trajectory.publish(trajectory(point(0.5, positions=goal)))
+        assert arm.step()
+    assert len(arm.answers) - begin >= 300
+    assert np.abs(arm.plant.qd).max() < 5.0
+    arm.run(0.8)
+    verdict = arm.verdict()
+    assert verdict["violations"] == {}
+    assert verdict["safe_outputs"] == 0
+    assert "Traceback" not in arm.node.output
+
+
+def test_a_controller_that_is_suspended_killed_and_started_again_in_motion(ros, tmp_path):
+    arm = JudgedArm(ros, tmp_path)
+    here = arm.plant.q.copy()
+
+    # Suspended in motion for longer than the watchdog: it must not continue as if nothing happened.
+    arm.move(here + 0.3, 1.0)
+    arm.run(0.3)
+    arm.node.send(signal.SIGSTOP)
+    for _ in range(40):  # 80 ms; the arm moves on under the last torque, as its drives would
+        arm.tick()
+        arm.send_links()
+        arm.send_motors()
+        arm.plant.step(arm.torque, 1e-9 * STEP)
+        time.sleep(0.002)
+    arm.node.send(signal.SIGCONT)
+    arm.until(lambda: "stopping" in arm.node.output, "the stop")
+    arm.recover()
+    assert np.abs(arm.plant.qd).max() < 0.05
+
+    # Killed in motion, while brakes engage, and started again: it holds the arm where it is.
+    arm.move(here, 1.0)
+    arm.run(0.3)
+    arm.node.send(signal.SIGKILL)
+    ros.until(lambda: arm.node.exit_code is not None, "its end")
+    arm.plant.reset(arm.plant.q)
+    count = len(arm.answers)
+    arm.node = ros.start(NODE, arm.settings)
+    arm.is_stuck = True  # brakes
+    ros.until(lambda: len(arm.answers) > count + 50, "torques", each=arm.step, patience=FIRST_START)
+    arm.is_stuck = False
+    there = arm.plant.q.copy()
+    arm.run(0.3)
+    assert np.abs(arm.plant.q - there).max() < 5e-3
+    verdict = arm.verdict()
+    assert verdict["violations"] == {}
+    assert "Traceback" not in arm.node.output
+
+
+def test_lifecycle_requests_and_parameters_in_motion(ros, tmp_path):
+    """Transitions in every order, and parameters out of range, while the arm moves."""
+    arm = JudgedArm(ros, tmp_path)
+    arm.move(arm.plant.q + 0.2, 2.0)
+    arm.run(0.2)
+    for what in ("configure", "activate", "cleanup", 250):
+        assert not ros.transition(arm.node, what)
+        assert arm.step()
+    changes = {
+        "torque_rate_limits": [1.0, 2.0, 3.0],
+        "torque_limit_scale": -1.0,
+        "tracking_tolerance": float("nan"),
+        "law": "magic",
+        "robot_file": "absent.urdf",
+        "state_timeout": "soon",
+    }
+    for name, value in changes.items():
+        (result,) = ros.set_parameters(arm.node, **{name: value})
+        assert not result.successful, name
+        assert result.reason, name
+        assert arm.step()
+    assert ros.diagnosis(": reference")[1] == "moving"
+    arm.run(0.3)
+    assert ros.transition(arm.node, "deactivate")
+    arm.is_stuck = True  # brakes, since no torques come
+    arm.run(0.02)
+    assert ros.transition(arm.node, "activate")
+    ros.until(arm.step, "answers")
+    arm.is_stuck = False
+    arm.run(0.2)
+    verdict = arm.verdict()
+    assert verdict["violations"] == {}
+    assert verdict["safe_outputs"] == 1  # that of the deactivation
+    assert "Traceback" not in arm.node.output

@@ -1,0 +1,29 @@
+"""docs/safety.md: every line of its tables names a test that exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "safety.md").read_text()
+TESTS = {
+    name
+    for file in (ROOT / "test").rglob("test_*.py")
+    for name in re.findall(r"^def (test_\w+)", file.read_text(), re.MULTILINE)
+}
+ROWS = [line for line in PAGE.splitlines() if line.startswith("|") and not set(line) <= set("|- ")]
+HEADS = [line for line in ROWS if line.rstrip("| ").endswith("| test")]
+
+
+def test_every_table_has_a_column_of_tests():
+    assert len(HEADS) == 5
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row not in HEADS])
+def test_every_line_names_its_tests(row):
+    named = re.findall(r"`(test_\w+)`", row.rpartition("| ")[2] or row.split("|")[-2])
+    assert named, row
+    assert set(named) <= TESTS, set(named) - TESTS

@@ -1,0 +1,79 @@
+"""The tree is read: no input of a user is executed, unpickled, or passed to a shell."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+import yaml
+
+from multibody_dynamics.dynamics.core import InputError, yaml_files
+
+ROOT = Path(__file__).parents[1]
+FILES = [
+    file
+    for folder in ("multibody_dynamics", "launch", "scripts", "benchmark", "examples")
+    for file in sorted((ROOT / folder).rglob("*.py"))
+]
+# Calls that run or rebuild whatever their argument says, by the end of their name.
+FORBIDDEN = {
+    "eval", "exec", "os.system", "os.popen", "pickle.load", "pickle.loads", "marshal.loads",
+    "shelve.open", "joblib.load", "yaml.load", "yaml.load_all", "yaml.unsafe_load",
+    "yaml.full_load",
+    "subprocess.getoutput", "subprocess.getstatusoutput",
+}  # fmt: skip
+# With the reason for which the argument is not one of a user.
+ALLOWED = {
+    ("multibody_dynamics/dynamics/core/compilation.py", "pickle.loads"): (
+        "machine code from a folder that only the user can write, with a checksum"
+    ),
+}
+
+
+def calls(file: Path) -> list[tuple[ast.Call, str]]:
+    tree = ast.parse(file.read_text())
+    return [(n, ast.unparse(n.func)) for n in ast.walk(tree) if isinstance(n, ast.Call)]
+
+
+def option(call: ast.Call, name: str) -> str:
+    return next((ast.unparse(k.value) for k in call.keywords if k.arg == name), "")
+
+
+def loader(call: ast.Call, name: str) -> str:
+    """The loader that is given to yaml.load and yaml.load_all."""
+    if name not in ("yaml.load", "yaml.load_all"):
+        return ""
+    return option(call, "Loader") or "".join(ast.unparse(arg) for arg in call.args[1:2])
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_nothing_is_executed_or_unpickled(file):
+    place = str(file.relative_to(ROOT))
+    for call, name in calls(file):
+        if name in FORBIDDEN and loader(call, name) != "_Loader":
+            assert (place, name) in ALLOWED, f"{place}:{call.lineno}: {name}"
+        assert option(call, "shell") in ("", "False"), f"{place}:{call.lineno}: shell"
+        assert option(call, "allow_pickle") in ("", "False"), f"{place}:{call.lineno}: pickle"
+
+
+def test_the_loader_of_yaml_makes_plain_data_only(tmp_path):
+    assert issubclass(yaml_files._Loader, yaml.SafeLoader)
+    file = tmp_path / "attack.yaml"
+    file.write_text(f"!!python/object/apply:os.system ['touch {tmp_path}/touched']")
+    with pytest.raises(InputError, match=r"attack\.yaml"):
+        yaml_files.read_yaml(file)
+    assert not (tmp_path / "touched").exists()
+
+
+def test_the_exceptions_are_still_needed():
+    found = {(str(file.relative_to(ROOT)), name) for file in FILES for _, name in calls(file)}
+    assert ALLOWED.keys() <= found
+
+
+def test_the_search_finds_what_it_forbids(tmp_path):
+    file = tmp_path / "bad.py"
+    file.write_text("import subprocess\nsubprocess.run('ls ' + x, shell=True)\neval(y)\n")
+    found = calls(file)
+    assert [name for _, name in found] == ["subprocess.run", "eval"]
+    assert option(found[0][0], "shell") == "True"

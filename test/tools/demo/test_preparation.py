@@ -1,0 +1,69 @@
+"""Preparing a demo: everything is checked before anything is written or deleted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.resources import share_directory
+from multibody_dynamics.tools import cli
+from multibody_dynamics.tools.base.recording import PARAMETERS, read_parameters
+from multibody_dynamics.tools.demo.preparation import OUTPUTS, SPRINGS, prepare
+
+ROBOT = str(share_directory() / "config" / "robots" / "planar_two_link.urdf")
+ANTAGONISTIC = "config/elastic_joints/antagonistic.yaml"
+
+
+@pytest.fixture
+def earlier(tmp_path: Path) -> Path:
+    """A folder with the results of an earlier demo."""
+    for name in (*OUTPUTS, "full.npz"):
+        (tmp_path / name).write_text("earlier")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--urdf", "absent.urdf"],
+        ["--elastic-joints", "absent.yaml"],
+        ["--urdf", ROBOT, "--elastic-joints", "config/elastic_joints/panda.yaml"],
+        ["--urdf", "config/robots/antagonistic_elbow.urdf", "--elastic-joints", ANTAGONISTIC],
+    ],
+)
+def test_wrong_arguments_leave_earlier_results_alone(earlier, capsys, words):
+    before = {file: file.read_bytes() for file in earlier.iterdir()}
+    assert cli.main(["demo", "--output", str(earlier), *words]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert {file: file.read_bytes() for file in earlier.iterdir()} == before
+
+
+def test_a_plant_that_is_not_installed_is_named_first(earlier, capsys, monkeypatch):
+    monkeypatch.setattr(
+        "multibody_dynamics.tools.demo.preparation.available_plants", lambda: ("internal",)
+    )
+    words = ["demo", "--output", str(earlier), "--compare", "controllers", "--plant", "mujoco"]
+    assert cli.main(words) == 2
+    assert "--plant mujoco is not installed" in capsys.readouterr().err
+    assert (earlier / "full.npz").is_file()
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_new_demo_replaces_earlier_results_unless_they_are_kept(earlier, keep):
+    demo = prepare(earlier, robot=ROBOT)
+    assert (earlier / "report.json").is_file()
+    demo.write(keep=keep)
+    assert not (earlier / "report.json").exists()
+    assert (earlier / "full.npz").is_file() == keep
+    written = read_parameters(earlier / PARAMETERS)
+    assert written == demo.parameters
+    for node in demo.comparison.nodes[:2]:
+        assert written[node]["elastic_joints_file"] == str(earlier / SPRINGS)
+    assert (earlier / SPRINGS).read_text() == demo.springs
+
+
+def test_springs_that_do_not_fit_are_named(tmp_path):
+    with pytest.raises(InputError, match=r"panda\.yaml"):
+        prepare(tmp_path, robot=ROBOT, elastic_joints="config/elastic_joints/panda.yaml")

@@ -1,0 +1,99 @@
+"""The systems of nodes that launch files and the command `loop` start."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from multibody_dynamics.dynamics.control import LAWS
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.resources import share_directory
+from multibody_dynamics.tools import cli
+from multibody_dynamics.tools.commands.loop import chosen_nodes
+from multibody_dynamics.tools.live import launched_systems
+from multibody_dynamics.tools.live.launched_systems import ELASTIC_JOINT, SYSTEMS, NodeStart
+
+TWO_LINKS = "config/robots/planar_two_link.urdf"
+SPRINGS = "config/elastic_joints/planar_two_link.yaml"
+
+
+def nodes(*words: str) -> list[NodeStart]:
+    return chosen_nodes(cli.make_parser().parse_args(["loop", *words]))
+
+
+def settings(node: NodeStart) -> dict[str, object]:
+    """The parameters that are set in addition to a file."""
+    return {k: v for each in node.parameters if not isinstance(each, str) for k, v in each.items()}
+
+
+def test_every_law_may_be_chosen():
+    assert tuple(LAWS) == launched_systems.LAWS
+
+
+def test_every_system_has_a_launch_file():
+    files = {file.name for file in (share_directory() / "launch").iterdir()}
+    assert {f"{name.replace('-', '_')}.launch.py" for name in SYSTEMS} <= files
+
+
+def test_options_become_parameters_of_the_nodes():
+    robot = ("--urdf", TWO_LINKS, "--elastic-joints", SPRINGS)
+    found = {
+        node.executable: node
+        for node in nodes(*robot, "--law", "esp", "--namespace", "left", "--motion", "none")
+    }
+    assert set(found) == {"flatness_controller_node", "elastic_robot_simulator_node"}
+    assert all(node.namespace == "left" for node in found.values())
+    controller = settings(found["flatness_controller_node"])
+    assert controller["law"] == "esp"
+    assert controller["robot_file"] == TWO_LINKS
+    assert controller["elastic_joints_file"] == SPRINGS
+    assert controller["command_joints"] == ["shoulder", "elbow"]
+    plant = settings(found["elastic_robot_simulator_node"])
+    assert plant["initial_positions"] == [0.0, 0.0]
+    assert not plant["publish_clock"]
+
+
+def test_a_real_robot_needs_no_simulator():
+    assert [node.executable for node in nodes("--plant", "none", "--motion", "none")] == [
+        "flatness_controller_node"
+    ]
+
+
+def test_one_node_may_have_another_name_and_a_log_level():
+    (node,) = nodes("task-space", "--name", "tool", "--log-level", "warn", "--tool", "hand")
+    assert (node.executable, node.name, node.log_level) == ("task_space_node", "tool", "warn")
+    assert settings(node)["tool"] == "hand"
+    (node,) = nodes("validate", "--joint-states", "arm/joint_states")
+    assert node.remappings == (("joint_states", "arm/joint_states"),)
+
+
+def test_an_option_of_another_system_is_refused_by_name(capsys):
+    assert cli.main(["loop", "feedforward", "--law", "hold"]) == 2
+    assert "--law is not an argument of feedforward" in capsys.readouterr().err
+
+
+def test_positions_that_are_no_numbers_are_refused():
+    with pytest.raises(InputError, match="initial_positions are '0,x'"):
+        ELASTIC_JOINT.nodes(ELASTIC_JOINT.values({"initial_positions": "0,x"}))
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("", r"arm\.urdf\.xacro is a xacro file, but the program xacro was not found"),
+        ("#!/bin/sh\necho broken >&2\nexit 3\n", r"arm\.urdf\.xacro: xacro failed .* 3: broken"),
+    ],
+)
+def test_what_is_wrong_with_xacro_is_said_in_one_line(
+    tmp_path: Path, monkeypatch, capsys, program, message
+):
+    if program:
+        (tmp_path / "xacro").write_text(program)
+        (tmp_path / "xacro").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert cli.main(["loop", "--urdf", "arm.urdf.xacro"]) == 2
+    printed = capsys.readouterr().err
+    assert printed.count("\n") == 1
+    assert re.search(message, printed)

@@ -1,0 +1,97 @@
+"""Resonances, sag and use of the motors, compared with closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.elastic import (
+    Actuators,
+    Antagonistic,
+    LinearSpring,
+    Motor,
+    PolynomialSpring,
+    Rigid,
+    SeriesElastic,
+)
+from multibody_dynamics.resources import share_directory
+from multibody_dynamics.tools import cli
+from multibody_dynamics.tools.robot.spring_figures import lines, resonances, spring_figures
+from robots import PANDA
+
+MASS, LENGTH, K, ROTOR = 2.0, 0.5, 300.0, 0.4
+PENDULUM = f"""<robot name="pendulum"><link name="stand"/>
+<joint name="hinge" type="revolute"><parent link="stand"/><child link="rod"/><axis xyz="0 1 0"/>
+<limit lower="-3" upper="3" velocity="4" effort="50"/></joint>
+<link name="rod"><inertial><origin xyz="0 0 {LENGTH}"/><mass value="{MASS}"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>"""
+INERTIA = 0.1 + MASS * LENGTH**2
+WEIGHT = MASS * 9.80665 * LENGTH  # N m, with the rod horizontal
+
+
+@pytest.fixture
+def pendulum():
+    return dyn.model.parse_urdf(PENDULUM)
+
+
+def arm(**limits: float) -> Actuators:
+    return Actuators(("hinge",), (SeriesElastic(Motor(ROTOR, **limits), LinearSpring(K)),))
+
+
+def test_figures_of_a_pendulum(pendulum):
+    found = spring_figures(pendulum, arm(torque_limit=40.0, speed_limit=8.0))
+    np.testing.assert_allclose(found.stiffness, K)
+    np.testing.assert_allclose(found.motor_frequency, np.sqrt(K / ROTOR))
+    np.testing.assert_allclose(found.link_frequency, np.sqrt(K / INERTIA) / (2 * np.pi))
+    assert 0.9 * WEIGHT / K < found.sag[0] <= WEIGHT / K * (1.0 + 1e-12)  # random postures
+    # the motion of `inspect` moves at up to half of the joint's 4 rad/s; the motor adds Q'/K
+    assert 0.5 * 4.0 / 8.0 * 0.9 < found.speed_used[0] < 0.5 * 4.0 / 8.0 * 1.5
+    assert 0.5 * WEIGHT / 40.0 < found.torque_used[0] < 2.0 * WEIGHT / 40.0
+    assert np.isnan(spring_figures(pendulum, arm()).torque_used).all()
+
+
+@pytest.mark.parametrize("q", [0.0, np.pi / 2, np.pi])
+def test_resonances_of_a_pendulum_with_free_and_held_motors(pendulum, q):
+    """The gravity stiffness is -m g l cos(q) for a rod that stands upright at q = 0."""
+    gravity = -WEIGHT * np.cos(q)
+    free, held = resonances(pendulum, arm(), np.array([q]))
+    np.testing.assert_allclose(held, np.sqrt((K + gravity) / INERTIA) / (2 * np.pi), rtol=1e-9)
+    M, S = np.diag([INERTIA, ROTOR]), np.array([[K + gravity, -K], [-K, K]])
+    squares = np.linalg.eigvals(np.linalg.solve(M, S)).real
+    np.testing.assert_allclose(free, np.sqrt(squares.max()) / (2 * np.pi), rtol=1e-9)
+
+
+def test_rigid_joints_have_no_resonance(pendulum, capsys):
+    rigid = Actuators(("hinge",), (Rigid(Motor(ROTOR)),))
+    found = spring_figures(pendulum, rigid)
+    assert not len(found.free)
+    assert found.sag == [0.0]
+    assert "rigid" in lines(pendulum, rigid)[2]
+
+
+def test_the_second_motor_of_a_joint_has_no_stiffness_of_its_own(pendulum):
+    tendon = PolynomialSpring((20.0, 900.0), travel=(0.0, 0.6))
+    actuators = Actuators(("hinge",), (Antagonistic(Motor(0.2), Motor(0.2), tendon, tendon),))
+    rows = lines(pendulum, actuators)[2:4]
+    assert rows[1].split()[:4] == [actuators.motor_names[1], "-", "-", "-"]
+    assert "-" not in rows[0].split()[1:4]
+    found = spring_figures(pendulum, actuators)
+    assert (found.sag > 0.0).all()
+    assert len(found.free) == 2
+
+
+def test_springs_that_cannot_carry_the_arm_are_named(pendulum):
+    weak = PolynomialSpring((20.0,), travel=(-0.1, 0.1))  # up to 2 N m
+    (line,) = lines(pendulum, Actuators(("hinge",), (SeriesElastic(Motor(ROTOR), weak),)))
+    assert line.startswith("WRONG: ")
+    assert "hinge" in line
+
+
+def test_inspect_prints_a_row_for_every_motor(capsys):
+    words = ["inspect", str(PANDA), "--no-timing", "--elastic-joints"]
+    springs = share_directory() / "config" / "elastic_joints" / "panda.yaml"
+    assert cli.main([*words, str(springs)]) == 0
+    printed = capsys.readouterr().out.split("Springs and motors")[1].splitlines()
+    assert sum(line.startswith("panda_joint") for line in printed) == 7
+    assert sum(line.startswith("resonances in the middle") for line in printed) == 2
