@@ -187,6 +187,7 @@ def _finish_robot(axis: Any, model: MultibodyModel, q: Array) -> None:
     axis.tick_params(labelsize=7.5, labelcolor=FAINT, pad=1.0)
     for scale in (axis.xaxis, axis.yaxis, axis.zaxis):
         scale.set_pane_color("#FBFBFB")
+        scale.labelpad = 7.0  # clear of the numbers
     axis.text2D(0.05, 0.95, _plain(model.name), transform=axis.transAxes, fontsize=13, color=TEXT)
     if model.n <= 12:
         values = ", ".join(f"{x + 0.0:.3g}" for x in q)

@@ -128,7 +128,11 @@ def lines(model: MultibodyModel, actuators: Actuators) -> list[str]:
     except InputError as error:
         return [f"WRONG: {error}"]
     head = ("motor", "K", "sqrt(K/M_m)", "sqrt(K/M_ii)", "sag", "torque used", "speed used")
-    units = ("", "N m/rad", "rad/s", "Hz", "mrad", "of limit", "of limit")
+    kinds = {"N/m, mm" if kind == "prismatic" else "N m/rad, mrad" for kind in model.joint_types}
+    stiffness, sag = (
+        " or ".join(each) for each in zip(*(k.split(", ") for k in sorted(kinds)), strict=True)
+    )
+    units = ("", stiffness, "rad/s", "Hz", sag, "of limit", "of limit")
     table = [f"{name:<24}" + "".join(f"{text:>17}" for text in rest)
              for name, *rest in (head, units)]  # fmt: skip
     for j, name in enumerate(actuators.motor_names):

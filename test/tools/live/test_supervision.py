@@ -62,7 +62,7 @@ def loop(ros: RosHarness, tmp_path: Path) -> Iterator[Callable[..., subprocess.P
         if process.poll() is None:  # it stops its nodes
             process.send_signal(signal.SIGINT)
             process.wait(60.0)
-        process.communicate()
+        process.stdout.close()
 
 
 def test_the_loop_is_closed_in_a_namespace_and_ends_with_ctrl_c(ros, loop, tmp_path):

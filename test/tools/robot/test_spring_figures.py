@@ -27,7 +27,7 @@ PENDULUM = f"""<robot name="pendulum"><link name="stand"/>
 <link name="rod"><inertial><origin xyz="0 0 {LENGTH}"/><mass value="{MASS}"/>
 <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>"""
 INERTIA = 0.1 + MASS * LENGTH**2
-WEIGHT = MASS * 9.80665 * LENGTH  # N m, with the rod horizontal
+WEIGHT = MASS * 9.81 * LENGTH  # N m, with the rod horizontal
 
 
 @pytest.fixture
