@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ __all__ = ["ros"]  # the fixture
 
 RATE = 2000.0  # N m/s, for each motor
 WATCHDOG = 0.05  # s
+SILENCE = 20_000_000  # ns until the brakes engage
 MONITOR = Path(torque_monitor.__file__)
 
 
@@ -38,6 +38,7 @@ class JudgedArm(Arm):
         super().__init__(
             ros, torque_rate_limits=[RATE], state_timeout=WATCHDOG, recovery_limit=0, **changes
         )
+        self.silent = 0  # steps without an answer
         self._verdict = folder / "verdict.json"
         limits = np.minimum(self.actuators.torque_limit, self.model.limits.effort)
         settings = {
@@ -56,6 +57,17 @@ class JudgedArm(Arm):
         )
         self.start()
         self.run(0.2)
+
+    def step(self, links: bool = True, motors: bool = True) -> bool:
+        """As without judgement; without torques for 20 ms, the brakes of the drives engage."""
+        answered = super().step(links, motors)
+        self.silent = 0 if answered else self.silent + 1
+        if self.silent * STEP > SILENCE:
+            self.plant.reset(self.plant.q)
+        return answered
+
+    def wait(self, patience: float) -> bool:
+        return super().wait(min(patience, 0.02) if self.silent > 3 else patience)
 
     def verdict(self) -> dict[str, Any]:
         """The judgement of everything up to now; ends the monitor."""
@@ -159,6 +171,7 @@ def test_states_of_every_wrong_kind(ros, tmp_path):
     arm.run(0.1)
     verdict = arm.verdict()
     assert verdict["violations"] == {}
+    assert verdict["old_answers"] == 0
     assert verdict["torques"] > 400
     assert verdict["safe_outputs"] <= 2  # the silence, and ~/enable may find the arm in it
     assert verdict["restarts"] == 0
@@ -224,6 +237,7 @@ def test_trajectories_of_every_wrong_kind(ros, tmp_path):
     arm.run(0.8)
     verdict = arm.verdict()
     assert verdict["violations"] == {}
+    assert verdict["old_answers"] == 0
     assert verdict["safe_outputs"] == 0
     assert "Traceback" not in arm.node.output
 
@@ -236,12 +250,8 @@ def test_a_controller_that_is_suspended_killed_and_started_again_in_motion(ros, 
     arm.move(here + 0.3, 1.0)
     arm.run(0.3)
     arm.node.send(signal.SIGSTOP)
-    for _ in range(40):  # 80 ms; the arm moves on under the last torque, as its drives would
-        arm.tick()
-        arm.send_links()
-        arm.send_motors()
-        arm.plant.step(arm.torque, 1e-9 * STEP)
-        time.sleep(0.002)
+    for _ in range(40):  # 80 ms; the arm moves on under the last torque until its brakes engage
+        arm.step()
     arm.node.send(signal.SIGCONT)
     arm.until(lambda: "stopping" in arm.node.output, "the stop")
     arm.recover()
@@ -252,10 +262,10 @@ def test_a_controller_that_is_suspended_killed_and_started_again_in_motion(ros, 
     arm.run(0.3)
     arm.node.send(signal.SIGKILL)
     ros.until(lambda: arm.node.exit_code is not None, "its end")
-    arm.plant.reset(arm.plant.q)
+    arm.plant.reset(arm.plant.q)  # the brakes
     count = len(arm.answers)
     arm.node = ros.start(NODE, arm.settings)
-    arm.is_stuck = True  # brakes
+    arm.is_stuck = True
     ros.until(lambda: len(arm.answers) > count + 50, "torques", each=arm.step, patience=FIRST_START)
     arm.is_stuck = False
     there = arm.plant.q.copy()
@@ -263,6 +273,7 @@ def test_a_controller_that_is_suspended_killed_and_started_again_in_motion(ros, 
     assert np.abs(arm.plant.q - there).max() < 5e-3
     verdict = arm.verdict()
     assert verdict["violations"] == {}
+    assert verdict["old_answers"] <= 1  # what it was computing when it was suspended
     assert "Traceback" not in arm.node.output
 
 
@@ -298,5 +309,6 @@ def test_lifecycle_requests_and_parameters_in_motion(ros, tmp_path):
     arm.run(0.2)
     verdict = arm.verdict()
     assert verdict["violations"] == {}
+    assert verdict["old_answers"] == 0
     assert verdict["safe_outputs"] == 1  # that of the deactivation
     assert "Traceback" not in arm.node.output

@@ -198,10 +198,12 @@ class StoppingNode(FollowingNode):
         motion. If rate limits do not allow it in one step, it is approached cycle by cycle."""
         if not self._motion.is_there:
             return
-        step = self._period or PERIOD
+        period = self._period or PERIOD
         stamp = max(self._now(), self._last_stamp + 1)
         last_stamp = stamp + int(SECOND * LONGEST_APPROACH)
+        step = min(1e-9 * (stamp - self._last_stamp), period)  # since the last torque
         while self._publish_rest(stamp, step) and stamp < last_stamp:
+            step = period
             time.sleep(step)
             stamp += int(SECOND * step)
         self._motion.release()

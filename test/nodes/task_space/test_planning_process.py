@@ -33,7 +33,7 @@ TASK = Task("panda_link8")
 LIMITS = PathLimits(0.25, 1.0, 1.0, 4.0, 0.01, 1e-3)
 Q = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5])
 SETUP = PlannerSetup(MODEL, TASK, RedundancyResolution(), MODEL.limits)
-PATIENCE = 200.0  # s; the process may have to compile
+PATIENCE = 400.0  # s; the process may have to compile
 
 
 @pytest.fixture
