@@ -36,7 +36,7 @@ SETUP = PlannerSetup(MODEL, TASK, RedundancyResolution(), MODEL.limits)
 PATIENCE = 400.0  # s; the process may have to compile
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def process() -> Iterator[tuple[PlanningProcess, Callable[[], Any]]]:
     """A process, and a function that waits for its next result."""
     results: Queue[Any] = Queue()
