@@ -37,7 +37,7 @@ def test_a_broken_promise_is_found(kind, stamp, efforts):
     found = judge()
     found.state(stamp * MS)
     found.torque(stamp * MS, efforts)
-    assert list(found.verdict.violations) == [kind]
+    assert next(iter(found.verdict.violations)) == kind
 
 
 def test_what_is_promised_is_no_violation():
