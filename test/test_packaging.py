@@ -29,6 +29,8 @@ RUNTIME = (NAME, "launch")
 DEVELOPMENT = ("test", "benchmark", "examples")
 # Only for launch/gazebo.launch.py: docs/gazebo.md says how to install them, instead of rosdep.
 GAZEBO = {"controller_manager", "robot_state_publisher", "ros_gz_bridge", "ros_gz_sim"}
+# Describes the nodes that launch files start; runs xacro for them.
+SYSTEMS = ROOT / NAME / "tools" / "live" / "launched_systems.py"
 # Only for launch files; test_launch_files.py runs them with stand-ins for launch and launch_ros.
 NEEDS_LAUNCH = f"{NAME}.tools.launch_arguments"
 
@@ -80,13 +82,13 @@ def distributions(requirements: list[str]) -> set[str]:
 
 
 def started_by_launch_files() -> set[str]:
-    """Packages whose programs the launch files start: Node(package=...), Command(["xacro ...])."""
+    """Packages whose programs the launch files start: Node(package=...), run(["xacro", ...])."""
     found = set()
-    for file in (*sources("launch"), ROOT.joinpath(*NEEDS_LAUNCH.split(".")).with_suffix(".py")):
+    helper = ROOT.joinpath(*NEEDS_LAUNCH.split(".")).with_suffix(".py")
+    for file in (*sources("launch"), helper, SYSTEMS):
         for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "Command":
-                command = ast.literal_eval(node.args[0].elts[0])
-                found.add(command.split()[0])
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "subprocess.run":
+                found.add(ast.literal_eval(node.args[0].elts[0]))
             elif isinstance(node, ast.Call):
                 package = [k.value for k in node.keywords if k.arg == "package"]
                 found |= {value.value for value in package if isinstance(value, ast.Constant)}

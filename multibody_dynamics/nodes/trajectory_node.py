@@ -170,7 +170,6 @@ class TrajectoryNode(ManagedNode):
 
     def __init__(self) -> None:
         super().__init__("trajectory_node")
-        self.exit_code = 0
         self._publisher = None
         self._activation: Activation | None = None
         self._end: int | None = None  # ns, ROS time, of the motion in progress
@@ -294,7 +293,7 @@ class TrajectoryNode(ManagedNode):
 
     def _finish(self, exit_code: int) -> None:
         """Exit as on a signal, or become inactive, because the work is done."""
-        self.exit_code = exit_code
+        self.has_failed = bool(exit_code)
         if self.parameters.exit_when_done:
             signal.raise_signal(signal.SIGTERM)
         else:
@@ -393,13 +392,7 @@ def make_motion(model: MultibodyModel, p: TrajectoryParameters) -> Reference:
 
 def main(args: list[str] | None = None) -> int:
     """Entry point; returns the exit code."""
-    nodes: list[TrajectoryNode] = []
-
-    def make() -> TrajectoryNode:
-        nodes.append(TrajectoryNode())
-        return nodes[0]
-
-    return run(make, args) or max((node.exit_code for node in nodes), default=0)
+    return run(TrajectoryNode, args)
 
 
 if __name__ == "__main__":

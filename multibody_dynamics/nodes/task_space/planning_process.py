@@ -148,7 +148,6 @@ def read_poses(setup: PlannerSetup, wanted: Wanted, data: bytes, q: Array) -> Ar
     return read_path(deserialize_message(data, Path), _frames(setup, q))
 
 
-# wide: a call in another process takes its inputs one by one
 def plan_path(
     setup: PlannerSetup, wanted: Wanted, q: Array, poses: Array, limits: PathLimits, shape: str
 ) -> PlannedPath:
@@ -157,7 +156,6 @@ def plan_path(
     return PlannedPath(motion.path.path, motion.path.grid, motion.path.states, motion.law)
 
 
-# wide: see plan_path
 def convert_points(
     setup: PlannerSetup, wanted: Wanted, data: bytes, q: Array, limits: PathLimits, stop: float
 ) -> TrajectoryRequest:

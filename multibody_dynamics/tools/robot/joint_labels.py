@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from matplotlib.text import Annotation
 from matplotlib.textpath import TextPath
-from mpl_toolkits.mplot3d.proj3d import proj_transform
 
 from ...dynamics.core import Array
 
@@ -50,8 +49,8 @@ class JointLabel(Annotation):
 
 def projected(axis: Any, places: Array) -> Array:
     """(k, 2) data coordinates of the picture for points (k, 3) in space."""
-    x, y, _ = proj_transform(*places.T, axis.get_proj())
-    return np.column_stack([x, y])
+    rows = np.column_stack([places, np.ones(len(places))]) @ axis.get_proj().T
+    return np.asarray(rows[:, :2] / rows[:, 3:])
 
 
 def add_labels(
