@@ -21,6 +21,8 @@ BatchInverseDynamics              the same for many states of one robot: vector 
 specialise_solvers                lets all new solvers of a process use code made for their robot
 trace_inverse_dynamics            Q, Q', Q'' of one robot as a program of the room `codegen`
 trace_forward_dynamics            q'' of one robot as a program of the room `codegen`
+trace_gravity_forces              g(q) of one robot as a program of the room `codegen`
+trace_momentum                    M q' and its bias of one robot as a program of the room `codegen`
 TracedInputs                      what traced code reads besides the state: payload, gravity, ...
 generic_inverse_dynamics          inverse dynamics over any scalars: complex, mpmath, CasADi
 higher_order_inverse_dynamics     joint torques with any number of time derivatives
@@ -190,7 +192,13 @@ from .rnea import (
     inverse_dynamics,
 )
 from .solvers import ModelSolver, pseudo_inertias
-from .traced_dynamics import TracedInputs, trace_forward_dynamics, trace_inverse_dynamics
+from .traced_dynamics import (
+    TracedInputs,
+    trace_forward_dynamics,
+    trace_gravity_forces,
+    trace_inverse_dynamics,
+    trace_momentum,
+)
 from .wrenches import Wrenches, with_rates, wrench_rows, wrench_to_world
 
 __all__ = [
@@ -199,7 +207,7 @@ __all__ = [
     # inverse dynamics
     "inverse_dynamics", "InverseDynamics", "InverseDynamicsSolver", "generic_inverse_dynamics",
     "BatchInverseDynamics", "specialise_solvers", "trace_inverse_dynamics",
-    "trace_forward_dynamics", "TracedInputs",
+    "trace_forward_dynamics", "trace_gravity_forces", "trace_momentum", "TracedInputs",
     "higher_order_inverse_dynamics", "generic_higher_order_inverse_dynamics",
     "higher_order_kinematics", "interbody_wrenches", "passive_inverse_dynamics",
     "PassiveInverseDynamicsSolver", "generic_passive_inverse_dynamics", "reference_motion",

@@ -16,11 +16,24 @@ from numpy.typing import NDArray
 from ..codegen import Expression, Graph, Program, cosine, sine
 from ..core import STATE_ROWS, InputError
 from ..lie import Representation, check_representation
-from ..lie.screws import add, dot, rotate, rotate_symmetric, subtract
+from ..lie.screws import (
+    add,
+    add_screws,
+    cross,
+    dot,
+    load_screw,
+    pair,
+    rotate,
+    rotate_symmetric,
+    scale,
+    subtract,
+    symmetric_times,
+)
 from ..model import MultibodyModel
-from ..model.records import BODY_ROW, COM, INERTIA, JOINT_ROW, MASS, POSE, ROTOR, TWIST
+from ..model.records import BODY_ROW, COM, INERTIA, JOINT_ROW, MASS, POSE, ROTOR, SCREW, TWIST
 from ..recursions import generic_trig
 from .aba import ARTICULATED_ROW, factorisation_recursion, solution_recursion
+from .crba import world_inertia
 from .kinematics import RECURSIONS
 
 INERTIAL = slice(MASS, ROTOR + 1)  # mass, centre of mass, inertia about it, rotor
@@ -170,6 +183,50 @@ def _inverse_dynamics(
         recursion.apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies)
     recursion.backward_recursion(parents, joints, gravity, state, order, bodies, result)
     return result
+
+
+def trace_gravity_forces(model: MultibodyModel) -> Program:
+    """g(q), the torques of a robot at rest, as straight-line code.
+
+    Input: "q" (n,). Result: "tau" (n,).
+    """
+    robot = _robot(model, ("q",), "body", STATE_ONLY, 0, lambda: None)
+    tau = _inverse_dynamics(robot, "body", 0, is_loaded=False)[0]
+    return Program(robot.graph, {"tau": list(tau)})
+
+
+def trace_momentum(model: MultibodyModel) -> Program:
+    """p = M q' and beta = g - dT/dq, with p' = Q - beta + tau_ext, as straight-line code.
+
+    With the joint screws S_j, their rates S_j' = ad_V S_j, and the momentum H_j of everything that
+    joint j carries, all in spatial representation,
+
+        p_j = S_j . H_j + rotor_j q'_j,    dT/dq_j = S_j' . H_j.
+
+    dT/dq = C^T q' with the Christoffel C; the derivatives of Q are not needed. Inputs: "q" and "qd"
+    (n,). Results: "momentum" and "bias" (n,).
+    """
+    robot = _robot(model, ("q", "qd"), "spatial", STATE_ONLY, 0, lambda: None)
+    resting = robot.state.copy()
+    resting[1:] = 0
+    at_rest = robot._replace(state=resting, bodies=robot.bodies.copy())
+    weight = _inverse_dynamics(at_rest, "spatial", 0, is_loaded=False)[0]
+    _, parents, joints, _, bodies, state, trig, _ = robot
+    RECURSIONS["spatial"].forward_recursion(parents, joints, trig, state, 0, bodies)
+    n = model.n
+    carried: list[Any] = [((0, 0, 0), (0, 0, 0))] * n
+    momentum, bias = np.zeros((2, n), dtype=object)
+    for i in reversed(range(n)):
+        m, c, Theta = world_inertia(joints, bodies, i)
+        w, v = load_screw(bodies, i + 1, TWIST)
+        linear = scale(m, add(v, cross(w, c)))
+        H = add_screws(carried[i], (add(symmetric_times(Theta, w), cross(c, linear)), linear))
+        if parents[i] >= 0:
+            carried[parents[i]] = add_screws(carried[parents[i]], H)
+        rotor = joints[i, ROTOR] * state[1, i]
+        momentum[i] = pair(load_screw(bodies, i + 1, SCREW), H) + rotor
+        bias[i] = weight[i] - pair(load_screw(bodies, i + 1, SCREW + 6), H)
+    return Program(robot.graph, {"momentum": list(momentum), "bias": list(bias)})
 
 
 def trace_forward_dynamics(model: MultibodyModel, inputs: TracedInputs = STATE_ONLY) -> Program:
