@@ -632,7 +632,7 @@ class _Translation:
             return Value("1" if value else "0", BOOL, values=frozenset({float(value)}))
         if isinstance(value, int):
             return Value(str(value), INT, values=frozenset({float(value)}))
-        return Value(literal(value, "double"), DOUBLE, values=frozenset({value}))
+        return Value(literal(value, "double"), DOUBLE, values=frozenset({value}))  # type: ignore[arg-type]
 
     def _name(self, node: ast.Name) -> Value:
         known = self.variables.get(node.id)
