@@ -40,7 +40,7 @@ setup(
     maintainer=maintainer.text,
     maintainer_email=maintainer.get("email"),
     packages=find_packages(include=[name, f"{name}.*"]),
-    package_data={name: ["py.typed"]},
+    package_data={name: ["py.typed", "tools/robot/controller_templates/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{name}"]),
         (share, ["package.xml"]),

@@ -1,4 +1,5 @@
-"""Simulated robots whose dynamics are computed by other software.
+"""Robots and controllers that are computed by other software.
 
-Each class has the interface of :class:`.Plant`; `mujoco_robot` contains the arm in MuJoCo.
+`mujoco_robot` contains the arm in MuJoCo, with the interface of :class:`.Plant`;
+`compiled_controller` a generated controller as machine code, to be run with either plant.
 """

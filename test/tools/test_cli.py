@@ -149,6 +149,26 @@ def test_generate(capsys, tmp_path):
     assert "hand" in printed
 
 
+def test_generate_a_controller(capsys, tmp_path):
+    springs = str(share_directory() / "config" / "elastic_joints" / "panda.yaml")
+    folder = str(tmp_path / "code")
+    robot = ["generate", PANDA, "-o", folder]
+    both = [*robot, "--elastic-joints", springs, "--law", "state_feedback"]
+    position = "0,-0.5,0,-2,0,1.6,0.5"
+    assert cli.main([*both, "--position", position, "--name", "arm", "--delay", "0.001"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("\n") == 12
+    text = (tmp_path / "code" / "arm_controller.c").read_text()
+    assert "from panda.urdf, SHA-256" in text
+    assert "from panda.yaml, SHA-256" in text
+    assert ".lead = 0.0015," in text
+    assert "requires both --law" in rejected(capsys, *robot, "--law", "motor_pd")
+    assert "requires both --law" in rejected(capsys, *robot, "--elastic-joints", springs)
+    assert "--bandwidth requires --law" in rejected(capsys, *robot, "--bandwidth", "30")
+    assert "--order does not apply" in rejected(capsys, *both, "--order", "1")
+    assert "position" in rejected(capsys, *both, "--position", "0,1")
+
+
 def test_plot_rejects_invalid_arguments(capsys, tmp_path):
     file = str(tmp_path / "panda.png")
     printed = rejected(capsys, "plot", PANDA, "-o", file, "--configuration", "1,2")

@@ -30,6 +30,7 @@ GUARD_STEP        the number of guarded entries of `Calls` is a multiple of this
 C99 source:
 
 c_source          functions, prototypes, constants and comments in C
+c_translation     C from Python functions over scalars, with their loops and branches
 
 Beside a control cycle:
 
@@ -38,7 +39,7 @@ pause             lets another thread run; ends the work when the program ends
 Stopped           exception by which `pause` ends the work
 """
 
-from . import c_source
+from . import c_source, c_translation
 from .background import Queue, Stopped, pause
 from .batch_kernel import BatchKernel, cores
 from .batch_text import batch_module
@@ -55,7 +56,7 @@ __all__ = [
     "function_text", "table_text", "module_text", "batch_module", "available", "lanes", "stored",
     "compile_module", "BatchKernel", "cores", "Calls", "GUARD_STEP",
     # C99 source
-    "c_source",
+    "c_source", "c_translation",
     # beside a control cycle
     "Queue", "pause", "Stopped",
 ]  # fmt: skip

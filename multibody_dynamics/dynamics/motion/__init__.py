@@ -9,6 +9,7 @@ splice               trajectory from the state of a running reference through ne
 stop                 trajectory from the state of a running reference to rest
 hold                 trajectory at rest
 sum_of_sines         periodic exciting motion for identification, from rest to rest
+brake                path to rest, found in bounded time: the stop of a generated controller
 chain_rule           (5, 5) matrix from derivatives along s to time derivatives, for a time law s(t)
 match_joints         indices (n,) that reorder joints by name
 REST                 speed below which a point is at rest, rad/s or m/s
@@ -19,6 +20,16 @@ JointCommandLimits   limits of torque, torque rate and motor speed of the drives
 LimitEvent           record of a joint exceeding a limit: the quantity, its value and the limit
 check_reference      position and velocity limits that a reference exceeds anywhere
 distance_to_limits   distance (n,) to the nearer position limit, negative outside
+
+Tables of paths on [0, 1], for the generated controller:
+
+SEGMENT_TABLES       (5, 10, 10) Bernstein coefficients of a path with four derivatives
+BRAKING_TRAVEL       (4,) distance to rest from the rates at the start
+BRAKING_RESPONSE     (points, 4) accelerations of a stop from the rates at the start
+BRAKING_PEAK         peak acceleration of a stop from unit velocity
+SHORTEST_BRAKING     shortest duration of `brake` in s
+TRIALS               durations that `brake` tries
+GROWTH               ratio of two successive ones
 
 Demo motions:
 
@@ -32,6 +43,16 @@ reproduction_error   largest error of a motion interpolated from its points, (5,
 DERIVATIVES          q and its four derivatives as column titles
 """
 
+from .braking import (
+    BRAKING_PEAK,
+    BRAKING_RESPONSE,
+    BRAKING_TRAVEL,
+    GROWTH,
+    SEGMENT_TABLES,
+    SHORTEST_BRAKING,
+    TRIALS,
+    brake,
+)
 from .demo_motions import (
     DERIVATIVES,
     MOTIONS,
@@ -59,7 +80,10 @@ from .trajectories import (
 __all__ = [
     # references
     "Reference", "Trajectory", "interpolate", "splice", "stop", "hold", "sum_of_sines",
-    "chain_rule", "match_joints", "REST",
+    "brake", "chain_rule", "match_joints", "REST",
+    # tables for the generated controller
+    "SEGMENT_TABLES", "BRAKING_TRAVEL", "BRAKING_RESPONSE", "BRAKING_PEAK", "SHORTEST_BRAKING",
+    "TRIALS", "GROWTH",
     # limits
     "JointCommandLimits", "LimitEvent", "check_reference", "distance_to_limits",
     # demo motions

@@ -67,6 +67,8 @@ Straight-line code for one robot, as programs of the room `codegen`:
 trace_inverse_dynamics            Q with any number of derivatives
 trace_forward_dynamics            q'' from torques
 trace_mass_matrix                 M
+trace_gravity_forces              g
+trace_momentum                    M q' and the bias of its rate
 trace_inverse_dynamics_derivatives  dQ/dq, dQ/dq', dQ/dq''
 trace_forward_dynamics_derivatives  dq''/dq, dq''/dq', dq''/dtau
 trace_forward_kinematics          poses, and twists up to the jounce, of bodies and frames
@@ -207,6 +209,7 @@ from .rnea import (
 from .solvers import ModelSolver, pseudo_inertias
 from .traced_dynamics import trace_inverse_dynamics
 from .traced_kinematics import trace_forward_kinematics, trace_jacobian, traced_motion
+from .traced_momentum import trace_gravity_forces, trace_momentum
 from .tracing import TracedInputs, TracedRobot, traced_robot
 from .vector_batches import vector_batch
 from .wrenches import Wrenches, with_rates, wrench_rows, wrench_to_world
@@ -235,7 +238,8 @@ __all__ = [
     # straight-line code for one robot
     "trace_inverse_dynamics", "trace_forward_dynamics", "trace_mass_matrix",
     "trace_inverse_dynamics_derivatives", "trace_forward_dynamics_derivatives",
-    "trace_forward_kinematics", "trace_jacobian", "TracedInputs",
+    "trace_gravity_forces", "trace_momentum", "trace_forward_kinematics", "trace_jacobian",
+    "TracedInputs",
     # energy and momentum
     "kinetic_energy", "potential_energy", "spatial_momentum", "center_of_mass",
     # wrenches and loads

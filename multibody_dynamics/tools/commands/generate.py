@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
-from ..base.arguments import add_gravity
+from ..base.arguments import add_gravity, numbers
 
-HELP = "Write C99 source of the dynamics of a robot, for controllers without Python"
+HELP = "Write C99 source of the dynamics or of a controller of a robot, for use without Python"
 DETAILS = (
-    "Writes a library with inverse dynamics, their time derivatives and forward dynamics, a"
+    "Without --law, writes a library with inverse dynamics, their time derivatives and forward"
+    " dynamics; with --law and --elastic-joints, a controller for hard real time: recursions,"
+    " springs and motors, filters, law, reference, limits, watchdogs and stop. Both come with a"
     " self-test with recorded values, an example and CMakeLists.txt. The code allocates nothing,"
-    " has no state and needs only math.h."
+    " has no global state and needs only math.h."
 )
+OF_DYNAMICS = {"order": 2, "precision": "double", "payload": "", "wrench": [],
+               "gravity_input": False}  # fmt: skip
+OF_CONTROLLER = ("bandwidth", "position", "disturbance_bandwidth", "friction", "period", "delay",
+                 "filter_bandwidth", "stop_acceleration", "torque_rate")  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,37 +29,91 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", metavar="NAME", default="",
                         help="prefix of all names in C (default: the name of the"
                         " robot)")  # fmt: skip
-    parser.add_argument("--order", type=int, choices=(0, 1, 2), default=2,
-                        help="highest time derivative of the torques (%(default)s)")  # fmt: skip
-    parser.add_argument("--precision", choices=("double", "float"), default="double",
-                        help="type of all numbers (%(default)s)")  # fmt: skip
-    parser.add_argument("--payload", metavar="LINK", default="",
-                        help="take a payload on this link as an input of every call")  # fmt: skip
-    parser.add_argument("--wrench", metavar="LINK", action="append", default=[],
-                        help="take the external wrench on this link as an input of every call; may"
-                        " be repeated")  # fmt: skip
-    parser.add_argument("--gravity-input", action="store_true",
-                        help="take the gravity vector as an input of every call")  # fmt: skip
     add_gravity(parser)
+    _add_dynamics(parser.add_argument_group("dynamics"))
+    _add_controller(parser.add_argument_group("controller"))
+
+
+def _add_dynamics(group: Any) -> None:
+    group.add_argument("--order", type=int, choices=(0, 1, 2), default=OF_DYNAMICS["order"],
+                       help="highest time derivative of the torques (%(default)s)")  # fmt: skip
+    group.add_argument("--precision", choices=("double", "float"), default="double",
+                       help="type of all numbers (%(default)s)")  # fmt: skip
+    group.add_argument("--payload", metavar="LINK", default="",
+                       help="take a payload on this link as an input of every call")  # fmt: skip
+    group.add_argument("--wrench", metavar="LINK", action="append", default=[],
+                       help="take the external wrench on this link as an input of every call;"
+                       " may be repeated")  # fmt: skip
+    group.add_argument("--gravity-input", action="store_true",
+                       help="take the gravity vector as an input of every call")  # fmt: skip
+
+
+def _add_controller(group: Any) -> None:
+    group.add_argument("--elastic-joints", metavar="YAML", type=Path,
+                       help="springs and motors; required with --law")  # fmt: skip
+    group.add_argument("--law", choices=("motor_pd", "state_feedback", "hold"),
+                       help="control law; hold only stops the arm and holds it")  # fmt: skip
+    group.add_argument("--bandwidth", metavar="W", type=float,
+                       help="of the law in rad/s (default: that of the law)")  # fmt: skip
+    group.add_argument("--position", metavar="Q", type=numbers,
+                       help="position for which gains are designed, one number per joint"
+                       " (default: the middle of the joint limits)")  # fmt: skip
+    group.add_argument("--disturbance-bandwidth", metavar="W", type=float,
+                       help="of the compensation of disturbances in rad/s; 0 for none"
+                       " (120)")  # fmt: skip
+    group.add_argument("--friction", metavar="SHARE", type=float,
+                       help="share of the motor friction that is compensated (1)")  # fmt: skip
+    group.add_argument("--period", metavar="T", type=float, help="of a cycle in s (0.001)")
+    group.add_argument("--delay", metavar="T", type=float,
+                       help="from a sample to the effect of its torque in s (0)")  # fmt: skip
+    group.add_argument("--filter-bandwidth", metavar="F", type=float,
+                       help="of the filters of the measured positions in Hz (100)")  # fmt: skip
+    group.add_argument("--stop-acceleration", metavar="A", type=float,
+                       help="of the path to rest in rad/s^2 or m/s^2 (10)")  # fmt: skip
+    group.add_argument("--torque-rate", metavar="R", type=float,
+                       help="limit of the torque rates in N m/s (none)")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
-    from ...dynamics import load_urdf
+    from ...dynamics import InputError, load_urdf
     from ..robot.c_package import Options, c_package, write
 
     model = load_urdf(options.robot, gravity=(0.0, 0.0, -options.gravity))
-    files = c_package(
-        model,
-        Options(
-            options.name,
-            options.order,
-            options.precision,
-            options.payload,
-            tuple(options.wrench),
-            options.gravity_input,
-        ),
-    )
+    given = [name for name in OF_CONTROLLER if getattr(options, name) is not None]
+    if options.law or options.elastic_joints:
+        for name, default in OF_DYNAMICS.items():
+            if getattr(options, name) != default:
+                raise InputError(f"--{name.replace('_', '-')} does not apply to a controller")
+        files = _controller(model, options, given)
+    else:
+        if given:
+            raise InputError(f"--{given[0].replace('_', '-')} requires --law and --elastic-joints")
+        files = c_package(
+            model,
+            Options(
+                options.name,
+                options.order,
+                options.precision,
+                options.payload,
+                tuple(options.wrench),
+                options.gravity_input,
+            ),
+        )
     write(files, options.output)
     for name in files:
         print(options.output / name)
     return 0
+
+
+def _controller(model: Any, options: argparse.Namespace, given: list[str]) -> dict[str, str]:
+    from ...dynamics import InputError, load_actuators
+    from ..robot.controller_design import ControllerOptions, design_controller
+    from ..robot.controller_package import controller_package, source_of
+
+    if not (options.law and options.elastic_joints):
+        raise InputError("a controller requires both --law and --elastic-joints")
+    actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
+    chosen = {name: getattr(options, name) for name in given}
+    design = design_controller(model, actuators, ControllerOptions(law=options.law, **chosen))
+    sources = [source_of(path) for path in (options.robot, options.elastic_joints)]
+    return controller_package(design, options.name, sources)

@@ -1,0 +1,219 @@
+"""The settings of a generated controller, designed from the model, and its laws in Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...dynamics import MultibodyModel
+from ...dynamics.control import (
+    DISTURBANCE_BANDWIDTH,
+    ORDERS,
+    Controller,
+    ControllerSettings,
+    DerivativeFilter,
+    HoldController,
+    make_controller,
+)
+from ...dynamics.core import Array, InputError, as_array
+from ...dynamics.elastic import Actuators, motor_motion, resting_second_outputs
+from ...dynamics.rigid import gravity_forces
+
+GENERATED_LAWS = ("motor_pd", "state_feedback", "hold")
+LARGEST_ACCELERATION = 10.0  # rad/s^2 or m/s^2, of the path to rest, unless given
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControllerOptions:
+    """What a generated controller is designed for.
+
+    Attributes
+    ----------
+    law : one of GENERATED_LAWS; "hold" only stops the arm and holds it.
+    bandwidth : rad/s, of the law; None: its default.
+    hold_bandwidth : rad/s, of the stop; None: its default.
+    position : (n,) for which gains are designed; None: the middle of the joint limits.
+    disturbance_bandwidth : rad/s, of the compensation of disturbances; 0 for none.
+    friction : share of the motor friction that is compensated.
+    period : s of a cycle. delay : s, from a sample to the effect of its torque; the feedforward
+        leads by this and by half a period.
+    filter_order, filter_bandwidth : of the filters of the positions, bandwidth in Hz.
+    stop_acceleration : (n,) or a scalar, rad/s^2 or m/s^2, of the path to rest.
+    torque_rate : (m,) or a scalar, N m/s; infinite for no limit.
+    link_timeout, motor_timeout : s without valid states until the arm is stopped.
+    speed_factor : a sample is refused if it needs this multiple of the velocity limit; infinite
+        accepts any.
+    tracking_tolerance : rad or m; 0 for none. recovery_speed : rad/s or m/s.
+    recovers : whether following resumes on its own after missing states.
+    transfer_time, stop_transfer_time : s, in which a law takes over the torque.
+    """
+
+    law: str = "motor_pd"
+    bandwidth: float | None = None
+    hold_bandwidth: float | None = None
+    position: Any = None
+    disturbance_bandwidth: float = DISTURBANCE_BANDWIDTH
+    friction: float = 1.0
+    period: float = 1e-3
+    delay: float = 0.0
+    filter_order: int = 3
+    filter_bandwidth: float = 100.0
+    max_step: float = 0.05
+    stop_acceleration: Any = LARGEST_ACCELERATION
+    torque_rate: Any = np.inf
+    link_timeout: float = 0.01
+    motor_timeout: float = 0.01
+    speed_factor: float = 10.0
+    tracking_tolerance: float = 0.2
+    recovery_speed: float = 0.1
+    recovers: bool = True
+    transfer_time: float = 0.5
+    stop_transfer_time: float = 0.05
+
+    def __post_init__(self) -> None:
+        if self.law not in GENERATED_LAWS:
+            raise InputError(f"law '{self.law}': expected one of {', '.join(GENERATED_LAWS)}")
+        if self.filter_order not in ORDERS:
+            raise InputError(f"order of the filter is {self.filter_order}: must be 2, 3 or 4")
+        for each in fields(self):
+            value = getattr(self, each.name)
+            is_checked = each.name not in ("law", "position", "bandwidth", "hold_bandwidth")
+            if is_checked and not (np.asarray(value) >= 0.0).all():
+                raise InputError(f"{each.name} is {value}: must be zero or greater")
+
+
+class ControllerDesign(NamedTuple):
+    """A controller designed for a robot.
+
+    law, hold : in Python. parameters : those of the C controller, in the order of its structure.
+    """
+
+    model: MultibodyModel
+    actuators: Actuators
+    options: ControllerOptions
+    law: Controller
+    hold: HoldController
+    parameters: dict[str, Any]
+
+
+def design_controller(
+    model: MultibodyModel, actuators: Actuators, options: ControllerOptions
+) -> ControllerDesign:
+    """Design the law and the stop. Raises InputError for gains that are not stable, and for
+    settings that do not fit the robot."""
+    own: dict[str, Any] = {}
+    if options.law != "hold":
+        own = {
+            "disturbance_bandwidth": options.disturbance_bandwidth,
+            "friction": options.friction,
+        }
+    name = "motor_pd" if options.law == "hold" else options.law
+    law = make_controller(
+        model,
+        actuators,
+        ControllerSettings(
+            law=name,
+            bandwidth=options.bandwidth if options.law != "hold" else None,
+            position=options.position,
+            period=options.period,
+            **own,
+        ),
+    )
+    hold = make_controller(
+        model,
+        actuators,
+        ControllerSettings(law="hold", bandwidth=options.hold_bandwidth, position=options.position,
+                           period=options.period),
+    )  # fmt: skip
+    assert isinstance(hold, HoldController)
+    parameters = _parameters(model, actuators, options, law, hold)
+    return ControllerDesign(model, actuators, options, law, hold, parameters)
+
+
+def _parameters(
+    model: MultibodyModel,
+    actuators: Actuators,
+    options: ControllerOptions,
+    law: Any,
+    hold: HoldController,
+) -> dict[str, Any]:
+    n, m, joint = model.n, len(actuators.motors), actuators.joint_of_motor
+    limits, share = model.limits, law.disturbance_share
+    sets_stiffness = actuators.torque_share == 0.0
+    motor_share = share * actuators.torque_limit if share else np.zeros(m)
+    own = {each: getattr(options, each) for each in (
+        "link_timeout", "motor_timeout", "tracking_tolerance", "recovery_speed", "transfer_time",
+        "stop_transfer_time", "period", "filter_order", "filter_bandwidth", "max_step",
+    )}  # fmt: skip
+    settling = DerivativeFilter(
+        ("joint",), options.filter_order, options.filter_bandwidth, max_step=options.max_step
+    ).settling_time
+    speed = options.speed_factor * limits.velocity
+    motor_speed = options.speed_factor * actuators.speed_limit
+    rows = {
+        "stop_acceleration": _row("stop_acceleration", options.stop_acceleration, n),
+        "torque_rate_limit": _row("torque_rate", options.torque_rate, m),
+    }
+    return {
+        "period": own["period"],
+        "follows": int(options.law != "hold"),
+        "gains": law.gains.values,
+        "friction": law.friction,
+        "lead": 0.5 * options.period + options.delay,
+        "disturbance_bandwidth": law.disturbance_bandwidth,
+        "link_disturbance_limit": np.bincount(joint, motor_share, n),
+        "motor_disturbance_limit": motor_share,
+        "hold_gains": hold.gains.values[2:],
+        "hold_lower": np.where(sets_stiffness, -np.inf, limits.lower[joint]),
+        "hold_upper": np.where(sets_stiffness, np.inf, limits.upper[joint]),
+        "stop_time": hold.stop_time,
+        "stop_acceleration": rows["stop_acceleration"],
+        "filter_order": own["filter_order"],
+        "filter_bandwidth": own["filter_bandwidth"],
+        "settling_time": settling,
+        "max_step": own["max_step"],
+        "torque_limit": actuators.torque_limit,
+        "torque_rate_limit": rows["torque_rate_limit"],
+        "lower": limits.lower,
+        "upper": limits.upper,
+        "velocity": limits.velocity,
+        "link_timeout": own["link_timeout"],
+        "motor_timeout": own["motor_timeout"],
+        "link_speed": speed,
+        "motor_speed": motor_speed,
+        "tracking_tolerance": own["tracking_tolerance"],
+        "recovery_speed": own["recovery_speed"],
+        "recovers": int(options.recovers),
+        "transfer_time": own["transfer_time"],
+        "stop_transfer_time": own["stop_transfer_time"],
+    }
+
+
+def _row(name: str, value: Any, count: int) -> Array:
+    row = np.full(count, value) if np.ndim(value) == 0 else np.asarray(value, dtype=np.float64)
+    if row.shape != (count,) or not (row > 0.0).all():
+        raise InputError(f"{name} is {value}: must be one or {count} positive numbers")
+    return as_array(name, row, (count,)) if np.isfinite(row).all() else row
+
+
+def start_position(design: ControllerDesign) -> Array:
+    """(n,) the position for which gains were designed, or the middle of the joint ranges."""
+    if design.options.position is not None:
+        return np.asarray(design.options.position, dtype=np.float64)
+    limits = design.model.limits
+    with np.errstate(invalid="ignore"):  # no limits: inf - inf
+        middle = 0.5 * (limits.lower + limits.upper)
+    return np.where(np.isfinite(middle), middle, 0.0)
+
+
+def motors_at_rest(design: ControllerDesign, q: Array) -> Array:
+    """(m,) motor positions that hold the links at rest at q (n,)."""
+    model, actuators = design.model, design.actuators
+    state, torque = np.zeros((5, model.n)), np.zeros((3, model.n))
+    state[0], torque[0] = q, gravity_forces(model, q)
+    second = np.zeros((3, len(actuators.variable_joints)))
+    second[0] = resting_second_outputs(actuators)
+    settled = actuators.settled_deflection(torque)
+    return motor_motion(actuators, state, torque, second, deflection=settled).position

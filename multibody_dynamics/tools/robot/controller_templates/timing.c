@@ -1,0 +1,104 @@
+/*
+ * Times of robot_update, from the state to the torque, while the arm follows a motion: hot, one
+ * cycle after the other, and after sleeping, one in a millisecond. Arguments: cycles, and 0 for hot
+ * cycles only.
+ * Needs clock_gettime and nanosleep of POSIX. For the time of the controller alone, run it with
+ * real-time priority: chrt -f 80 ./robot_timing
+ */
+#define _POSIX_C_SOURCE 199309L
+#include "robot_controller.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define LARGEST 100000
+
+//TABLES//
+static robot_controller controller;
+static robot_input input;
+static robot_output output;
+static double times[LARGEST];
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* A motion there and back that never ends, and encoders that follow it. */
+static void prepare(double time)
+{
+    const int is_there = output.desired[0][0] > START[0] + 0.05;
+    input.time = input.link_time = input.motor_time = time;
+    for (int i = 0; i < ROBOT_JOINTS; ++i) {
+        input.q[i] = output.state >= ROBOT_HOLDING ? output.desired[0][i] : START[i];
+    }
+    for (int j = 0; j < ROBOT_MOTORS; ++j) {
+        input.theta[j] = output.state >= ROBOT_HOLDING ? output.desired_theta[j] : START_MOTORS[j];
+    }
+    if (output.state == ROBOT_HOLDING) {
+        double goal[5][ROBOT_JOINTS] = {{0.0}};
+        for (int i = 0; i < ROBOT_JOINTS; ++i) {
+            goal[0][i] = START[i] + (is_there ? 0.0 : 0.1);
+        }
+        robot_append(&controller, time + 1.0, goal);
+    }
+}
+
+static void run(const char *name, int cycles, int sleeps, double *time)
+{
+    for (int k = 0; k < cycles; ++k) {
+        if (sleeps) {
+            const struct timespec pause = {0, 1000000};
+            nanosleep(&pause, NULL);
+        }
+        *time += 1e-3;
+        prepare(*time);
+        const double start = now();
+        robot_update(&controller, &input, &output);
+        times[k] = 1e6 * (now() - start);
+    }
+    qsort(times, (size_t)cycles, sizeof(times[0]), compare);
+    printf("%-16s p50 %7.2f us   p99 %7.2f us   p99.9 %7.2f us   largest %7.2f us   (%s)\n", name,
+           times[cycles / 2], times[cycles - 1 - cycles / 100], times[cycles - 1 - cycles / 1000],
+           times[cycles - 1], robot_state_name(output.state));
+}
+
+int main(int count, char **arguments)
+{
+    robot_parameters parameters;
+    const double no_torque[ROBOT_MOTORS] = {0.0};
+    const int given = count > 1 ? atoi(arguments[1]) : 20000;
+    const int cycles = given < 1000 ? 1000 : given > LARGEST ? LARGEST : given;
+    const int sleeps = count > 2 ? atoi(arguments[2]) : 1;
+    double time = 0.0;
+    robot_default_parameters(&parameters);
+    if (robot_initialise(&controller, &parameters)) {
+        puts("a parameter is out of range");
+        return EXIT_FAILURE;
+    }
+    for (int k = 0; k < 1000; ++k) {
+        time += 1e-3;
+        prepare(time);
+        robot_update(&controller, &input, &output);
+        if (k == 100 && robot_activate(&controller, no_torque)) {
+            puts("no states of links and motors");
+            return EXIT_FAILURE;
+        }
+    }
+    run("hot", cycles, 0, &time);
+    if (sleeps) {
+        run("after sleeping", cycles, 1, &time);
+    }
+    return output.state == ROBOT_HOLDING || output.state == ROBOT_FOLLOWING ? EXIT_SUCCESS
+                                                                            : EXIT_FAILURE;
+}

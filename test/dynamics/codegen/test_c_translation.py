@@ -1,0 +1,244 @@
+"""Translated functions: same values as in Python, no dead branches, refusals that name the line."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+import subprocess
+from shutil import which
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics.codegen import c_translation as ct
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic import flat_map
+from multibody_dynamics.dynamics.elastic.actuator_cycle import actuator_rows
+from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
+from robots import CONFIG
+
+COMPILER = which("cc")
+FLAGS = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wshadow")
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
+LIMIT = 3
+_SHARE = 0.25
+
+
+def loaded(tmp_path, text, options=()):
+    source, library = tmp_path / "code.c", tmp_path / "code.so"
+    source.write_text("#include <math.h>\n\n" + text)
+    command = [COMPILER, *FLAGS, *options, "-shared", "-fPIC", "-o", library, source, "-lm"]
+    subprocess.run(command, check=True, timeout=120)
+    return ctypes.CDLL(str(library))
+
+
+def evaluated(function, *values):
+    function.restype = ctypes.c_double
+    return function(*(ctypes.c_double(x) if isinstance(x, float) else x for x in values))
+
+
+class Pair(NamedTuple):
+    first: float
+    second: float
+
+
+def _halves(x, y):
+    return 0.5 * x, 0.5 * y, x > y
+
+
+def searched(x, y, count):
+    """The smallest power of two above x, for tests."""
+    total, k = 0.0, 0
+    while True:
+        k += 1
+        if 2.0**0.0 * k > x or k >= count:
+            break
+    for j in range(1, LIMIT + 1):
+        if j == 2:
+            continue
+        total += j * _SHARE
+    for j in range(count, 0, -1):
+        total -= j
+    one, other, is_more = _halves(x, y)
+    one, other = other, one
+    pair = Pair(one, -other)
+    if is_more and not one < 0.0:
+        total = max(total, pair.first, pair[1])
+    elif 0.0 <= y <= 1.0 or isnan_like(y):
+        total = min(total, y)
+    else:
+        total = -(total - x) / (y - 7.0) - (x - (y - total))
+    return total + k // 2 if k > 1 else abs(total)
+
+
+def isnan_like(x):
+    return math.isnan(x)
+
+
+def without_power(x, y, count):
+    total, k = 0.0, 0
+    while True:
+        k += 1
+        if k > x or k >= count:
+            break
+    for j in range(1, LIMIT + 1):
+        if j == 2:
+            continue
+        total += j * _SHARE
+    for j in range(count, 0, -1):
+        total -= j
+    one, other, is_more = _halves(x, y)
+    one, other = other, one
+    pair = Pair(one, -other)
+    if is_more and not one < 0.0:
+        total = max(total, pair.first, pair[1])
+    elif 0.0 <= y <= 1.0 or isnan_like(y):
+        total = min(total, y)
+    else:
+        total = -(total - x) / (y - 7.0) - (x - (y - total))
+    return total + k // 2 if k > 1 else abs(total)
+
+
+@needs_compiler
+def test_statements_and_expressions_mean_the_same_in_c(tmp_path):
+    module = ct.Module()
+    module.add("mixture", without_power, {"x": "double", "y": "double", "count": "int"})
+    code = loaded(tmp_path, "double mixture(double x, double y, int count);\n" + module.text({}))
+    for x, y in np.random.default_rng(1).uniform(-3.0, 9.0, (200, 2)).tolist():
+        assert evaluated(code.mixture, x, y, 5) == pytest.approx(
+            without_power(x, y, 5), rel=1e-14, abs=1e-14
+        )
+
+
+def test_what_is_outside_the_subset_is_named():
+    types = {"x": "double", "y": "double", "count": "int"}
+    with pytest.raises(InputError, match=r"searched, line 6: .*2\.0 \*\* 0\.0"):
+        ct.Module().add("wrong", searched, types)
+    with pytest.raises(InputError, match="takes x, y, count; got 1 types"):
+        ct.Module().add("wrong", searched, {"x": "double"})
+
+
+def cases(rows, i):
+    """A result that depends on the kind in a row."""
+    kind, unused = rows[i, 0], rows[i, 1]
+    if kind == 1.0:
+        return rows[i, 1]
+    if kind > 2.0:
+        return -unused
+    return 0.0
+
+
+def test_cases_that_do_not_occur_in_a_table_vanish():
+    same = np.array([[1.0, 3.0], [1.0, 4.0]])
+    both = np.array([[1.0, 3.0], [2.0, 4.0]])
+    texts = []
+    for rows in (same, both):
+        module = ct.Module()
+        module.add("chosen", cases, {"rows": ct.table("ROWS", rows), "i": "int"})
+        texts.append(module.text({"ROWS": rows}))
+    assert "if" not in texts[0].split("*/")[1]
+    assert "return ROWS[i][1];" in texts[0]
+    assert "kind == 1.0" in texts[1]
+    assert "-unused" not in texts[1]
+    assert "A result that depends on the kind in a row." in texts[1]
+    assert "static const double ROWS[2][2]" in texts[1]
+
+
+FILES = ("every_kind", "panda", "antagonistic")
+
+
+def actuators(name):
+    text = (CONFIG / "elastic_joints" / f"{name}.yaml").read_text()
+    names = re.findall(r"^  (\w+):", text.split("\njoints:")[1], re.MULTILINE)
+    return load_actuators(CONFIG / "elastic_joints" / f"{name}.yaml", tuple(names))
+
+
+def flat_code(chosen):
+    """The flat map of these actuators in C, in both directions."""
+    n, m, v = chosen.n, len(chosen.motors), len(chosen.variable_joints)
+    rows = actuator_rows(chosen)
+    numbers = {"JOINTS": rows.joints, "MOTORS": rows.motors, "LAWS": rows.laws,
+               "PIECES": rows.pieces, "BENDING": np.ones(2)}  # fmt: skip
+    tables = {name.lower(): ct.table(name, each) for name, each in numbers.items()}
+    tables["own"] = ct.NONE
+
+    def row(*shape, kind="double"):
+        return ct.ArrayType(kind, shape)
+
+    types = tables | {
+        "state": row(5, n), "torque": row(3, n), "second": row(3, v), "filtered": row(n),
+        "bent": row(m), "load": row(m), "result": row(4, m), "flags": row(m, kind="int"),
+        "dt": "double",
+    }  # fmt: skip
+    module = ct.Module()
+    for name, function in (
+        ("flat", flat_map.feedforward_cycle),
+        ("filters", flat_map.advance_filters),
+    ):
+        code = function.__code__
+        names = code.co_varnames[: code.co_argcount]
+        module.add(name, function, {each: types[each] for each in names})
+    springs = tables | {
+        "q": row(n), "qd": row(n), "theta": row(m), "thetad": row(m), "second": row(3, v),
+        "torque": row(n), "rate": row(n), "felt": row(n), "load": row(m), "deflection": row(m),
+    }  # fmt: skip
+    code = flat_map.springs_recursion.__code__
+    names = code.co_varnames[: code.co_argcount]
+    module.add("springs", flat_map.springs_recursion, {each: springs[each] for each in names})
+    return module.text(numbers), rows
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", FILES)
+def test_the_flat_map_of_every_kind_is_the_same_in_c(tmp_path, name):
+    chosen = actuators(name)
+    text, rows = flat_code(chosen)
+    code = loaded(tmp_path, text, ("-Wno-missing-prototypes",))
+    n, m, v = chosen.n, len(chosen.motors), len(chosen.variable_joints)
+    rng = np.random.default_rng(2)
+    ranges = [each.second_output_range(np.zeros(())) for each in chosen.actuators
+              if each.second_output is not None]  # fmt: skip
+    middle = np.array([0.5 * float(low + high) for low, high in ranges])
+    for trial in range(40):
+        size = (0.1, 1.0, 10.0, 100.0)[trial % 4]
+        state, torque = rng.normal(size=(5, n)), size * rng.normal(size=(3, n))
+        second = np.zeros((3, max(v, 1)))
+        second[:, :v] = [[1.0], [0.0], [0.0]] * middle + 0.3 * rng.normal(size=(3, v)) * middle
+        filtered = np.where(chosen.is_damped, np.nan if trial % 3 else 0.01, 0.0)
+        found = []
+        for is_c in (False, True):
+            own = filtered.copy()
+            bent, load, result = np.zeros(m), np.zeros(m), np.zeros((4, m))
+            flags = np.zeros(m, dtype=np.intc)
+            q, qd, theta, thetad = state[0], state[1], 0.1 * np.ones(m), 0.2 * np.ones(m)
+            out = [np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(m), np.zeros(m)]
+            if is_c:
+                given = (state, torque, second, own, bent, load, result, flags)
+                code.flat(*(each.ctypes for each in given))
+                code.filters(torque.ctypes, own.ctypes, ctypes.c_double(1e-3))
+                code.springs(*(each.ctypes for each in (q, qd, theta, thetad, second, *out)))
+            else:
+                flat_map.feedforward_cycle(
+                    *rows, None, np.ones(2), state, torque, second, own, bent, load, result, flags
+                )
+                tables = rows.joints, rows.laws, rows.pieces, None
+                flat_map.advance_filters(*tables, torque, own, 1e-3)
+                flat_map.springs_recursion(*tables, q, qd, theta, thetad, second, *out)
+            found.append([own, bent, load, result, flags, *out])
+        for one, other in zip(*found, strict=True):
+            scale = np.abs(one).max(initial=1.0)
+            np.testing.assert_allclose(other, one, rtol=0, atol=1e-12 * scale)
+
+
+def test_linear_springs_leave_no_search_in_the_code():
+    text, _ = flat_code(actuators("panda"))
+    assert "while" not in text
+    assert "is_rigid" not in text
+    assert "newton" not in text
+    every, _ = flat_code(actuators("every_kind"))
+    assert "newton_(" in every
+    assert "expm1(" in every
+    lines = [line for line in (text + every).splitlines() if not line.startswith("    {")]
+    assert max(len(line) for line in lines) <= 100  # rows of tables aside

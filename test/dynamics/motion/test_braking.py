@@ -1,0 +1,93 @@
+"""Paths to rest: continuous, at rest at their end, within limits, found with few trials."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multibody_dynamics.dynamics.core.errors import TrajectoryError
+from multibody_dynamics.dynamics.motion import braking
+from multibody_dynamics.dynamics.motion.braking import brake
+from multibody_dynamics.dynamics.motion.trajectories import hold, interpolate, stop
+
+NAMES = ("a", "b", "c")
+
+
+def moving_state(seed: int, share: float):
+    """A state of a motion between points, as a controller meets it."""
+    rng = np.random.default_rng(seed)
+    points = np.cumsum(rng.normal(size=(5, 3)), axis=0)
+    return interpolate(NAMES, np.arange(5.0), points)(4.0 * share)
+
+
+@given(seed=st.integers(0, 10_000), share=st.floats(0.02, 0.98))
+def test_any_motion_ends_at_rest_within_its_limits(seed, share):
+    state = moving_state(seed, share)
+    path = brake(NAMES, state, 2.0, [3.0, 4.0, 5.0])
+    np.testing.assert_array_equal(path(2.0), state)
+    assert path.is_at_rest_at_end
+    allowed = np.maximum([3.0, 4.0, 5.0], np.abs(state[2]))
+    excess = peak(path, allowed)
+    # 16 points see the peak to some per cent; if none of the durations fits, the best one is taken
+    rows = (stop(path, 2.0, duration=each) for each in durations(state, [3.0, 4.0, 5.0]))
+    assert excess <= 1.15 * max(1.0, min(peak(other, allowed) for other in rows))
+
+
+def durations(state, limits):
+    """The durations that may be tried, by the docstring of the module."""
+    shortest = max(braking.SHORTEST_BRAKING, (braking.BRAKING_PEAK * abs(state[1]) / limits).max())
+    return shortest * braking.GROWTH ** np.arange(braking.TRIALS)
+
+
+def peak(path, allowed):
+    """The largest acceleration in relation to the allowed one."""
+    times = np.linspace(path.start_time, path.end_time, 400)
+    return float((np.abs(path.sample(times)[:, 2]) / allowed).max())
+
+
+def test_a_pure_velocity_stops_in_the_shortest_time():
+    state = np.zeros((5, 3))
+    state[1] = 0.5, -1.0, 2.0
+    path = brake(NAMES, state, 0.0, np.full(3, 4.0))
+    reference = stop(path, 0.0, acceleration=np.full(3, 4.0))
+    assert path.duration == pytest.approx(reference.duration, rel=0.06)  # grid of `stop`: 5 %
+    assert path.peak_values()[2].max() == pytest.approx(4.0, rel=0.02)
+    assert np.allclose(
+        path(path.end_time)[0] / path.duration, reference(9e9)[0] / reference.duration
+    )
+
+
+def test_the_path_is_that_of_least_jerk():
+    state = moving_state(3, 0.4)
+    path = brake(NAMES, state, 0.0, np.full(3, 5.0))
+    other = stop(path, 0.0, duration=path.duration)
+    times = np.linspace(0.0, path.duration, 50)
+    np.testing.assert_allclose(path.sample(times), other.sample(times), rtol=1e-9, atol=1e-9)
+
+
+def test_every_state_is_accepted():
+    wild = np.zeros((5, 3))
+    wild[3], wild[4] = 1e4, -1e7
+    path = brake(NAMES, wild, 0.0, np.full(3, 1.0))
+    assert 0.0 < path.duration < 10.0
+    assert path.is_at_rest_at_end
+    at_rest = np.zeros((5, 3))
+    at_rest[0] = 1.0
+    assert brake(NAMES, at_rest, 1.0, np.full(3, 1.0)).duration == 0.0
+    slow = at_rest.copy()
+    slow[1] = 1e-9
+    assert brake(NAMES, slow, 1.0, np.full(3, 1.0)).duration == pytest.approx(
+        braking.SHORTEST_BRAKING
+    )
+
+
+def test_wrong_arguments_are_named():
+    state = hold(NAMES, np.zeros(3))(0.0)
+    with pytest.raises(TrajectoryError, match="must be positive"):
+        brake(NAMES, state, 0.0, [1.0, 0.0, 1.0])
+    with pytest.raises(TrajectoryError, match="acceleration"):
+        brake(NAMES, state, 0.0, [1.0, 1.0])
+    with pytest.raises(TrajectoryError, match="state"):
+        brake(NAMES, np.full((5, 3), np.nan), 0.0, np.ones(3))

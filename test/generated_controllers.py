@@ -1,0 +1,126 @@
+"""Generated controllers for the tests: robots, compiled libraries, and the same cycles in C and
+Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shutil import which
+
+import numpy as np
+import pytest
+
+from elastic_arms import MOTOR, SMALL, Arm, series
+from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
+from multibody_dynamics.dynamics.elastic.actuator_kinds import Rigid
+from multibody_dynamics.dynamics.elastic.actuators import Actuators
+from multibody_dynamics.dynamics.model.urdf import load_urdf
+from multibody_dynamics.simulation.compiled_controller import FLAGS, CompiledController
+from multibody_dynamics.tools.robot.c_package import write
+from multibody_dynamics.tools.robot.controller_cycle import ControllerCycle
+from multibody_dynamics.tools.robot.controller_design import (
+    ControllerOptions,
+    design_controller,
+    motors_at_rest,
+    start_position,
+)
+from multibody_dynamics.tools.robot.controller_package import controller_package
+from robots import CONFIG, random_tree
+
+needs_compiler = pytest.mark.skipif(which("cc") is None, reason="needs a C compiler")
+WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wshadow")
+PERIOD = 1e-3
+
+
+def six_joints() -> Arm:
+    model = load_urdf(CONFIG / "robots" / "six_joint_arm.urdf")
+    springs = CONFIG / "elastic_joints" / "six_joint_arm.yaml"
+    actuators = load_actuators(springs, model.joint_names, model.joint_types)
+    return Arm(model, actuators, np.array([0.1, -0.9, 1.2, -0.3, 0.8, 0.2]))
+
+
+def oblique() -> Arm:
+    """Off-axis revolute, prismatic and helical joints on branches, one of them rigid."""
+    model = random_tree(4, 11)
+    kinds = (series(4000.0), series(5000.0, SMALL), Rigid(MOTOR), series(3000.0, SMALL))
+    return Arm(model, Actuators(model.joint_names, kinds), np.array([0.2, -0.1, 0.3, 0.1]))
+
+
+def designed(arm: Arm, *, transfer_time: float = 0.06, **options):
+    chosen = ControllerOptions(position=arm.rest, transfer_time=transfer_time, **options)
+    return design_controller(arm.model, arm.actuators, chosen)
+
+
+def generated(design, folder: Path) -> Path:
+    write(controller_package(design, "arm"), folder)
+    return folder
+
+
+class Twins:
+    """A generated controller in C and its definition in Python, in the same cycles.
+
+    Samples are the desired motion, or rest, plus small waves: of the arm, which is not simulated.
+    `error` is the largest difference of torques, relative to the largest torque so far.
+    """
+
+    def __init__(self, design, folder: Path, flags=(*FLAGS, *WARNINGS, "-O1")) -> None:
+        self.design = design
+        self.c = CompiledController(generated(design, folder), flags=flags)
+        self.python = ControllerCycle(design)
+        self.time, self.cycles, self.error, self.largest = 0.0, 0, 0.0, 1e-9
+        self.waves, self.offset = 2e-4, 0.0
+        self.q = start_position(design)
+        self.theta = motors_at_rest(design, self.q)
+        self.states: list[str] = []
+        self.faults: set[str] = set()
+        n, m = design.model.n, len(design.actuators.motors)
+        self.phase = np.arange(1.0, n + m + 1.0)
+
+    @property
+    def is_following(self) -> bool:
+        return self.c.state in ("holding", "following", "braking")
+
+    def activate(self, applied=0.0) -> None:
+        self.c.activate(applied)
+        assert self.python.activate(applied)
+
+    def both(self, name, *arguments):
+        return getattr(self.c, name)(*arguments), getattr(self.python, name)(*arguments)
+
+    def append(self, time, state) -> str:
+        rows = np.zeros((5, self.design.model.n))
+        rows[: len(np.atleast_2d(state))] = state
+        answer = self.c.append(time, rows)
+        assert bool(answer) == bool(self.python.append(time, rows))
+        return answer
+
+    def run(self, cycles, *, links=True, motors=True, step=PERIOD, damage=None) -> None:
+        """Cycles with or without new samples; damage(q, theta) changes them in place."""
+        for _ in range(cycles):
+            self.cycles += 1
+            self.time += step
+            n = self.design.model.n
+            wave = self.waves * np.sin(9.0 * self.time + self.phase)
+            if self.is_following:
+                q = self.python.desired[0] + self.offset + wave[:n]
+                theta = np.array(self.c.desired_theta) + wave[n:]
+            else:
+                q, theta = self.q + wave[:n], self.theta + wave[n:]
+            if damage is not None:
+                damage(q, theta)
+            link_time = self.time if links else self.c._input.link_time
+            motor_time = self.time if motors else self.c._input.motor_time
+            self.c.update(self.time, q, theta, link_time=link_time, motor_time=motor_time)
+            self.python.update(self.time, link_time, motor_time, q, theta)
+            self.check()
+
+    def check(self) -> None:
+        assert self.c._output.state == self.python.state, (self.cycles, self.c.state)
+        assert self.c._output.fault == self.python.fault, (self.cycles, self.c.fault)
+        torque = self.c.torque
+        assert np.isfinite(torque).all()
+        self.largest = max(self.largest, float(np.abs(self.python.torque).max()))
+        difference = float(np.abs(torque - self.python.torque).max())
+        self.error = max(self.error, difference / self.largest)
+        if not self.states or self.states[-1] != self.c.state:
+            self.states.append(self.c.state)
+        self.faults.add(self.c.fault)

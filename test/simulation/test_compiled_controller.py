@@ -1,0 +1,127 @@
+"""The compiled controller in closed loop, and what its class refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elastic_arms import antagonistic_arm, elastic_panda
+from generated_controllers import PERIOD, designed, generated, needs_compiler
+from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
+from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.simulation.compiled_controller import CompiledController
+from multibody_dynamics.tools.robot.controller_cycle import ControllerCycle, State
+
+
+def tracking_error(robot, update, desired, start, move):
+    """Largest distance of the links from the desired motion in a second of it."""
+    worst = 0.0
+    for k in range(1, 1101):
+        torque = update(k * PERIOD, robot.q, robot.theta)
+        if k == 40:
+            start(robot.motor_torque)
+        if k == 100:
+            move()
+        if k > 100:
+            worst = max(worst, float(np.abs(robot.q - desired()).max()))
+        robot.step(torque if k >= 40 else rest_torque(robot), PERIOD)
+    return worst
+
+
+def rest_torque(robot):
+    return robot.motor_torque.copy()
+
+
+@needs_compiler
+def test_a_closed_loop_is_the_same_as_with_python(tmp_path):
+    arm = elastic_panda()
+    design = designed(arm, transfer_time=0.02)
+    folder = generated(design, tmp_path)
+    goal = np.zeros((5, 7))
+    goal[0] = arm.rest + np.array([0.3, -0.2, 0.2, 0.3, -0.3, 0.2, 0.4])
+    errors = []
+    for is_compiled in (True, False):
+        robot = ElasticRobot(arm.model, arm.actuators)
+        robot.reset(arm.rest)
+        robot.step(holding := holding_torque(arm), 1e-6)
+        if is_compiled:
+            c = CompiledController(folder)
+            errors.append(
+                tracking_error(
+                    robot,
+                    lambda t, q, theta, c=c: c.update(t, q, theta).copy(),
+                    lambda c=c: c.desired[0],
+                    c.activate,
+                    lambda c=c: c.append(1.05, goal),
+                )
+            )
+            assert c.state == "holding"
+            assert c.counts["refused_samples"] == 0
+        else:
+            p = ControllerCycle(design)
+
+            def update(t, q, theta, p=p):
+                p.update(t, t, t, q, theta)
+                return p.torque.copy()
+
+            errors.append(
+                tracking_error(
+                    robot,
+                    update,
+                    lambda p=p: p.desired[0],
+                    p.activate,
+                    lambda p=p: p.append(1.05, goal),
+                )
+            )
+            assert p.state is State.HOLDING
+        assert holding.shape == (7,)
+    assert errors[0] < 2e-3
+    assert errors[0] == pytest.approx(errors[1], rel=1e-6)
+
+
+def holding_torque(arm):
+    from multibody_dynamics.dynamics.rigid.crba import gravity_forces
+
+    return gravity_forces(arm.model, arm.rest)
+
+
+@needs_compiler
+def test_names_parameters_and_second_outputs(tmp_path):
+    arm = antagonistic_arm()
+    folder = generated(designed(arm), tmp_path)
+    c = CompiledController(folder, {"lead": 0.0, "lower": -1.0})
+    assert (c.name, c.n, c.m, c.v) == ("arm", 2, 3, 1)
+    assert c.joint_names == arm.model.joint_names
+    assert c.motor_names == arm.actuators.motor_names
+    assert c.parameters["lead"] == 0.0
+    assert (c.parameters["lower"] == -1.0).all()
+    assert (c.state, c.fault) == ("inactive", "")
+    c.set_second_outputs(np.array([[100.0], [0.0], [0.0]]))
+    c.set_external_torque([0.1, 0.2])
+    with pytest.raises(InputError, match="torque"):
+        c.set_external_torque([np.nan, 0.0])
+    with pytest.raises(DynamicsError, match="received states of all links"):
+        c.activate()
+    for parameters, message in (
+        ({"gain": 1.0}, "parameter 'gain': expected one of period, follows, gains"),
+        ({"gains": [1.0]}, r"parameter 'gains': expected shape \(4, 3\)"),
+        ({"stop_time": -1.0}, "out of range"),
+    ):
+        with pytest.raises(InputError, match=message):
+            CompiledController(folder, parameters)
+
+
+def test_missing_files_and_compilers_are_named(tmp_path):
+    with pytest.raises(InputError, match="multibody_dynamics generate"):
+        CompiledController(tmp_path)
+    generated(designed(antagonistic_arm()), tmp_path)
+    with pytest.raises(DynamicsError, match="no_such_compiler was not found"):
+        CompiledController(tmp_path, compiler="no_such_compiler")
+
+
+@needs_compiler
+def test_errors_of_the_compiler_are_shown(tmp_path):
+    generated(designed(antagonistic_arm()), tmp_path)
+    (tmp_path / "arm_broken.c").write_text("int broken(void) { return x; }\n")
+    with pytest.raises(DynamicsError, match="cc failed: "):
+        CompiledController(tmp_path)

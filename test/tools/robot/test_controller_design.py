@@ -1,0 +1,61 @@
+"""Settings of generated controllers: those of the laws in Python, and refusals by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elastic_arms import elastic_panda, variable_arm
+from generated_controllers import designed
+from multibody_dynamics.dynamics.control.laws.law_table import ControllerSettings, make_controller
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.tools.robot.controller_design import motors_at_rest, start_position
+
+
+@pytest.mark.parametrize("law", ["motor_pd", "state_feedback"])
+def test_gains_are_those_of_the_law(law):
+    arm = elastic_panda()
+    design = designed(arm, law=law, delay=2e-3, bandwidth=15.0)
+    settings = ControllerSettings(law=law, bandwidth=15.0, position=arm.rest)
+    own = make_controller(arm.model, arm.actuators, settings)
+    p = design.parameters
+    np.testing.assert_array_equal(p["gains"], own.gains.values)
+    hold = make_controller(
+        arm.model, arm.actuators, ControllerSettings(law="hold", position=arm.rest)
+    )
+    np.testing.assert_array_equal(p["hold_gains"], hold.gains.values[2:])
+    assert p["lead"] == 2.5e-3
+    assert p["follows"] == 1
+    np.testing.assert_array_equal(p["motor_disturbance_limit"], 0.5 * arm.actuators.torque_limit)
+    np.testing.assert_array_equal(start_position(design), arm.rest)
+
+
+def test_a_motor_that_sets_a_stiffness_has_no_range_of_links():
+    arm = variable_arm()
+    p = designed(arm).parameters
+    assert arm.actuators.motor_names[1] == "shoulder_stiffness" or len(p["hold_upper"]) == 3
+    assert p["hold_lower"][1] == -np.inf
+    assert p["hold_upper"][1] == np.inf
+
+
+def test_motors_at_rest_carry_gravity():
+    arm = elastic_panda()
+    design = designed(arm)
+    deflection = motors_at_rest(design, arm.rest) - arm.rest
+    load = arm.actuators.springs(arm.rest, np.zeros(7), arm.rest + deflection, np.zeros(7)).torque
+    held = make_controller(
+        arm.model, arm.actuators, ControllerSettings(law="hold", position=arm.rest)
+    ).update(None, None, None, arm.rest + deflection, np.zeros(7))
+    np.testing.assert_allclose(load, held, atol=1e-6)
+
+
+def test_wrong_options_are_named():
+    arm = elastic_panda()
+    for options, message in (
+        ({"law": "torque_control"}, "expected one of motor_pd, state_feedback, hold"),
+        ({"period": -1.0}, "period is -1"),
+        ({"stop_acceleration": 0.0}, r"stop_acceleration is 0\.0: must be one or 7 positive"),
+        ({"filter_order": 5}, "order of the filter is 5"),
+    ):
+        with pytest.raises(InputError, match=message):
+            designed(arm, **options)

@@ -1,0 +1,500 @@
+"""Generated controllers: equal to Python cycle by cycle, with faults; clean, allocation-free C."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from shutil import which
+
+import numpy as np
+import pytest
+
+from elastic_arms import (
+    antagonistic_arm,
+    damped_arm,
+    elastic_panda,
+    mixed_panda,
+    nonlinear_arm,
+    pretensioned_arm,
+    variable_arm,
+)
+from generated_controllers import (
+    PERIOD,
+    WARNINGS,
+    Twins,
+    designed,
+    generated,
+    needs_compiler,
+    oblique,
+    six_joints,
+)
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.tools.robot.controller_package import controller_package
+
+TOLERANCE = 1e-12
+ARMS = {
+    "panda": elastic_panda, "rigid joints": mixed_panda, "six joints": six_joints,
+    "oblique": oblique, "hardening": nonlinear_arm, "antagonistic": antagonistic_arm,
+    "pretension": pretensioned_arm, "variable": variable_arm, "damped": damped_arm,
+}  # fmt: skip
+MATHEMATICS = {
+    "sin", "cos", "sincos", "exp", "expm1", "tanh", "fmin", "fmax", "fabs", "copysign", "memset",
+    "memcpy",
+}  # fmt: skip
+
+
+def goal(twins: Twins, share: float):
+    """A state at rest beside the start, with room for overshooting."""
+    return twins.q + 0.05 * share * np.cos(np.arange(len(twins.q)))
+
+
+def start(twins: Twins) -> None:
+    twins.run(40)
+    twins.activate(0.3)
+    twins.run(70)
+    assert twins.c.state == "holding"
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ARMS)
+def test_a_motion_is_the_same_in_c_and_python(tmp_path, name):
+    twins = Twins(designed(ARMS[name]()), tmp_path)
+    start(twins)
+    assert not twins.append(twins.time + 0.12, goal(twins, 0.1))
+    assert not twins.append(twins.time + 0.24, goal(twins, -0.1))
+    twins.run(260)
+    assert twins.states == ["inactive", "holding", "following", "holding"]
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["panda", "six joints", "antagonistic"])
+@pytest.mark.parametrize("options", [
+    {"law": "state_feedback"},
+    {"disturbance_bandwidth": 0.0, "friction": 0.3, "delay": 2e-3},
+    {"filter_order": 2, "filter_bandwidth": 60.0},
+    {"filter_order": 4, "torque_rate": 200.0},
+], ids=["state feedback", "plain", "order 2", "order 4"])  # fmt: skip
+def test_the_options_are_the_same_in_c_and_python(tmp_path, name, options):
+    twins = Twins(designed(ARMS[name](), **options), tmp_path)
+    start(twins)
+    assert not twins.append(twins.time + 0.1, goal(twins, 0.1))
+    twins.run(130)
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
+def test_hold_only_stops_and_holds(tmp_path):
+    twins = Twins(designed(elastic_panda(), law="hold"), tmp_path)
+    twins.run(40)
+    twins.activate()
+    twins.run(100)
+    assert twins.c.state == "stopping"
+    assert twins.append(twins.time + 1.0, goal(twins, 1.0))
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["panda", "six joints", "oblique"])
+def test_missing_and_wrong_samples(tmp_path, name):
+    twins = Twins(designed(ARMS[name]()), tmp_path)
+    start(twins)
+    twins.append(twins.time + 2.0, goal(twins, 1.0))
+    twins.run(50)
+    twins.run(5, links=False)
+    twins.run(3, motors=False)
+    twins.run(4, links=False, motors=False)
+
+    def broken(q, theta):
+        q[0] = np.nan
+
+    def far(q, theta):
+        theta[-1] += 50.0
+
+    twins.run(3, damage=broken)
+    assert twins.c.state == "following"
+    before = twins.c.counts["refused_samples"]
+    assert before >= 3
+    if np.isfinite(twins.design.parameters["motor_speed"]).all():
+        twins.run(3, damage=far)
+        assert twins.c.counts["refused_samples"] == before + 3
+    twins.run(9, links=False)
+    assert twins.c.state == "following"  # 10 ms are allowed
+    twins.run(3, links=False)
+    assert (twins.c.state, twins.c.fault) == ("stopping", "link states missing")
+    twins.run(60, links=False)
+    twins.run(100)
+    assert twins.c.state == "holding"  # resumed on its own
+    twins.run(20, motors=False)
+    assert (twins.c.state, twins.c.fault) == ("lost", "motor states missing")
+    twins.run(10, links=False, motors=False)
+    twins.run(100)
+    assert twins.c.state == "holding"
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
+def test_bad_and_late_references(tmp_path):
+    twins = Twins(designed(elastic_panda()), tmp_path)
+    n = twins.design.model.n
+    moving = np.zeros((5, n))
+    assert twins.append(1.0, moving)  # not active
+    start(twins)
+    beyond, wrong = goal(twins, 1.0), goal(twins, 1.0)
+    beyond[0], wrong[1] = 4.0, np.inf
+    assert "limit" in twins.append(twins.time + 3.0, beyond)
+    assert "limit" in twins.append(twins.time + 0.02, goal(twins, 10.0))  # too fast
+    assert "finite" in twins.append(twins.time + 1.0, wrong)
+    assert "finite" in twins.append(np.nan, goal(twins, 1.0))
+    assert "past" in twins.append(twins.time, goal(twins, 1.0))
+    twins.run(1)
+    assert twins.c.counts["refused_points"] == 6
+    moving[0], moving[1] = goal(twins, 1.0), 0.2
+    assert not twins.append(twins.time + 0.2, moving)
+    twins.run(195)
+    assert twins.c.state == "following"
+    twins.run(6)  # no further point: brakes from the state at the end
+    assert twins.c.state == "braking"
+    assert "not holding" in twins.append(twins.time + 1.0, goal(twins, 1.0))
+    twins.run(150)
+    assert twins.c.state == "holding"
+    assert twins.c.counts["late_references"] == 1
+    assert not twins.c.desired[1:].any()
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
+def test_the_reference_is_continuous_to_the_fourth_derivative_and_brakes_within_its_limit(tmp_path):
+    twins = Twins(designed(elastic_panda(), stop_acceleration=20.0), tmp_path)
+    start(twins)
+    for k in range(1, 4):
+        assert not twins.append(twins.time + 0.2 * k, goal(twins, (-1.0) ** k * 0.4))
+    rows = []
+    for k in range(500):
+        if k == 300:
+            twins.both("stop")
+        twins.run(1)
+        rows.append(np.array(twins.c.desired))
+    rows = np.array(rows)
+    for order, share in enumerate((0.01, 0.01, 0.02, 0.1)):  # of the next derivative, which
+        # differences over two cycles follow; q^(5) may jump
+        slope = (rows[2:, order] - rows[:-2, order]) / (2 * PERIOD)
+        size = np.abs(rows[:, order + 1]).max()
+        assert np.abs(slope - rows[1:-1, order + 1]).max() < share * size, order
+    assert np.abs(rows[300:, 2]).max() <= max(20.0, np.abs(rows[300, 2]).max()) * 1.06
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
+def test_a_motion_is_cut_and_continued(tmp_path):
+    twins = Twins(designed(elastic_panda()), tmp_path)
+    start(twins)
+    twins.append(twins.time + 0.1, goal(twins, 0.1))
+    twins.append(twins.time + 0.2, goal(twins, -0.1))
+    twins.run(60)
+    twins.both("cut", twins.time + 0.08)
+    assert not twins.append(twins.time + 0.3, goal(twins, 0.5))
+    twins.run(310)
+    assert twins.c.state == "holding"
+    np.testing.assert_allclose(twins.c.desired[0], goal(twins, 0.5), atol=1e-12)
+    for k in range(1, 41):
+        twins.append(twins.time + 0.01 * k, goal(twins, 0.5))
+    assert "waiting" in twins.append(twins.time + 10.0, goal(twins, 0.5))
+    twins.run(40)
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
+def test_a_tracking_error_is_latched(tmp_path):
+    twins = Twins(designed(elastic_panda()), tmp_path)
+    start(twins)
+    twins.append(twins.time + 1.0, goal(twins, 1.0))
+    twins.run(20)
+
+    def drifting(q, theta):
+        q[3] += min(0.005 * (twins.cycles - first), 0.25)
+
+    first = twins.cycles
+    twins.run(80, damage=drifting)
+    assert (twins.c.state, twins.c.fault) == ("stopping", "tracking error")
+    twins.run(100)
+    assert twins.c.state == "stopping"
+    twins.both("clear_fault")
+    twins.run(60)
+    assert twins.c.state == "holding"
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
+def test_limits_of_torques_and_rates(tmp_path):
+    arm = elastic_panda()
+    design = designed(arm, torque_rate=50.0, disturbance_bandwidth=0.0)
+    low = design.parameters | {"torque_limit": 0.04 * arm.actuators.torque_limit}
+    twins = Twins(design._replace(parameters=low), tmp_path)
+    twins.run(40)
+    twins.activate()
+    before = np.array(twins.c.torque)
+    for _ in range(350):
+        twins.run(1)
+        assert (np.abs(twins.c.torque) <= low["torque_limit"]).all()
+        assert np.abs(twins.c.torque - before).max() <= 50.0 * PERIOD * (1 + 1e-9)
+        before = np.array(twins.c.torque)
+    assert twins.c.counts["limited_rates"] > 0
+    assert twins.c.counts["limited_torques"] > 0
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
+def test_clocks_that_jump_stand_still_or_skip(tmp_path):
+    twins = Twins(designed(elastic_panda()), tmp_path)
+    start(twins)
+    twins.append(twins.time + 5.0, goal(twins, 1.0))
+    twins.run(20)
+    twins.run(8, step=0.0)
+    assert twins.c.state == "following"
+    twins.run(5, step=0.0)
+    assert (twins.c.state, twins.c.fault) == ("lost", "clock set back or stopped")
+    twins.run(80)
+    assert twins.c.state == "holding"
+    twins.run(1, step=-0.3)
+    assert twins.c.state == "lost"
+    twins.run(80)
+    assert twins.c.state == "holding"
+    twins.run(1, step=0.15)  # the caller was late
+    twins.run(60)
+    assert twins.c.state == "holding"
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
+def test_a_torque_that_is_not_finite_is_never_sent(tmp_path):
+    design = designed(elastic_panda(), disturbance_bandwidth=0.0, tracking_tolerance=0.0)
+    gains = design.parameters["gains"].copy()
+    gains[3, 2] = 1e308
+    twins = Twins(design._replace(parameters=design.parameters | {"gains": gains}), tmp_path)
+    c = twins.c
+    last = np.zeros(7)
+    for k in range(1, 400):
+        theta = twins.theta + 0.5 * np.sin(0.05 * max(k - 100, 0))
+        c.update(1e-3 * k, twins.q, theta)
+        assert np.isfinite(c.torque).all()
+        if k == 40:
+            c.activate()
+        if c.fault == "torque not finite":
+            break
+        last = np.array(c.torque)
+    assert c.fault == "torque not finite"
+    np.testing.assert_array_equal(c.torque, last)
+    for k in range(400, 800):
+        c.update(1e-3 * k, twins.q, twins.theta)
+    assert (c.state, c.fault) == ("stopping", "torque not finite")
+
+
+@needs_compiler
+def test_deactivation_and_activation(tmp_path):
+    twins = Twins(designed(elastic_panda()), tmp_path)
+    start(twins)
+    twins.both("deactivate")
+    twins.run(20)
+    assert twins.c.state == "inactive"
+    assert not twins.c.torque.any()
+    twins.activate(1.0)
+    twins.run(1)
+    assert np.abs(twins.c.torque - 1.0).max() < 0.05  # begins at the torque that acts
+    twins.run(80)
+    assert twins.c.state == "holding"
+    assert twins.error < TOLERANCE
+
+
+# The files
+
+
+STRESS = """
+#include "arm_controller.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static arm_controller controller;
+static unsigned long long seed = 1;
+
+static double number(double low, double high)
+{
+    seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+    return low + (high - low) * (double)(seed >> 11) / 9007199254740992.0;
+}
+
+static double wild(double value)
+{
+    const double kind = number(0.0, 1.0);
+    if (kind < 0.002) {
+        return NAN;
+    }
+    if (kind < 0.003) {
+        return kind < 0.0025 ? HUGE_VAL : 1e300;
+    }
+    return value + number(-1e-3, 1e-3);
+}
+
+int main(void)
+{
+    arm_parameters parameters;
+    arm_input input = {0};
+    arm_output output = {.state = ARM_INACTIVE};
+    const double zero[ARM_MOTORS] = {0.0};
+    int seen[6] = {0};
+    double time = 0.0;
+    arm_default_parameters(&parameters);
+    if (arm_initialise(&controller, &parameters)) {
+        return 2;
+    }
+    for (int k = 0; k < 60000; ++k) {
+        double point[5][ARM_JOINTS];
+        const double event = number(0.0, 1.0);
+        time += event < 0.0005 ? number(-1.0, 1.0) : event < 0.01 ? 0.0 : 1e-3;
+        input.time = event > 0.9999 ? NAN : time;
+        input.link_time = number(0.0, 1.0) < 0.05 ? input.link_time : wild(time);
+        input.motor_time = number(0.0, 1.0) < 0.05 ? input.motor_time : time;
+        for (int i = 0; i < ARM_JOINTS; ++i) {
+            input.q[i] = k % 7000 < 6000 ? output.desired[0][i] : wild(output.desired[0][i]);
+            for (int d = 0; d < 5; ++d) {
+                point[d][i] = d == 0 ? output.desired[0][i] + number(-0.2, 0.2) : number(-1.0, 1.0);
+            }
+        }
+        for (int j = 0; j < ARM_MOTORS; ++j) {
+            const double theta = output.desired_theta[j];
+            input.theta[j] = k % 7000 < 6000 ? theta : wild(theta);
+        }
+        if (event < 0.3) {
+            arm_activate(&controller, zero);
+        }
+        if (event > 0.98) {
+            arm_append(&controller, wild(time + number(-0.1, 0.5)), point);
+        } else if (event > 0.975) {
+            arm_clear_fault(&controller);
+        } else if (event > 0.974) {
+            arm_cut(&controller, wild(time));
+        } else if (event > 0.973) {
+            arm_stop(&controller);
+        } else if (event > 0.9729) {
+            arm_deactivate(&controller);
+        }
+        arm_update(&controller, &input, &output);
+        seen[output.state] = 1;
+        for (int j = 0; j < ARM_MOTORS; ++j) {
+            if (!(fabs(output.torque[j]) < HUGE_VAL)) {
+                printf("cycle %d, state %d: not finite\\n", k, (int)output.state);
+                return 1;
+            }
+        }
+    }
+    printf("%d %d %d %d %d %d\\n", seen[0], seen[1], seen[2], seen[3], seen[4], seen[5]);
+    return 0;
+}
+"""
+
+
+def compiled(folder: Path, program: str, *options: str) -> Path:
+    sources = sorted(str(each) for each in folder.glob("arm_*.c"))
+    command = ["cc", "-std=c99", "-O1", *WARNINGS, *options, "-o", str(folder / "program"),
+               str(folder / program), *sources, "-lm"]  # fmt: skip
+    subprocess.run(command, check=True, timeout=300)
+    return folder / "program"
+
+
+def run(program: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([program], capture_output=True, text=True, timeout=120, check=False)
+
+
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["panda", "antagonistic", "damped"])
+def test_no_input_leads_out_of_memory_or_to_an_infinite_torque(tmp_path, name):
+    generated(designed(ARMS[name]()), tmp_path)
+    (tmp_path / "stress.c").write_text(STRESS)
+    found = run(compiled(tmp_path, "stress.c", *SANITIZERS))
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert found.stdout.split() == ["1"] * 6  # all states occurred
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["panda", "six joints", "oblique", "variable"])
+def test_the_package_tests_itself(tmp_path, name):
+    generated(designed(ARMS[name]()), tmp_path)
+    tested = run(compiled(tmp_path, "self_test.c", *SANITIZERS))
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+    assert "largest error" in tested.stdout
+    controller = tmp_path / "arm_controller.c"
+    text = controller.read_text()
+    controller.write_text(text.replace("torque[j] += flat->result[3][j];", "torque[j] += 0.1;"))
+    assert run(compiled(tmp_path, "self_test.c")).returncode == 1
+    controller.write_text(text)
+    printed = run(compiled(tmp_path, "example.c", *SANITIZERS))
+    assert printed.returncode == 0, printed.stderr
+    assert "following (none)" in printed.stdout
+    assert printed.stdout.count("holding (none)") == 2
+
+
+@needs_compiler
+@pytest.mark.skipif(which("nm") is None, reason="needs nm")
+def test_the_core_calls_nothing_but_mathematics_and_has_no_global_state(tmp_path):
+    generated(designed(elastic_panda()), tmp_path)
+    defined, undefined = set(), set()
+    for source in tmp_path.glob("arm_*.c"):
+        command = ["cc", "-std=c99", "-O1", "-fno-pie", "-fno-pic", "-c", source, "-o", "object.o"]
+        subprocess.run(command, check=True, cwd=tmp_path)
+        listed = subprocess.run(["nm", "object.o"], check=True, cwd=tmp_path, text=True,
+                                capture_output=True).stdout  # fmt: skip
+        for line in listed.splitlines():
+            kind, name = line.split()[-2:]
+            assert kind not in "bBdDcC", line  # writable data
+            (undefined if kind == "U" else defined).add(name)
+    assert undefined - defined - {"_GLOBAL_OFFSET_TABLE_"} <= MATHEMATICS
+
+
+@needs_compiler
+@pytest.mark.skipif(which("cmake") is None or which("c++") is None, reason="needs CMake and C++")
+def test_the_package_builds_with_cmake_and_its_headers_with_cplusplus(tmp_path):
+    generated(designed(antagonistic_arm()), tmp_path)
+    build = tmp_path / "build"
+    for command in (
+        ["cmake", "-S", tmp_path, "-B", build],
+        ["cmake", "--build", build],
+        ["ctest", "--test-dir", build],
+        [build / "arm_timing", "1000", "0"],
+    ):
+        subprocess.run(command, check=True, capture_output=True, timeout=300)
+    main = tmp_path / "main.cpp"
+    main.write_text('#include "arm_controller.h"\nint main() { return 0; }\n')
+    subprocess.run(["c++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", main], check=True)
+
+
+def test_the_files_describe_themselves():
+    design = designed(antagonistic_arm())
+    files = controller_package(design, "", ["robot.urdf, SHA-256 0123"])
+    name = next(file for file in files if file.endswith("_controller.h"))
+    for file, text in files.items():
+        if file == "CMakeLists.txt":
+            continue
+        assert "generated by multibody_dynamics" in text
+        assert "robot.urdf, SHA-256 0123" in text
+        assert "TABLES" not in text.replace("_TABLES", "")
+        assert not re.search(r"\brobot_|\bROBOT_", text)
+    for joint in (*design.model.joint_names, *design.actuators.motor_names):
+        assert joint in files[name]
+    assert files == controller_package(
+        designed(antagonistic_arm()), "", ["robot.urdf, SHA-256 0123"]
+    )
+    included = {
+        line for text in files.values() for line in text.splitlines() if "#include <" in line
+    }
+    assert included <= {f"#include <{x}.h>" for x in ("math", "stddef", "stdio", "stdlib", "time")}
+
+
+def test_a_wrong_name_is_refused():
+    arm = elastic_panda()
+    with pytest.raises(InputError, match="try 'robot_7dof'"):
+        controller_package(designed(arm), "7dof")
