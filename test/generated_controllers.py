@@ -17,13 +17,13 @@ from multibody_dynamics.dynamics.model.urdf import load_urdf
 from multibody_dynamics.simulation.compiled_controller import FLAGS, CompiledController
 from multibody_dynamics.tools.robot.c_package import write
 from multibody_dynamics.tools.robot.controller_cycle import ControllerCycle
-from multibody_dynamics.tools.robot.controller_design import (
+from multibody_dynamics.tools.robot.controller_package import controller_package
+from multibody_dynamics.tools.robot.generated_design import (
     ControllerOptions,
     design_controller,
     motors_at_rest,
     start_position,
 )
-from multibody_dynamics.tools.robot.controller_package import controller_package
 from robots import CONFIG, random_tree
 
 needs_compiler = pytest.mark.skipif(which("cc") is None, reason="needs a C compiler")

@@ -188,8 +188,13 @@ def of_make(words, run):
     target, *settings = words
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
     for setting in settings:
-        assert (target, setting[:5]) == ("demo", "ARGS=")
-        of_multibody_dynamics(["demo", *shlex.split(setting[5:])], run)
+        assert setting[:5] == "ARGS="
+        if target == "benchmark":
+            program = (ROOT / "benchmark" / "__main__.py").read_text()
+            assert all(f'"{word}"' in program for word in shlex.split(setting[5:]))
+        else:
+            assert target == "demo"
+            of_multibody_dynamics(["demo", *shlex.split(setting[5:])], run)
 
 
 def of_environment(words, run):

@@ -107,8 +107,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _controller(model: Any, options: argparse.Namespace, given: list[str]) -> dict[str, str]:
     from ...dynamics import InputError, load_actuators
-    from ..robot.controller_design import ControllerOptions, design_controller
     from ..robot.controller_package import controller_package, source_of
+    from ..robot.generated_design import ControllerOptions, design_controller
 
     if not (options.law and options.elastic_joints):
         raise InputError("a controller requires both --law and --elastic-joints")

@@ -17,7 +17,7 @@ from ...dynamics.core import Array, DynamicsError
 from ...dynamics.elastic import MotorFeedforward, resting_second_outputs
 from ...dynamics.motion import JointCommandLimits, Trajectory, brake, interpolate
 from ...dynamics.rigid import gravity_forces
-from .controller_design import ControllerDesign, motors_at_rest
+from .generated_design import ControllerDesign, motors_at_rest
 
 MOST_STALLED = 10  # cycles
 SHORTEST_SEGMENT = 1e-9  # s

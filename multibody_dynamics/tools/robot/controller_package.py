@@ -37,7 +37,7 @@ from ...dynamics.rigid import (
     trace_momentum,
 )
 from .controller_cycle import record_cycles
-from .controller_design import ControllerDesign, motors_at_rest, start_position
+from .generated_design import ControllerDesign, motors_at_rest, start_position
 
 TEMPLATES = Path(__file__).parent / "controller_templates"
 MARK = "//TABLES//"
