@@ -8,7 +8,7 @@ accepted, the choice takes effect; if refused, the parameters return to what is 
 judged before under the same conditions, and accepted, takes effect at once, and so does a stiffness
 among those with which the law was judged (:meth:`.covers`); but a law that is unstable at some
 poses (`unstable_poses: report`) is judged again whenever it is chosen, for the position of the arm
-then.
+at that time.
 
 Changes of the delays and of predict_state concern the robot, and are in effect at once: the law in
 force, and the one that stops the arm, are then judged again. If the law in force is unstable with

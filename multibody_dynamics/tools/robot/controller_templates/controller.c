@@ -668,7 +668,7 @@ static void run(robot_controller *c, double dt)
     fail(c, ROBOT_NOT_FINITE);
 }
 
-/* The clock was set back: what was measured before has no age any more. */
+/* The clock was set back: the age of earlier samples is no longer known. */
 static void jump_back(robot_controller *c, double time)
 {
     c->counts.time_jumps += 1;

@@ -64,7 +64,8 @@ typedef struct {
     double period; /* s, of the first cycle */
     int follows;   /* 0: the controller only stops the arm and holds it, whatever is appended */
 
-    /* The law: torque = feedforward(q_d..q_d'''') + gains . (q, q', theta, theta')_d - measured. */
+    /* The law: torque = feedforward(q_d..q_d'''') + gains . (x_d - x), with the measured and
+     * estimated state x = (q, q', theta, theta'). */
     double gains[4][ROBOT_MOTORS];
     double friction[ROBOT_MOTORS]; /* share of the motor friction that is compensated, 0 to 1 */
     double lead; /* s, by which the feedforward leads: half a cycle and the delay of the drive */
@@ -97,7 +98,7 @@ typedef struct {
     /* Watchdogs. */
     double link_timeout;                 /* s without a valid state of the links */
     double motor_timeout;                /* s without a valid state of the motors */
-    double link_speed[ROBOT_JOINTS];   /* fastest movement that is believed between two samples */
+    double link_speed[ROBOT_JOINTS];   /* fastest motion between two samples that is accepted */
     double motor_speed[ROBOT_MOTORS];
     double tracking_tolerance; /* rad or m; 0: no limit */
     double recovery_speed;     /* rad/s or m/s, of the motors, below which following may resume */
@@ -228,7 +229,7 @@ void robot_deactivate(robot_controller *controller);
 robot_answer robot_append(robot_controller *controller, double time,
                           double state[5][ROBOT_JOINTS]);
 
-/* Forget the motion after `time`, so that robot_append continues from there. */
+/* Discard the motion after `time`, so that robot_append continues from there. */
 void robot_cut(robot_controller *controller, double time);
 
 /* Brake now. */
