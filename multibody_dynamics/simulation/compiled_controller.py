@@ -175,7 +175,8 @@ class CompiledController:
 
     def activate(self, applied_torque: Any = 0.0) -> None:
         """Take over from the torque (m,) that acts now. Raises DynamicsError if the controller is
-        active already, or has no recent states: call `update` first."""
+        active already, if the torque is not finite, or if there are no recent states: call
+        `update` first."""
         row = np.full(self.m, applied_torque, dtype=np.float64)
         if self._function("activate", ctypes.c_int)(self._controller, row.ctypes):
             raise DynamicsError(
@@ -184,7 +185,7 @@ class CompiledController:
             )
 
     def deactivate(self) -> None:
-        """Request no torque from the next update on."""
+        """Request zero torque from the next update on."""
         self._function("deactivate", None)(self._controller)
 
     def append(self, time: float, state: Any) -> str:

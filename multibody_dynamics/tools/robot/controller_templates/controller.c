@@ -315,7 +315,7 @@ static low_pass_weights weights_of(double bandwidth, double step)
     return w;
 }
 
-/* Advance the lags of one signal; `stride` numbers lie between two of them. */
+/* Advance the lags of one signal, which are `stride` numbers apart. */
 static void low_pass(double *lags, int stride, const low_pass_weights *w, double value)
 {
     for (int i = 3; i >= 0; --i) {

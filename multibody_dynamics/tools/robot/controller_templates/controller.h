@@ -50,7 +50,7 @@ typedef enum {
 typedef enum {
     ROBOT_ACCEPTED = 0,
     ROBOT_POINT_NOT_FINITE = 1, /* a number is infinite or NaN */
-    ROBOT_POINT_LATE = 2,       /* due now or in the past, or before the last accepted point */
+    ROBOT_POINT_LATE = 2,       /* due within `lead` or in the past, or not after the last point */
     ROBOT_POINT_BEYOND = 3,     /* the segment exceeds a limit of position or velocity */
     ROBOT_POINT_FULL = 4,       /* ROBOT_SEGMENTS segments are waiting */
     ROBOT_POINT_NOT_READY = 5   /* the controller is not HOLDING or FOLLOWING */
@@ -77,12 +77,12 @@ typedef struct {
 
     /* The stop. */
     double hold_gains[2][ROBOT_MOTORS]; /* on theta and theta' */
-    double hold_lower[ROBOT_MOTORS];    /* range of the links in front of the motors */
+    double hold_lower[ROBOT_MOTORS];    /* range of the links that the motors drive */
     double hold_upper[ROBOT_MOTORS];
     double stop_time;                         /* s, in which the motors slow down by a factor of e */
     double stop_acceleration[ROBOT_JOINTS]; /* rad/s^2 or m/s^2, of the path to rest */
 
-    /* Filters of the measured positions: poles of `filter_order`, which is 2, 3 or 4. */
+    /* Filters of the measured positions, each with `filter_order` equal poles: 2, 3 or 4. */
     int filter_order;
     double filter_bandwidth; /* Hz */
     double settling_time;    /* s */
@@ -214,12 +214,13 @@ void robot_default_parameters(robot_parameters *parameters);
 int robot_initialise(robot_controller *controller, const robot_parameters *parameters);
 
 /*
- * Take over from the torque that acts now, zero if brakes hold the arm. Returns 0, or 1 if there
- * are no recent states of links and motors: call robot_update before activation, too.
+ * Take over from the torque that acts now, zero if brakes hold the arm. Returns 0, or 1 if the
+ * controller is not INACTIVE, if a torque is not finite, or if there are no recent states of links
+ * and motors: call robot_update before activation, too.
  */
 int robot_activate(robot_controller *controller, const double applied_torque[ROBOT_MOTORS]);
 
-/* Request no torque from the next cycle on. */
+/* Request zero torque from the next cycle on. */
 void robot_deactivate(robot_controller *controller);
 
 /*
