@@ -91,17 +91,17 @@ def vector_batch(
 
 
 def model_key(model: MultibodyModel) -> str:
-    """Stands for all numbers of a robot on which a program can depend."""
+    """A hash of all numbers of a robot on which a program can depend."""
     return _digest(model.parents, model.joint_rows, model.gravity, model.body_in_joint)
 
 
 def geometry_key(model: MultibodyModel) -> str:
-    """Stands for all numbers of a robot but its inertial parameters."""
+    """A hash of all numbers of a robot except its inertial parameters."""
     return _digest(model.parents, model.joint_rows[:, :MASS], model.gravity, model.body_in_joint)
 
 
 def structure_key(model: MultibodyModel) -> str:
-    """Stands for the numbers of a robot that stay constant in code that reads the others."""
+    """A hash of the numbers of a robot that stay constant in code that reads the others."""
     constant = constant_columns(model)
     values, weightless = model.joint_rows[constant], model.gravity == 0.0
     return _digest(model.parents, constant, values, weightless)

@@ -14,7 +14,7 @@
 #define FEW_ITERATIONS 5      /* up to which all of them are run */
 #define SETTLED 1e-13         /* relative error at which a longer iteration ends */
 #define SHORTEST_SEGMENT 1e-9 /* s */
-#define MOST_STALLED 10       /* cycles in which the torque is repeated while the clock stands */
+#define MOST_STALLED 10       /* cycles that repeat the torque while the clock has stopped */
 
 //TABLES//
 
@@ -681,7 +681,7 @@ static void jump_back(robot_controller *c, double time)
     }
 }
 
-/* The clock stands still, or its time is not a number: repeat the last torque, at first. */
+/* The clock has stopped, or its time is not a number: at first, repeat the last torque. */
 static void stall(robot_controller *c)
 {
     double wanted[MOTORS];

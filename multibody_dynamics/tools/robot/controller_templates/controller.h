@@ -43,7 +43,7 @@ typedef enum {
     ROBOT_NO_MOTORS = 3,  /* no valid motor states for motor_timeout */
     ROBOT_TRACKING = 4,   /* a link is farther than tracking_tolerance from its reference */
     ROBOT_NOT_FINITE = 5, /* the law has no finite torque */
-    ROBOT_TIME = 6        /* the clock was set back by more than max_step, or stands still */
+    ROBOT_TIME = 6        /* the clock was set back by more than max_step, or has stopped */
 } robot_fault;
 
 /* Answers to robot_append. */
@@ -177,7 +177,7 @@ typedef struct {
     robot_counts counts;
     double time;
     int has_time, stalled;
-    int stop_failed; /* the stop had no finite torque, either */
+    int stop_failed; /* the torque of the stop was not finite, either */
 
     /* filters: positions and derivatives of the joints, then of the motors */
     int is_started;
