@@ -35,7 +35,7 @@ CHECK = """
 assert np.isfinite(tau).all() and np.abs(tau).max() > 1.0  # the weight of the arm
 sys.stdout.write("done")
 sys.stdout.flush()
-sys.stdin.read()  # the compilation beside the cycle goes on; its end is not measured
+sys.stdin.read()  # the compilation in the background goes on; its end is not measured
 """
 
 

@@ -34,7 +34,7 @@ class Row:
     name: str
     block: Block
     calls: int
-    every: int = 1  # run in every such round only, for long blocks
+    every: int = 1  # run only once in so many rounds, for long blocks
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,7 @@ def specialised(
 def one_robot(
     key: str, model: dyn.MultibodyModel, robot: pin.Model, options: argparse.Namespace
 ) -> Group:
-    """General and specialised solvers; see the issue's table in `report.TARGETS`."""
+    """General and specialised solvers; `report.targets` states what they should reach."""
     data, calls = robot.createData(), options.calls
     state = np.random.default_rng(1).normal(size=(5, model.n))
     rows = [row.copy() for row in state]

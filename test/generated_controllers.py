@@ -58,7 +58,7 @@ def generated(design, folder: Path) -> Path:
 class Twins:
     """A generated controller in C and its definition in Python, in the same cycles.
 
-    Samples are the desired motion, or rest, plus small waves: of the arm, which is not simulated.
+    Samples are the desired motion, or rest, plus small waves; the arm itself is not simulated.
     `error` is the largest difference of torques, relative to the largest torque so far.
     """
 

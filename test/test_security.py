@@ -1,4 +1,4 @@
-"""The tree is read: no input of a user is executed, unpickled, or passed to a shell."""
+"""The source is searched: no input of a user is executed, unpickled, or passed to a shell."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ FILES = [
     for folder in ("multibody_dynamics", "launch", "scripts", "benchmark", "examples")
     for file in sorted((ROOT / folder).rglob("*.py"))
 ]
-# Calls that run or rebuild whatever their argument says, by the end of their name.
+# Calls that execute or unpickle whatever their argument contains, by the end of their name.
 FORBIDDEN = {
     "eval", "exec", "os.system", "os.popen", "pickle.load", "pickle.loads", "marshal.loads",
     "shelve.open", "joblib.load", "yaml.load", "yaml.load_all", "yaml.unsafe_load",
     "yaml.full_load",
     "subprocess.getoutput", "subprocess.getstatusoutput",
 }  # fmt: skip
-# With the reason for which the argument is not one of a user.
+# Exceptions, with the reason why their argument is not an input of a user.
 ALLOWED = {
     ("multibody_dynamics/dynamics/core/compilation.py", "pickle.loads"): (
         "machine code from a folder that only the user can write, with a checksum"

@@ -1,10 +1,10 @@
-"""A process of its own that judges every motor torque that a controller publishes.
+"""A separate process that judges every motor torque that a controller publishes.
 
 It knows nothing of the controller but the promises of docs/safety.md:
 
 - every number is finite, and within the torque limits of motors and robot;
 - from one message to the next, a torque changes by no more than its rate limit allows;
-- stamps rise, unless the controller or its clock was restarted;
+- stamps increase, unless the controller or its clock was restarted;
 - every torque belongs to the states whose stamp it carries, which are not older than the watchdog;
   a torque of another stamp is a safe output, of which there is one sequence for each silence.
 

@@ -1,4 +1,4 @@
-"""A generated controller, compiled and loaded: in simulation, the machine code of the robot.
+"""A generated controller, compiled and loaded: a simulation runs the same code as the robot.
 
 ``multibody_dynamics generate ROBOT.urdf --elastic-joints SPRINGS.yaml --law ... -o DIR`` writes the
 sources (docs/realtime.md). The structures of C are read from their header.
@@ -45,7 +45,7 @@ class CompiledController:
     """A generated controller as a shared library in this process.
 
     >>> controller = CompiledController("panda_controller")
-    >>> torque = controller.update(t, q, theta)  # every cycle, before the activation, too
+    >>> torque = controller.update(t, q, theta)  # every cycle, also before activation
     >>> controller.activate()
     >>> controller.append(t + 1.0, goal)
 
@@ -65,7 +65,7 @@ class CompiledController:
 
     The arrays are views that every update overwrites. Raises InputError for a folder without a
     controller and for parameters that are unknown, have a wrong shape or are out of range, and
-    DynamicsError where the compiler fails.
+    DynamicsError if the compiler fails.
     """
 
     def __init__(
@@ -174,8 +174,9 @@ class CompiledController:
         return {name: int(getattr(counts, name)) for name, _ in counts._fields_}
 
     def activate(self, applied_torque: Any = 0.0) -> None:
-        """Take over from the torque (m,) that acts now. Raises DynamicsError if there are no recent
-        states: call `update` before."""
+        """Take over from the torque (m,) that acts now. Raises DynamicsError if the controller is
+        active already, if the torque is not finite, or if there are no recent states: call
+        `update` first."""
         row = np.full(self.m, applied_torque, dtype=np.float64)
         if self._function("activate", ctypes.c_int)(self._controller, row.ctypes):
             raise DynamicsError(
@@ -184,7 +185,7 @@ class CompiledController:
             )
 
     def deactivate(self) -> None:
-        """Request no torque from the next update on."""
+        """Request zero torque from the next update on."""
         self._function("deactivate", None)(self._controller)
 
     def append(self, time: float, state: Any) -> str:
@@ -199,7 +200,7 @@ class CompiledController:
         return ANSWERS[append(self._controller, ctypes.c_double(time), rows.ctypes)]
 
     def cut(self, time: float) -> None:
-        """Forget the motion after `time` in s."""
+        """Discard the motion after `time` in s."""
         self._function("cut", None)(self._controller, ctypes.c_double(time))
 
     def stop(self) -> None:
@@ -234,7 +235,7 @@ class CompiledController:
     ) -> Array:
         """One cycle: the torque (m,) from the positions of links (n,) and motors (m,).
 
-        link_time, motor_time : s, of the samples; `time` if not given. An old time, as NaN in a
+        link_time, motor_time : s, of the samples; `time` if not given. An old time, like NaN in a
         sample, means that there is no new one.
         """
         given = self._input

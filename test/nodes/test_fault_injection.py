@@ -1,4 +1,4 @@
-"""Faults injected into a controller on the real middleware, while a process of its own judges every
+"""Faults injected into a controller on the real middleware, while a separate process judges every
 torque that it publishes (torque_monitor.py): the promises of docs/safety.md."""
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class JudgedArm(Arm):
         self.run(0.2)
 
     def step(self, links: bool = True, motors: bool = True) -> bool:
-        """As without judgement; without torques for 20 ms, the brakes of the drives engage."""
+        """As in the base class; without torques for 20 ms, the brakes of the drives engage."""
         answered = super().step(links, motors)
         self.silent = 0 if answered else self.silent + 1
         if self.silent * STEP > SILENCE:

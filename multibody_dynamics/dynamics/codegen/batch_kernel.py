@@ -22,9 +22,9 @@ CHUNK = 2**14  # states that a thread evaluates at a time; a multiple of the num
 class BatchKernel:
     """Evaluates a program for many states, several at a time, side by side in vector registers.
 
-    Threads take chunks of `CHUNK` states each, so the work beside the arrays is bounded, and the
-    results do not depend on the number of threads. Loading the code from the cache on disk takes
-    milliseconds, compiling it about 0.1 ms for each operation of the program.
+    Threads take chunks of `CHUNK` states each, so the workspace besides the arrays is bounded, and
+    the results do not depend on the number of threads. Loading the code from the cache on disk
+    takes milliseconds, compiling it about 0.1 ms for each operation of the program.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class BatchKernel:
 def _run(
     evaluate: Callable[[int, int], Any], count: int, threads: int | None, least: int = 0
 ) -> bool:
-    """Call `evaluate` for chunks of states, no chunk with fewer than `least`; whether all are 0."""
+    """Call `evaluate` for chunks of at least `least` states; whether all return 0."""
     starts = list(range(0, count, CHUNK))
     if len(starts) > 1 and count - starts[-1] < least:
         starts.pop()

@@ -890,7 +890,7 @@ def _cleaned_assignment(
 
 
 def _folded(line: str) -> list[str]:
-    """A statement, in lines that are not too long, broken behind commas or before operators."""
+    """A statement, in lines that are not too long, broken after commas or before operators."""
     if len(line) <= WIDTH:
         return [line]
     pad = " " * (len(line) - len(line.lstrip()))

@@ -16,8 +16,8 @@ from typing import Any
 class Series:
     """sum_k terms[k] t^k, up to the power to which it is known.
 
-    Sums, differences and products with other series are known to the shorter of the two; anything
-    else counts as a constant.
+    Sums, differences and products with other series are known up to the lower of the two powers;
+    any other operand counts as a constant.
     """
 
     __slots__ = ("terms",)

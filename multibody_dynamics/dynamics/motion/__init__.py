@@ -29,7 +29,7 @@ BRAKING_RESPONSE     (points, 4) accelerations of a stop from the rates at the s
 BRAKING_PEAK         peak acceleration of a stop from unit velocity
 SHORTEST_BRAKING     shortest duration of `brake` in s
 TRIALS               durations that `brake` tries
-GROWTH               ratio of two successive ones
+GROWTH               ratio of two successive durations
 
 Demo motions:
 

@@ -1,7 +1,7 @@
 """Paths to rest in bounded time: the stop of a controller that has to answer within its cycle.
 
 `stop` in :mod:`trajectories` tries 240 durations; `brake` finds a path of the same family, the
-polynomial of degree 9 and least jerk from any q..q'''' to rest, with at most TRIALS of them. The
+minimum-jerk polynomial of degree 9 from any q..q'''' to rest, with at most TRIALS durations. The
 path is continuous to q'''' at both ends. It begins with the shortest duration T_0 in which every
 joint stops from its velocity within its limit, and lengthens it by factors of GROWTH until no joint
 exceeds

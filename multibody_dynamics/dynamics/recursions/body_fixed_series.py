@@ -2,7 +2,7 @@
 
 With series as scalars, the twist of a body contains all its derivatives, and the momentum balance
 of :mod:`.body_fixed` gives the wrench with its rates. The acceleration is the rate of the twist.
-This takes as many operations per product as the Leibniz rule has terms. Never compiled.
+A product takes as many operations as the Leibniz rule has terms. This code is never compiled.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def inverse_dynamics_series(
 
     Parameters
     ----------
-    parents, joints, trig : as of :func:`.spatial.forward_recursion`.
+    parents, joints, trig : as for :func:`.spatial.forward_recursion`.
     gravity : (3,).
     derivatives : (k + 3, n) scalars, q, q', ... q^(k+2).
     """

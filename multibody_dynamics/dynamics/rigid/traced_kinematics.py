@@ -123,7 +123,7 @@ def _rest(n: int) -> Objects:
 def _with_frames(
     model: MultibodyModel, joints: Any, frames: Sequence[str | int]
 ) -> tuple[NDArray[Any], Objects]:
-    """Parents and joint rows of the robot with a joint more for each frame, which stands still."""
+    """Parents and joint rows of the robot with a further joint, at rest, for each frame."""
     parents = np.concatenate([model.parents, np.zeros(len(frames), dtype=model.parents.dtype)])
     rows = np.zeros((len(parents), JOINT_ROW), dtype=object)
     rows[: model.n] = joints

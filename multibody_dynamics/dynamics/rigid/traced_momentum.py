@@ -34,8 +34,8 @@ def trace_momentum(model: MultibodyModel) -> Program:
 
         p_j = S_j . H_j + rotor_j q'_j,    dT/dq_j = S_j' . H_j.
 
-    dT/dq = C^T q' with the Christoffel C; the derivatives of Q are not needed. Inputs: "q" and "qd"
-    (n,). Results: "momentum" and "bias" (n,).
+    dT/dq = C^T q' with the Christoffel matrix C; the derivatives of Q are not needed. Inputs: "q"
+    and "qd" (n,). Results: "momentum" and "bias" (n,).
     """
     robot = traced_robot(model, state_names(2))
     resting = robot.state.copy()

@@ -28,7 +28,7 @@ Objects = NDArray[np.object_]
 
 
 def _nothing() -> None:
-    """Nobody waits."""
+    """No pause is needed."""
 
 
 class TracedInputs(NamedTuple):

@@ -1,7 +1,7 @@
 """Large batches of states by vector code for one robot, compiled once and cached on disk.
 
-The functions of this room take this way for a robot with its base at rest and without applied
-wrenches if a batch is so large that the general code would need longer than the compilation.
+The functions of this room use it for a robot with its base at rest and without applied wrenches if
+a batch is so large that the general code would take longer than the compilation.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def vector_batch(
     before : the number of rows that the program declares before the numbers of the robot; all of
         them if None.
 
-    None if the batch is not large, or does not have the right form; the general function then
-    computes, or reports what is wrong.
+    Returns None if the batch is not large, or does not have the right form; the general function
+    then computes the results, or reports what is wrong.
     """
     if not isinstance(model, MultibodyModel):
         return None
@@ -91,17 +91,17 @@ def vector_batch(
 
 
 def model_key(model: MultibodyModel) -> str:
-    """Stands for all numbers of a robot on which a program can depend."""
+    """A hash of all numbers of a robot on which a program can depend."""
     return _digest(model.parents, model.joint_rows, model.gravity, model.body_in_joint)
 
 
 def geometry_key(model: MultibodyModel) -> str:
-    """Stands for all numbers of a robot but its inertial parameters."""
+    """A hash of all numbers of a robot except its inertial parameters."""
     return _digest(model.parents, model.joint_rows[:, :MASS], model.gravity, model.body_in_joint)
 
 
 def structure_key(model: MultibodyModel) -> str:
-    """Stands for the numbers of a robot that stay constant in code that reads the others."""
+    """A hash of the numbers of a robot that stay constant in code that reads the others."""
     constant = constant_columns(model)
     values, weightless = model.joint_rows[constant], model.gravity == 0.0
     return _digest(model.parents, constant, values, weightless)

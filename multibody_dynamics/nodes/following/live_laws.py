@@ -1,14 +1,14 @@
-"""Another law, other stiffness or damping, chosen while the node runs: judged beside the cycle
+"""Another law, other stiffness or damping, chosen while the node runs: judged alongside the cycle
 before they take effect.
 
-Whatever is chosen is judged as at configuration, in a process of its own, while the law in force
+Whatever is chosen is judged as at configuration, in a separate process, while the law in force
 keeps running; the cycle is not held up. If bandwidths have to be lowered, the law is designed anew
-in a thread. It is judged at the present position as well, at which it would take effect. Once
+in a thread. A law is judged at the present position as well, at which it would take effect. Once
 accepted, the choice takes effect; if refused, the parameters return to what is in force. What was
 judged before under the same conditions, and accepted, takes effect at once, and so does a stiffness
 among those with which the law was judged (:meth:`.covers`); but a law that is unstable at some
 poses (`unstable_poses: report`) is judged again whenever it is chosen, for the position of the arm
-then.
+at that time.
 
 Changes of the delays and of predict_state concern the robot, and are in effect at once: the law in
 force, and the one that stops the arm, are then judged again. If the law in force is unstable with

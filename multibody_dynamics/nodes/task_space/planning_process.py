@@ -1,9 +1,9 @@
 """Tool motions, read from large messages and planned in another process: the control cycle goes on.
 
-Reading a path of 3,000 poses takes 0.2 s, and planning it seconds, most of which would hold the
-interpreter's lock of the node. The process makes its own `PathPlanner` when the node is configured.
-It computes one thing after the other; a request that a newer one has replaced, or that the node no
-longer wants because it is being deactivated, ends after its present step.
+Reading a path of 3,000 poses takes 0.2 s, and planning it takes seconds; in the node itself, most
+of this time would hold the interpreter's lock. The process makes its own `PathPlanner` when the
+node is configured. It computes one thing after the other; a request that a newer one has replaced,
+or that the node no longer wants because it is being deactivated, ends after its present step.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class PlanningProcess:
         self._process.submit(warm_up, setup)
 
     def drop(self) -> None:
-        """What is being planned is no longer wanted."""
+        """Mark the request that is being planned as no longer wanted."""
         self._number += 1
         os.pwrite(self._newest.fileno(), self._number.to_bytes(COUNTER, "little"), 0)
 
@@ -94,7 +94,7 @@ class PlanningProcess:
         self, then: Callable[[Any], object], function: Callable[..., Any], *arguments: Any
     ) -> None:
         """Compute function(setup, wanted, *arguments), and call `then` with the result, or with a
-        MessageError, in the executor's thread. It replaces what is being computed."""
+        MessageError, in the executor's thread. The request replaces any earlier one."""
         self.drop()
         wanted = Wanted(os.getpid(), self._newest.fileno(), self._number)
         found = self._process.submit(_attempt, function, self._setup, wanted, *arguments)

@@ -22,7 +22,7 @@ POLL_PERIOD = 0.05  # s
 
 
 class LogTail:
-    """The lines that a node adds to its log, each printed behind the node's name."""
+    """The lines that a node adds to its log, each printed after the node's name."""
 
     def __init__(self, title: str, file: Path, stream: TextIO) -> None:
         self._title, self._file, self._stream = title, file, stream

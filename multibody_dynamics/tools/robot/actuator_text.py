@@ -174,7 +174,7 @@ def _serialized(node: yaml.Node) -> str:
 
 
 def _end(node: yaml.Node) -> int:
-    """The end of a node's own text: the end mark of a block is behind its trailing comments."""
+    """The end of a node's own text: the end mark of a block comes after its trailing comments."""
     if isinstance(node, yaml.ScalarNode) or node.flow_style:
         return int(node.end_mark.index)
     return max(_end(value) for _, value in node.value)

@@ -1,4 +1,4 @@
-"""The cycle of a generated controller in Python, composed of the classes of the control room.
+"""The cycle of a generated controller in Python, composed of the classes of `dyn.control`.
 
 :class:`ControllerCycle` is the definition of what the generated C does: the same filters, laws,
 transfer, limits and state machine, cycle by cycle. The self-test of a generated package is recorded
@@ -63,7 +63,7 @@ LATCHED = (Fault.TRACKING, Fault.NOT_FINITE)
 
 
 class Motion:
-    """Segments that join with q..q'''', and the state at the end of the last one."""
+    """Segments that join continuously in q..q'''', and the state at the end of the last one."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
@@ -413,7 +413,7 @@ class ControllerCycle:
 class RecordedRun(NamedTuple):
     """Cycles of a controller: (k,) times of the cycles and of the samples of the links, and states;
     (k, n) and (k, m) positions, (k, m) torques; the cycles before which it was activated and a goal
-    appended."""
+    appended; the torque `applied` at activation, and the goal with its time."""
 
     time: Array
     link_time: Array
@@ -430,7 +430,7 @@ class RecordedRun(NamedTuple):
 
 def record_cycles(design: ControllerDesign, q: Array, cycles: int = 200) -> RecordedRun:
     """A run from rest at q (n,): activation, a motion, its end by missing link states, and the hold
-    after that, with samples beside the ideal ones by half a milliradian."""
+    after that, with samples that deviate from the ideal ones by up to half a milliradian."""
     model, actuators, period = design.model, design.actuators, design.options.period
     n, m = model.n, len(actuators.motors)
     theta = motors_at_rest(design, q)

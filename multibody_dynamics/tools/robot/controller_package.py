@@ -49,8 +49,8 @@ def controller_package(
     """The files of the controller by name.
 
     name : beginning of all names in C; that of the robot if empty. sources : lines about the files
-    that describe the robot, for the head of every file. Raises InputError for a name that is no
-    identifier, and for actuators that have no form in C.
+    that describe the robot, for the head of every file. Raises InputError for a name that is not
+    an identifier, and for actuators that cannot be translated into C.
     """
     name = name or c_source.identifier(design.model.name)
     if c_source.identifier(name) != name:

@@ -40,11 +40,12 @@ class ControllerOptions:
     period : s of a cycle. delay : s, from a sample to the effect of its torque; the feedforward
         leads by this and by half a period.
     filter_order, filter_bandwidth : of the filters of the positions, bandwidth in Hz.
+    max_step : s; after a longer gap between samples, the filters start again.
     stop_acceleration : (n,) or a scalar, rad/s^2 or m/s^2, of the path to rest.
     torque_rate : (m,) or a scalar, N m/s; infinite for no limit.
     link_timeout, motor_timeout : s without valid states until the arm is stopped.
-    speed_factor : a sample is refused if it needs this multiple of the velocity limit; infinite
-        accepts any.
+    speed_factor : a sample is refused if reaching it takes more than this multiple of the velocity
+        limit; infinite accepts any.
     tracking_tolerance : rad or m; 0 for none. recovery_speed : rad/s or m/s.
     recovers : whether following resumes on its own after missing states.
     transfer_time, stop_transfer_time : s, in which a law takes over the torque.
@@ -87,7 +88,8 @@ class ControllerOptions:
 class ControllerDesign(NamedTuple):
     """A controller designed for a robot.
 
-    law, hold : in Python. parameters : those of the C controller, in the order of its structure.
+    law, hold : the controllers in Python. parameters : those of the C controller, in the order of
+        its structure.
     """
 
     model: MultibodyModel

@@ -159,7 +159,7 @@ def about_front(tables: StudyTables) -> Iterator[str]:
 
 
 def about_gains(tables: StudyTables) -> Iterator[str]:
-    """Which gains meet every goal that was studied with them, and the least noise at which."""
+    """Which gains meet every goal that was studied with them, and which has the least noise."""
     arm = goals_arm(tables)
     keys = [key for key in GAIN_LAWS if arm is not None and (arm, key) in tables.calibrations]
     if arm is None or not keys:

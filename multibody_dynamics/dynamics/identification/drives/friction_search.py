@@ -5,8 +5,8 @@ fit from one starting point can end in another minimum of the likelihood: most o
 Stribeck friction of zero, its bound, where vs has no effect any more, and Coulomb and viscous
 friction that explain the Stribeck term in part. For every pair of tabulated velocities, this search
 solves for the sizes (viscous, offset, Coulomb, Stribeck and load-dependent friction) by least
-squares, with everything else unchanged, and returns the best pair. A fit that starts there, and its
-likelihood, decide (`robot_identification`).
+squares, with everything else unchanged, and returns the best pair. Whether the pair is used depends
+on the likelihood of a fit that starts there (`robot_identification`).
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ STIFFNESS = "stiffness"  # of a variable joint: the recorded input, or its scale
 
 
 class Positions(NamedTuple):
-    """Link q (k,), motors theta (k, m) of one joint, and k (k,) if it is an input."""
+    """Link q (k,), motors theta (k, m) of one joint, and its stiffness (k,) if that is an input."""
 
     q: Array
     theta: Array

@@ -14,7 +14,7 @@
 #define FEW_ITERATIONS 5      /* up to which all of them are run */
 #define SETTLED 1e-13         /* relative error at which a longer iteration ends */
 #define SHORTEST_SEGMENT 1e-9 /* s */
-#define MOST_STALLED 10       /* cycles in which the torque is repeated while the clock stands */
+#define MOST_STALLED 10       /* cycles that repeat the torque while the clock has stopped */
 
 //TABLES//
 
@@ -315,7 +315,7 @@ static low_pass_weights weights_of(double bandwidth, double step)
     return w;
 }
 
-/* Advance the lags of one signal; `stride` numbers lie between two of them. */
+/* Advance the lags of one signal, which are `stride` numbers apart. */
 static void low_pass(double *lags, int stride, const low_pass_weights *w, double value)
 {
     for (int i = 3; i >= 0; --i) {
@@ -668,7 +668,7 @@ static void run(robot_controller *c, double dt)
     fail(c, ROBOT_NOT_FINITE);
 }
 
-/* The clock was set back: what was measured before has no age any more. */
+/* The clock was set back: the age of earlier samples is no longer known. */
 static void jump_back(robot_controller *c, double time)
 {
     c->counts.time_jumps += 1;
@@ -681,7 +681,7 @@ static void jump_back(robot_controller *c, double time)
     }
 }
 
-/* The clock stands still, or its time is not a number: repeat the last torque, at first. */
+/* The clock has stopped, or its time is not a number: at first, repeat the last torque. */
 static void stall(robot_controller *c)
 {
     double wanted[MOTORS];

@@ -43,14 +43,14 @@ typedef enum {
     ROBOT_NO_MOTORS = 3,  /* no valid motor states for motor_timeout */
     ROBOT_TRACKING = 4,   /* a link is farther than tracking_tolerance from its reference */
     ROBOT_NOT_FINITE = 5, /* the law has no finite torque */
-    ROBOT_TIME = 6        /* the clock was set back by more than max_step, or stands still */
+    ROBOT_TIME = 6        /* the clock was set back by more than max_step, or has stopped */
 } robot_fault;
 
 /* Answers to robot_append. */
 typedef enum {
     ROBOT_ACCEPTED = 0,
     ROBOT_POINT_NOT_FINITE = 1, /* a number is infinite or NaN */
-    ROBOT_POINT_LATE = 2,       /* due now or in the past, or before the last accepted point */
+    ROBOT_POINT_LATE = 2,       /* due within `lead` or in the past, or not after the last point */
     ROBOT_POINT_BEYOND = 3,     /* the segment exceeds a limit of position or velocity */
     ROBOT_POINT_FULL = 4,       /* ROBOT_SEGMENTS segments are waiting */
     ROBOT_POINT_NOT_READY = 5   /* the controller is not HOLDING or FOLLOWING */
@@ -64,7 +64,8 @@ typedef struct {
     double period; /* s, of the first cycle */
     int follows;   /* 0: the controller only stops the arm and holds it, whatever is appended */
 
-    /* The law: torque = feedforward(q_d..q_d'''') + gains . (q, q', theta, theta')_d - measured. */
+    /* The law: torque = feedforward(q_d..q_d'''') + gains . (x_d - x), with the measured and
+     * estimated state x = (q, q', theta, theta'). */
     double gains[4][ROBOT_MOTORS];
     double friction[ROBOT_MOTORS]; /* share of the motor friction that is compensated, 0 to 1 */
     double lead; /* s, by which the feedforward leads: half a cycle and the delay of the drive */
@@ -76,12 +77,12 @@ typedef struct {
 
     /* The stop. */
     double hold_gains[2][ROBOT_MOTORS]; /* on theta and theta' */
-    double hold_lower[ROBOT_MOTORS];    /* range of the links in front of the motors */
+    double hold_lower[ROBOT_MOTORS];    /* range of the links that the motors drive */
     double hold_upper[ROBOT_MOTORS];
     double stop_time;                         /* s, in which the motors slow down by a factor of e */
     double stop_acceleration[ROBOT_JOINTS]; /* rad/s^2 or m/s^2, of the path to rest */
 
-    /* Filters of the measured positions: poles of `filter_order`, which is 2, 3 or 4. */
+    /* Filters of the measured positions, each with `filter_order` equal poles: 2, 3 or 4. */
     int filter_order;
     double filter_bandwidth; /* Hz */
     double settling_time;    /* s */
@@ -97,7 +98,7 @@ typedef struct {
     /* Watchdogs. */
     double link_timeout;                 /* s without a valid state of the links */
     double motor_timeout;                /* s without a valid state of the motors */
-    double link_speed[ROBOT_JOINTS];   /* fastest movement that is believed between two samples */
+    double link_speed[ROBOT_JOINTS];   /* fastest motion between two samples that is accepted */
     double motor_speed[ROBOT_MOTORS];
     double tracking_tolerance; /* rad or m; 0: no limit */
     double recovery_speed;     /* rad/s or m/s, of the motors, below which following may resume */
@@ -176,7 +177,7 @@ typedef struct {
     robot_counts counts;
     double time;
     int has_time, stalled;
-    int stop_failed; /* the stop had no finite torque, either */
+    int stop_failed; /* the torque of the stop was not finite, either */
 
     /* filters: positions and derivatives of the joints, then of the motors */
     int is_started;
@@ -213,12 +214,13 @@ void robot_default_parameters(robot_parameters *parameters);
 int robot_initialise(robot_controller *controller, const robot_parameters *parameters);
 
 /*
- * Take over from the torque that acts now, zero if brakes hold the arm. Returns 0, or 1 if there
- * are no recent states of links and motors: call robot_update before activation, too.
+ * Take over from the torque that acts now, zero if brakes hold the arm. Returns 0, or 1 if the
+ * controller is not INACTIVE, if a torque is not finite, or if there are no recent states of links
+ * and motors: call robot_update before activation, too.
  */
 int robot_activate(robot_controller *controller, const double applied_torque[ROBOT_MOTORS]);
 
-/* Request no torque from the next cycle on. */
+/* Request zero torque from the next cycle on. */
 void robot_deactivate(robot_controller *controller);
 
 /*
@@ -228,7 +230,7 @@ void robot_deactivate(robot_controller *controller);
 robot_answer robot_append(robot_controller *controller, double time,
                           double state[5][ROBOT_JOINTS]);
 
-/* Forget the motion after `time`, so that robot_append continues from there. */
+/* Discard the motion after `time`, so that robot_append continues from there. */
 void robot_cut(robot_controller *controller, double time);
 
 /* Brake now. */

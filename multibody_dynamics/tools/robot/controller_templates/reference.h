@@ -48,11 +48,11 @@ robot_segment *robot_reference_append(robot_reference *reference, double time,
 /* Remove the segment that was added last; the state before it was `last` at `end`. */
 void robot_reference_remove(robot_reference *reference, double last[5][ROBOT_JOINTS], double end);
 
-/* q..q'''' at a time; segments that have ended before `done` are given up. */
+/* q..q'''' at a time; segments that have ended before `done` are discarded. */
 void robot_reference_evaluate(robot_reference *reference, double time, double done,
                               double state[5][ROBOT_JOINTS]);
 
-/* Forget everything after `time`: the motion then ends there, in motion. */
+/* Discard everything after `time`: the motion then ends there, in general not at rest. */
 void robot_reference_cut(robot_reference *reference, double time);
 
 /* Whether the motion is at rest at its end. */

@@ -1,7 +1,7 @@
 /*
  * Times of robot_update, from the state to the torque, while the arm follows a motion: hot, one
- * cycle after the other, and after sleeping, one in a millisecond. Arguments: cycles, and 0 for hot
- * cycles only.
+ * cycle after the other, and after sleeping, one every millisecond. Arguments: cycles, and 0 for
+ * hot cycles only.
  * Needs clock_gettime and nanosleep of POSIX. For the time of the controller alone, run it with
  * real-time priority: chrt -f 80 ./robot_timing
  */
@@ -34,7 +34,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A motion there and back that never ends, and encoders that follow it. */
+/* A motion back and forth that never ends, and encoders that follow it. */
 static void prepare(double time)
 {
     const int is_there = output.desired[0][0] > START[0] + 0.05;
