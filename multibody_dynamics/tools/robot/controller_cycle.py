@@ -181,7 +181,7 @@ class ControllerCycle:
         motion.end = max(motion.end, self.time)
         if not (time > self.time + p["lead"] and time > motion.end + SHORTEST_SEGMENT):
             return Answer.LATE
-        if len(motion.segments) == SEGMENTS:
+        if len(motion.segments) >= SEGMENTS - 1:  # the last one is kept for the path to rest
             return Answer.FULL
         before = motion.last, motion.end
         segment = motion.append(time, state)

@@ -22,6 +22,10 @@ from ...dynamics.elastic import Actuators, motor_motion, resting_second_outputs
 from ...dynamics.rigid import gravity_forces
 
 GENERATED_LAWS = ("motor_pd", "state_feedback", "hold")
+POSITIVE = (
+    "period", "filter_bandwidth", "max_step", "link_timeout", "motor_timeout", "speed_factor",
+    "recovery_speed", "stop_acceleration", "torque_rate",
+)  # fmt: skip
 LARGEST_ACCELERATION = 10.0  # rad/s^2 or m/s^2, of the path to rest, unless given
 
 
@@ -83,6 +87,10 @@ class ControllerOptions:
             is_checked = each.name not in ("law", "position", "bandwidth", "hold_bandwidth")
             if is_checked and not (np.asarray(value) >= 0.0).all():
                 raise InputError(f"{each.name} is {value}: must be zero or greater")
+            if each.name in POSITIVE and not (np.asarray(value) > 0.0).all():
+                raise InputError(f"{each.name} is {value}: must be positive")
+        if self.friction > 1.0:
+            raise InputError(f"friction is {self.friction}: must be from 0 to 1")
 
 
 class ControllerDesign(NamedTuple):

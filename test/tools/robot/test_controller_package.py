@@ -207,6 +207,23 @@ def test_a_motion_is_cut_and_continued(tmp_path):
 
 
 @needs_compiler
+def test_a_full_queue_has_room_for_the_path_to_rest(tmp_path):
+    twins = Twins(designed(elastic_panda(), delay=0.004), tmp_path)
+    start(twins)
+    origin, moving = twins.time + 0.01, np.zeros((5, twins.design.model.n))
+    moving[1] = 0.1
+    for k in range(40):  # segments so short that all are waiting when the last one begins
+        moving[0] = goal(twins, 0.0) + 0.1 * 1e-4 * k
+        is_full = bool(twins.append(origin + 1e-4 * k, moving))
+        assert is_full == (k >= 31)
+    twins.run(200)
+    assert "braking" in twins.states
+    assert twins.c.state == "holding"
+    assert not twins.c.desired[1:].any()
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
 def test_a_tracking_error_is_latched(tmp_path):
     twins = Twins(designed(elastic_panda()), tmp_path)
     start(twins)

@@ -802,6 +802,9 @@ static robot_answer appended(robot_controller *c, double time, double state[5][J
     if (!(time > c->time + c->parameters.lead) || !(time > reference->end + SHORTEST_SEGMENT)) {
         return ROBOT_POINT_LATE;
     }
+    if (reference->count >= ROBOT_SEGMENTS - 1) { /* the last one is kept for the path to rest */
+        return ROBOT_POINT_FULL;
+    }
     const double end = reference->end;
     for (int k = 0; k < 5; ++k) {
         for (int i = 0; i < JOINTS; ++i) {
@@ -809,9 +812,6 @@ static robot_answer appended(robot_controller *c, double time, double state[5][J
         }
     }
     const robot_segment *segment = robot_reference_append(reference, time, state);
-    if (!segment) {
-        return ROBOT_POINT_FULL;
-    }
     const robot_parameters *p = &c->parameters;
     if (!robot_segment_is_within(segment, p->lower, p->upper, p->velocity)) {
         robot_reference_remove(reference, before, end);

@@ -52,7 +52,7 @@ typedef enum {
     ROBOT_POINT_NOT_FINITE = 1, /* a number is infinite or NaN */
     ROBOT_POINT_LATE = 2,       /* due within `lead` or in the past, or not after the last point */
     ROBOT_POINT_BEYOND = 3,     /* the segment exceeds a limit of position or velocity */
-    ROBOT_POINT_FULL = 4,       /* ROBOT_SEGMENTS segments are waiting */
+    ROBOT_POINT_FULL = 4,       /* ROBOT_SEGMENTS - 1 segments are waiting */
     ROBOT_POINT_NOT_READY = 5   /* the controller is not HOLDING or FOLLOWING */
 } robot_answer;
 
