@@ -469,8 +469,10 @@ class _Translation:
             case ast.Assign():
                 return [pad + line for line in self._assignment(statement)]
             case ast.AugAssign():
-                symbol = _OPERATORS[type(statement.op)][0]
                 target, value = self.value(statement.target), self.value(statement.value)
+                symbol, _ = self._operator(statement, statement.op, target, value)
+                if symbol == "/" and target.type == INT and isinstance(statement.op, ast.Div):
+                    raise self.fail(statement, "an integer would become a floating-point number")
                 return [f"{pad}{target.text} {symbol}= {value.text};"]
             case ast.Return(value=None):
                 return [f"{pad}return;"]
@@ -688,12 +690,10 @@ class _Translation:
             return Value(f"!{_wrap(inner, 8)}", BOOL, 8)
         if isinstance(node.op, ast.USub):
             values = None if inner.values is None else frozenset(-x for x in inner.values)
-            return Value(f"-{_wrap(inner, 8)}", inner.type, 8, values)
+            return Value(f"-{_wrap(inner, 9)}", inner.type, 8, values)  # 9: -(-x), not --x
         raise self.fail(node, "not in the subset that is translated")
 
     def _binary(self, node: ast.BinOp) -> Value:
-        if type(node.op) not in _OPERATORS:
-            raise self.fail(node, "not in the subset that is translated")
         if isinstance(node.op, ast.Mult):
             for one, other in ((node.left, node.right), (node.right, node.left)):
                 with self._unread():
@@ -701,13 +701,23 @@ class _Translation:
                 if is_one:
                     return self.value(other)
         left, right = self.value(node.left), self.value(node.right)
-        symbol, rank = _OPERATORS[type(node.op)]
+        symbol, rank = self._operator(node, node.op, left, right)
         kind = DOUBLE if DOUBLE in (left.type, right.type) else INT
         if isinstance(node.op, ast.Div) and kind == INT:
             left = Value(f"(double){_wrap(left, 8)}", DOUBLE, 8)
             kind = DOUBLE
         text = f"{_wrap(left, rank)} {symbol} {_wrap(right, rank + 1)}"
         return Value(text, kind, rank)
+
+    def _operator(
+        self, node: ast.AST, operation: ast.operator, left: Value, right: Value
+    ) -> tuple[str, int]:
+        """Symbol and rank; floor division only of integers, which must not be negative."""
+        if type(operation) not in _OPERATORS:
+            raise self.fail(node, "not in the subset that is translated")
+        if isinstance(operation, ast.FloorDiv) and DOUBLE in (left.type, right.type):
+            raise self.fail(node, "floor division is translated for integers only")
+        return _OPERATORS[type(operation)]
 
     def _boolean(self, node: ast.BoolOp) -> Value:
         is_and = isinstance(node.op, ast.And)

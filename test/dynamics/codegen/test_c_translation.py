@@ -112,6 +112,33 @@ def test_statements_and_expressions_mean_the_same_in_c(tmp_path):
         )
 
 
+def twice_negative(x, count):
+    return -(-x) + count // 2  # noqa: B002
+
+
+def floor_of_real(x, count):
+    return x // 2 + count
+
+
+def divided_in_place(x, count):
+    count /= 2
+    return x + count
+
+
+@needs_compiler
+def test_two_signs_are_no_decrement(tmp_path):
+    module = ct.Module()
+    module.add("twice", twice_negative, {"x": "double", "count": "int"})
+    code = loaded(tmp_path, "double twice(double x, int count);\n" + module.text({}))
+    assert evaluated(code.twice, 1.5, 5) == 3.5
+
+
+@pytest.mark.parametrize("wrong", [floor_of_real, divided_in_place])
+def test_divisions_that_differ_in_c_are_refused(wrong):
+    with pytest.raises(InputError, match=f"{wrong.__name__}, line 2: .*(integers|floating)"):
+        ct.Module().add("wrong", wrong, {"x": "double", "count": "int"})
+
+
 def test_what_is_outside_the_subset_is_named():
     types = {"x": "double", "y": "double", "count": "int"}
     with pytest.raises(InputError, match=r"searched, line 6: .*2\.0 \*\* 0\.0"):
