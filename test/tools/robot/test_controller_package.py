@@ -136,6 +136,20 @@ def test_missing_and_wrong_samples(tmp_path, name):
 
 
 @needs_compiler
+def test_samples_that_become_later_still_count(tmp_path):
+    twins = Twins(designed(elastic_panda()), tmp_path)
+    start(twins)
+    twins.run(1, links=False, motors=False)  # the filters coast
+    twins.offset = 0.01
+    twins.run(60, late=PERIOD)  # from now on, every sample is as old as a cycle
+    assert twins.c.state == "holding"
+    assert np.abs(twins.c.q - twins.c.desired[0] - twins.offset).max() < 1e-3
+    twins.run(60)
+    assert np.abs(twins.c.q - twins.c.desired[0] - twins.offset).max() < 1e-3
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
 def test_bad_and_late_references(tmp_path):
     twins = Twins(designed(elastic_panda()), tmp_path)
     n = twins.design.model.n
@@ -249,6 +263,9 @@ def test_limits_of_torques_and_rates(tmp_path):
 @needs_compiler
 def test_clocks_that_jump_stand_still_or_skip(tmp_path):
     twins = Twins(designed(elastic_panda()), tmp_path)
+    for time in (np.nan, np.inf):  # before the first valid time
+        twins.c.update(time, twins.q, twins.theta)
+        twins.python.update(time, time, time, twins.q, twins.theta)
     start(twins)
     twins.append(twins.time + 5.0, goal(twins, 1.0))
     twins.run(20)

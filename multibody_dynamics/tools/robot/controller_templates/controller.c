@@ -2,6 +2,10 @@
 
 #include <math.h>
 
+#ifdef __FAST_MATH__
+#error "compile without -ffast-math, which removes the checks for NaN"
+#endif
+
 #define JOINTS ROBOT_JOINTS
 #define MOTORS ROBOT_MOTORS
 #define POSITIONS (JOINTS + MOTORS)
@@ -111,10 +115,10 @@ static int is_settled(const robot_controller *c)
 static int is_valid(robot_controller *c, double now, double time, double last_time,
                     const double *row, const double *last, const double *speed, int count)
 {
-    if (!(time > last_time) || !(time <= now + c->parameters.max_step)) {
+    if (!(time > last_time)) {
         return 0;
     }
-    int is_good = is_finite_row(row, count);
+    int is_good = time <= now + c->parameters.max_step && is_finite_row(row, count);
     for (int i = 0; i < count && is_good && c->is_started; ++i) {
         is_good = fabs(row[i] - last[i]) <= speed[i] * (time - last_time);
     }
@@ -128,7 +132,8 @@ static void forget_samples(robot_controller *c)
     c->link_time = c->motor_time = -HUGE_VAL;
 }
 
-/* A side without a new sample continues at its velocity. */
+/* A side without a new sample continues at its velocity. A new sample counts even if the filter has
+ * coasted beyond its time: samples may have become later, and would all be missed otherwise. */
 static void take_samples(robot_controller *c, const robot_input *in, double dt)
 {
     const robot_parameters *p = &c->parameters;
@@ -163,10 +168,10 @@ static void take_samples(robot_controller *c, const robot_input *in, double dt)
     for (int i = 0; i < POSITIONS; ++i) {
         y[i] = c->filter[0][i] + coasting * c->filter[1][i];
     }
-    for (int i = 0; i < JOINTS && has_links && is_newer; ++i) {
+    for (int i = 0; i < JOINTS && has_links; ++i) {
         y[i] = in->q[i];
     }
-    for (int j = 0; j < MOTORS && has_motors && is_newer; ++j) {
+    for (int j = 0; j < MOTORS && has_motors; ++j) {
         y[JOINTS + j] = in->theta[j];
     }
     if (restarts) {
@@ -686,7 +691,7 @@ static void stall(robot_controller *c)
 {
     double wanted[MOTORS];
     c->counts.stalled_cycles += 1;
-    c->stalled += 1;
+    c->stalled += c->stalled <= MOST_STALLED ? 1 : 0;
     if (c->stalled <= MOST_STALLED || c->state == ROBOT_INACTIVE) {
         return;
     }
@@ -878,7 +883,7 @@ robot_state robot_update(robot_controller *c, const robot_input *in, robot_outpu
 {
     const double elapsed = c->has_time ? in->time - c->time : c->parameters.period;
     c->counts.cycles += 1;
-    if (elapsed > 0.0 && elapsed < HUGE_VAL) {
+    if (elapsed > 0.0 && is_finite_row(&in->time, 1)) {
         c->time = in->time;
         c->has_time = 1;
         c->stalled = 0;

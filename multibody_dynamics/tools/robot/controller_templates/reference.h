@@ -11,6 +11,9 @@ extern "C" {
 #ifndef ROBOT_SEGMENTS
 #define ROBOT_SEGMENTS 32
 #endif
+#if ROBOT_SEGMENTS < 2
+#error "a reference needs two segments: one to follow, and one for the path to rest"
+#endif
 
 /*
  * One polynomial of degree 9 for each joint, in Bernstein form on [0, 1], with its derivatives:
