@@ -22,6 +22,11 @@ from ...dynamics.elastic import Actuators, motor_motion, resting_second_outputs
 from ...dynamics.rigid import gravity_forces
 
 GENERATED_LAWS = ("motor_pd", "state_feedback", "hold")
+POSITIVE = (
+    "filter_bandwidth", "max_step", "link_timeout", "motor_timeout", "recovery_speed",
+    "torque_limit", "velocity", "link_speed", "motor_speed",
+)  # fmt: skip
+LONGEST_LEAD = 1.0  # s
 LARGEST_ACCELERATION = 10.0  # rad/s^2 or m/s^2, of the path to rest, unless given
 
 
@@ -129,6 +134,7 @@ def design_controller(
     )  # fmt: skip
     assert isinstance(hold, HoldController)
     parameters = _parameters(model, actuators, options, law, hold)
+    _refuse_what_the_controller_refuses(parameters)
     return ControllerDesign(model, actuators, options, law, hold, parameters)
 
 
@@ -189,6 +195,18 @@ def _parameters(
         "transfer_time": own["transfer_time"],
         "stop_transfer_time": own["stop_transfer_time"],
     }
+
+
+def _refuse_what_the_controller_refuses(parameters: dict[str, Any]) -> None:
+    """Raise InputError for settings with which the controller in C could not be initialised."""
+    for name in POSITIVE:
+        if not (np.asarray(parameters[name]) > 0.0).all():
+            raise InputError(f"{name} is {parameters[name]}: a controller needs positive numbers")
+    if not parameters["lead"] < LONGEST_LEAD:
+        raise InputError(
+            f"half a period and the delay are {parameters['lead']} s: must be less than"
+            f" {LONGEST_LEAD:g} s"
+        )
 
 
 def _row(name: str, value: Any, count: int) -> Array:
