@@ -200,14 +200,16 @@ class ControllerCycle:
         return Answer.ACCEPTED
 
     def cut(self, time: float) -> None:
-        if self.state is State.FOLLOWING:
+        if self.state in (State.HOLDING, State.FOLLOWING):
             assert self.time is not None
             self.motion.cut(max(time, self.time))
 
     def stop(self) -> None:
+        if self.state not in (State.HOLDING, State.FOLLOWING):
+            return
+        assert self.time is not None
+        self.cut(self.time)  # HOLDING: points that were appended since the last cycle
         if self.state is State.FOLLOWING:
-            assert self.time is not None
-            self.motion.cut(self.time)
             self._brake()
 
     def clear_fault(self) -> None:

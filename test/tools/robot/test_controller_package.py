@@ -205,6 +205,12 @@ def test_the_reference_is_continuous_to_the_fourth_derivative_and_brakes_within_
 def test_a_motion_is_cut_and_continued(tmp_path):
     twins = Twins(designed(elastic_panda()), tmp_path)
     start(twins)
+    here = np.array(twins.c.desired)
+    twins.append(twins.time + 0.1, goal(twins, 0.1))
+    twins.both("stop")  # before the cycle in which the motion would begin
+    twins.run(20)
+    assert twins.c.state == "holding"
+    np.testing.assert_array_equal(twins.c.desired, here)
     twins.append(twins.time + 0.1, goal(twins, 0.1))
     twins.append(twins.time + 0.2, goal(twins, -0.1))
     twins.run(60)

@@ -834,15 +834,15 @@ robot_answer robot_append(robot_controller *c, double time, double state[5][JOIN
 
 void robot_cut(robot_controller *c, double time)
 {
-    if (c->state == ROBOT_FOLLOWING) {
+    if (c->state == ROBOT_HOLDING || c->state == ROBOT_FOLLOWING) {
         robot_reference_cut(&c->reference, fmax(time, c->time));
     }
 }
 
 void robot_stop(robot_controller *c)
 {
+    robot_cut(c, c->time); /* HOLDING: points that were appended since the last cycle */
     if (c->state == ROBOT_FOLLOWING) {
-        robot_reference_cut(&c->reference, c->time);
         brake(c);
     }
 }
