@@ -21,7 +21,7 @@ from .generated_design import ControllerDesign, motors_at_rest
 
 MOST_STALLED = 10  # cycles
 SHORTEST_SEGMENT = 1e-9  # s
-SEGMENTS = 32
+SEGMENTS = 32  # the last one is for the path to rest
 
 
 class State(IntEnum):
@@ -181,7 +181,7 @@ class ControllerCycle:
         motion.end = max(motion.end, self.time)
         if not (time > self.time + p["lead"] and time > motion.end + SHORTEST_SEGMENT):
             return Answer.LATE
-        if len(motion.segments) == SEGMENTS:
+        if len(motion.segments) >= SEGMENTS - 1:
             return Answer.FULL
         before = motion.last, motion.end
         segment = motion.append(time, state)

@@ -745,7 +745,9 @@ static int are_valid(const robot_parameters *p)
                              p->recovery_speed, p->settling_time};
     return are_positive(times, 8) && is_finite_row(times, 4) && p->lead >= 0.0 && p->lead < 1.0 &&
            p->disturbance_bandwidth >= 0.0 && p->tracking_tolerance >= 0.0 &&
-           p->transfer_time >= 0.0 && p->stop_transfer_time >= 0.0 && p->filter_order >= 2 &&
+           p->transfer_time >= 0.0 && is_finite_row(&p->transfer_time, 1) &&
+           p->stop_transfer_time >= 0.0 && is_finite_row(&p->stop_transfer_time, 1) &&
+           p->filter_order >= 2 &&
            p->filter_order <= 4 && is_finite_row(p->gains[0], 4 * MOTORS) &&
            is_finite_row(p->hold_gains[0], 2 * MOTORS) && are_positive(p->hold_gains[0], MOTORS) &&
            is_finite_row(p->friction, MOTORS) &&
@@ -767,7 +769,7 @@ int robot_initialise(robot_controller *c, const robot_parameters *parameters)
 int robot_activate(robot_controller *c, const double applied_torque[MOTORS])
 {
     if (c->state != ROBOT_INACTIVE || !c->is_started || lacks_links(c) || lacks_motors(c) ||
-        !is_finite_row(applied_torque, MOTORS)) {
+        !is_finite_row(applied_torque, MOTORS) || !are_valid(&c->parameters)) {
         return 1;
     }
     for (int j = 0; j < MOTORS; ++j) {
@@ -806,6 +808,9 @@ static robot_answer appended(robot_controller *c, double time, double state[5][J
     }
     if (!(time > c->time + c->parameters.lead) || !(time > reference->end + SHORTEST_SEGMENT)) {
         return ROBOT_POINT_LATE;
+    }
+    if (reference->count >= ROBOT_SEGMENTS - 1) { /* the last place is for the path to rest */
+        return ROBOT_POINT_FULL;
     }
     const double end = reference->end;
     for (int k = 0; k < 5; ++k) {

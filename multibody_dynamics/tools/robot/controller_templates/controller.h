@@ -54,7 +54,7 @@ typedef enum {
     ROBOT_POINT_NOT_FINITE = 1, /* a number is infinite or NaN */
     ROBOT_POINT_LATE = 2,       /* due now or in the past, or before the last accepted point */
     ROBOT_POINT_BEYOND = 3,     /* the segment exceeds a limit of position or velocity */
-    ROBOT_POINT_FULL = 4,       /* ROBOT_SEGMENTS segments are waiting */
+    ROBOT_POINT_FULL = 4,       /* ROBOT_SEGMENTS - 1 segments are waiting */
     ROBOT_POINT_NOT_READY = 5   /* the controller is not HOLDING or FOLLOWING */
 } robot_answer;
 
@@ -212,7 +212,7 @@ typedef struct {
 /* The settings that were designed for this robot. */
 void robot_default_parameters(robot_parameters *parameters);
 
-/* Begin INACTIVE. Returns 0, or 1 if a setting is out of range; the controller is then unusable. */
+/* Begin INACTIVE. Returns 0, or 1 if a setting is out of range: activation is then refused. */
 int robot_initialise(robot_controller *controller, const robot_parameters *parameters);
 
 /*
