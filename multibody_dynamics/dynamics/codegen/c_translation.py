@@ -704,8 +704,10 @@ class _Translation:
         symbol, rank = _OPERATORS[type(node.op)]
         kind = DOUBLE if DOUBLE in (left.type, right.type) else INT
         if isinstance(node.op, ast.Div) and kind == INT:
-            left = Value(f"(double){_wrap(left, 8)}", DOUBLE, 8)
+            left = _as_double(left)
             kind = DOUBLE
+        if isinstance(node.op, ast.FloorDiv) and kind != INT:
+            raise self.fail(node, "the quotient of doubles is not rounded in C")
         text = f"{_wrap(left, rank)} {symbol} {_wrap(right, rank + 1)}"
         return Value(text, kind, rank)
 
@@ -757,7 +759,7 @@ class _Translation:
         if name == "int":
             return Value(f"(int){_wrap(values[0], 8)}", INT, 8)
         if name in ("float", "float64"):
-            return Value(values[0].text, DOUBLE, values[0].rank)
+            return values[0] if values[0].type == DOUBLE else _as_double(values[0])
         if isinstance(function, type) and hasattr(function, "_fields"):
             kind = TupleType(tuple(each.type for each in values), function)
             return Value(f"({self.module.structure(kind)}){{{texts}}}", kind)
@@ -773,6 +775,11 @@ class _Translation:
 
 
 # Syntax trees
+
+
+def _as_double(value: Value) -> Value:
+    """Integers divide with a remainder in C, so a cast is needed."""
+    return Value(f"(double){_wrap(value, 8)}", DOUBLE, 8)
 
 
 def _wrap(value: Value, rank: int) -> str:

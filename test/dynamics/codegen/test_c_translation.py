@@ -112,6 +112,24 @@ def test_statements_and_expressions_mean_the_same_in_c(tmp_path):
         )
 
 
+def quotient(x, y, count):
+    return float(count) / float(2) + 0.0 * (x + y)
+
+
+def rounded(x):
+    return x // 2.0
+
+
+@needs_compiler
+def test_integers_become_doubles_before_they_are_divided(tmp_path):
+    module = ct.Module()
+    module.add("quotient", quotient, {"x": "double", "y": "double", "count": "int"})
+    code = loaded(tmp_path, "double quotient(double x, double y, int count);\n" + module.text({}))
+    assert evaluated(code.quotient, 1.0, 2.0, 5) == 2.5
+    with pytest.raises(InputError, match="not rounded in C"):
+        ct.Module().add("rounded", rounded, {"x": "double"})
+
+
 def test_what_is_outside_the_subset_is_named():
     types = {"x": "double", "y": "double", "count": "int"}
     with pytest.raises(InputError, match=r"searched, line 6: .*2\.0 \*\* 0\.0"):
