@@ -32,9 +32,16 @@ def leave_quietly_while_importing(words: Sequence[str] = tuple(sys.orig_argv)) -
 
 
 def is_program_of_a_node(words: Sequence[str]) -> bool:
-    """Whether a command line is PYTHON -m multibody_dynamics.nodes.NODE or [PYTHON] .../NODE."""
+    """Whether a command line is PYTHON -m multibody_dynamics.nodes.NODE or [PYTHON] .../NODE.
+
+    NODE is one of this package: a node of another one that imports it keeps its own handling.
+    """
     module = any(a == "-m" and b.startswith(NODES) for a, b in pairwise(words))
-    return module or any(Path(word).name.endswith("_node") for word in words[:2])
+    return module or any(Path(word).name in _nodes() for word in words[:2])
+
+
+def _nodes() -> set[str]:
+    return {file.stem for file in (Path(__file__).parent / "nodes").glob("*_node.py")}
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

@@ -93,8 +93,9 @@ class Twins:
         assert bool(answer) == bool(self.python.append(time, rows))
         return answer
 
-    def run(self, cycles, *, links=True, motors=True, step=PERIOD, damage=None) -> None:
-        """Cycles with or without new samples; damage(q, theta) changes them in place."""
+    def run(self, cycles, *, links=True, motors=True, step=PERIOD, late=0.0, damage=None) -> None:
+        """Cycles with or without new samples, with times `late` s before that of the cycle;
+        damage(q, theta) changes them in place."""
         for _ in range(cycles):
             self.cycles += 1
             self.time += step
@@ -107,8 +108,8 @@ class Twins:
                 q, theta = self.q + wave[:n], self.theta + wave[n:]
             if damage is not None:
                 damage(q, theta)
-            link_time = self.time if links else self.c._input.link_time
-            motor_time = self.time if motors else self.c._input.motor_time
+            link_time = self.time - late if links else self.c._input.link_time
+            motor_time = self.time - late if motors else self.c._input.motor_time
             self.c.update(self.time, q, theta, link_time=link_time, motor_time=motor_time)
             self.python.update(self.time, link_time, motor_time, q, theta)
             self.check()

@@ -44,6 +44,8 @@ def test_a_signal_during_the_imports_ends_a_node_quietly(number):
     [
         (["python3", "-m", NODE, "--ros-args"], True),
         (["/usr/bin/python3", "/opt/ros/lib/multibody_dynamics/feedforward_node"], True),
+        (["/opt/ros/lib/multibody_dynamics/series_joints_node", "--ros-args"], True),
+        (["/usr/bin/python3", "/opt/ros/lib/their_robot/their_driver_node"], False),
         (["python3", "-m", "pytest", "test/nodes"], False),
         (["python3", "-m", "multibody_dynamics.tools.cli", "compose", "feedforward_node"], False),
         (["python3"], False),

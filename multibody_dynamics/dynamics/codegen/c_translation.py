@@ -704,7 +704,7 @@ class _Translation:
         symbol, rank = self._operator(node, node.op, left, right)
         kind = DOUBLE if DOUBLE in (left.type, right.type) else INT
         if isinstance(node.op, ast.Div) and kind == INT:
-            left = Value(f"(double){_wrap(left, 8)}", DOUBLE, 8)
+            left = _as_double(left)
             kind = DOUBLE
         text = f"{_wrap(left, rank)} {symbol} {_wrap(right, rank + 1)}"
         return Value(text, kind, rank)
@@ -767,7 +767,7 @@ class _Translation:
         if name == "int":
             return Value(f"(int){_wrap(values[0], 8)}", INT, 8)
         if name in ("float", "float64"):
-            return Value(values[0].text, DOUBLE, values[0].rank)
+            return values[0] if values[0].type == DOUBLE else _as_double(values[0])
         if isinstance(function, type) and hasattr(function, "_fields"):
             kind = TupleType(tuple(each.type for each in values), function)
             return Value(f"({self.module.structure(kind)}){{{texts}}}", kind)
@@ -783,6 +783,11 @@ class _Translation:
 
 
 # Syntax trees
+
+
+def _as_double(value: Value) -> Value:
+    """Integers divide with a remainder in C, so a cast is needed."""
+    return Value(f"(double){_wrap(value, 8)}", DOUBLE, 8)
 
 
 def _wrap(value: Value, rank: int) -> str:

@@ -105,7 +105,7 @@ def _result(future: Future[Any]) -> Any:
     try:
         found = future.result()
     except (Exception, CancelledError) as error:  # the process has ended: lack of memory, kill
-        return MessageError("path", f"planning failed: {error or type(error).__name__}")
+        return MessageError("path", f"planning failed: {type(error).__name__}: {error}")
     return MessageError(*found) if isinstance(found, Rejection) else found
 
 

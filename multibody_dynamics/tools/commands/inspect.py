@@ -57,13 +57,16 @@ def run(options: argparse.Namespace) -> int:
         )
         torques = inspection.typical_torques(model)
         print(*inspection.torque_table(model, torques), sep="\n")
-    if actuators is not None:
-        print(f"\nSprings and motors over {POSTURES} postures; used: in the motion above")
-        print(*spring_lines(model, actuators), sep="\n")
     fits = True
+    if actuators is not None:
+        rows = spring_lines(model, actuators)
+        fits = not rows[0].startswith("WRONG")
+        print(f"\nSprings and motors over {POSTURES} postures; used: in the motion above")
+        print(*rows, sep="\n")
     if options.timing and model.n:
         timings = inspection.measure(model, actuators)
-        lines, fits = inspection.timing_lines(timings, options.rate)
+        lines, is_fast = inspection.timing_lines(timings, options.rate)
+        fits &= is_fast
         print("\nTime of a control cycle on this computer", *lines, sep="\n")
     if options.picture:
         save_picture(model, options.picture)

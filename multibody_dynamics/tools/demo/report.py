@@ -161,10 +161,12 @@ def _tracking_table(report: Mapping[str, Any]) -> str:
 
 
 def _ratio(report: Mapping[str, Any], variant: str) -> str:
+    if report["runs"][variant]["stopped"]:
+        return "stopped"
     if variant == "full":
         return "1"
     ratio = report["ratios of rms errors"].get(variant)
-    return "stopped" if ratio is None else times(ratio)
+    return "-" if ratio is None else times(ratio)  # full was not run, or stopped
 
 
 def _torque_table(report: Mapping[str, Any]) -> str:

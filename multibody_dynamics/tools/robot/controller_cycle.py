@@ -21,7 +21,7 @@ from .generated_design import ControllerDesign, motors_at_rest
 
 MOST_STALLED = 10  # cycles
 SHORTEST_SEGMENT = 1e-9  # s
-SEGMENTS = 32
+SEGMENTS = 32  # the last one is for the path to rest
 
 
 class State(IntEnum):
@@ -200,14 +200,16 @@ class ControllerCycle:
         return Answer.ACCEPTED
 
     def cut(self, time: float) -> None:
-        if self.state is State.FOLLOWING:
+        if self.state in (State.HOLDING, State.FOLLOWING):
             assert self.time is not None
             self.motion.cut(max(time, self.time))
 
     def stop(self) -> None:
+        if self.state not in (State.HOLDING, State.FOLLOWING):
+            return
+        assert self.time is not None
+        self.cut(self.time)  # HOLDING: points that were appended since the last cycle
         if self.state is State.FOLLOWING:
-            assert self.time is not None
-            self.motion.cut(self.time)
             self._brake()
 
     def clear_fault(self) -> None:
@@ -222,7 +224,7 @@ class ControllerCycle:
         """One cycle; times in s, of the cycle and of both samples."""
         p = self.parameters
         elapsed = p["period"] if self.time is None else time - self.time
-        if 0.0 < elapsed < np.inf:
+        if elapsed > 0.0 and np.isfinite(time):
             self.time, self.stalled = time, 0
             self._sample(elapsed, (link_time, motor_time), (q, theta))
             if self.state is not State.INACTIVE:
@@ -275,9 +277,9 @@ class ControllerCycle:
         restarts = before is None or time - before > p["max_step"]
         coasting = 0.0 if restarts else time - before  # type: ignore[operator]
         y = self.filter.state[0] + coasting * self.filter.state[1]
-        if has_links and is_newer:
+        if has_links:  # even if the filter has coasted beyond its time
             y[:n] = rows[0]
-        if has_motors and is_newer:
+        if has_motors:
             y[n:] = rows[1]
         self.filter.update(time, y)
         self.filter_time = time

@@ -26,6 +26,8 @@ POSITIVE = (
     "period", "filter_bandwidth", "max_step", "link_timeout", "motor_timeout", "speed_factor",
     "recovery_speed", "stop_acceleration", "torque_rate",
 )  # fmt: skip
+LIMITS = ("torque_limit", "velocity", "link_speed", "motor_speed")  # of the robot
+LONGEST_LEAD = 1.0  # s
 LARGEST_ACCELERATION = 10.0  # rad/s^2 or m/s^2, of the path to rest, unless given
 
 
@@ -139,6 +141,7 @@ def design_controller(
     )  # fmt: skip
     assert isinstance(hold, HoldController)
     parameters = _parameters(model, actuators, options, law, hold)
+    _refuse_what_the_controller_refuses(parameters)
     return ControllerDesign(model, actuators, options, law, hold, parameters)
 
 
@@ -199,6 +202,18 @@ def _parameters(
         "transfer_time": own["transfer_time"],
         "stop_transfer_time": own["stop_transfer_time"],
     }
+
+
+def _refuse_what_the_controller_refuses(parameters: dict[str, Any]) -> None:
+    """Raise InputError for settings with which the controller in C could not be initialised."""
+    for name in LIMITS:
+        if not (np.asarray(parameters[name]) > 0.0).all():
+            raise InputError(f"{name} is {parameters[name]}: a controller needs positive numbers")
+    if not parameters["lead"] < LONGEST_LEAD:
+        raise InputError(
+            f"half a period and the delay are {parameters['lead']} s: must be less than"
+            f" {LONGEST_LEAD:g} s"
+        )
 
 
 def _row(name: str, value: Any, count: int) -> Array:

@@ -139,6 +139,18 @@ def test_divisions_that_differ_in_c_are_refused(wrong):
         ct.Module().add("wrong", wrong, {"x": "double", "count": "int"})
 
 
+def quotient(x, y, count):
+    return float(count) / float(2) + 0.0 * (x + y)
+
+
+@needs_compiler
+def test_integers_become_doubles_before_they_are_divided(tmp_path):
+    module = ct.Module()
+    module.add("quotient", quotient, {"x": "double", "y": "double", "count": "int"})
+    code = loaded(tmp_path, "double quotient(double x, double y, int count);\n" + module.text({}))
+    assert evaluated(code.quotient, 1.0, 2.0, 5) == 2.5
+
+
 def test_what_is_outside_the_subset_is_named():
     types = {"x": "double", "y": "double", "count": "int"}
     with pytest.raises(InputError, match=r"searched, line 6: .*2\.0 \*\* 0\.0"):

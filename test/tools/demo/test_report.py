@@ -22,7 +22,7 @@ from multibody_dynamics.tools.base.recording import Recording, Series, read_para
 from multibody_dynamics.tools.demo.analysis import Run, load_runs
 from multibody_dynamics.tools.demo.page import error_unit
 from multibody_dynamics.tools.demo.preparation import prepare
-from multibody_dynamics.tools.demo.report import OUTPUTS, write_report
+from multibody_dynamics.tools.demo.report import OUTPUTS, _ratio, write_report
 
 START = 1_700_000_000 * SECOND
 PERIOD = SECOND // 100
@@ -268,7 +268,10 @@ def test_a_motion_that_was_stopped_has_no_ratio(folder, tmp_path, capsys):
     (line,) = (line for line in printed.out.splitlines() if line.startswith("rigid"))
     assert line.split() == ["rigid", "stopped"]
     replace(good, diagnostics=[status]).save(tmp_path / "full.npz")
-    assert write_report(tmp_path)["ratios of rms errors"] == {}
+    report = write_report(tmp_path)
+    assert report["ratios of rms errors"] == {}
+    ratios = [_ratio(report, v) for v in ("full", "quasi_static", "rigid")]
+    assert ratios == ["stopped", "-", "stopped"]
 
 
 def test_a_folder_without_a_run_is_an_error(tmp_path):

@@ -136,6 +136,20 @@ def test_missing_and_wrong_samples(tmp_path, name):
 
 
 @needs_compiler
+def test_samples_that_become_later_still_count(tmp_path):
+    twins = Twins(designed(elastic_panda()), tmp_path)
+    start(twins)
+    twins.run(1, links=False, motors=False)  # the filters coast
+    twins.offset = 0.01
+    twins.run(60, late=PERIOD)  # from now on, every sample is as old as a cycle
+    assert twins.c.state == "holding"
+    assert np.abs(twins.c.q - twins.c.desired[0] - twins.offset).max() < 1e-3
+    twins.run(60)
+    assert np.abs(twins.c.q - twins.c.desired[0] - twins.offset).max() < 1e-3
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
 def test_bad_and_late_references(tmp_path):
     twins = Twins(designed(elastic_panda()), tmp_path)
     n = twins.design.model.n
@@ -191,6 +205,12 @@ def test_the_reference_is_continuous_to_the_fourth_derivative_and_brakes_within_
 def test_a_motion_is_cut_and_continued(tmp_path):
     twins = Twins(designed(elastic_panda()), tmp_path)
     start(twins)
+    here = np.array(twins.c.desired)
+    twins.append(twins.time + 0.1, goal(twins, 0.1))
+    twins.both("stop")  # before the cycle in which the motion would begin
+    twins.run(20)
+    assert twins.c.state == "holding"
+    np.testing.assert_array_equal(twins.c.desired, here)
     twins.append(twins.time + 0.1, goal(twins, 0.1))
     twins.append(twins.time + 0.2, goal(twins, -0.1))
     twins.run(60)
@@ -199,9 +219,9 @@ def test_a_motion_is_cut_and_continued(tmp_path):
     twins.run(310)
     assert twins.c.state == "holding"
     np.testing.assert_allclose(twins.c.desired[0], goal(twins, 0.5), atol=1e-12)
-    for k in range(1, 41):
-        twins.append(twins.time + 0.01 * k, goal(twins, 0.5))
-    assert "waiting" in twins.append(twins.time + 10.0, goal(twins, 0.5))
+    answers = [twins.append(twins.time + 0.01 * k, goal(twins, 0.5)) for k in range(1, 41)]
+    assert answers.count("") == 31  # of 32 places, one is kept for the path to rest
+    assert "waiting" in answers[-1]
     twins.run(40)
     assert twins.error < TOLERANCE
 
@@ -266,6 +286,9 @@ def test_limits_of_torques_and_rates(tmp_path):
 @needs_compiler
 def test_clocks_that_jump_stand_still_or_skip(tmp_path):
     twins = Twins(designed(elastic_panda()), tmp_path)
+    for time in (np.nan, np.inf):  # before the first valid time
+        twins.c.update(time, twins.q, twins.theta)
+        twins.python.update(time, time, time, twins.q, twins.theta)
     start(twins)
     twins.append(twins.time + 5.0, goal(twins, 1.0))
     twins.run(20)

@@ -2,6 +2,10 @@
 
 #include <math.h>
 
+#ifdef __FAST_MATH__
+#error "compile without -ffast-math, which removes the checks for NaN"
+#endif
+
 #define JOINTS ROBOT_JOINTS
 #define MOTORS ROBOT_MOTORS
 #define POSITIONS (JOINTS + MOTORS)
@@ -111,10 +115,10 @@ static int is_settled(const robot_controller *c)
 static int is_valid(robot_controller *c, double now, double time, double last_time,
                     const double *row, const double *last, const double *speed, int count)
 {
-    if (!(time > last_time) || !(time <= now + c->parameters.max_step)) {
+    if (!(time > last_time)) {
         return 0;
     }
-    int is_good = is_finite_row(row, count);
+    int is_good = time <= now + c->parameters.max_step && is_finite_row(row, count);
     for (int i = 0; i < count && is_good && c->is_started; ++i) {
         is_good = fabs(row[i] - last[i]) <= speed[i] * (time - last_time);
     }
@@ -128,7 +132,8 @@ static void forget_samples(robot_controller *c)
     c->link_time = c->motor_time = -HUGE_VAL;
 }
 
-/* A side without a new sample continues at its velocity. */
+/* A side without a new sample continues at its velocity. A new sample counts even if the filter has
+ * coasted beyond its time: samples may have become later, and would all be missed otherwise. */
 static void take_samples(robot_controller *c, const robot_input *in, double dt)
 {
     const robot_parameters *p = &c->parameters;
@@ -163,10 +168,10 @@ static void take_samples(robot_controller *c, const robot_input *in, double dt)
     for (int i = 0; i < POSITIONS; ++i) {
         y[i] = c->filter[0][i] + coasting * c->filter[1][i];
     }
-    for (int i = 0; i < JOINTS && has_links && is_newer; ++i) {
+    for (int i = 0; i < JOINTS && has_links; ++i) {
         y[i] = in->q[i];
     }
-    for (int j = 0; j < MOTORS && has_motors && is_newer; ++j) {
+    for (int j = 0; j < MOTORS && has_motors; ++j) {
         y[JOINTS + j] = in->theta[j];
     }
     if (restarts) {
@@ -686,7 +691,7 @@ static void stall(robot_controller *c)
 {
     double wanted[MOTORS];
     c->counts.stalled_cycles += 1;
-    c->stalled += 1;
+    c->stalled += c->stalled <= MOST_STALLED ? 1 : 0;
     if (c->stalled <= MOST_STALLED || c->state == ROBOT_INACTIVE) {
         return;
     }
@@ -740,7 +745,9 @@ static int are_valid(const robot_parameters *p)
                              p->recovery_speed, p->settling_time};
     return are_positive(times, 8) && is_finite_row(times, 4) && p->lead >= 0.0 && p->lead < 1.0 &&
            p->disturbance_bandwidth >= 0.0 && p->tracking_tolerance >= 0.0 &&
-           p->transfer_time >= 0.0 && p->stop_transfer_time >= 0.0 && p->filter_order >= 2 &&
+           p->transfer_time >= 0.0 && is_finite_row(&p->transfer_time, 1) &&
+           p->stop_transfer_time >= 0.0 && is_finite_row(&p->stop_transfer_time, 1) &&
+           p->filter_order >= 2 &&
            p->filter_order <= 4 && is_finite_row(p->gains[0], 4 * MOTORS) &&
            is_finite_row(p->hold_gains[0], 2 * MOTORS) && are_positive(p->hold_gains[0], MOTORS) &&
            is_finite_row(p->friction, MOTORS) &&
@@ -762,7 +769,7 @@ int robot_initialise(robot_controller *c, const robot_parameters *parameters)
 int robot_activate(robot_controller *c, const double applied_torque[MOTORS])
 {
     if (c->state != ROBOT_INACTIVE || !c->is_started || lacks_links(c) || lacks_motors(c) ||
-        !is_finite_row(applied_torque, MOTORS)) {
+        !is_finite_row(applied_torque, MOTORS) || !are_valid(&c->parameters)) {
         return 1;
     }
     for (int j = 0; j < MOTORS; ++j) {
@@ -829,15 +836,15 @@ robot_answer robot_append(robot_controller *c, double time, double state[5][JOIN
 
 void robot_cut(robot_controller *c, double time)
 {
-    if (c->state == ROBOT_FOLLOWING) {
+    if (c->state == ROBOT_HOLDING || c->state == ROBOT_FOLLOWING) {
         robot_reference_cut(&c->reference, fmax(time, c->time));
     }
 }
 
 void robot_stop(robot_controller *c)
 {
+    robot_cut(c, c->time); /* HOLDING: points that were appended since the last cycle */
     if (c->state == ROBOT_FOLLOWING) {
-        robot_reference_cut(&c->reference, c->time);
         brake(c);
     }
 }
@@ -878,7 +885,7 @@ robot_state robot_update(robot_controller *c, const robot_input *in, robot_outpu
 {
     const double elapsed = c->has_time ? in->time - c->time : c->parameters.period;
     c->counts.cycles += 1;
-    if (elapsed > 0.0 && elapsed < HUGE_VAL) {
+    if (elapsed > 0.0 && is_finite_row(&in->time, 1)) {
         c->time = in->time;
         c->has_time = 1;
         c->stalled = 0;

@@ -23,6 +23,8 @@ extern "C" {
  *     FOLLOWING --no further point, or stop--> BRAKING --at rest--> HOLDING
  *     any --motor states missing--> LOST --motor states are back--> STOPPING
  *     HOLDING, FOLLOWING, BRAKING --fault--> STOPPING
+ *     any --clock set back or stopped--> LOST --samples with later times--> STOPPING
+ *     STOPPING --torque not finite--> LOST --clear_fault--> STOPPING
  *     any --deactivate--> INACTIVE
  */
 typedef enum {
@@ -124,7 +126,7 @@ typedef struct {
     unsigned long stalled_cycles;   /* with a time that is not later: the last torque is repeated */
     unsigned long time_jumps;       /* with a time that is earlier by more than max_step */
     unsigned long coasted_cycles;   /* with a missing sample of links or motors */
-    unsigned long refused_samples;  /* not finite, or faster than link_speed or motor_speed */
+    unsigned long refused_samples;  /* not finite, too fast, or later than max_step from now */
     unsigned long refused_points;   /* answers of robot_append other than ROBOT_ACCEPTED */
     unsigned long late_references;  /* the motion ended before a further point arrived */
     unsigned long limited_torques;  /* cycles in which a torque was limited */
@@ -169,7 +171,8 @@ typedef struct {
     double link[ROBOT_JOINTS], link_rate[ROBOT_JOINTS], motor[ROBOT_MOTORS];
 } robot_disturbances;
 
-/* Everything that lasts from one cycle to the next. Allocate it once; its fields are private. */
+/* Everything that lasts from one cycle to the next. Allocate it once; its fields are private.
+ * Nothing is locked: call all functions of one controller from one thread. */
 typedef struct {
     robot_parameters parameters;
     robot_state state;
@@ -210,7 +213,7 @@ typedef struct {
 /* The settings that were designed for this robot. */
 void robot_default_parameters(robot_parameters *parameters);
 
-/* Begin INACTIVE. Returns 0, or 1 if a setting is out of range; the controller is then unusable. */
+/* Begin INACTIVE. Returns 0, or 1 if a setting is out of range: activation is then refused. */
 int robot_initialise(robot_controller *controller, const robot_parameters *parameters);
 
 /*

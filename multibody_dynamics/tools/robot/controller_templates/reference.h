@@ -7,7 +7,8 @@
 extern "C" {
 #endif
 
-/* Segments that a reference can hold at a time; a compiler option may change it. */
+/* Segments that a reference can hold at a time, one of them for the path to rest; a compiler option
+ * may change it. */
 #ifndef ROBOT_SEGMENTS
 #define ROBOT_SEGMENTS 32
 #endif
