@@ -24,7 +24,7 @@ from ...dynamics.rigid import gravity_forces
 GENERATED_LAWS = ("motor_pd", "state_feedback", "hold")
 POSITIVE = (
     "period", "filter_bandwidth", "max_step", "link_timeout", "motor_timeout", "speed_factor",
-    "recovery_speed", "stop_acceleration", "torque_rate",
+    "recovery_speed", "torque_rate",
 )  # fmt: skip
 LIMITS = ("torque_limit", "velocity", "link_speed", "motor_speed")  # of the robot
 LONGEST_LEAD = 1.0  # s

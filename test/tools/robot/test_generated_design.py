@@ -56,7 +56,7 @@ def test_wrong_options_are_named():
         ({"period": -1.0}, "period is -1"),
         ({"stop_acceleration": 0.0}, r"stop_acceleration is 0\.0: must be one or 7 positive"),
         ({"filter_order": 5}, "order of the filter is 5"),
-        ({"recovery_speed": 0.0}, r"recovery_speed is 0\.0: a controller needs positive"),
+        ({"recovery_speed": 0.0}, r"recovery_speed is 0\.0: must be positive"),
         ({"delay": 1.0}, r"the delay are 1\.0005 s: must be less than 1 s"),
     ):
         with pytest.raises(InputError, match=message):
