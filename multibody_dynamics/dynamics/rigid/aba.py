@@ -30,7 +30,7 @@ from ..core import (
     inlined,
     spread,
 )
-from ..model import MultibodyModel, model_state
+from ..model import MultibodyModel, check_model, model_state
 from ..model.records import BODY_ROW, WRENCH
 from ..recursions import generic_trig, spatial
 from .articulated_inertia import (
@@ -188,6 +188,7 @@ def forward_dynamics(
     infinity, and DynamicsError if the mass matrix is singular.
     """
     if base is None and wrenches is None:
+        check_model(model)
         batch = vector_batch(
             model,
             "forward_dynamics",

@@ -29,7 +29,7 @@ from ..lie.screws import (
     store_vector,
     symmetric_times,
 )
-from ..model import MultibodyModel
+from ..model import MultibodyModel, check_model
 from ..model.records import COM, INERTIA, MASS, POSE, POSITION, ROTOR, SCREW
 from ..recursions import spatial
 from .kinematics import BaseMotion, body_rows
@@ -124,6 +124,7 @@ def mass_matrix(model: MultibodyModel, q: Any) -> Array:
 
     Raises InputError for wrong shapes, NaN or infinity.
     """
+    check_model(model)
     batch = vector_batch(
         model,
         "mass_matrix",

@@ -49,7 +49,7 @@ from ..lie.screws import (
     store_vector,
     subtract,
 )
-from ..model import MultibodyModel, model_state
+from ..model import MultibodyModel, check_model, model_state
 from ..model.records import BODY_ROW, SCREW, TWIST
 from ..recursions import angular_momentum_dot, store_trig
 from ..recursions.spatial import forward_recursion
@@ -259,6 +259,7 @@ def inverse_dynamics_derivatives(
     or infinity.
     """
     if base is None and wrenches is None:
+        check_model(model)
         batch = vector_batch(
             model,
             "inverse_dynamics_derivatives",
@@ -304,6 +305,7 @@ def forward_dynamics_derivatives(
     infinity, and DynamicsError if the mass matrix is singular.
     """
     if base is None and wrenches is None:
+        check_model(model)
         batch = vector_batch(
             model,
             "forward_dynamics_derivatives",

@@ -23,7 +23,7 @@ from ..core import (
     spread,
 )
 from ..lie import Representation, check_representation, convert_twist, moved_to_frame, se3
-from ..model import MultibodyModel, model_state
+from ..model import MultibodyModel, check_model, model_state
 from ..model.records import BODY_ROW, POSE, POSITION, TWIST, WRENCH
 from ..recursions import RECURSIONS, batch_trig, store_trig
 from .traced_kinematics import trace_forward_kinematics
@@ -210,6 +210,7 @@ def _large_batch(
     order = sum(row is not None for row in rows) - 1
     if order < 0 or any(row is None for row in rows[: order + 1]):
         return None
+    check_model(model)
     batch = vector_batch(
         model,
         f"forward_kinematics-{order}-{representation}",

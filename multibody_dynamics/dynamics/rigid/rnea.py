@@ -26,7 +26,7 @@ from ..core import (
     spread,
 )
 from ..lie import Representation, check_representation
-from ..model import MultibodyModel, model_state
+from ..model import MultibodyModel, check_model, model_state
 from ..model.records import BODY_ROW, WRENCH
 from ..recursions import RECURSIONS, batch_trig, generic_trig, store_trig
 from .kinematics import BaseMotion, base_rows
@@ -139,6 +139,7 @@ def _large_batch(model: MultibodyModel, rows: Sequence[Any]) -> InverseDynamics 
     order = sum(row is not None for row in rows) - 3
     if order < 0 or any(row is None for row in rows[: order + 3]):
         return None
+    check_model(model)
     batch = vector_batch(
         model,
         f"inverse_dynamics-{order}",

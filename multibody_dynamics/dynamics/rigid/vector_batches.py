@@ -58,8 +58,6 @@ def vector_batch(
     Returns None if the batch is not large, or does not have the right form; the general function
     then computes the results, or reports what is wrong.
     """
-    if not isinstance(model, MultibodyModel):
-        return None
     given = {key: row for key, row in rows.items() if row is not None}
     n = model.n
     if not (
