@@ -17,7 +17,7 @@ def judge() -> Judge:
     for k in range(1, 11):
         found.state(k * MS)
         found.torque(k * MS, [1.0, -1.0])
-    assert not found.verdict.violations
+    assert not found.conclude().violations
     return found
 
 
@@ -37,7 +37,7 @@ def test_a_broken_promise_is_found(kind, stamp, efforts):
     found = judge()
     found.state(stamp * MS)
     found.torque(stamp * MS, efforts)
-    assert next(iter(found.verdict.violations)) == kind
+    assert next(iter(found.conclude().violations)) == kind
 
 
 def test_what_is_promised_is_no_violation():
@@ -49,8 +49,9 @@ def test_what_is_promised_is_no_violation():
     found.state(20 * MS)
     found.torque(20 * MS, [2.0, -2.0])
     found.torque(25 * MS, [2.0, -2.0])  # the next silence
-    assert not found.verdict.violations
-    assert (found.verdict.safe_outputs, found.verdict.restarts) == (2, 0)
+    assert not found.conclude().violations
+    assert found.conclude().safe_outputs == [15 * MS, 25 * MS]
+    assert found.conclude().restarts == 0
 
 
 def test_an_answer_to_an_old_state_is_found():
@@ -58,11 +59,11 @@ def test_an_answer_to_an_old_state_is_found():
     for k in (11, 12, 13):
         found.state(k * 30 * MS)
     found.torque(12 * 30 * MS, [1.0, -1.0])  # 30 ms older than the newest one
-    assert found.verdict.old_answers == 0
+    assert found.conclude().old_answers == 0
     found.state(500 * MS)
     found.torque(13 * 30 * MS, [1.0, -1.0])  # 110 ms
-    assert found.verdict.old_answers == 1
-    assert not found.verdict.violations
+    assert found.conclude().old_answers == 1
+    assert not found.conclude().violations
 
 
 def test_a_clock_that_was_set_back_and_a_new_controller_begin_again():
@@ -72,5 +73,13 @@ def test_a_clock_that_was_set_back_and_a_new_controller_begin_again():
     found.restart()
     found.state(-3 * SECOND)
     found.torque(-3 * SECOND, [-40.0, 10.0])
-    assert not found.verdict.violations
-    assert found.verdict.restarts == 2
+    assert not found.conclude().violations
+    assert found.conclude().restarts == 2
+
+
+def test_a_torque_that_overtakes_its_state_is_no_safe_output():
+    """Topics have no common order."""
+    found = judge()
+    found.torque(11 * MS, [1.0, -1.0])
+    found.state(11 * MS)
+    assert found.conclude().safe_outputs == []

@@ -20,13 +20,14 @@ import math
 import signal
 import sys
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 SECOND = 1_000_000_000  # ns
 ROUND_OFF = 1e-9
 KEPT = 20_000  # stamps of states
+PENDING = 1000  # torques whose states may still arrive: topics have no common order
 
 
 @dataclass
@@ -35,7 +36,8 @@ class Verdict:
 
     torques: int = 0
     states: int = 0
-    safe_outputs: int = 0  # sequences of torques that answer no state
+    safe_outputs: list[int] = field(default_factory=list)  # sequences of torques that answer no
+    # state: the first stamp of each
     old_answers: int = 0  # torques that answer a state older than the watchdog
     restarts: int = 0  # stamps that went back by more than a second, or a new publisher
     violations: dict[str, str] = field(default_factory=dict)
@@ -52,13 +54,20 @@ class Judge:
         self._watchdog = round(SECOND * watchdog)
         self._states: OrderedDict[int, None] = OrderedDict()
         self._newest_state = 0
+        self._untied: deque[tuple[int, int]] = deque()  # stamp, age on arrival
         self._last: tuple[int, list[float]] | None = None
         self._is_safe = False
-        self.verdict = Verdict()
+        self._verdict = Verdict()
+
+    def conclude(self) -> Verdict:
+        """The judgement of everything that has arrived."""
+        while self._untied:
+            self._tie(*self._untied.popleft())
+        return self._verdict
 
     def state(self, stamp: int) -> None:
         """A state of links or motors was published."""
-        self.verdict.states += 1
+        self._verdict.states += 1
         self._states[stamp] = None
         self._newest_state = stamp
         if len(self._states) > KEPT:
@@ -66,12 +75,12 @@ class Judge:
 
     def restart(self) -> None:
         """The controller was started again."""
-        self.verdict.restarts += 1
+        self._verdict.restarts += 1
         self._last, self._is_safe = None, False
 
     def torque(self, stamp: int, efforts: list[float]) -> None:
         """A torque was published."""
-        verdict = self.verdict
+        verdict = self._verdict
         verdict.torques += 1
         if len(efforts) != len(self._limits):
             self._violated("length", stamp, f"{len(efforts)} torques")
@@ -84,12 +93,14 @@ class Judge:
         if self._last is not None:
             self._compare(stamp, efforts, *self._last)
         self._last = stamp, list(efforts)
-        self._tie(stamp)
+        self._untied.append((stamp, self._newest_state - stamp))
+        if len(self._untied) > PENDING:
+            self._tie(*self._untied.popleft())
 
     def _compare(self, stamp: int, efforts: list[float], before: int, old: list[float]) -> None:
         step = stamp - before
         if step < -SECOND:
-            self.verdict.restarts += 1  # the clock was set back
+            self._verdict.restarts += 1  # the clock was set back
             return
         if step <= 0:
             self._violated("rising stamps", stamp, f"after {before}")
@@ -100,19 +111,17 @@ class Judge:
                     "torque rate", stamp, f"motor {j}: {past} to {new} in {step} ns, limit {rate}"
                 )
 
-    def _tie(self, stamp: int) -> None:
+    def _tie(self, stamp: int, age: int) -> None:
         """A torque answers the state of its stamp; others are safe outputs."""
         if stamp in self._states:
-            age = self._newest_state - stamp
-            if self._watchdog < age <= SECOND:
-                self.verdict.old_answers += 1
+            self._verdict.old_answers += age > self._watchdog
             self._is_safe = False
         elif not self._is_safe:
             self._is_safe = True
-            self.verdict.safe_outputs += 1
+            self._verdict.safe_outputs.append(stamp)
 
     def _violated(self, kind: str, stamp: int, text: str) -> None:
-        self.verdict.violations.setdefault(kind, f"at {stamp}: {text}")
+        self._verdict.violations.setdefault(kind, f"at {stamp}: {text}")
 
 
 def main() -> int:
@@ -158,7 +167,7 @@ def main() -> int:
         executor.spin_once(timeout_sec=0.05)
     for _ in range(200):  # what is still queued
         executor.spin_once(timeout_sec=0.002)
-    verdict.write_text(json.dumps(asdict(judge.verdict)))
+    verdict.write_text(json.dumps(asdict(judge.conclude())))
     return 0
 
 

@@ -650,7 +650,7 @@ def test_an_arm_that_is_interrupted_repeatedly_stays_stopped(ros):
 
 
 def test_springs_that_cannot_carry_the_arm_anywhere_are_refused(ros, tmp_path):
-    """The node does not configure, and names the joint."""
+    """The node names the joint, and ends, since it cannot start by itself."""
     node = ros.start(
         NODE,
         {
@@ -661,8 +661,9 @@ def test_springs_that_cannot_carry_the_arm_anywhere_are_refused(ros, tmp_path):
         },
     )
     refused = "no design succeeds anywhere in the joint range: joint 'shoulder'"
-    ros.until(lambda: refused in node.output, "the refusal", patience=JUDGED)
-    assert ros.state(node) == "unconfigured"
+    ros.until(lambda: node.exit_code is not None, "the end of the node", patience=JUDGED)
+    assert node.exit_code == 1
+    assert refused in node.output
 
 
 def weak_springs(folder: Path) -> Path:
