@@ -10,6 +10,8 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from multibody_dynamics.dynamics.control.gains.joint_gains import at_rest
+from multibody_dynamics.dynamics.control.laws.flatness_law import FlatnessLaw
+from multibody_dynamics.dynamics.control.laws.flatness_settings import FlatnessSettings
 from multibody_dynamics.dynamics.core.inputs import Array
 from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
 from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
@@ -234,3 +236,21 @@ def at_start(arm: Arm) -> tuple[tuple[Array, ...], Array, Array]:
     weight = gravity_forces(arm.model, arm.rest)[arm.actuators.joint_of_motor]
     load = np.where(np.isnan(found.load), weight, found.load)
     return (arm.rest, zero, rest.theta, still), rest.second, load
+
+
+def at_rest_under(arm: Arm, **settings) -> FlatnessLaw:
+    """A designed law, with the arm at rest under the law of the settings."""
+    law = FlatnessLaw(arm.model, arm.actuators, FlatnessSettings(**settings))
+    law.design(arm.rest)
+    _, second, load = at_start(arm)
+    law.stiffness[:] = second
+    law.desired[0] = law.ahead[0] = arm.rest
+    law.transfer.torque[:] = load
+    law.start(law.settings.law, 0.1)
+    return law
+
+
+def signals_of(law: FlatnessLaw, q: np.ndarray, theta: np.ndarray) -> dict[str, np.ndarray]:
+    """What is measured at these positions, as `law` takes it."""
+    rows = {"link_position": q, "motor_position": theta}
+    return {name: rows[name] for name in law.arm.estimator.signals}

@@ -76,13 +76,13 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
             self.get_logger().info(line)
         for line in warnings:
             self.get_logger().warning(line)
-        detects = self._law.detector is not None
+        detects = self._law.arm.detector is not None
         return ControllerOutputs(self, actuators, self._order, detects=detects)
 
     def activate(self) -> None:
         p, law, actuators = self.parameters, self._law, self._actuators
         names = actuators.joint_names, actuators.motor_names
-        self._inputs = MeasuredSignals(*names, law.estimator.signals, self._position_checks)
+        self._inputs = MeasuredSignals(*names, law.arm.estimator.signals, self._position_checks)
         self._due: int | None = None  # arrival of the pair that the next cycle will use, if any
         self._skipped = 0
         self._position = law.state.q
@@ -102,9 +102,9 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         self._listen(JointTrajectory, "impedance_reference", self._on_impedance, RELIABLE)
         self._guard = StopGuard(self._model.joint_names, self._model.limits.velocity)
         self._collisions: CollisionReaction | None = None
-        if law.detector is not None:
-            self._collisions = CollisionReaction(law.detector, self._soft_limits)
-        self._faults = Faults(motors, links, can_stop_on_links=law.on_links is not None)
+        if law.arm.detector is not None:
+            self._collisions = CollisionReaction(law.arm.detector, self._soft_limits)
+        self._faults = Faults(motors, links, can_stop_on_links=law.laws.on_links is not None)
         self.get_logger().info(f"active; law: {self._laws.in_force}; state from {p.state_source}")
 
     def reconfigure(self, values: FlatnessControllerParameters) -> None:
@@ -113,9 +113,9 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
             return
         self._laws.choose(values, self._settings(values), self._switch)
         self._law.limit(self._limits)
-        self._law.adapt(values.adapt)
-        if self._law.detector is not None:
-            self._law.detector.scale = values.collision_threshold_scale
+        self._law.laws.adapt(values.adapt)
+        if self._law.arm.detector is not None:
+            self._law.arm.detector.scale = values.collision_threshold_scale
 
     def _settings(self, values: FlatnessControllerParameters) -> FlatnessSettings:
         """The settings of the law, with the filter for which it was judged."""
@@ -268,13 +268,15 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         if self._origin is None:
             self._origin = stamp
         if self._faults.lacks_links:
-            signals = law.without_links(signals)
+            signals = law.arm.without_links(signals)
         elif self._faults.lacks_motors:
             signals = law.without_motors(signals)
-        law.announced[:] = 0.0
+        law.arm.announced[:] = 0.0
         if (wrench := self._newest_wrench(stamp, self._step_to(stamp), law.desired)) is not None:
-            J = jacobian(self._model, law.estimator.state.q, wrench[0], representation="spatial")
-            law.announced[:] = J.T @ wrench[1][0]
+            J = jacobian(
+                self._model, law.arm.estimator.state.q, wrench[0], representation="spatial"
+            )
+            law.arm.announced[:] = J.T @ wrench[1][0]
         law.measure(1e-9 * (stamp - self._origin), signals)
 
     def _begin(self, stamp: int) -> None:
@@ -282,11 +284,11 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         last."""
         p, law = self.parameters, self._law
         self._faults.follow_punctually_from(stamp)
-        q = law.estimator.state.q
+        q = law.arm.estimator.state.q
         if not self._faults.has_begun:
-            law.transfer.torque[:] = law.holding_torque()
+            law.transfer.torque[:] = law.arm.holding_torque()
         self._stiffness.begin(
-            p.initial_stiffness, law.springs, law.joint_torque, stamp, p.transfer_time
+            p.initial_stiffness, law.arm.springs, law.joint_torque, stamp, p.transfer_time
         )
         self._hold_at(q, stamp)
         chosen = self._faults.stop_law if self._faults.fault else self._laws.in_force
@@ -305,12 +307,14 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         self._count_cuts(self._stiffness.evaluate(time, law.joint_torque))
         law.stiffness[:] = self._stiffness.rows
 
-        law.external_torque[:] = law.announced
+        law.external_torque[:] = law.arm.announced
         fault, collisions = self._faults.fault, self._collisions
         if fault is not None and fault.reason == COLLISION and collisions is not None:
             law.external_torque[:] = collisions.offset  # do not push against the contact
-        elif p.observer_feedback and law.observer is not None:  # its estimate includes the wrench
-            law.external_torque[:] = law.observer.residual
+        elif (
+            p.observer_feedback and law.arm.observer is not None
+        ):  # its estimate includes the wrench
+            law.external_torque[:] = law.arm.observer.residual
 
     def _judge(self, stamp: int) -> None:
         """Stop a robot that does not follow its reference; clear a fault that no longer applies."""
@@ -321,8 +325,8 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         if faults.fault is not None:
             self._judge_stop(stamp)
             return
-        if law.lost:
-            self._fail(Fault.lost(law.lost))
+        if law.arm.lost:
+            self._fail(Fault.lost(law.arm.lost))
             return
         if fault := Fault.tracking(self._error[0], self._model.joint_names, p.tracking_tolerance):
             self._fail(fault)

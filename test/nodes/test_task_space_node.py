@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import PoseStamped, Transform, Twist
 from nav_msgs.msg import Path
+from rosgraph_msgs.msg import Clock
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
@@ -28,6 +29,7 @@ from ros_harness import RosHarness, ros
 __all__ = ["ros"]  # the fixture
 
 NODE = "task_space_node"
+STEP = SECOND // 250  # of the simulated clock
 NAMES = ("turret", "shoulder", "elbow")
 
 
@@ -113,8 +115,10 @@ def fill(position: Any, rotation: Any, pose: np.ndarray) -> None:
 class ToolArm:
     """A robot that is always at the desired position, and the outputs of the node."""
 
-    def __init__(self, ros: RosHarness) -> None:
+    def __init__(self, ros: RosHarness, *, simulated_time: bool = False) -> None:
         self.ros = ros
+        self.clock = ros.publisher(Clock, "/clock") if simulated_time else None
+        self.now = 100 * SECOND if simulated_time else time.time_ns()
         self.torque = ros.record(JointState, f"{NODE}/torque")
         self.rate = ros.record(JointState, f"{NODE}/torque_rate")
         self.acceleration = ros.record(JointState, f"{NODE}/torque_acceleration")
@@ -133,10 +137,21 @@ class ToolArm:
         return dyn.frame_pose(MODEL, self.joints(k), "tool")[:3, 3]
 
     def send(self) -> None:
+        """The state of now; with simulated time, one step later."""
+        self.now = self.now + STEP if self.clock else time.time_ns()
+        if self.clock:
+            message = Clock()
+            set_stamp(message.clock, self.now)
+            self.clock.publish(message)
         q = self.joints() if self.motor else Q0
         message = JointState(name=list(NAMES), position=q.tolist())
-        set_stamp(message.header.stamp, time.time_ns())
+        set_stamp(message.header.stamp, self.now)
         self.state.publish(message)
+
+    def step(self) -> None:
+        """One step of simulated time, and its answer: a busy computer takes longer, no more."""
+        self.send()
+        self.ros.until(lambda: stamp_of(self.motor[-1]) >= self.now, "an answer")
 
     def drive(self, condition: Any, what: str) -> Any:
         return self.ros.until(condition, what, each=self.send)
@@ -285,8 +300,8 @@ def test_paths_are_followed_stopped_and_replaced(ros):
 
 
 def test_a_stream_is_followed_and_ends_with_a_stop(ros):
-    ros.start(NODE, settings())
-    arm = ToolArm(ros)
+    ros.start(NODE, settings(use_sim_time=True))
+    arm = ToolArm(ros, simulated_time=True)
     arm.drive(lambda: arm.motor, "a command")
     omega, radius = 3.0, 0.06
     center = moved(-0.12, 0.0, 0.05)[:3, 3]
@@ -307,21 +322,15 @@ def test_a_stream_is_followed_and_ends_with_a_stop(ros):
         v, a = (omega * up)[..., None], (omega * rise)[..., None]
         return np.array([center + radius * e, radius * v * n, radius * (a * n - v**2 * e)])
 
-    begin = time.time_ns() + SECOND // 10
-    sent = [0.0]
-
-    def stream() -> None:
-        """Send twenty points, 40 ms apart; survives if this process pauses for half a second."""
-        now = 1e-9 * (time.time_ns() - begin)
-        while sent[0] < now + 0.04 and sent[0] < 3.0:
-            times = sent[0] + 0.04 * np.arange(1, 21)
+    begin, sent = arm.now + SECOND // 10, 0.0
+    first = len(arm.motor)
+    while arm.now < begin + 3.1 * SECOND:
+        if sent < min(1e-9 * (arm.now - begin) + 0.04, 3.0):  # twenty points, 40 ms apart
+            times = sent + 0.04 * np.arange(1, 21)
             rows = circle(times)
             arm.follow(times, rows[0], rows[1:], stamp=begin)
-            sent[0] += 0.04
-        arm.send()
-
-    first = len(arm.motor)
-    ros.until(lambda: time.time_ns() > begin + 3.1 * SECOND, "the stream", each=stream)
+            sent += 0.04
+        arm.step()
     arm.drive(arm.is_resting, "the stop")
     assert counted(ros, "cartesian_trajectory: jump") == 0
     off = [

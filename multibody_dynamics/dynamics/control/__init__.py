@@ -14,6 +14,8 @@ Law                      a row of LAWS
 Complete control cycles, as run by the nodes:
 
 FlatnessLaw              from measured signals and a desired motion to motor torques (m,), in N m
+DesignedLaws             the laws of an arm by name: design, judgement, stiffness that may change
+MeasuredArm              states of links and motors, spring torques, contacts, from measured signals
 FlatnessSettings         settings of FlatnessLaw: all laws, the state estimation, the observer
 ON_LINKS                 the name of the law that stops an arm when its motor states are missing
 FeedforwardLaw           the torque feedforward of a desired motion (5, n), as a sum of named terms
@@ -77,7 +79,7 @@ middle_of_range          (n,) the position in the middle of the joint range
 lag_limit                rad/s above which filtered, delayed torques excite what they should damp
 law_gradient             slopes of any control law at rest, for the sampled loop
 LawGradient              result of law_gradient
-NOT_LOWERED              laws whose bandwidth FlatnessLaw.stabilise does not lower
+NOT_LOWERED              laws whose bandwidth DesignedLaws.stabilise does not lower
 JudgingProcess           judges laws in a separate process while the cycle runs
 JudgingRequest           what a JudgingProcess judges: a law, its position and conditions
 Verdict                  result of a JudgingProcess
@@ -236,8 +238,9 @@ from .impedance.live_impedance import ImpedanceTarget, LiveImpedance
 from .impedance.stiffness_ramp import StiffnessRamp
 from .impedance.tool_spring import cartesian_spring
 from .impedance.virtual_springs import VirtualSprings
+from .laws.designed_laws import NOT_LOWERED, DesignedLaws
 from .laws.feedforward_law import FeedforwardLaw
-from .laws.flatness_law import NOT_LOWERED, FlatnessLaw
+from .laws.flatness_law import FlatnessLaw
 from .laws.flatness_settings import ON_LINKS, FlatnessSettings
 from .laws.judging_process import JudgingProcess, JudgingRequest, Verdict
 from .laws.law_table import (
@@ -248,6 +251,7 @@ from .laws.law_table import (
     make_controller,
     retune,
 )
+from .laws.measured_arm import MeasuredArm
 from .laws.passivity_claims import PASSIVITY_CLAIMS, PassivityClaim
 from .laws.power_balance import PowerBalance, power_balance
 from .laws.sampled_contacts import BOUT, SampledContacts, sampled_contacts
@@ -326,7 +330,7 @@ __all__ = [
     # control laws by name
     "ControllerSettings", "make_controller", "retune", "LAWS", "Law",
     # complete control cycles, as run by the nodes
-    "FlatnessLaw", "FlatnessSettings", "ON_LINKS", "FeedforwardLaw",
+    "FlatnessLaw", "DesignedLaws", "MeasuredArm", "FlatnessSettings", "ON_LINKS", "FeedforwardLaw",
     # controllers
     "PERIOD", "Controller", "LinearFeedback", "ScheduledFeedback", "UPDATE_TIME",
     "FeedbackLinearization", "ComputedTorque",

@@ -127,11 +127,8 @@ from .drives.identified_robot import (
     reported,
 )
 from .drives.measured_run import CarriedPayload, MeasuredRun
-from .drives.robot_identification import (
-    IdentificationSettings,
-    RobotIdentification,
-    identify_robot,
-)
+from .drives.prior_parameters import IdentificationSettings
+from .drives.robot_identification import RobotIdentification, identify_robot
 from .excitation.exciting_optimization import Excitation, optimal_excitation
 from .excitation.fourier_form import FourierForm
 from .excitation.information_criterion import InformationCriterion, TorqueColumns

@@ -86,8 +86,8 @@ def check_first(
     """Judge the law `name`, designed for `designed` (n,), at the first measured position (n,), for
     which the estimator is designed; returns a fault if it is unstable there."""
     try:
-        law.estimator.design(position)
-        check_at(law, p, name, designed, position)
+        law.arm.estimator.design(position)
+        check_at(law.laws, p, name, designed, position)
     except InputError as error:
         return Fault.no_design(position, law.model.joint_names, str(error))
     law.restart()

@@ -61,15 +61,15 @@ class ControllerOutputs(Outputs):
         for row, values in zip(self._motor_rows, law.reference.result, strict=True):
             row[:] = values
         self._motor_rows[3][:] = torque
-        state = law.estimator.state
+        state = law.arm.estimator.state
         for row, values in zip(
             self._state_rows, (state.q, state.qd, law.joint_torque), strict=True
         ):
             row[:] = values
         for row, values in zip(self._error_rows, error, strict=True):
             row[:] = values
-        if law.detector is not None:
-            self._external[0][:] = law.detector.residual[PUSH]
+        if law.arm.detector is not None:
+            self._external[0][:] = law.arm.detector.residual[PUSH]
         for row, values in zip(self._free_rows, law.stiffness, strict=False):
             row[:] = values[self._free]
         self.publish_all(stamp)
@@ -78,7 +78,7 @@ class ControllerOutputs(Outputs):
         """Publish a contact: the state, and the external torques as effort."""
         assert self._collision is not None
         publisher, message, rows = self._collision
-        state = law.estimator.state
+        state = law.arm.estimator.state
         for row, values in zip(rows, (state.q, state.qd, contact.torque), strict=True):
             row[:] = values
         set_stamp(message.header.stamp, contact.stamp)

@@ -88,10 +88,10 @@ def law(controller: FlatnessLaw, live: LiveLaws, *, is_silent: bool) -> Report:
         stiffness = impedance.present_stiffness
         for name, present in zip(impedance.stiffness_names, stiffness, strict=True):
             values[f"stiffness: {name}"] = float(present)
-    for name, judgement in controller.judgements.items():
+    for name, judgement in controller.laws.judgements.items():
         values[f"share of unstable poses: {name}"] = judgement.unstable_share
         values[f"stability: {name}"] = str(judgement)
-    for name, lowered in controller.lowered.items():
+    for name, lowered in controller.laws.lowered.items():
         for setting, value in lowered.items():
             unit = " [rad/s]" if setting.endswith("bandwidth") else ""
             values[f"lowered: {name}, {setting}{unit}"] = float(np.max(value))
@@ -101,7 +101,7 @@ def law(controller: FlatnessLaw, live: LiveLaws, *, is_silent: bool) -> Report:
         values["gains not designed"] = running.refused
         if running.problem:
             values["gains not designed because"] = running.problem
-    if chosen not in controller.judgements:
+    if chosen not in controller.laws.judgements:
         values[f"stability: {chosen}"] = "not judged"
     if live.is_unstable:
         return Report(ERROR, f"{controller.name}, unstable with these delays", values)
@@ -110,7 +110,7 @@ def law(controller: FlatnessLaw, live: LiveLaws, *, is_silent: bool) -> Report:
 
 def estimator(controller: FlatnessLaw) -> Report:
     """The state estimator, and the external torques estimated by the observer."""
-    found, settled = controller.estimator, controller.is_settled
+    found, settled = controller.arm.estimator, controller.arm.is_settled
     values: dict[str, object] = {"source": found.settings.source, "starts": found.starts}
     if found.refused:
         values["samples rejected"] = found.refused
@@ -122,8 +122,8 @@ def estimator(controller: FlatnessLaw) -> Report:
             predictor.unexplained[k]
         )
         values["joint with the largest unexplained acceleration"] = controller.model.joint_names[k]
-    if controller.observer is not None:
-        residual = controller.observer.residual
+    if controller.arm.observer is not None:
+        residual = controller.arm.observer.residual
         k = int(np.abs(residual).argmax())
         values["largest external torque [N m or N]"] = float(residual[k])
         values["joint with the largest external torque"] = controller.model.joint_names[k]
@@ -160,7 +160,7 @@ def collisions(reaction: CollisionReaction, chosen: str) -> Report:
 
 def springs_beyond_travel(controller: FlatnessLaw) -> Iterator[tuple[str, str]]:
     """A reason and a text for each spring that is beyond its travel now."""
-    springs = controller.springs
+    springs = controller.arm.springs
     beyond = springs.beyond_travel
     if beyond.any():
         for j in np.flatnonzero(beyond).tolist():

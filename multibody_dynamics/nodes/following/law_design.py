@@ -11,6 +11,7 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from ...dynamics.control import (
     NOT_LOWERED,
+    DesignedLaws,
     FlatnessLaw,
     LoopJudgement,
     middle_of_range,
@@ -40,43 +41,43 @@ def prepare_laws(
     make: Callable[[Parameters], FlatnessLaw], p: Parameters, logger: RcutilsLogger
 ) -> Prepared:
     """Design the laws, and judge throughout the joint range the chosen one, the one that stops the
-    arm, and those with which it reacts to collisions; fills `law.judgements`.
+    arm, and those with which it reacts to collisions; fills the `judgements` of its laws.
 
     Without `design_position` they are designed for the middle of the joint range, and keep these
     gains, so the gains that run are those that were judged.
 
     With `unstable_poses` at "lower", the filter is made faster if torques come too late for an
     oscillation, and bandwidths are lowered until the loop is stable at all poses; see
-    :meth:`.FlatnessLaw.faster_filter` and :meth:`.FlatnessLaw.stabilise`. Raises ParameterError if
-    the chosen law is refused, see :func:`is_refused`.
+    :meth:`.DesignedLaws.faster_filter` and :meth:`.DesignedLaws.stabilise`. Raises ParameterError
+    if the chosen law is refused, see :func:`is_refused`.
     """
     law = make(p)
     position = _designed(law, p)
     names = list(dict.fromkeys((p.law, HOLD, *_reactions(p))))
-    judged = _judged(law, p, names, position, logger)
+    judged = _judged(law.laws, p, names, position, logger)
     if p.unstable_poses == "lower" and not p.collision_thresholds:
         late = [name for name, found in judged.items() if found is not None and found.is_late]
-        faster = _faster_filter(law, p, late, position)
+        faster = _faster_filter(law.laws, p, late, position)
         if faster is not None:
             _warn_of_noise(p.filter_bandwidth, faster, logger)
             p = replace(p, filter_bandwidth=faster)
             law = make(p)
             _designed(law, p)
-            judged = _judged(law, p, names, position, logger)
+            judged = _judged(law.laws, p, names, position, logger)
     for name, judgement in judged.items():
         if judgement is not None and judgement.unstable_share and p.unstable_poses == "lower":
-            judgement = law.stabilise(name, position, **judging_conditions(p, name))
-        if refusal := take_judgement(law, p, name, judgement, logger):
+            judgement = law.laws.stabilise(name, position, **judging_conditions(p, name))
+        if refusal := take_judgement(law.laws, p, name, judgement, logger):
             if name == p.law:
                 raise ParameterError(refusal)
             logger.warning(refusal)
-    if law.lowered:
+    if law.laws.lowered:
         law.design(position)
     return Prepared(law, p, position)
 
 
 def take_judgement(
-    law: FlatnessLaw,
+    laws: DesignedLaws,
     p: Parameters,
     name: str,
     judgement: LoopJudgement | None,
@@ -87,10 +88,10 @@ def take_judgement(
     if judgement is None:
         logger.info(f"law '{name}' is not judged: it uses link states estimated by an observer")
         return ""
-    law.judgements[name] = judgement
+    laws.judgements[name] = judgement
     if is_refused(p, name, judgement):
         return f"law '{name}' is refused: {judgement}; {_remedy(p, name)}"
-    lowered = law.lowered.get(name)
+    lowered = laws.lowered.get(name)
     if lowered:
         logger.warning(f"law '{name}' is lowered to {shown_settings(lowered)}: {judgement}")
     elif judgement.unstable_share:  # rclpy allows only one severity per line of code
@@ -123,7 +124,7 @@ def _remedy(p: Parameters, name: str) -> str:
 
 
 def judging_conditions(p: Parameters, name: str) -> dict[str, Any]:
-    """The arguments of :meth:`.FlatnessLaw.judge` for a law. Known delays count only where they
+    """The arguments of :meth:`.DesignedLaws.judge` for a law. Known delays count only where they
     are not predicted: for a law that stops the arm, or with predict_state off."""
     is_predicted = p.predict_state and name != HOLD
     known = 0.0 if is_predicted else p.sensor_delay + p.command_delay
@@ -136,14 +137,14 @@ def judging_conditions(p: Parameters, name: str) -> dict[str, Any]:
     }
 
 
-def check_at(law: FlatnessLaw, p: Parameters, name: str, designed: Array, q: Array) -> None:
+def check_at(laws: DesignedLaws, p: Parameters, name: str, designed: Array, q: Array) -> None:
     """Judge a law, designed for the position `designed` (n,), at the first measured one q (n,),
     with an exact model. Raises InputError if it is unstable there, unless `unstable_poses` is
     "accept"."""
     if p.unstable_poses == "accept":
         return
     conditions = judging_conditions(p, name) | {"poses": 0, "model_error": 0.0}
-    if refusal := refusal_at(p, name, law.judge(name, designed, at=q, **conditions)):
+    if refusal := refusal_at(p, name, laws.judge(name, designed, at=q, **conditions)):
         raise InputError(refusal)
 
 
@@ -189,13 +190,13 @@ def _designed(law: FlatnessLaw, p: Parameters) -> Array:
 
 
 def _judged(
-    law: FlatnessLaw, p: Parameters, names: list[str], q: Array, logger: RcutilsLogger
+    laws: DesignedLaws, p: Parameters, names: list[str], q: Array, logger: RcutilsLogger
 ) -> dict[str, LoopJudgement | None]:
     """The judgements of these laws, without lowering them."""
     found = {}
     for name in names:
         try:
-            found[name] = law.judge(name, q, **judging_conditions(p, name))
+            found[name] = laws.judge(name, q, **judging_conditions(p, name))
         except DynamicsError as error:
             if name == p.law:
                 raise ParameterError(f"law '{name}': {error}") from None
@@ -203,10 +204,10 @@ def _judged(
     return found
 
 
-def _faster_filter(law: FlatnessLaw, p: Parameters, names: list[str], q: Array) -> float | None:
+def _faster_filter(laws: DesignedLaws, p: Parameters, names: list[str], q: Array) -> float | None:
     """The filter bandwidth in Hz that these laws need, if there is one."""
     chosen = [name for name in names if name not in NOT_LOWERED]
-    return law.faster_filter(chosen, q, **judging_conditions(p, HOLD)) if chosen else None
+    return laws.faster_filter(chosen, q, **judging_conditions(p, HOLD)) if chosen else None
 
 
 def _warn_of_noise(given: float, faster: float, logger: RcutilsLogger) -> None:

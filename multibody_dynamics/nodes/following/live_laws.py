@@ -121,7 +121,7 @@ class LiveLaws:
         defer: Callable[[Callable[[], None]], None],
         restore: Callable[[str, Any], None],
     ) -> None:
-        self._law, self._position = law, position
+        self._law, self._laws, self._position = law, law.laws, position
         self._logger, self._defer, self._restore = logger, defer, restore
         self.in_force, self.judging, self.refused = p.law, "", ""
         self.is_unstable = False
@@ -129,7 +129,7 @@ class LiveLaws:
         self._accepted = p  # the last parameters whose stiffness and damping are in force
         self._tuning: _Tuning | None = None
         self._known: dict[_Case, _Known] = {}
-        for name, judgement in law.judgements.items():
+        for name, judgement in self._laws.judgements.items():
             if not is_refused(p, name, judgement) or name == HOLD:
                 self._known[self._key(self._case(name))] = _Known("", judgement)
         self._process = JudgingProcess()
@@ -150,7 +150,7 @@ class LiveLaws:
 
     def check(self, settings: FlatnessSettings) -> None:
         """Raise InputError if the law in force cannot take the stiffness of these settings."""
-        self._law.requested(self.in_force, settings)
+        self._laws.requested(self.in_force, settings)
 
     def choose(self, p: Parameters, settings: FlatnessSettings, then: Callable[[], None]) -> None:
         """Bring what the parameters choose into force, at once or after its judgement, and call
@@ -158,11 +158,11 @@ class LiveLaws:
         `settings` are those of the parameters; those that need no judgement are in effect at once.
         """
         pending = self._tuning
-        target = self._law.requested(self.in_force, settings, pending.target if pending else None)
-        if problem := self._law.change(settings, keep=self.in_force):
+        target = self._laws.requested(self.in_force, settings, pending.target if pending else None)
+        if problem := self._laws.change(settings, keep=self.in_force):
             self._logger.warning(problem)
         self._wanted = p, then
-        live = self._law.live_impedance(self.in_force)
+        live = self._laws.live_impedance(self.in_force)
         if live is not None and target is not None:
             if target != (pending.target if pending else live.aimed):
                 ends = (*(pending.ends if pending else ()), self._end_parameters)
@@ -180,9 +180,9 @@ class LiveLaws:
         Raises InputError, and changes nothing, for a law without live stiffness, an unknown name,
         and values that the law cannot take.
         """
-        live = self._law.live_impedance(self.in_force)
+        live = self._laws.live_impedance(self.in_force)
         if live is None:
-            self._law.change_impedance(self.in_force, values)  # raises
+            self._laws.change_impedance(self.in_force, values)  # raises
             return
         pending = self._tuning
         target = live.requested(values, pending.target if pending else None)
@@ -200,19 +200,19 @@ class LiveLaws:
     def _case(self, name: str, target: ImpedanceTarget | None = None) -> _Case:
         """A law under the present conditions, by default with its own stiffness and damping."""
         conditions = judging_conditions(self._wanted[0], name)
-        own = self._law.own_impedance(name)
+        own = self._laws.own_impedance(name)
         return _Case(name, tuple(sorted(conditions.items())), target or own)
 
     def _key(self, case: _Case) -> _Case:
         """The case without a stiffness that is judged in any case."""
-        live = self._law.live_impedance(case.name)
+        live = self._laws.live_impedance(case.name)
         if live is None or case.target is None or not live.covers(case.target):
             return case
         return case._replace(target=case.target._replace(stiffness=()))
 
     def _running(self) -> _Case:
         """The law in force as it is."""
-        live = self._law.live_impedance(self.in_force)
+        live = self._laws.live_impedance(self.in_force)
         return self._case(self.in_force, None if live is None else live.aimed)
 
     def _proceed(self) -> None:
@@ -243,13 +243,13 @@ class LiveLaws:
                 return case
             self._end_tuning(self._tuning, case, known.refusal)
         for case in (self._running(), self._case(HOLD)):
-            if case.name not in self._law.judgements:
+            if case.name not in self._laws.judgements:
                 continue  # laws that use observed links are not judged
             known = self._known.get(self._key(case))
             if known is None:
                 return case
             if known.judgement is not None:
-                self._law.judgements[case.name] = known.judgement
+                self._laws.judgements[case.name] = known.judgement
             if case.name == self.in_force:
                 self._note(known.refusal)
         return None
@@ -264,12 +264,13 @@ class LiveLaws:
     def _submit(self, case: _Case) -> None:
         self._forget()
         name, law, p, number = case.name, self._law, self._wanted[0], self._newest
+        laws = law.laws
         self.judging, self._asked = name, case
         what = "" if name in (self.in_force, HOLD) else f"; '{self.in_force}' remains in force"
         self._logger.info(f"law '{name}' is being judged{what}{' until then' if what else ''}")
         is_running = name == self.in_force
-        lowered = dict(law.lowered)
-        live = law.live_impedance(name)
+        lowered = dict(laws.lowered)
+        live = laws.live_impedance(name)
         if is_running and live is not None and case.target is not None:
             lowered[name] = lowered.get(name, {}) | live.settings_of(case.target)
         request = JudgingRequest(
@@ -282,7 +283,7 @@ class LiveLaws:
             lowered,
             dict(case.conditions),
             lowers=p.unstable_poses == "lower" and not is_running,
-            here=law.estimator.state.q.copy() if law.is_settled else None,
+            here=law.arm.estimator.state.q.copy() if law.arm.is_settled else None,
         )
         self._pending = self._thread.submit(self._judge, request)
         self._pending.add_done_callback(
@@ -295,14 +296,14 @@ class LiveLaws:
         verdict = self._process.submit(request).result()
         if not request.lowers or _is_same(verdict.lowered, request.lowered.get(request.name, {})):
             return _Found(verdict, None)
-        return _Found(verdict, self._law.redesign(request.name, request.q, verdict.lowered))
+        return _Found(verdict, self._laws.redesign(request.name, request.q, verdict.lowered))
 
     def _take(self, number: int, case: _Case, done: Future[_Found]) -> None:
         """In the thread of the executor: note whether what was judged is accepted, and proceed."""
         if number != self._newest or done.cancelled():
             return
         self.judging, self._asked = "", None
-        name, law, p = case.name, self._law, self._wanted[0]
+        name, laws, p = case.name, self._laws, self._wanted[0]
         is_chosen = name == p.law != self.in_force
         is_kept = name == HOLD or case == self._running()  # whatever the judgement
         if (error := done.exception()) is not None:
@@ -314,18 +315,18 @@ class LiveLaws:
             self._proceed()
             return
         verdict, redesigned = done.result()
-        judgement, lowered = law.judgements.get(name), law.lowered.get(name)
+        judgement, lowered = laws.judgements.get(name), laws.lowered.get(name)
         if redesigned is not None:
-            law.lowered[name] = verdict.lowered
-        refusal = take_judgement(law, p, name, verdict.judgement, self._logger)
+            laws.lowered[name] = verdict.lowered
+        refusal = take_judgement(laws, p, name, verdict.judgement, self._logger)
         if not is_kept:
             refusal = refusal or refusal_at(p, name, verdict.here)
         if refusal and not is_kept:
-            _put_back(law.judgements, name, judgement)
-            _put_back(law.lowered, name, lowered)
+            _put_back(laws.judgements, name, judgement)
+            _put_back(laws.lowered, name, lowered)
         elif redesigned is not None:
             self._known = {each: why for each, why in self._known.items() if each.name != name}
-            law.install(name, redesigned)
+            laws.install(name, redesigned)
         if refusal and name == HOLD and self.in_force != HOLD:
             self._logger.error(f"{refusal}; it stops the arm after a fault all the same")
         self._known[self._key(case)] = _Known(refusal, verdict.judgement, is_chosen)
@@ -339,7 +340,7 @@ class LiveLaws:
         self.is_unstable = False
         self._drop_tuning("another law was accepted")
         self.in_force, self.refused, self._accepted = p.law, "", p
-        self._law.renew_impedance(p.law)
+        self._laws.renew_impedance(p.law)
         self._logger.info(f"law '{p.law}' is accepted")
         then()
 
@@ -357,7 +358,7 @@ class LiveLaws:
             del self._known[self._key(case)]
             self._report(refusal)
         else:
-            live = self._law.live_impedance(self.in_force)
+            live = self._laws.live_impedance(self.in_force)
             assert live is not None
             live.aim(tuning.target, tuning.duration)
             self._accepted, self.refused = self._wanted[0], ""
@@ -390,7 +391,7 @@ class LiveLaws:
         name = self.in_force
         if refusal and not was_unstable:
             self._logger.error(
-                f"law '{name}' is in force, but unstable now: {self._law.judgements[name]}; reduce"
+                f"law '{name}' is in force, but unstable now: {self._laws.judgements[name]}; reduce"
                 " the delay, or choose another law"
             )
         elif was_unstable and not refusal:

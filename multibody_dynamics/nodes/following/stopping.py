@@ -78,7 +78,7 @@ class StoppingNode(FollowingNode):
         """Why ~/enable cannot clear the fault now; empty if it can."""
         if self._faults.is_enable_refused:
             return fault.text
-        speed, allowed = self._law.speed, self.parameters.recovery_speed
+        speed, allowed = self._law.arm.speed, self.parameters.recovery_speed
         k = int(speed.argmax())
         if fault.is_final and speed[k] > allowed:
             name = self._model.joint_names[k]
@@ -94,7 +94,7 @@ class StoppingNode(FollowingNode):
             faults.stop_yielding()
         if failed := self._guard.check(
             stamp,
-            law.speed,
+            law.arm.speed,
             limit=p.stop_speed_limit,
             timeout=np.inf if faults.yields else p.stop_timeout,
             rest_speed=p.recovery_speed,
@@ -104,15 +104,15 @@ class StoppingNode(FollowingNode):
                 return
             self.get_logger().error(f"{faults.fault}: no longer yielding, {failed.text}")
             faults.stop_yielding()
-            self._guard.begin(law.speed)
-        if faults.was_late(stamp) and not law.tolerates_delay:
-            law.tolerate_delay(True)
+            self._guard.begin(law.arm.speed)
+        if faults.was_late(stamp) and not law.laws.tolerates_delay:
+            law.laws.tolerate_delay(True)
             law.start(faults.stop_law, STOP_TRANSFER)
         elif law.name != faults.stop_law:
             law.switch(faults.stop_law, STOP_TRANSFER)  # motor states are back
-        speed = float(np.abs(law.motors[1]).max())
+        speed = float(np.abs(law.arm.motors[1]).max())
         if p.recover_automatically and faults.is_over(
-            is_settled=law.is_settled, speed=speed, recovery_speed=p.recovery_speed
+            is_settled=law.arm.is_settled, speed=speed, recovery_speed=p.recovery_speed
         ):
             assert faults.fault is not None
             if self._may_resume(stamp, faults.fault.reason):
@@ -136,9 +136,9 @@ class StoppingNode(FollowingNode):
         if not faults.take(fault):
             return
         if is_first:
-            self._guard.begin(law.speed)
+            self._guard.begin(law.arm.speed)
         if fault.reason == DELAY or (is_first and faults.was_late(self._last_stamp)):
-            law.tolerate_delay(True)
+            law.laws.tolerate_delay(True)
         answer = "stopping" if fault.law == "hold" else fault.law.replace("_", " ")
         self.get_logger().error(f"{fault}: {SILENT if fault.is_final else answer}")
         self._events.add(fault.reason, fault.text)
@@ -158,7 +158,7 @@ class StoppingNode(FollowingNode):
         p, law = self.parameters, self._law
         self.get_logger().info(f"{fault.reason}: cleared, following again")
         if self._is_checked:
-            law.tolerate_delay(False)
+            law.laws.tolerate_delay(False)
         if fault.is_final:  # brakes may have held the arm: begin as at activation
             self._faults.has_begun = False
         if self._motion.is_there:  # after a silence, the next cycle starts a new hold anyway

@@ -38,6 +38,7 @@ REMAPPINGS = {SIMULATOR: {"motor_command": f"{FEEDFORWARD}/motor_command"}}
 CONTROL_REMAPPINGS = {SIMULATOR: {"motor_torque_stamped": f"{CONTROLLER}/motor_torque"}}
 SPRINGS = "elastic_joints.yaml"  # generated for a robot without data of its springs
 CONTROL_FOLDER = "controllers"  # for their runs, in the folder of the demo
+LIVE_TIMEOUT = 1.0  # s without a command until torques are zero, in real time
 MOTION_NUMBERS = ("offset", "cosine", "sine", "waypoints")
 
 
@@ -164,6 +165,7 @@ def prepare(
     if real_time:
         simulator["lockstep"] = simulator["publish_clock"] = False
         simulator.pop("max_speed", None)
+        simulator["command_timeout"] = LIVE_TIMEOUT
         controller["use_sim_time"] = trajectory["use_sim_time"] = False
     if is_ours:
         elastic_joints = elastic_joints or controller["elastic_joints_file"]

@@ -214,7 +214,7 @@ class Simulation:
         q, theta = (encoder.position for encoder in self._encoders)
         law.measure(k * PERIOD, {"link_position": q, "motor_position": theta})
         if k == 0:
-            law.transfer.torque[:] = law.holding_torque()
+            law.transfer.torque[:] = law.arm.holding_torque()
             law.start(law.settings.law, 0.15)
         if (k - self._first) * PERIOD >= self._motion.end_time:
             self._motion, self._first = next(self._motions), k
@@ -258,7 +258,7 @@ class Simulation:
             position, velocity = self._point(body, local)
         force = contact.force(direction, position, velocity)
         speed, needed = float(np.linalg.norm(velocity)), self._needed(body, position, velocity)
-        detector, begin = self.law.detector, self.cycle
+        detector, begin = self.law.arm.detector, self.cycle
         assert detector is not None
         torque = largest = 0.0
 
@@ -305,7 +305,7 @@ class Simulation:
             return np.inf
         J = jacobian(self.model, self.plant.q, body, representation="spatial")
         load = np.concatenate((np.cross(position, velocity), velocity)) / speed
-        detector = self.law.detector
+        detector = self.law.arm.detector
         assert detector is not None
         with np.errstate(divide="ignore"):
             return float((detector.threshold[HIT] / np.abs(J.T @ load)).min())
@@ -364,7 +364,7 @@ class Study:
     ) -> Alarms:
         """A long motion without contacts; `progress` is called every minute."""
         run = self.simulation(thresholds, seed=2, speed=speed)
-        detector, alarms, largest, before = run.law.detector, 0, 0.0, False
+        detector, alarms, largest, before = run.law.arm.detector, 0, 0.0, False
         assert detector is not None
         for k, _ in enumerate(run.run(seconds)):
             if progress is not None and k % 60_000 == 59_999:
@@ -389,7 +389,7 @@ class Study:
         """Contacts of one kind, at random times of a motion."""
         run, found = self.simulation(thresholds, seed), []
         rng = np.random.default_rng([seed, self.draw])
-        detector = run.law.detector
+        detector = run.law.arm.detector
         assert detector is not None
         for _ in range(count):
             wait = BETWEEN + rng.exponential(0.5)

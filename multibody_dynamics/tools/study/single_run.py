@@ -214,11 +214,11 @@ class _Cycle:
             (encoder.update if k else encoder.restart)(row, np.zeros_like(row))
         controller.measure(t + SETTLING, self.signals)
         if k == 0:
-            controller.transfer.torque[:] = controller.holding_torque()
+            controller.transfer.torque[:] = controller.arm.holding_torque()
             controller.start(controller.settings.law, 0.5 * SETTLING)
         controller.desired[:], controller.ahead[:] = self._rows[0][k], self._rows[1][k]
-        if controller.observer is not None:
-            controller.external_torque[:] = controller.observer.residual
+        if controller.arm.observer is not None:
+            controller.external_torque[:] = controller.arm.observer.residual
         elapsed = float(self.times.lengths[k - 1]) if k else length
         controller.update(elapsed, self.ahead - self.lead)
         self._disturb(t)

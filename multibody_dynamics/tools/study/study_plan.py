@@ -228,7 +228,7 @@ def _judge(job: tuple[ArmKey, str, float, float, int]) -> Judgement:
     try:
         controller = FlatnessLaw(arm.model, arm.actuators, settings)
         controller.stiffness[0] = arm.outputs
-        found = controller.judge(
+        found = controller.laws.judge(
             law.law, arm.start, delay=JUDGED_DELAY, model_error=error, poses=poses
         )
     except DynamicsError:

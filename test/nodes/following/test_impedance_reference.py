@@ -33,7 +33,7 @@ def test_names_select_what_changes_and_the_rest_stays(law):
     law.start("joint_impedance", 0.0)
     before = law.impedance.target.copy()
     change_impedance(
-        partial(law.change_impedance, "joint_impedance"),
+        partial(law.laws.change_impedance, "joint_impedance"),
         message({"elbow": 20.0, "damping_ratio": 0.9}),
     )
     np.testing.assert_array_equal(law.impedance.target, [before[0], 20.0])
@@ -41,7 +41,7 @@ def test_names_select_what_changes_and_the_rest_stays(law):
     law.start("cartesian_impedance", 0.0)
     posture = law.impedance.target[6:].copy()
     change_impedance(
-        partial(law.change_impedance, "cartesian_impedance"),
+        partial(law.laws.change_impedance, "cartesian_impedance"),
         message({"tool_x": 50.0, "shoulder": 2.0}),
     )
     assert law.impedance.target[3] == 50.0
@@ -54,7 +54,7 @@ def test_the_time_of_the_point_is_the_duration_of_the_change(law):
     impedance.change({"shoulder": 40.0, "elbow": 40.0, "damping_ratio": 0.5})
     impedance.reset()
     values = {"shoulder": 30.0, "damping_ratio": 0.9}
-    change_impedance(partial(law.change_impedance, "joint_impedance"), message(values, 2.0))
+    change_impedance(partial(law.laws.change_impedance, "joint_impedance"), message(values, 2.0))
     desired, zero = np.zeros((5, 2)), np.zeros(2)
     for _ in range(1000):
         impedance.update(desired, zero, zero, zero, zero)
@@ -97,7 +97,7 @@ def test_defects_are_refused_by_name_and_change_nothing(law, name, wrong, reason
     law.start("joint_impedance", 0.0)
     before, ratio = law.impedance.target.copy(), law.impedance.damping_ratio
     with pytest.raises(MessageError, match=text) as refused:
-        change_impedance(partial(law.change_impedance, name), wrong)
+        change_impedance(partial(law.laws.change_impedance, name), wrong)
     assert refused.value.reason == reason
     np.testing.assert_array_equal(law.impedance.target, before)
     assert law.impedance.damping_ratio == ratio
@@ -107,7 +107,7 @@ def test_numbers_and_names_must_match(law):
     wrong = message({"elbow": 5.0})
     wrong.joint_names = ["elbow", "shoulder"]
     with pytest.raises(MessageError, match="2 names but 1 values"):
-        change_impedance(partial(law.change_impedance, "joint_impedance"), wrong)
+        change_impedance(partial(law.laws.change_impedance, "joint_impedance"), wrong)
     wrong.joint_names = ["elbow", "elbow"]
     with pytest.raises(MessageError, match="duplicate name elbow"):
-        change_impedance(partial(law.change_impedance, "joint_impedance"), wrong)
+        change_impedance(partial(law.laws.change_impedance, "joint_impedance"), wrong)

@@ -61,15 +61,15 @@ def test_computed_torque_is_lowered_and_linearisation_refused_with_the_worst_pos
     """Rigid computed torque excites the springs; feedback linearisation needs a good model."""
     fast = {"law": "computed_torque", "computed_torque_bandwidth": 150.0}
     found, lines = prepared(**fast)
-    assert found.law.judgements["computed_torque"].unstable_share == 0.0
-    assert found.law.lowered["computed_torque"]["bandwidth"] < 150.0
+    assert found.law.laws.judgements["computed_torque"].unstable_share == 0.0
+    assert found.law.laws.lowered["computed_torque"]["bandwidth"] < 150.0
     assert any("'computed_torque' is lowered to bandwidth" in line for line in lines)
     wrong = {"law": "feedback_linearization", "judged_model_error": 0.5}
     refusal = r"refused: unstable at \d of 5 poses.* at \[.*lower judged_model_error if the model"
     with pytest.raises(ParameterError, match=refusal):
         prepared(**wrong)
     found, lines = prepared(**wrong, unstable_poses="accept")
-    assert found.law.judgements["feedback_linearization"].unstable_share > 0.0
+    assert found.law.laws.judgements["feedback_linearization"].unstable_share > 0.0
     assert any("'feedback_linearization': unstable at" in line for line in lines)
 
 
@@ -80,16 +80,16 @@ def test_the_first_measured_position_is_judged_unless_everything_is_accepted():
         p = FlatnessControllerParameters(unstable_poses=choice, **fast)
         law = FlatnessLaw(arm.model, arm.actuators, p.settings())
         with pytest.raises(InputError, match="law 'computed_torque' is refused: unstable at 1 of"):
-            check_at(law, p, "computed_torque", arm.rest, np.array([0.3, -0.2]))
+            check_at(law.laws, p, "computed_torque", arm.rest, np.array([0.3, -0.2]))
     p = FlatnessControllerParameters(unstable_poses="accept", **fast)
-    check_at(law, p, "computed_torque", arm.rest, np.array([0.3, -0.2]))
+    check_at(law.laws, p, "computed_torque", arm.rest, np.array([0.3, -0.2]))
 
 
 def test_a_law_that_cannot_be_designed_does_not_keep_others_from_it():
     arm = linear_arm()
     fast = {"torque_link_bandwidth": (500.0,), "design_position": tuple(arm.rest)}
     found, _ = prepared(**fast)
-    assert "use a lower bandwidth" in found.law.undesigned["torque_control"]
+    assert "use a lower bandwidth" in found.law.laws.undesigned["torque_control"]
     found.law.start("motor_pd", 0.0)
     with pytest.raises(InputError, match="use a lower bandwidth"):
         prepared(law="torque_control", **fast)

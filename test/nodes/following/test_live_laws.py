@@ -52,7 +52,7 @@ class Bench:
         arm = linear_arm()
         law = FlatnessLaw(arm.model, arm.actuators, FlatnessControllerParameters().settings())
         law.design(arm.rest)
-        law.judgements = {in_force: judgement(-1.0), **judged}
+        law.laws.judgements = {in_force: judgement(-1.0), **judged}
         self.errors: list[str] = []
         log = SimpleNamespace(info=print, warning=print, error=self.errors.append)
         self.laws = LiveLaws(
@@ -108,7 +108,7 @@ def test_the_parameters_of_the_verdict_come_into_force_not_those_of_the_choice(b
     assert len(bench.accepted) == 1  # what is called then takes the parameters of that time
     assert bench.laws._accepted is newest
     assert bench.laws.in_force == "esp"
-    impedance = bench.laws._law.live_impedance("joint_impedance")
+    impedance = bench.laws._laws.live_impedance("joint_impedance")
     assert impedance.aimed == ((20.0, 20.0), 0.5)
     assert bench.requests.empty()  # neither changes the loop of esp: judged once
 
@@ -151,7 +151,8 @@ def test_only_the_newest_of_several_choices_is_judged(bench):
 
 def test_a_law_in_force_that_delays_make_unstable_remains_in_force_and_says_so(bench):
     laws, law = bench.laws, bench.laws._law
-    controller = SimpleNamespace(judgements=law.judgements, lowered={}, transfer=law.transfer)
+    judged = SimpleNamespace(judgements=law.laws.judgements, lowered={})
+    controller = SimpleNamespace(laws=judged, transfer=law.transfer)
     controller.name, controller.impedance = "motor_pd", None
 
     def shown() -> tuple[bytes, str]:
@@ -162,7 +163,7 @@ def test_a_law_in_force_that_delays_make_unstable_remains_in_force_and_says_so(b
     bench.choose(**late)
     bench.verdict("motor_pd", growth=3.0)
     assert laws.is_unstable
-    assert law.judgements["motor_pd"].growth_at_design == 3.0  # the new judgement, not the old one
+    assert law.laws.judgements["motor_pd"].growth_at_design == 3.0  # that of the new judgement
     assert laws.in_force == "motor_pd"
     assert not bench.restored
     assert shown() == (ERROR, "motor_pd, unstable with these delays")
@@ -177,7 +178,7 @@ def test_a_law_in_force_that_delays_make_unstable_remains_in_force_and_says_so(b
 
     bench.choose()  # delays as before, with which the law was judged
     assert not laws.is_unstable
-    assert law.judgements["motor_pd"].growth_at_design == -1.0
+    assert law.laws.judgements["motor_pd"].growth_at_design == -1.0
     assert shown() == (OK, "motor_pd")
     bench.choose(command_delay=0.002, predict_state=False)
     bench.verdict("motor_pd")
@@ -219,7 +220,7 @@ def test_a_law_that_is_unstable_somewhere_is_judged_where_it_is_chosen_each_time
     q, motors = np.array([0.3, -0.2]), law.motors_at_rest(np.array([0.3, -0.2]))
     for k in range(400):
         law.measure(1e-3 * k, {"link_position": q, "motor_position": motors})
-    assert law.is_settled
+    assert law.arm.is_settled
     bench.choose(law="esp", **report)
     request = bench.verdict("esp", stable_at_some(), here=judgement(-1.0))
     np.testing.assert_allclose(request.here, q)
@@ -258,7 +259,7 @@ def impedance(monkeypatch):
     """joint_impedance in force, running since long; the parameters with which it was configured."""
     made = Bench(monkeypatch, "joint_impedance")
     made.law = made.laws._law
-    made.live = made.law.live_impedance("joint_impedance")
+    made.live = made.law.laws.live_impedance("joint_impedance")
     made.ends = []
     yield made
     made.laws.close()
@@ -299,7 +300,7 @@ def test_damping_by_topic_is_judged_below_and_above_that_of_the_parameter(impeda
     assert impedance.live.aimed == (stiffness, 0.7)
     (refusal,) = impedance.ends
     assert refusal.startswith("law 'joint_impedance' is refused: unstable at 1 of 1 poses")
-    assert impedance.law.judgements["joint_impedance"].growth_at_design == -1.0
+    assert impedance.law.laws.judgements["joint_impedance"].growth_at_design == -1.0
     assert not impedance.laws.is_unstable
     tune(impedance, damping_ratio=ratio)  # once more: judged once more
     request = impedance.verdict("joint_impedance")
@@ -329,7 +330,7 @@ def test_a_refused_parameter_returns_to_its_value_and_an_accepted_one_stays(impe
     assert impedance.restored == [("impedance_damping", 0.7)]
     assert impedance.live.damping_ratio == 0.7
     impedance.choose(law="joint_impedance")  # what the node then does
-    assert impedance.live.aimed == impedance.law.own_impedance("joint_impedance")
+    assert impedance.live.aimed == impedance.law.laws.own_impedance("joint_impedance")
     impedance.choose(**chosen, link_stiffness=(0.5,))
     impedance.verdict("joint_impedance")
     assert impedance.live.aimed == ((0.5, 0.5), 0.2)
@@ -357,7 +358,7 @@ def test_what_came_by_topic_lasts_until_the_law_is_chosen_again_or_renewed(imped
 def test_stiffness_and_damping_of_esp_impedance_are_judged_as_they_are(monkeypatch):
     bench = Bench(monkeypatch, "esp_impedance")
     try:
-        live = bench.laws._law.live_impedance("esp_impedance")
+        live = bench.laws._laws.live_impedance("esp_impedance")
         stiffness = live.aimed.stiffness
         bench.choose(law="esp_impedance", esp_damping=0.2)
         request = bench.verdict("esp_impedance")

@@ -67,3 +67,11 @@ def test_a_new_demo_replaces_earlier_results_unless_they_are_kept(earlier, keep)
 def test_springs_that_do_not_fit_are_named(tmp_path):
     with pytest.raises(InputError, match=r"panda\.yaml"):
         prepare(tmp_path, robot=ROBOT, elastic_joints="config/elastic_joints/panda.yaml")
+
+
+@pytest.mark.parametrize("real_time", [False, True])
+def test_only_in_real_time_a_late_controller_is_not_waited_for(tmp_path, real_time):
+    parameters = prepare(tmp_path, robot=ROBOT, real_time=real_time).parameters
+    (simulator,) = (each for each in parameters.values() if "lockstep" in each)
+    assert simulator["lockstep"] is not real_time
+    assert simulator["command_timeout"] == (1.0 if real_time else 10.0)

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from ...core import Array, BackgroundProcess
 from ...elastic import Actuators
 from ...model import MultibodyModel
+from ..observers.state_estimation import StateEstimator
 from ..stability.loop_judgement import LoopJudgement
-from .flatness_law import FlatnessLaw
+from .designed_laws import DesignedLaws
 from .flatness_settings import FlatnessSettings
 
 NICE = 10
@@ -25,8 +26,8 @@ class JudgingRequest:
     """What to judge: the law `name` of these settings, designed for rest at q (n,).
 
     second : (v,) second outputs. lowered : settings of laws that were lowered before.
-    conditions : of :meth:`.FlatnessLaw.judge`. lowers : whether bandwidths are lowered if
-    necessary, see :meth:`.FlatnessLaw.stabilise`.
+    conditions : of :meth:`.DesignedLaws.judge`. lowers : whether bandwidths are lowered if
+    necessary, see :meth:`.DesignedLaws.stabilise`.
     here : (n,) present position, at which the law is judged as well, with an exact model; None: it
     is not known.
     """
@@ -58,16 +59,17 @@ def judge_law(request: JudgingRequest) -> Verdict:
 
     Raises DynamicsError for a law that cannot be designed.
     """
-    law = FlatnessLaw(request.model, request.actuators, request.settings)
-    law.stiffness[0] = request.second
-    law.lowered = dict(request.lowered)
-    judge = law.stabilise if request.lowers else law.judge
+    robot = request.model, request.actuators
+    signals = StateEstimator(*robot, request.settings.estimation).signals
+    laws = DesignedLaws(*robot, request.settings, signals, request.second)
+    laws.lowered = dict(request.lowered)
+    judge = laws.stabilise if request.lowers else laws.judge
     judgement = judge(request.name, request.q, **request.conditions)
     here = None
     if request.here is not None and judgement is not None:
         alone = {**request.conditions, "poses": 0, "model_error": 0.0}
-        here = law.judge(request.name, request.q, at=request.here, **alone)
-    return Verdict(request.name, judgement, law.lowered.get(request.name, {}), here)
+        here = laws.judge(request.name, request.q, at=request.here, **alone)
+    return Verdict(request.name, judgement, laws.lowered.get(request.name, {}), here)
 
 
 class JudgingProcess:

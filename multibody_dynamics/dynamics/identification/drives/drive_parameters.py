@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,17 +64,6 @@ class Parameters:
     def index(self) -> dict[str, int]:
         """The index of each name."""
         return {name: i for i, name in enumerate(self.names)}
-
-
-class Scales(NamedTuple):
-    """Sizes of the signals, (n,) each: rms of torques in N m, velocities, accelerations, and
-    deflections; 1 where there are none."""
-
-    torque: Array
-    velocity: Array  # (2, n), links and motors
-    acceleration: Array
-    deflection: Array
-    deflection_rate: Array
 
 
 def body_names(body: str) -> list[str]:

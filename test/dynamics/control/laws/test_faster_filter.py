@@ -21,18 +21,18 @@ def test_a_faster_filter_stabilises_the_six_joint_arm():
     for model in (given, given.with_gravity((0.0, 0.0, 0.0))):
         law = FlatnessLaw(model, actuators)
         q = middle_of_range(model)
-        found = law.judge("motor_pd", q, **CONDITIONS)
+        found = law.laws.judge("motor_pd", q, **CONDITIONS)
         assert found.is_unstable.any()
         assert found.is_late
         assert found.joint == "wrist_3"
         assert "a faster filter or less delay helps" in str(found)
-        bandwidth = law.faster_filter(("motor_pd", "hold"), q, **CONDITIONS)
+        bandwidth = law.laws.faster_filter(("motor_pd", "hold"), q, **CONDITIONS)
         assert 100.0 < bandwidth < 200.0
-        assert law.judge("motor_pd", q, **CONDITIONS).growth.max() == found.growth.max()
-    assert law.faster_filter(("motor_pd",), q, delay=4e-3, poses=2) is None
+        assert law.laws.judge("motor_pd", q, **CONDITIONS).growth.max() == found.growth.max()
+    assert law.laws.faster_filter(("motor_pd",), q, delay=4e-3, poses=2) is None
 
 
 def test_an_arm_without_fast_resonances_is_not_late():
     arm = shipped("planar_two_link")
-    found = FlatnessLaw(arm.model, arm.actuators).judge("motor_pd", np.zeros(2), **CONDITIONS)
+    found = FlatnessLaw(arm.model, arm.actuators).laws.judge("motor_pd", np.zeros(2), **CONDITIONS)
     assert not found.is_late

@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from elastic_arms import (
-    MOTOR,
     SHIPPED,
-    SMALL,
     Arm,
     HeldPlant,
     antagonistic_arm,
+    at_rest_under,
     at_start,
-    damped_arm,
     linear_arm,
-    mixed_panda,
-    nonlinear_arm,
     positions,
     pretensioned_arm,
-    series,
     shipped,
-    two_links,
+    signals_of,
     variable_arm,
 )
-from multibody_dynamics.dynamics.control.laws.feedforward_law import gravity_load
 from multibody_dynamics.dynamics.control.laws.flatness_law import FlatnessLaw
 from multibody_dynamics.dynamics.control.laws.flatness_settings import ON_LINKS, FlatnessSettings
 from multibody_dynamics.dynamics.control.laws.law_table import LAWS, ControllerSettings
 from multibody_dynamics.dynamics.control.observers.adaptive_feedforward import AdaptationSettings
-from multibody_dynamics.dynamics.control.observers.collision_thresholds import (
-    KINDS,
-    TERMS,
-    CollisionThresholds,
-)
 from multibody_dynamics.dynamics.control.observers.state_estimation import StateEstimation
 from multibody_dynamics.dynamics.core.errors import DynamicsError
-from multibody_dynamics.dynamics.elastic import Rigid, motor_motion, spring_tables
 from multibody_dynamics.dynamics.motion import hold, splice
 from multibody_dynamics.dynamics.motion.limits import JointCommandLimits
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
@@ -53,58 +39,36 @@ TOUCHED_AT = 500  # cycle
 MOTOR_ENCODERS = StateEstimation("motor_encoders", bandwidth=25.0, max_step=0.4)
 
 
-def make(arm: Arm, **settings) -> FlatnessLaw:
-    """A designed law, with the arm at rest under the law of the settings."""
-    law = FlatnessLaw(arm.model, arm.actuators, FlatnessSettings(**settings))
-    law.design(arm.rest)
-    _, second, load = at_start(arm)
-    law.stiffness[:] = second
-    law.desired[0] = law.ahead[0] = arm.rest
-    law.transfer.torque[:] = load
-    law.start(law.settings.law, 0.1)
-    return law
-
-
-def signals(law: FlatnessLaw, q: np.ndarray, theta: np.ndarray) -> dict[str, np.ndarray]:
-    rows = {"link_position": q, "motor_position": theta}
-    return {name: rows[name] for name in law.estimator.signals}
-
-
 @pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, variable_arm, pretensioned_arm])
 def test_at_rest_every_law_gives_the_holding_torque(arm):
     """Except computed torque, which takes the motor positions for those of the links. The stop from
     link states holds, too; an arm with a stiffness drive has no such stop."""
     arm = arm()
-    law = make(arm)
+    law = at_rest_under(arm)
     (q, _, theta, _), _, load = at_start(arm)
     has_drive = any(name.endswith("_stiffness") for name in arm.actuators.motor_names)
-    assert (law.on_links is None) == has_drive
+    assert (law.laws.on_links is None) == has_drive
     names = [*LAWS, *([] if has_drive else [ON_LINKS])]
     names.remove("computed_torque")
     for k, name in enumerate(names):
         law.start(name, 0.0)
-        law.measure(k * PERIOD, signals(law, q, theta))
+        law.measure(k * PERIOD, signals_of(law, q, theta))
         law.update(PERIOD, 0.5 * PERIOD)
         np.testing.assert_allclose(law.transfer.torque, load, atol=1e-6, err_msg=name)
         assert law.name == name
         assert law.is_finite()
-    np.testing.assert_allclose(law.holding_torque(), load, atol=1e-9)
+    np.testing.assert_allclose(law.arm.holding_torque(), load, atol=1e-9)
     np.testing.assert_allclose(law.rest(q), load, atol=1e-9)
-    np.testing.assert_allclose(law.gravity, gravity_forces(arm.model, q), atol=1e-12)
+    np.testing.assert_allclose(law.arm.gravity, gravity_forces(arm.model, q), atol=1e-12)
     if not has_drive:
         np.testing.assert_allclose(law.motors_at_rest(q), theta, atol=1e-9)
 
 
-@pytest.mark.parametrize("source", ["motor_encoders_and_torque_sensors", "motor_encoders"])
-def test_without_link_encoders_there_is_no_stop_on_links(source):
-    assert make(linear_arm(), estimation=StateEstimation(source)).on_links is None
-
-
 def test_commands_leave_out_gravity_that_the_robot_compensates():
     arm = linear_arm()
-    law = make(arm, gravity_compensated_by_robot=True)
+    law = at_rest_under(arm, gravity_compensated_by_robot=True)
     (q, _, theta, _), _, _ = at_start(arm)
-    law.measure(0.0, signals(law, q, theta))
+    law.measure(0.0, signals_of(law, q, theta))
     law.update(PERIOD, 0.0)
     np.testing.assert_allclose(law.commanded(), 0.0, atol=1e-6)
 
@@ -120,9 +84,9 @@ def closed_loop(law: FlatnessLaw, arm: Arm, seconds: float, push: np.ndarray) ->
     found = []
     for k in range(round(seconds / PERIOD)):
         q, _, theta, _ = plant.state
-        law.measure(k * PERIOD, signals(law, q, theta))
-        if law.observer is not None:
-            law.external_torque[:] = law.observer.residual
+        law.measure(k * PERIOD, signals_of(law, q, theta))
+        if law.arm.observer is not None:
+            law.external_torque[:] = law.arm.observer.residual
         law.update(PERIOD, 0.5 * PERIOD)
         plant.step(law.commanded(), PERIOD)
         found.append(plant.state[0].copy())
@@ -144,7 +108,7 @@ def follow(arm: Arm, law: FlatnessLaw, delays: tuple[float, float]) -> tuple[flo
     for k in range(600):
         t = k * DELAY_PERIOD
         samples.append((plant.q.copy(), plant.theta.copy()))
-        law.measure(t, signals(law, *samples[max(0, k - round(sensor / DELAY_PERIOD))]))
+        law.measure(t, signals_of(law, *samples[max(0, k - round(sensor / DELAY_PERIOD))]))
         motion.evaluate(t + law.reference_lead, law.desired)
         motion.evaluate(t + command + 0.5 * DELAY_PERIOD, law.ahead)
         law.update(DELAY_PERIOD, command + 0.5 * DELAY_PERIOD - law.reference_lead)
@@ -166,9 +130,9 @@ def test_known_delays_hardly_increase_the_error(name, delays, compensated):
     arm, speed = linear_arm(), {"motor_pd": 80.0, "state_feedback": 40.0}[name]
     chosen = ControllerSettings(law=name, bandwidth=speed, disturbance_bandwidth=compensated)
     settings = {"law": name, "controllers": {name: chosen, "hold": ControllerSettings(law="hold")}}
-    undelayed, found = follow(arm, make(arm, **settings), (0.0, 0.0))
+    undelayed, found = follow(arm, at_rest_under(arm, **settings), (0.0, 0.0))
     known = dict(zip(("sensor_delay", "command_delay"), delays, strict=True))
-    delayed, found_late = follow(arm, make(arm, **settings, **known), delays)
+    delayed, found_late = follow(arm, at_rest_under(arm, **settings, **known), delays)
     assert delayed < 1.5 * undelayed + 2e-5
     assert found_late <= 1.5 * found + 0.02
 
@@ -178,63 +142,65 @@ def test_without_prediction_state_feedback_does_not_tolerate_the_delay():
     chosen = ControllerSettings(law="state_feedback", bandwidth=60.0)
     controllers = {"state_feedback": chosen, "hold": ControllerSettings(law="hold")}
     settings = {"law": "state_feedback", "controllers": controllers, "command_delay": 6e-3}
-    predicted, _ = follow(arm, make(arm, **settings), (0.0, 6e-3))
+    predicted, _ = follow(arm, at_rest_under(arm, **settings), (0.0, 6e-3))
     assert predicted < 1e-3
     with pytest.raises(DynamicsError, match="diverges"):
-        follow(arm, make(arm, **settings, predicts_state=False), (0.0, 6e-3))
+        follow(arm, at_rest_under(arm, **settings, predicts_state=False), (0.0, 6e-3))
 
 
 def test_the_damped_stop_acts_on_the_measured_state():
     arm = linear_arm()
-    law = make(arm, command_delay=3e-3)
+    law = at_rest_under(arm, command_delay=3e-3)
     law.start("hold", 0.0)
     (q, _, theta, _), _, _ = at_start(arm)
     for k in range(5):
-        law.measure(k * PERIOD, signals(law, q + 1e-3 * k, theta))
+        law.measure(k * PERIOD, signals_of(law, q + 1e-3 * k, theta))
         law.update(PERIOD, 0.0)
-    np.testing.assert_array_equal(np.concatenate(law.state), np.concatenate(law.estimator.state))
+    np.testing.assert_array_equal(
+        np.concatenate(law.state), np.concatenate(law.arm.estimator.state)
+    )
 
 
 def test_observed_external_torques_are_compensated():
     arm, push = linear_arm(), np.array([0.0, 2.0])
     alone = {"motor_pd": ControllerSettings(disturbance_bandwidth=0.0)}
     alone["hold"] = ControllerSettings(law="hold")
-    without = closed_loop(make(arm, controllers=alone), arm, 1.0, push)[-1] - arm.rest
-    law = make(arm, controllers=alone, observer_gain=20.0)
+    without = closed_loop(at_rest_under(arm, controllers=alone), arm, 1.0, push)[-1] - arm.rest
+    law = at_rest_under(arm, controllers=alone, observer_gain=20.0)
     countered = closed_loop(law, arm, 1.0, push)[-1] - arm.rest
-    assert law.observer is not None
-    assert np.abs(law.observer.residual).max() == pytest.approx(2.0, rel=0.02)
+    assert law.arm.observer is not None
+    assert np.abs(law.arm.observer.residual).max() == pytest.approx(2.0, rel=0.02)
     assert np.abs(without).max() > 3e-3
     assert np.abs(countered).max() < 0.15 * np.abs(without).max()
 
 
 def test_a_law_takes_over_without_a_jump_and_a_restart_discards_the_past():
     arm = linear_arm()
-    law = make(arm, law="motor_pd")
+    law = at_rest_under(arm, law="motor_pd")
     (q, _, theta, _), _, _ = at_start(arm)
     torques = []
     for k in range(80):
         if k == 10:
             law.switch("state_feedback", 0.1)
-        law.measure(k * PERIOD, signals(law, q + 0.01, theta + 0.01))
+        law.measure(k * PERIOD, signals_of(law, q + 0.01, theta + 0.01))
         law.update(PERIOD, 0.0)
         torques.append(law.transfer.torque.copy())
     wide = np.abs(torques[-1] - torques[9]).max()
     assert np.abs(np.diff(torques[10:], axis=0)).max() < 0.1 * wide
-    assert law.estimator.is_settled
+    assert law.arm.estimator.is_settled
     law.restart()
-    assert not law.estimator.is_settled
+    assert not law.arm.estimator.is_settled
 
 
 def test_a_stop_yields_at_the_limit_of_the_torques_sent():
     arm = linear_arm()
-    law = make(arm)
+    law = at_rest_under(arm)
     law.limit(JointCommandLimits(arm.actuators.motor_names, torque=[3.0, 4.0]))
     law.design(arm.rest)  # another time, at rest elsewhere
     law.start("hold", 0.0)
     (q, _, theta, _), _, _ = at_start(arm)
     for k in range(20):
-        law.measure(k * PERIOD, signals(law, q, theta + 0.5))
+        law.measure(k * PERIOD, signals_of(law, q, theta + 0.5))
         law.update(PERIOD, 0.0)
         assert abs(law.transfer.torque[0]) == 3.0
         assert law.transfer.events == ()  # the law itself requests no more
@@ -247,24 +213,24 @@ def test_estimates_of_masses_are_kept_or_forgotten_on_request():
         "motor_pd": ControllerSettings(law="motor_pd", adaptation=adaptation),
         "hold": ControllerSettings(law="hold"),
     }
-    law = make(arm, controllers=controllers)
+    law = at_rest_under(arm, controllers=controllers)
     assert law.adaptation is not None
     known = [(name, mass) for name, _, mass in law.adaptation.masses()]
 
     def masses() -> list[tuple[str, float]]:
         return [(name, mass) for name, mass, _ in law.adaptation.masses()]
 
-    law.adapt(False)
+    law.laws.adapt(False)
     law.design(arm.rest)  # designs new controllers
     law.start("motor_pd", 0.1)
     push = np.array([0.0, 2.0])
     closed_loop(law, arm, 0.1, push)
     assert masses() == known
-    law.adapt(True)
+    law.laws.adapt(True)
     law.restart()
     closed_loop(law, arm, 0.1, push)
     assert masses() != known
-    law.forget_adaptation()
+    law.laws.forget_adaptation()
     np.testing.assert_allclose([mass for _, mass in masses()], [mass for _, mass in known])
     law.start("hold", 0.1)
     assert law.adaptation is None
@@ -274,7 +240,7 @@ def test_estimates_of_masses_are_kept_or_forgotten_on_request():
 def test_hold_acts_on_the_motors_and_not_on_an_observer_that_fails(bad):
     """A moving arm whose observer receives bad samples from the start of the stop."""
     arm = linear_arm()
-    law = make(arm, estimation=MOTOR_ENCODERS, law="hold")
+    law = at_rest_under(arm, estimation=MOTOR_ENCODERS, law="hold")
     plant = HeldPlant(arm)
     (q, _, theta, _), _, load = at_start(arm)
     speed = np.full(arm.model.n, 1.0)
@@ -287,17 +253,17 @@ def test_hold_acts_on_the_motors_and_not_on_an_observer_that_fails(bad):
         elif bad == "restarting" and k > 2:
             reported = np.full_like(load, 1e200 * (-1) ** k)
         elif bad == "rejected" and k > 2:
-            law.estimator.state.theta[:] = 9.0
+            law.arm.estimator.state.theta[:] = 9.0
         elif bad == "wild" and k % 10 == 5:
             theta += 2.0
         law.measure(k * PERIOD, {"motor_position": theta, "motor_torque": reported})
-        lost += bool(law.lost)
+        lost += bool(law.arm.lost)
         law.update(PERIOD, 0.0)
         assert law.is_finite()
         plant.step(law.commanded(), PERIOD)
         reported = law.commanded().copy()
     assert lost > 50
-    assert not law.is_settled
+    assert not law.arm.is_settled
     assert np.abs(plant.state[1]).max() < 0.01
     assert np.abs(plant.state[0] - arm.rest).max() < 0.5
 
@@ -305,7 +271,7 @@ def test_hold_acts_on_the_motors_and_not_on_an_observer_that_fails(bad):
 def test_motor_laws_never_use_the_observer_even_during_a_transfer():
     """Two arms at the same rest; the observer of one receives wrong torques."""
     arm = linear_arm()
-    pair = [make(arm, estimation=MOTOR_ENCODERS, law="hold") for _ in "ab"]
+    pair = [at_rest_under(arm, estimation=MOTOR_ENCODERS, law="hold") for _ in "ab"]
     (_, _, theta, _), _, load = at_start(arm)
     for k in range(80):
         for law, reported in zip(pair, (load, load + 20.0), strict=True):
@@ -314,7 +280,7 @@ def test_motor_laws_never_use_the_observer_even_during_a_transfer():
             law.measure(k * PERIOD, {"motor_position": theta + 1e-4 * k, "motor_torque": reported})
             law.update(PERIOD, 0.0)
         np.testing.assert_array_equal(pair[0].transfer.torque, pair[1].transfer.torque)
-    states = [law.estimator.state for law in pair]
+    states = [law.arm.estimator.state for law in pair]
     assert np.abs(states[0].theta - states[1].theta).max() > 1e-2
 
 
@@ -338,7 +304,7 @@ class Loop:
         law.transfer.torque[:] = load
         law.start("state_feedback", 0.0)
         self.measure()
-        self.observer, self.filter = law.estimator._observer, law._motor_filter
+        self.observer, self.filter = law.arm.estimator._observer, law.arm._motor_filter
         self.waiting = law.transfer.torque.copy()
 
     def measure(self) -> None:
@@ -401,128 +367,4 @@ def test_with_motor_encoders_alone_the_panda_holds_for_twenty_seconds():
         loop.step(2e-3 + 4e-3 * rng.random() * (rng.random() < 0.05))
         worst = max(worst, np.abs(loop.plant.q - away).max())
     assert worst < 5e-4
-    assert not loop.law.lost
-
-
-@pytest.mark.parametrize(
-    "arm", [linear_arm, nonlinear_arm, damped_arm, antagonistic_arm, pretensioned_arm, mixed_panda]
-)
-def test_missing_links_are_replaced_by_the_model_at_rest_without_compiling(arm):
-    """Also behind damped springs, which have settled; nothing may compile while an arm stops."""
-    arm = arm()
-    law = FlatnessLaw(arm.model, arm.actuators)
-    known = len(spring_tables._compiled_evaluate.signatures)
-    theta = np.full(len(arm.actuators.motors), 0.1)
-    found = law.without_links({"motor_position": theta})
-    assert len(spring_tables._compiled_evaluate.signatures) == known > 0
-    q, Q = found["link_position"], found["joint_torque"]
-    assert np.isfinite(q).all()
-    back = motor_motion(
-        arm.actuators, np.vstack([q, np.zeros((4, q.size))]), np.array([Q, 0 * Q, 0 * Q]),
-        law.stiffness, deflection=arm.actuators.settled_deflection(np.array([Q, 0 * Q, 0 * Q])),
-        beyond="continue",
-    )  # fmt: skip
-    first = arm.actuators.first_motor
-    single = np.array([len(motors) == 1 for _, _, motors, _ in arm.actuators.each()])
-    np.testing.assert_allclose(back.position[first][single], theta[first][single], atol=1e-10)
-
-
-def test_late_torques_of_an_earlier_run_are_forgotten():
-    law = make(linear_arm(), law="hold")
-    hold = law._laws["hold"]
-    law.tolerate_delay(True)
-    law.restart()  # as after a jump of the time, during a stop
-    assert law.tolerates_delay
-    law.renew()
-    assert not law.tolerates_delay
-    assert law._laws["hold"] is hold
-
-
-def test_a_hold_that_was_installed_remains_after_late_torques():
-    law = make(linear_arm(), law="hold")
-    new = law.redesign("hold", linear_arm().rest, {})
-    law.tolerate_delay(True)
-    law.install("hold", new)
-    assert law._laws["hold"] is law._late
-    law.tolerate_delay(False)
-    assert law._laws["hold"] is new
-
-
-def test_live_stiffness_follows_its_settings_and_returns_to_them_at_a_new_start():
-    law = make(linear_arm(), law="joint_impedance")
-    name, given = "joint_impedance", law.settings.controllers
-    live = law.live_impedance(name)
-    own = live.aimed
-
-    def with_stiffness(**changes):
-        changed = {each: replace(given[each], **changes) for each in (name, "esp_impedance")}
-        return replace(law.settings, controllers={**given, **changed})
-
-    law.change_impedance(name, {"elbow": 10.0})
-    assert law.own_impedance(name) == own
-    law.renew()
-    assert live.aimed == own
-    settings = with_stiffness(link_stiffness=(30.0, 20.0))
-    assert law.requested(name, settings).stiffness == (30.0, 20.0)
-    assert law.requested("motor_pd", settings) is None
-    assert law.change(settings, keep=name) == ""
-    assert live.aimed == own
-    assert law.own_impedance(name).stiffness == (30.0, 20.0)
-    assert law.live_impedance("esp_impedance").aimed.stiffness == (30.0, 20.0)
-    law.renew_impedance(name)
-    assert live.aimed.stiffness == (30.0, 20.0)
-    law.change(with_stiffness())
-    assert live.aimed == own
-    problem = law.change(with_stiffness(link_stiffness=1e4))
-    assert "joint_impedance: the stiffness was not changed" in problem
-    assert live.aimed == own
-    assert law.live_impedance("esp_impedance").aimed.stiffness == (1e4, 1e4)
-
-
-def detected(friction: float, has_help: bool) -> tuple[float, int]:
-    """A rigid and an elastic joint, both with friction of the motor, hold under `motor_pd`; a
-    contact of 8 N m acts from cycle TOUCHED_AT on. The largest share of a threshold before it, and
-    the cycles until it is found."""
-    arm = two_links(Rigid(MOTOR), series(200.0, SMALL))
-    rows = np.zeros((len(KINDS), len(TERMS), 2))
-    rows[:, 0], rows[:, 1:3] = 2.0, 0.05
-    law = make(
-        arm,
-        controllers={name: ControllerSettings(law=name, friction=friction)
-                     for name in ("motor_pd", "hold")},
-        collisions=CollisionThresholds(arm.model.joint_names, rows),
-        gravity_compensated_by_robot=has_help,
-    )  # fmt: skip
-    plant = ElasticRobot(arm.model, arm.actuators)
-    plant.reset(arm.rest)
-    detector, largest = law.detector, 0.0
-    assert detector is not None
-    for k in range(TOUCHED_AT + 20):
-        law.desired[:3] = law.ahead[:3] = swing(arm, k * DELAY_PERIOD)
-        law.measure(k * DELAY_PERIOD, signals(law, plant.q.copy(), plant.theta.copy()))
-        if k <= TOUCHED_AT:
-            largest = max(largest, float(detector.share.max()))
-        elif detector.is_contact:
-            return largest, k - TOUCHED_AT
-        law.update(DELAY_PERIOD, 0.5 * DELAY_PERIOD)
-        own = gravity_load(arm.actuators, gravity_forces(arm.model, plant.q)) if has_help else 0.0
-        if k == TOUCHED_AT:  # a moment about the axes of both joints
-            plant.applied_wrenches[1, 1] = 8.0
-        plant.step(law.commanded() + own, DELAY_PERIOD)
-    return largest, 1000
-
-
-def swing(arm: Arm, t: float) -> np.ndarray:
-    """(3, n) positions, velocities and accelerations of a slow swing."""
-    s, c, w = np.sin(4.0 * t), np.cos(4.0 * t), 4.0
-    shape = np.array([[0.5 * (1.0 - c)], [0.5 * w * s], [0.5 * w**2 * c]])
-    return shape * [0.4, -0.6] + np.outer([1.0, 0.0, 0.0], arm.rest)
-
-
-@pytest.mark.parametrize(("friction", "has_help"), [(1.0, False), (0.0, False), (0.0, True)])
-def test_contacts_are_found_without_compensation_of_friction_and_gravity(friction, has_help):
-    """The detector knows the friction of rigid joints, whether or not the law compensates it; and
-    the gravity that the robot compensates itself acts, whoever commands it."""
-    largest, cycles = detected(friction, has_help)
-    assert largest < 0.5
-    assert cycles <= 20
+    assert not loop.law.arm.lost

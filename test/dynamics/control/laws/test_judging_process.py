@@ -17,6 +17,8 @@ from multibody_dynamics.dynamics.control import (
 from multibody_dynamics.dynamics.control.laws.judging_process import judge_law
 from multibody_dynamics.dynamics.core import DynamicsError
 
+PATIENCE = 600.0  # s; the process gives way to everything else on the computer
+
 
 def request(**changes):
     arm = linear_arm()
@@ -31,18 +33,18 @@ def test_a_process_gives_the_same_verdict():
     process = JudgingProcess()
     try:
         asked = request()
-        wanted, found = judge_law(asked), process.submit(asked).result(timeout=120.0)
+        wanted, found = judge_law(asked), process.submit(asked).result(timeout=PATIENCE)
         np.testing.assert_array_equal(found.judgement.growth, wanted.judgement.growth)
         assert str(found.judgement) == str(wanted.judgement)
         assert found.lowered == wanted.lowered == {}
         with pytest.raises(DynamicsError, match="position: expected shape"):
-            process.submit(request(q=np.zeros(3))).result(timeout=120.0)
+            process.submit(request(q=np.zeros(3))).result(timeout=PATIENCE)
         (worker,) = process._process._pool._processes.values()
         worker.kill()
         worker.join()
         with pytest.raises(BrokenProcessPool):  # at once, or from the future
-            process._process._pool.submit(judge_law, asked).result(timeout=120.0)
-        assert process.submit(asked).result(timeout=120.0).name == "hold"
+            process._process._pool.submit(judge_law, asked).result(timeout=PATIENCE)
+        assert process.submit(asked).result(timeout=PATIENCE).name == "hold"
     finally:
         process.close()
     process.close()
@@ -57,7 +59,7 @@ def test_the_present_position_is_judged_alone_with_an_exact_model():
     late = {"delay": 4e-3, "poses": 2, "model_error": 0.3}
     verdict = judge_law(request(name="motor_pd", conditions=late, here=here, lowers=False))
     law = FlatnessLaw(arm.model, arm.actuators)
-    wanted = law.judge("motor_pd", arm.rest, at=here, delay=4e-3, poses=0)
+    wanted = law.laws.judge("motor_pd", arm.rest, at=here, delay=4e-3, poses=0)
     assert verdict.here.growth_at_design == wanted.growth_at_design
     assert len(verdict.here.poses) == 1
     np.testing.assert_array_equal(verdict.here.poses[0], here)

@@ -81,20 +81,21 @@ def test_a_cycle_lowers_its_law_and_keeps_to_it():
         ),
     )
     conditions = {"delay": 1e-3, "model_error": 0.3, "poses": 40}
-    before = cycle.judge("state_feedback", arm.rest, **conditions)
+    before = cycle.laws.judge("state_feedback", arm.rest, **conditions)
     assert before.unstable_share > 0.0
-    found = cycle.stabilise("state_feedback", arm.rest, **conditions)
+    found = cycle.laws.stabilise("state_feedback", arm.rest, **conditions)
     assert found.unstable_share == 0.0
-    changed = cycle.lowered["state_feedback"]
+    changed = cycle.laws.lowered["state_feedback"]
     assert 12.0 <= changed["disturbance_bandwidth"] < 120.0
     cycle.design(arm.rest)
-    assert cycle._laws["state_feedback"].disturbance_bandwidth == changed["disturbance_bandwidth"]
+    law = cycle.laws["state_feedback"]
+    assert law.disturbance_bandwidth == changed["disturbance_bandwidth"]
     same = make_controller(
         arm.model, arm.actuators, replace(settings, position=arm.rest, **changed)
     )
     judge = LoopJudge(same, arm.rest, estimation=ENCODERS, **conditions)
     np.testing.assert_array_equal(judge.judge(same).growth, found.growth)
-    exact = cycle.stabilise("state_feedback", arm.rest, delay=1e-3, poses=10)
+    exact = cycle.laws.stabilise("state_feedback", arm.rest, delay=1e-3, poses=10)
     assert exact.unstable_share == 0.0
-    assert "state_feedback" not in cycle.lowered
-    assert cycle.stabilise("hold", arm.rest, poses=3) is not None
+    assert "state_feedback" not in cycle.laws.lowered
+    assert cycle.laws.stabilise("hold", arm.rest, poses=3) is not None

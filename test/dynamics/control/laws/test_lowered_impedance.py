@@ -79,7 +79,7 @@ def swing(arm, settings, cycles, plant):
     for k in range(cycles):
         law.measure(k * STEP, {"link_position": plant.q, "motor_position": plant.theta})
         if k == 0:
-            law.transfer.torque[:] = law.holding_torque()
+            law.transfer.torque[:] = law.arm.holding_torque()
             law.start(settings.law, 0.0)
         law.desired[0], law.ahead[0] = arm.rest, arm.rest
         law.update(STEP, 0.5 * STEP)
@@ -128,6 +128,6 @@ def test_a_cycle_lowers_its_impedance():
     cycle = FlatnessLaw(
         arm.model, arm.actuators, FlatnessSettings(law="joint_impedance", controllers=controllers)
     )
-    found = cycle.stabilise("joint_impedance", arm.rest, delay=1e-3, poses=4)
+    found = cycle.laws.stabilise("joint_impedance", arm.rest, delay=1e-3, poses=4)
     assert not found.is_unstable.any()
-    assert 0.02 < cycle.lowered["joint_impedance"]["stiffness_share"] < 0.8
+    assert 0.02 < cycle.laws.lowered["joint_impedance"]["stiffness_share"] < 0.8

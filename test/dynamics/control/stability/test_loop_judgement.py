@@ -96,14 +96,14 @@ def test_poses_may_be_given_and_those_beyond_the_springs_are_left_out():
 def test_the_laws_of_a_cycle_are_judged_by_name():
     arm = linear_arm()
     cycle = FlatnessLaw(arm.model, arm.actuators)
-    found = cycle.judge("motor_pd", arm.rest, delay=1e-3, poses=3)
+    found = cycle.laws.judge("motor_pd", arm.rest, delay=1e-3, poses=3)
     assert found is not None
     own = make_controller(arm.model, arm.actuators, ControllerSettings(position=arm.rest))
     wanted = judge_loop(own, arm.rest, delay=1e-3, estimation=ENCODERS, poses=3)
     np.testing.assert_array_equal(found.growth, wanted.growth)
-    assert cycle.judge("hold", arm.rest, poses=0) is not None
+    assert cycle.laws.judge("hold", arm.rest, poses=0) is not None
     for law in ("computed_torque", "esp", "joint_impedance"):
-        assert cycle.judge(law, arm.rest, poses=0) is not None
+        assert cycle.laws.judge(law, arm.rest, poses=0) is not None
     without = {"disturbance_bandwidth": 0.0}
     on_motors = FlatnessSettings(
         law="state_feedback",
@@ -114,8 +114,8 @@ def test_the_laws_of_a_cycle_are_judged_by_name():
         estimation=StateEstimation("motor_encoders", bandwidth=30.0),
     )
     cycle = FlatnessLaw(arm.model, arm.actuators, on_motors)
-    assert cycle.judge("state_feedback", arm.rest, poses=0) is None
-    assert cycle.judge("motor_pd", arm.rest, poses=0) is not None
+    assert cycle.laws.judge("state_feedback", arm.rest, poses=0) is None
+    assert cycle.laws.judge("motor_pd", arm.rest, poses=0) is not None
 
 
 def test_wrong_arguments_are_rejected():

@@ -68,7 +68,7 @@ def deviations(arm: Arm, settings: ControllerSettings, estimation, delay, cycles
             {"link_position": plant.q, "motor_position": plant.theta, "joint_torque": Q},
         )
         if k == -1:
-            law.transfer.torque[:] = law.holding_torque()
+            law.transfer.torque[:] = law.arm.holding_torque()
             law.start(settings.law, 0.0)
         law.desired[0], law.ahead[0] = arm.rest, arm.rest
         law.update(STEP, 0.0)

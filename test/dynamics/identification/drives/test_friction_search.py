@@ -13,6 +13,7 @@ from multibody_dynamics.dynamics.identification.drives.filtered_rows import (
     filtered_blocks,
 )
 from multibody_dynamics.dynamics.identification.drives.friction_search import searched_friction
+from multibody_dynamics.dynamics.identification.drives.prior_parameters import PriorParameters
 from multibody_dynamics.dynamics.identification.drives.robot_identification import _Identification
 
 idn = dyn.identification
@@ -37,7 +38,9 @@ def test_velocities_and_sizes_of_friction_are_found_from_a_wrong_minimum():
     whole = _Identification(model, [run], None, None, [], settings)
     plan = Plan([run], 20.0)
     sums = whole._sums(filtered_blocks(whole.equations, plan, plan.pieces, (6.0, 12.0)))
-    parameters = whole._parameters(sums)
+    parameters = PriorParameters(
+        whole.equations, settings, whole.friction, whole.payloads, whole.gains, whole.cutoff
+    ).of(sums)
     coefficients = Coefficients(whole.equations, parameters, whole.gains)
     at, theta = parameters.index, np.array(parameters.mean)
     for joint in model.joint_names:

@@ -1,0 +1,201 @@
+"""What is measured of an arm with elastic joints: the states of links and motors, the torques of
+springs and gravity, external torques, collisions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...core import Array, DynamicsError
+from ...elastic import Actuators, SpringSolver
+from ...model import MultibodyModel
+from ...rigid import InverseDynamicsSolver
+from ..observers.collision_detection import CollisionDetector, DrivingTorque
+from ..observers.disturbance_observer import DisturbanceObserver
+from ..observers.motor_side_observer import MAX_INNOVATION
+from ..observers.state_estimation import StateEstimator
+from ..signals.derivative_filter import DerivativeFilter
+from .flatness_settings import FlatnessSettings
+
+QUIET = 0.2  # s without a rejected sample until the observer's state is considered valid again
+
+
+class MeasuredArm:
+    """An arm as it is measured, once per cycle by :meth:`update`.
+
+    Arrays are shared, not copied: `stiffness` (3, v), the second outputs, and `announced` are the
+    caller's to write.
+
+    Attributes
+    ----------
+    estimator : its `state` has q, q', theta, theta'.
+    motors : measured theta and theta', (m,) each: rows of `estimator.state`, but with
+        motor_encoders filtered from the motor positions alone, not taken from the observer.
+    state : (n,), (n,), (m,), (m,) q, q', theta, theta' on which the laws act: of the links by the
+        estimator, and `motors`.
+    springs : torques, loads and deflections at the estimated state.
+    observer : of external torques; None without one.
+    detector : of collisions; None without thresholds.
+    announced : (n,) external joint torques that are known at the next sample, N m, and that
+        `detector` does not take for a contact.
+    lost : why the observer of motor_encoders has no valid state after the last sample; empty
+        otherwise.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        settings: FlatnessSettings,
+        stiffness: Array,
+    ) -> None:
+        self.actuators, self.stiffness = actuators, stiffness
+        estimation = settings.estimation
+        self.estimator = StateEstimator(model, actuators, estimation)
+        self._motor_filter: DerivativeFilter | None = None
+        self.motors: tuple[Array, Array] = self.estimator.state[2:]
+        if estimation.source == "motor_encoders":
+            self._motor_filter = DerivativeFilter(
+                actuators.motor_names,
+                estimation.order,
+                settings.motor_bandwidth,
+                max_step=estimation.max_step,
+            )
+            self.motors = self._motor_filter.state[0], self._motor_filter.state[1]
+        self.state = (*self.estimator.state[:2], *self.motors)
+        self.springs = SpringSolver(actuators, *self.estimator.state)
+        self._weight = InverseDynamicsSolver(model, "body")
+        self.observer = (
+            DisturbanceObserver.of_motors(model, actuators, settings.observer_gain)
+            if settings.observer_gain
+            else None
+        )
+        self.detector: CollisionDetector | None = None
+        if settings.collisions is not None:
+            gap = estimation.max_step
+            self.detector = CollisionDetector(model, actuators, settings.collisions, max_step=gap)
+        self._driving = DrivingTorque(actuators, self.estimator.signals)
+        self.announced: Array = np.zeros(model.n)
+        self.restart()
+
+    def restart(self) -> None:
+        """Reset the filters and the observers."""
+        self.estimator.reset()
+        if self._motor_filter is not None:
+            self._motor_filter.reset()
+        self.lost, self._lost_at, self._time = "", -np.inf, 0.0
+        self._is_new, self._skipped = True, False
+        if self.observer is not None:
+            self.observer.reset()
+        if self.detector is not None:
+            self.detector.reset()
+
+    def update(self, t: float, signals: Mapping[str, Array], acted: Array) -> None:
+        """Update everything from signals measured at t in s; acted : (m,) mean motor torques since
+        the last sample, N m.
+
+        Raises InputError for invalid signals, and then leaves the state unchanged. With
+        motor_encoders only invalid motor positions raise; any other failure sets `lost`.
+        """
+        springs, actuators = self.springs, self.actuators
+        if self._motor_filter is None:
+            self.estimator.update(t, stiffness=self.stiffness[:2], **signals)
+        else:
+            self._filter_motors(self._motor_filter, t, signals["motor_position"])
+            self._observe(t, signals)
+        state = self.estimator.state
+        springs.stiffness[:] = self.stiffness[:2]
+        springs.update()
+        self.weigh(state.q)
+        if self.observer is not None:
+            Q = signals.get("joint_torque", springs.torque)
+            pushed = acted[actuators.first_motor]
+            self.observer.update(t, state.q, state.qd, np.where(actuators.is_rigid, pushed, Q))
+        if self.detector is not None:
+            driving = self._driving.of(springs.torque, signals, acted)
+            self.detector.update(t, state.q, state.qd, driving, self.announced)
+
+    def weigh(self, q: Array) -> None:
+        """Set `gravity` to that at q (n,)."""
+        self._weight.state[0] = q
+        self._weight.update()
+
+    @property
+    def gravity(self) -> Array:
+        """(n,) gravity torques at the measured position, N m, or where :meth:`weigh` was called."""
+        return self._weight.result[0]
+
+    @property
+    def observes_links(self) -> bool:
+        """Whether the links are not measured: their state is that of the observer of
+        motor_encoders, which may lose track."""
+        return self._motor_filter is not None
+
+    def _filter_motors(self, motor_filter: DerivativeFilter, t: float, theta: Array) -> None:
+        """Update `motors`; a sample far from the expected position is used only if the previous one
+        was far from it, too."""
+        step = t - self._time
+        if not self._is_new and 0.0 < step <= motor_filter.max_step:
+            position, velocity = self.motors
+            expected = position + step * velocity
+            is_far = bool(np.abs(theta - expected).max() > MAX_INNOVATION)
+            self._skipped = is_far and not self._skipped
+            if self._skipped:
+                theta = expected
+        motor_filter.update(t, theta)
+        self._time = t
+
+    def _observe(self, t: float, signals: Mapping[str, Array]) -> None:
+        """Update the observer's state and `lost`."""
+        estimator = self.estimator
+        starts, refused = estimator.starts, estimator.refused
+        self.lost = ""
+        try:
+            estimator.update(t, stiffness=self.stiffness[:2], **signals)
+        except DynamicsError as error:
+            self.lost = str(error)
+        else:
+            if estimator.refused != refused:
+                self.lost = "a motor is far from where the observer of motor_encoders predicts it"
+            elif estimator.starts != starts and not self._is_new:
+                self.lost = "the observer of motor_encoders restarted"
+            self._is_new = False
+        if self.lost:
+            self._lost_at = t
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the estimated state is valid for feedback."""
+        return self.estimator.is_settled and self._time - self._lost_at >= QUIET
+
+    @property
+    def speed(self) -> Array:
+        """(n,) of each joint, rad/s or m/s: that of its link or of its motors, whichever is
+        greater; with motor_encoders that of the motors, since the observer may have lost track."""
+        of_motors = np.abs(self.motors[1] @ self.actuators.link_of_motors)
+        if self.observes_links:
+            return of_motors
+        return np.maximum(of_motors, np.abs(self.estimator.state.qd))
+
+    @property
+    def joint_torque(self) -> Array:
+        """(n,) current torques of the springs; gravity torques at rigid joints."""
+        return np.where(self.actuators.is_rigid, self.gravity, self.springs.torque)
+
+    def holding_torque(self) -> Array:
+        """(m,) motor torques that balance the current spring loads and gravity at rigid joints."""
+        load = self.springs.load
+        return np.where(np.isnan(load), self.gravity[self.actuators.joint_of_motor], load)
+
+    def without_links(self, signals: Mapping[str, Array]) -> dict[str, Array]:
+        """The signals, with the link signals replaced by those of links at rest on their motors, by
+        the model."""
+        theta, Q = signals["motor_position"], self.gravity
+        k = self.stiffness[:2]
+        constant = np.stack([Q, 0.0 * Q, 0.0 * Q])  # at rest, damped springs have settled
+        settled = self.actuators.settled_deflection(constant, beyond="continue")
+        q = self.actuators.link_position(
+            theta, Q, stiffness=k, deflection=settled, beyond="continue"
+        )
+        return {**signals, "link_position": q, "joint_torque": Q}

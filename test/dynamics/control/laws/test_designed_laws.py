@@ -1,0 +1,69 @@
+"""The laws of an arm by name: what is installed, lowered, or changed while they run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from elastic_arms import at_rest_under, linear_arm
+from multibody_dynamics.dynamics.control.observers.state_estimation import StateEstimation
+
+
+@pytest.mark.parametrize("source", ["motor_encoders_and_torque_sensors", "motor_encoders"])
+def test_without_link_encoders_there_is_no_stop_on_links(source):
+    assert at_rest_under(linear_arm(), estimation=StateEstimation(source)).laws.on_links is None
+
+
+def test_late_torques_of_an_earlier_run_are_forgotten():
+    law = at_rest_under(linear_arm(), law="hold")
+    laws = law.laws
+    hold = laws["hold"]
+    laws.tolerate_delay(True)
+    law.restart()  # as after a jump of the time, during a stop
+    assert laws.tolerates_delay
+    law.renew()
+    assert not laws.tolerates_delay
+    assert laws["hold"] is hold
+
+
+def test_a_hold_that_was_installed_remains_after_late_torques():
+    laws = at_rest_under(linear_arm(), law="hold").laws
+    new = laws.redesign("hold", linear_arm().rest, {})
+    laws.tolerate_delay(True)
+    laws.install("hold", new)
+    assert laws["hold"] is laws.late
+    laws.tolerate_delay(False)
+    assert laws["hold"] is new
+
+
+def test_live_stiffness_follows_its_settings_and_returns_to_them_at_a_new_start():
+    law = at_rest_under(linear_arm(), law="joint_impedance")
+    laws = law.laws
+    name, given = "joint_impedance", law.settings.controllers
+    live = laws.live_impedance(name)
+    own = live.aimed
+
+    def with_stiffness(**changes):
+        changed = {each: replace(given[each], **changes) for each in (name, "esp_impedance")}
+        return replace(law.settings, controllers={**given, **changed})
+
+    laws.change_impedance(name, {"elbow": 10.0})
+    assert laws.own_impedance(name) == own
+    law.renew()
+    assert live.aimed == own
+    settings = with_stiffness(link_stiffness=(30.0, 20.0))
+    assert laws.requested(name, settings).stiffness == (30.0, 20.0)
+    assert laws.requested("motor_pd", settings) is None
+    assert laws.change(settings, keep=name) == ""
+    assert live.aimed == own
+    assert laws.own_impedance(name).stiffness == (30.0, 20.0)
+    assert laws.live_impedance("esp_impedance").aimed.stiffness == (30.0, 20.0)
+    laws.renew_impedance(name)
+    assert live.aimed.stiffness == (30.0, 20.0)
+    laws.change(with_stiffness())
+    assert live.aimed == own
+    problem = laws.change(with_stiffness(link_stiffness=1e4))
+    assert "joint_impedance: the stiffness was not changed" in problem
+    assert live.aimed == own
+    assert laws.live_impedance("esp_impedance").aimed.stiffness == (1e4, 1e4)

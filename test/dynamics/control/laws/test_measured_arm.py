@@ -1,0 +1,108 @@
+"""What is measured of an arm: links at rest in place of missing ones, contacts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elastic_arms import (
+    MOTOR,
+    SMALL,
+    Arm,
+    antagonistic_arm,
+    at_rest_under,
+    damped_arm,
+    linear_arm,
+    mixed_panda,
+    nonlinear_arm,
+    pretensioned_arm,
+    series,
+    signals_of,
+    two_links,
+)
+from multibody_dynamics.dynamics.control.laws.feedforward_law import gravity_load
+from multibody_dynamics.dynamics.control.laws.flatness_law import FlatnessLaw
+from multibody_dynamics.dynamics.control.laws.law_table import ControllerSettings
+from multibody_dynamics.dynamics.control.observers.collision_thresholds import (
+    KINDS,
+    TERMS,
+    CollisionThresholds,
+)
+from multibody_dynamics.dynamics.elastic import Rigid, motor_motion, spring_tables
+from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.dynamics.rigid.crba import gravity_forces
+
+PERIOD = 1e-3
+TOUCHED_AT = 500  # cycle
+
+
+@pytest.mark.parametrize(
+    "arm", [linear_arm, nonlinear_arm, damped_arm, antagonistic_arm, pretensioned_arm, mixed_panda]
+)
+def test_missing_links_are_replaced_by_the_model_at_rest_without_compiling(arm):
+    """Also behind damped springs, which have settled; nothing may compile while an arm stops."""
+    arm = arm()
+    law = FlatnessLaw(arm.model, arm.actuators)
+    known = len(spring_tables._compiled_evaluate.signatures)
+    theta = np.full(len(arm.actuators.motors), 0.1)
+    found = law.arm.without_links({"motor_position": theta})
+    assert len(spring_tables._compiled_evaluate.signatures) == known > 0
+    q, Q = found["link_position"], found["joint_torque"]
+    assert np.isfinite(q).all()
+    back = motor_motion(
+        arm.actuators, np.vstack([q, np.zeros((4, q.size))]), np.array([Q, 0 * Q, 0 * Q]),
+        law.stiffness, deflection=arm.actuators.settled_deflection(np.array([Q, 0 * Q, 0 * Q])),
+        beyond="continue",
+    )  # fmt: skip
+    first = arm.actuators.first_motor
+    single = np.array([len(motors) == 1 for _, _, motors, _ in arm.actuators.each()])
+    np.testing.assert_allclose(back.position[first][single], theta[first][single], atol=1e-10)
+
+
+def detected(friction: float, has_help: bool) -> tuple[float, int]:
+    """A rigid and an elastic joint, both with friction of the motor, hold under `motor_pd`; a
+    contact of 8 N m acts from cycle TOUCHED_AT on. The largest share of a threshold before it, and
+    the cycles until it is found."""
+    arm = two_links(Rigid(MOTOR), series(200.0, SMALL))
+    rows = np.zeros((len(KINDS), len(TERMS), 2))
+    rows[:, 0], rows[:, 1:3] = 2.0, 0.05
+    law = at_rest_under(
+        arm,
+        controllers={name: ControllerSettings(law=name, friction=friction)
+                     for name in ("motor_pd", "hold")},
+        collisions=CollisionThresholds(arm.model.joint_names, rows),
+        gravity_compensated_by_robot=has_help,
+    )  # fmt: skip
+    plant = ElasticRobot(arm.model, arm.actuators)
+    plant.reset(arm.rest)
+    detector, largest = law.arm.detector, 0.0
+    assert detector is not None
+    for k in range(TOUCHED_AT + 20):
+        law.desired[:3] = law.ahead[:3] = swing(arm, k * PERIOD)
+        law.measure(k * PERIOD, signals_of(law, plant.q.copy(), plant.theta.copy()))
+        if k <= TOUCHED_AT:
+            largest = max(largest, float(detector.share.max()))
+        elif detector.is_contact:
+            return largest, k - TOUCHED_AT
+        law.update(PERIOD, 0.5 * PERIOD)
+        own = gravity_load(arm.actuators, gravity_forces(arm.model, plant.q)) if has_help else 0.0
+        if k == TOUCHED_AT:  # a moment about the axes of both joints
+            plant.applied_wrenches[1, 1] = 8.0
+        plant.step(law.commanded() + own, PERIOD)
+    return largest, 1000
+
+
+def swing(arm: Arm, t: float) -> np.ndarray:
+    """(3, n) positions, velocities and accelerations of a slow swing."""
+    s, c, w = np.sin(4.0 * t), np.cos(4.0 * t), 4.0
+    shape = np.array([[0.5 * (1.0 - c)], [0.5 * w * s], [0.5 * w**2 * c]])
+    return shape * [0.4, -0.6] + np.outer([1.0, 0.0, 0.0], arm.rest)
+
+
+@pytest.mark.parametrize(("friction", "has_help"), [(1.0, False), (0.0, False), (0.0, True)])
+def test_contacts_are_found_without_compensation_of_friction_and_gravity(friction, has_help):
+    """The detector knows the friction of rigid joints, whether or not the law compensates it; and
+    the gravity that the robot compensates itself acts, whoever commands it."""
+    largest, cycles = detected(friction, has_help)
+    assert largest < 0.5
+    assert cycles <= 20
