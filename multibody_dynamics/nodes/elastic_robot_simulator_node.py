@@ -24,7 +24,7 @@ from geometry_msgs.msg import WrenchStamped
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from ..dynamics.core import DynamicsError
+from ..dynamics.core import Array, DynamicsError
 from ..dynamics.plant import DelayLine
 from .base.activation import Activation
 from .base.diagnostics import (
@@ -42,6 +42,7 @@ from .base.outputs import Outputs
 from .base.parameters import ParameterError
 from .base.qos import RELIABLE, best_effort
 from .base.runtime import ManagedNode, run
+from .simulator.mean_torque import driven, stepped
 from .simulator.simulated_sensors import SimulatedSensors
 from .simulator.simulated_surroundings import StiffnessCommands, Surroundings
 from .simulator.simulator_commands import Command, Commands
@@ -109,6 +110,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
         self._stiffness.restart()
         plant.stiffness[:] = self._stiffness_at_rest
         plant.reset(self._home)
+        self._mean_torque = plant.motor_torque.copy()
         self._sensors = SimulatedSensors(p, plant, self._dt)
         self._sensors.restart()
         self._stamp = 0
@@ -264,7 +266,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
             sensors.torque,
             sensors.motors.position,
             sensors.motors.velocity,
-            self._plant.motor_torque,
+            self._mean_torque,
         )
         for row, values in zip(self._rows, readings, strict=True):
             row[:] = values
@@ -293,10 +295,14 @@ class ElasticRobotSimulatorNode(ManagedNode):
             )
         self._stiffness.apply(self._plant)
         since = 0.0
+        mean = np.zeros_like(self._mean_torque)
         for duration, part in parts:
-            if part is not None:  # the brakes are engaged until a command takes effect
-                self._move(*part, stamp, since, duration, p)
+            acting = self._plant.motor_torque  # the brakes are engaged until a command takes effect
+            if part is not None:
+                acting = self._move(*part, stamp, since, duration, p)
+            mean += duration / self._dt * acting
             since += duration
+        self._mean_torque = mean
         self._moved += self._period
         self._strain.check()
         self._sensors.update()
@@ -309,18 +315,20 @@ class ElasticRobotSimulatorNode(ManagedNode):
         since: float,
         duration: float,
         p: SimulatorParameters,
-    ) -> None:
-        """Advance the plant under one command, from `since` s after the state with this stamp."""
+    ) -> Array:
+        """Advance the plant under one command, from `since` s after the state with this stamp.
+
+        Returns the mean torques of the motors (m,).
+        """
         plant = self._plant
         if command.position is None:
-            plant.step(self._zero if is_stale else command.torque, duration)
-            return
+            return stepped(plant, self._zero if is_stale else command.torque, duration)
         elapsed = 0.0 if command.time is None else 1e-9 * (stamp - command.time) + since
         reach = p.drive_interpolation
         position = command.position + min(max(elapsed, -reach), reach) * command.velocity
         is_moving = abs(elapsed) <= reach and not is_stale
         velocity = command.velocity if is_moving else self._zero
-        plant.follow(position, velocity, command.torque, duration)
+        return driven(plant, position, velocity, command.torque, duration)
 
     # Diagnostics, in the executor's thread
 

@@ -20,7 +20,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
 from multibody_dynamics.dynamics.model.urdf import parse_urdf
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot, MotorDrive
+from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.dynamics.plant.motor_drive import MotorDrive
 from multibody_dynamics.dynamics.plant.plants import Plant
 from multibody_dynamics.dynamics.plant.sensors import DelayLine
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces
@@ -184,6 +185,19 @@ def rows_of(robot: Plant) -> np.ndarray:
     )
 
 
+def rows_after(
+    robot: ElasticRobot, position: Any, velocity: Any, feedforward: Any, dt: float
+) -> np.ndarray:
+    """The rows after a cycle under a reference of the drives, with the mean torque of the cycle."""
+    before = np.stack([robot.theta, robot.thetad])
+    robot.follow(position, velocity, feedforward, dt)
+    rows = rows_of(robot)
+    assert robot.drive is not None
+    reference = np.stack([position, velocity])
+    rows[5] = robot.drive.mean_torque(reference, feedforward, before, rows[3:5], dt)
+    return rows
+
+
 def moving_from(states: dict[int, np.ndarray]) -> int:
     """The stamp of the last state before the robot moved."""
     standing = [stamp for stamp, rows in states.items() if not rows[1].any()]
@@ -295,15 +309,16 @@ def test_drives_extrapolate_a_reference_at_its_velocity(ros, tmp_path):
     states = simulation.states()
     begin = moving_from(states)
     robot = plant()
-    compared = 0
+    compared, wanted = 0, rows_of(robot)
     for k in range(400):
         stamp = begin + k * SECOND // 1000
         if stamp in states:
             compared += 1
-            np.testing.assert_allclose(states[stamp], rows_of(robot), rtol=1e-8, atol=1e-8)
+            np.testing.assert_allclose(states[stamp], wanted, rtol=1e-8, atol=1e-8)
         elapsed = 1e-9 * (stamp - sent - later)
         moves = elapsed <= reach
-        robot.follow(theta + min(elapsed, reach) * velocity, moves * velocity, HOLD, 1e-3)
+        reference = theta + min(elapsed, reach) * velocity, moves * velocity
+        wanted = rows_after(robot, *reference, HOLD, 1e-3)
     assert compared > 100
     np.testing.assert_allclose(simulation.motors[-1].position, theta + reach * velocity, atol=0.1)
 
@@ -429,8 +444,8 @@ def test_in_lockstep_time_waits_and_every_command_acts_one_period_after_its_stat
         robot.reset(q, qd, theta=motor, thetad=motor_rate)
         command = commands[t - step]
         reference = command["positions"] + command["velocities"] / rate
-        robot.follow(reference, command["velocities"], command["effort"], 1.0 / rate)
-        np.testing.assert_allclose(rows_of(robot), states[t + step], rtol=1e-12, atol=1e-12)
+        wanted = rows_after(robot, reference, command["velocities"], command["effort"], 1.0 / rate)
+        np.testing.assert_allclose(wanted, states[t + step], rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("number", [SIGINT, SIGTERM])
@@ -598,10 +613,12 @@ def test_equal_seeds_in_lockstep_give_equal_bits_on_mujoco_with_all_features(ros
             place, force = frame_pose(MODEL, robot.q, "upper_arm")[:3, 3], [0.0, 30.0, 40.0]
             robot.applied_wrenches[1] = np.r_[np.cross(place, force), force]
         answered = max(t for t in torques if t <= stamp - 2 * period) if k else min(torques)
+        mean = np.zeros(3)
         for duration, torque in line.push(torques[answered]):
             if torque is not None:
                 robot.step(torque, duration)
-        np.testing.assert_allclose(one[k, 5], robot.motor_torque, rtol=0, atol=1e-9)
+            mean += duration / 1e-3 * robot.motor_torque
+        np.testing.assert_allclose(one[k, 5], mean, rtol=0, atol=1e-9)
         assert np.abs(one[k, 0] - robot.q).max() < 0.51 * resolution
         assert np.abs(one[k, 3] - robot.theta).max() < 1.2 * resolution
 

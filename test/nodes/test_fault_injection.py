@@ -71,7 +71,7 @@ class JudgedArm(Arm):
         return answered
 
     def wait(self, patience: float) -> bool:
-        return super().wait(min(patience, 0.02) if self.silent > 3 else patience)
+        return super().wait(min(patience, 0.1) if self.silent > 3 else patience)
 
     def verdict(self) -> dict[str, Any]:
         """The judgement of everything up to now; ends the monitor."""

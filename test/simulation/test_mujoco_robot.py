@@ -21,7 +21,8 @@ from multibody_dynamics.dynamics.elastic.actuator_kinds import (
 )
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSpring, PolynomialSpring
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot, MotorDrive
+from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.dynamics.plant.motor_drive import MotorDrive
 from multibody_dynamics.dynamics.plant.plants import EndStops, Plant
 from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
 

@@ -9,7 +9,8 @@ TorqueSensor  torques after a low-pass filter, with noise
 DelayLine     commands that take effect a fixed time later
 """
 
-from .elastic_robot import ElasticRobot, MotorDrive
+from .elastic_robot import ElasticRobot
+from .motor_drive import MotorDrive
 from .plants import EndStops, Plant
 from .sensors import DelayLine, Encoder, TorqueSensor
 

@@ -19,14 +19,13 @@ default |lambda| h <= 0.5, and far less on all slower modes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Array, DynamicsError, InputError, as_array, compiled, inlined, read_only
+from ..core import Array, DynamicsError, InputError, as_array, compiled, inlined
 from ..elastic import (
     Actuators,
     Antagonistic,
@@ -47,6 +46,7 @@ from ..rigid import (
     mass_matrix,
     potential_energy,
 )
+from .motor_drive import MotorDrive
 from .plants import EndStops
 
 COARSEST_STEP = 0.25e-3  # s
@@ -64,53 +64,6 @@ LINK_ROW = 5
 # Columns of the table of motors, after those of `flat_map`.
 PROPORTIONAL = cycle.MOTOR_ROW
 DERIVATIVE = cycle.MOTOR_ROW + 1
-
-
-@dataclass(frozen=True, eq=False)
-class MotorDrive:
-    """The position loop that a drive closes around its motor, link side of the gear:
-
-        tau_m = feedforward + proportional (theta_ref - theta) + derivative (theta_ref' - theta').
-
-    Gains (m,) or a scalar for all motors, in N m/rad and N m s/rad. The cycle of a drive is short
-    compared with the mechanics, so the loop is modelled in continuous time.
-    """
-
-    proportional: Array
-    derivative: Array
-
-    def __post_init__(self) -> None:
-        for name in ("proportional", "derivative"):
-            gain = read_only(getattr(self, name))
-            for j in np.flatnonzero(~(np.isfinite(gain) & (gain >= 0.0))).tolist():
-                which = f" of motor {j}" if gain.ndim else ""
-                raise InputError(
-                    f"drive: {name} gain{which} is {gain.flat[j]}: must be zero or greater, and "
-                    f"finite"
-                )
-            object.__setattr__(self, name, gain)
-
-    @classmethod
-    def from_bandwidth(
-        cls,
-        model: MultibodyModel,
-        actuators: Actuators,
-        q: Any,
-        *,
-        bandwidth: float,
-        damping_ratio: float = 1.0,
-    ) -> MotorDrive:
-        """Gains that give each motor, detached from its spring, a `bandwidth` in Hz.
-
-        The motor of a rigid joint also carries its link, with the inertia M_ii at the configuration
-        q (n,), that is, with all other joints locked. In contrast, :func:`.motor_bandwidth_gains`
-        of the controllers takes a bandwidth in rad/s and leaves the other joints free, with the
-        inertia 1 / (M^-1)_ii.
-        """
-        load = np.where(actuators.is_rigid, np.diag(mass_matrix(model, q)), 0.0)
-        carried = actuators.motor_inertia + load[actuators.joint_of_motor]
-        omega = 2.0 * np.pi * bandwidth
-        return cls(carried * omega**2, 2.0 * damping_ratio * omega * carried)
 
 
 class Energy(NamedTuple):

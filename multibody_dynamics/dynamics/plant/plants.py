@@ -15,6 +15,7 @@ import numpy as np
 from ..core import Array, InputError, read_only
 from ..elastic import Actuators
 from ..model import MultibodyModel
+from .motor_drive import MotorDrive
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,8 @@ class Plant(Protocol):
 
     model: MultibodyModel
     actuators: Actuators
+    drive: MotorDrive | None
+    """Of :meth:`follow`."""
 
     q: Array
     """(n,) positions of the links."""

@@ -41,7 +41,7 @@ def test_arrays_have_the_documented_shapes_and_remain_the_same_objects():
         "q": (3,), "qd": (3,), "theta": (4,), "thetad": (4,), "motor_torque": (4,),
         "joint_torque": (3,), "qdd": (3,), "applied_wrenches": (3, 6), "stiffness": (2, 1),
     }  # fmt: skip
-    assert set(Plant.__annotations__) == {"model", "actuators", *shapes}
+    assert set(Plant.__annotations__) == {"model", "actuators", "drive", *shapes}
     rows = {name: getattr(robot, name) for name in shapes}
     robot.reset([0.1, 0.2, 0.3])
     robot.step([1.0, 2.0, 3.0, 0.1], 0.01)
