@@ -665,7 +665,7 @@ def test_variable_stiffness_and_a_wrench_step_by_step_with_an_external_clock(ros
         "command_joints": order,
         "initial_positions": [float(HOME[NAMES.index(n)]) for n in ("rail", "turret", "shoulder")],
     }
-    ros.start(NODE, given)
+    node = ros.start(NODE, given)
     clock = ros.publisher(Clock, "/clock")
     wrench = ros.publisher(WrenchStamped, "external_wrench")
     stiffness = ros.publisher(JointState, "stiffness_command")
@@ -720,6 +720,7 @@ def test_variable_stiffness_and_a_wrench_step_by_step_with_an_external_clock(ros
         "external_wrench: unknown frame",
     }
     ros.until(lambda: ros.diagnosis(": commands")[2].keys() >= keys, f"the report of {keys}")
+    ros.until(lambda: "position of 'turret' is nan" in node.output, "the joint in the log")
     ros.until(lambda: ros.diagnosis(": commands")[0] != 3, "the command")
 
     robot.stiffness[:, 0] = 500.0, 20.0

@@ -468,7 +468,7 @@ def test_the_loop_is_judged_when_the_node_is_configured(ros):
 
 
 def test_bandwidths_are_lowered_for_a_model_that_is_30_percent_off(ros):
-    """With gains of the whole arm, which are designed beside the cycle as the arm moves."""
+    """With gains of the whole arm, which are designed in the background as the arm moves."""
     arm = Arm(
         ros,
         design_position=[-0.4, -0.4],
@@ -537,7 +537,7 @@ def test_an_unstable_loop_is_refused(ros):
 
 
 def test_a_law_chosen_while_the_node_runs_is_judged_first(ros):
-    """Accepted, lowered or refused, beside the cycle: every state is answered."""
+    """Accepted, lowered or refused, in the background: every state is answered."""
     late = {"judged_delay": 0.004, "judged_poses": 5, "tracking_tolerance": 0.5}
     arm = Arm(ros, **late, feedback_poles=[-90.0, -90.0, -90.0, -90.0])
     arm.start()

@@ -335,6 +335,8 @@ def test_excite_writes_what_trajectory_node_sends(tmp_path, capsys):
 def test_excite_names_the_option_that_does_not_fit(tmp_path, capsys):
     words = ["excite", PANDA, "-o", str(tmp_path / "plan")]
     assert "--runs hop: expected some of fourier" in rejected(capsys, *words, "--runs", "hop")
+    twice = rejected(capsys, *words, "--runs", "friction,friction")
+    assert "--runs friction,friction: duplicate run 'friction'" in twice
     assert "--box: expected x, y, z" in rejected(capsys, *words, "--box", "1,2,3")
     assert "--torque: expected 1 or 7 numbers" in rejected(capsys, *words, "--torque", "1,2")
     assert "--noise: expected 1 or 7 numbers" in rejected(capsys, *words, "--noise", "1,2")

@@ -53,6 +53,9 @@ from .flat_map import SECOND_OUTPUT_CLIPPED
 from .spring_tables import SpringTables, fitting, spring_tables
 from .springs import Beyond, LinearSpring, Spring, solve_increasing
 
+TORQUE_UNIT = "N m (N for a prismatic joint)"  # in messages: an actuator does not know its joint
+STIFFNESS_UNIT = "N m/rad (N/m for a prismatic joint)"
+
 Rows = Sequence[Array]
 """A quantity and its first and second time derivatives, (...) each."""
 
@@ -446,8 +449,8 @@ class VariableStiffness(Actuator):
         wrong = ~(k > 0.0) if beyond == "continue" else (k < least) | (k > greatest)
         if wrong.any():
             raise InputError(
-                f"stiffness must be from {least:.6g} to {greatest:.6g} N m/rad, got "
-                f"{k[wrong][0]:.6g} N m/rad"
+                f"stiffness must be from {least:.6g} to {greatest:.6g} {STIFFNESS_UNIT}, got "
+                f"{k[wrong][0]:.6g}"
             )
         self.shape.checked_torque(Q[0] / k, beyond)
 
@@ -468,7 +471,7 @@ class VariableStiffness(Actuator):
             k = self.driven(theta[1], 0.0 * theta[1])[0]
         assert k is not None
         if not (k > 0.0).all():
-            raise InputError(f"stiffness must be positive, got {np.min(k):.6g} N m/rad")
+            raise InputError(f"stiffness must be positive, got {np.min(k):.6g} {STIFFNESS_UNIT}")
         return np.asarray(theta[0] - self.shape.deflection(Q / k, beyond=beyond))
 
     def second_output_range(self, Q: Any, torque_share: float = np.inf) -> tuple[Array, Array]:
@@ -559,14 +562,14 @@ class Antagonistic(Actuator):
         least, greatest = self._pretension_range(Q)
         if (none := least > greatest).any():
             raise InputError(
-                f"joint torque of {Q[none][0]:.6g} N m is infeasible with the torque ranges of the "
-                f"springs, {self.agonist_spring.torque_range} (agonist) and "
+                f"joint torque of {Q[none][0]:.6g} {TORQUE_UNIT} is infeasible with the torque "
+                f"ranges of the springs, {self.agonist_spring.torque_range} (agonist) and "
                 f"{self.antagonist_spring.torque_range} (antagonist)"
             )
         low, high = (end[0] for end in self.second_output_range(Q))
         raise InputError(
-            f"stiffness of {second[0]:.6g} N m/rad is infeasible at a joint torque of "
-            f"{Q[0]:.6g} N m; it must be from {low:.6g} to {high:.6g} N m/rad"
+            f"stiffness of {second[0]:.6g} is infeasible at a joint torque of {Q[0]:.6g} "
+            f"{TORQUE_UNIT}; it must be from {low:.6g} to {high:.6g} {STIFFNESS_UNIT}"
         )
 
     def _laws(self, phi_a: Array, phi_b: Array) -> tuple[tuple[Array, ...], ...]:

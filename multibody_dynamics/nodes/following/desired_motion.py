@@ -189,7 +189,12 @@ def plan(  # wide: everything on which the motion depends; runs in another proce
     times = request.times + 1e-9 * (start - begin)
     later = times > lead
     if not later.any():
-        raise MessageError("in the past", f"the last point was due {-times[-1]:.3f} s ago")
+        late = f"the last point was due {-times[-1]:.3f} s before the motion could begin"
+        soon = (
+            f"the last point is due {times[-1]:.3f} s after the motion can begin, and points within"
+            f" splice_lead ({lead:g} s) are dropped"
+        )
+        raise MessageError("in the past", late if times[-1] < 0.0 else soon)
     state = splice.state
     q = state[0]
     if not later[0] and request.positions is not None:

@@ -649,7 +649,7 @@ class FlatnessControllerParameters(FollowingParameters):
         return {
             "gain_design": self.gain_design,
             "gain_update_time": self.gain_update_time,
-            "designs_beside": True,
+            "designs_in_background": True,
             "delay": known + self.unknown_delay,
             "period": self.period,
         }

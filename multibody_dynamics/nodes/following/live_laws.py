@@ -1,4 +1,4 @@
-"""Another law, other stiffness or damping, chosen while the node runs: judged alongside the cycle
+"""Another law, other stiffness or damping, chosen while the node runs: judged in the background
 before they take effect.
 
 Whatever is chosen is judged as at configuration, in a separate process, while the law in force

@@ -165,9 +165,8 @@ class StiffnessCommands:
                     "wrong length",
                     f"{len(message.name)} names but {len(numbers)} values in {field}",
                 )
-            if len(unusable(numbers)):
-                names = ", ".join(message.name)
-                raise MessageError("not finite", f"{field} of {names} is {numbers}")
+            for k in unusable(numbers):
+                raise MessageError("not finite", f"{field} of '{message.name[k]}' is {numbers[k]}")
             row[match.target] = numbers[match.source]
         wanted = rows[0].copy()
         rows[0] = np.clip(wanted, self._lower, self._upper)

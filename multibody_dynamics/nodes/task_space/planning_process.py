@@ -51,8 +51,11 @@ class PlannedPath(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """Whether a request is still the newest one; the process of the node keeps the number in a file
-    without a name."""
+    """Whether a request is still the newest one.
+
+    The node keeps the number in a file without a name, which the planning process reads through
+    /proc (Linux only, like the nodes): such a file does not outlive the node, even if it is killed.
+    """
 
     process: int
     file: int
@@ -62,7 +65,7 @@ class Wanted(NamedTuple):
         try:
             with open(f"/proc/{self.process}/fd/{self.file}", "rb") as file:
                 return int.from_bytes(file.read(COUNTER), "little") == self.number
-        except OSError:  # the node has ended
+        except (FileNotFoundError, ProcessLookupError):  # the node has ended
             return False
 
 

@@ -129,6 +129,10 @@ class NodeProcess:
                 continue
         raise RunError(f"process {self.pid} of {self.name} cannot be stopped")
 
+    def kill(self) -> None:
+        """Kill the node, which does not shut down; does nothing if it has exited."""
+        self._process.kill()
+
 
 class NodeProcesses:
     """Nodes that live as long as a `with` block; they are stopped in reverse order."""
@@ -166,6 +170,11 @@ class NodeProcesses:
     def cpu_seconds(self) -> dict[str, float]:
         """CPU time used so far by each node that is still running, s."""
         return {n.name: n.cpu_seconds() for n in self._nodes if n.exit_code is None}
+
+    def kill(self) -> None:
+        """Kill all nodes. May be called by a signal handler while they are being stopped."""
+        for node in self._nodes:
+            node.kill()
 
     def stop(self) -> dict[str, int]:
         """Stop all nodes, deferring signals to this process; return the exit codes by node."""

@@ -54,22 +54,24 @@ def _add_controller(group: Any) -> None:
     group.add_argument("--law", choices=("motor_pd", "state_feedback", "hold"),
                        help="control law; hold only stops the arm and holds it")  # fmt: skip
     group.add_argument("--bandwidth", metavar="W", type=float,
-                       help="of the law in rad/s (default: that of the law)")  # fmt: skip
+                       help="bandwidth of the law in rad/s (default: that of the law)")  # fmt: skip
     group.add_argument("--position", metavar="Q", type=numbers,
                        help="position for which gains are designed, one number per joint"
                        " (default: the middle of the joint limits)")  # fmt: skip
     group.add_argument("--disturbance-bandwidth", metavar="W", type=float,
-                       help="of the compensation of disturbances in rad/s; 0 for none"
+                       help="bandwidth of the compensation of disturbances in rad/s; 0 for none"
                        " (120)")  # fmt: skip
     group.add_argument("--friction", metavar="SHARE", type=float,
                        help="share of the motor friction that is compensated (1)")  # fmt: skip
-    group.add_argument("--period", metavar="T", type=float, help="of a cycle in s (0.001)")
+    group.add_argument("--period", metavar="T", type=float, help="period of a cycle in s (0.001)")
     group.add_argument("--delay", metavar="T", type=float,
-                       help="from a sample to the effect of its torque in s (0)")  # fmt: skip
+                       help="delay from a sample to the effect of its torque in s (0)")  # fmt: skip
     group.add_argument("--filter-bandwidth", metavar="F", type=float,
-                       help="of the filters of the measured positions in Hz (100)")  # fmt: skip
+                       help="bandwidth of the filters of the measured positions in Hz"
+                       " (100)")  # fmt: skip
     group.add_argument("--stop-acceleration", metavar="A", type=float,
-                       help="of the path to rest in rad/s^2 or m/s^2 (10)")  # fmt: skip
+                       help="acceleration of the path to rest in rad/s^2 or m/s^2"
+                       " (10)")  # fmt: skip
     group.add_argument("--torque-rate", metavar="R", type=float,
                        help="limit of the torque rates in N m/s (none)")  # fmt: skip
 

@@ -32,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         _, argument = uses[0]
         only = "" if len(uses) == len(SYSTEMS) else f"{', '.join(use for use, _ in uses)}: "
         default = f" ({argument.default})" if argument.choices and argument.default else ""
-        parser.add_argument(_option(name), dest=name, metavar=name.upper(),
+        metavar = None if argument.choices else name.upper()
+        parser.add_argument(_option(name), dest=name, metavar=metavar,
                             choices=argument.choices or None,
                             help=only + argument.description + default)  # fmt: skip
     parser.add_argument("--logs", metavar="FOLDER", type=Path,

@@ -66,7 +66,9 @@ def complete_chunks(file: Path) -> list[int]:
                 ends.append(end)
             stream.seek(end)
     if not ends:
-        raise OSError(f"{file} is empty")
+        raise OSError(
+            f"{file} has no complete MCAP header: the recording ended before its first message"
+        )
     return ends
 
 

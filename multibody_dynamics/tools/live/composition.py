@@ -43,8 +43,11 @@ def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str =
     from ...nodes.base.nonblocking_output import never_block
     from ...nodes.base.runtime import initialise, make_executor, spin
 
-    if len(set(names)) < len(names):
-        raise InputError("duplicate node name: a second robot needs a separate process")
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(
+                f"duplicate node name '{name}': nodes of a second robot need a separate process"
+            )
     classes = [node_class(name) for name in names]
     leave = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

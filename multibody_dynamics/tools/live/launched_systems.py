@@ -90,14 +90,14 @@ XACRO = Argument("xacro_arguments", "", "arguments for a xacro file: name:=value
 SPRINGS = Argument(
     "elastic_joints",
     "",
-    "YAML file of springs and motors; '' uses that of the parameters file or, if robot is set,"
+    "YAML file of springs and motors; '' uses that of the parameters file or, if a robot is given,"
     " makes every joint rigid",
 )
 MOTORS = Argument(
     "command_joints",
     "",
     "motors in the order of ~/commands and other arrays without names, separated by commas; ''"
-    " uses the order of the parameters file or, if robot or elastic_joints is set, that of the"
+    " uses the order of the parameters file or, if a robot or elastic joints are given, that of the"
     " robot's joints",
 )
 MOTION = Argument(
@@ -215,14 +215,14 @@ def _elastic_joint(values: Values) -> list[NodeStart]:
 ELASTIC_JOINT = System(
     "controller, simulated robot and motion",
     (
-        _parameters("elastic_joint.yaml", "the parameters of all three nodes"),
+        _parameters("elastic_joint.yaml", "the parameters of the nodes"),
         *ROBOT_ARGUMENTS,
         Argument(
             "initial_positions",
             "",
             "initial positions of the simulated links in the order of command_joints, separated by"
-            " commas; '' uses those of the parameters file or, if robot is set, zero or the nearest"
-            " joint limit",
+            " commas; '' uses those of the parameters file or, if a robot is given, zero or the"
+            " nearest joint limit",
         ),
         Argument(
             "plant",
@@ -241,9 +241,9 @@ ELASTIC_JOINT = System(
         Argument(
             "clock",
             "lockstep",
-            "with use_sim_time: the plant publishes /clock and waits for the torques (lockstep), or"
-            " follows the /clock of another simulator (external), such as that of the first of"
-            " several robots",
+            "with use_sim_time: whether the plant publishes /clock and waits for the torques"
+            " (lockstep), or follows the /clock of another simulator (external), such as that of"
+            " the first of several robots",
             ("lockstep", "external"),
         ),
     ),

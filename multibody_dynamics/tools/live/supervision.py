@@ -9,8 +9,8 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TextIO
@@ -52,45 +52,81 @@ def supervise(
 
     As soon as one fails, the others are stopped, in reverse order, each through its shutdown
     transition. A node that ends with status 0, such as a finished trajectory_node, leaves the
-    others running.
+    others running. A signal that arrives while nodes are being stopped kills those that are left.
 
     logs : folder for the output of each node; by default, it is only shown
 
-    Returns the exit status: 0, or 1 if a node failed.
+    Returns the exit status: 0, or 1 if a node failed or was killed.
     """
     leave = threading.Event()
+    processes = NodeProcesses()
+
+    def on_signal(*_: object) -> None:
+        if leave.is_set():
+            processes.kill()
+        leave.set()
+
     numbers = (signal.SIGINT, signal.SIGTERM)
-    previous = {n: signal.signal(n, lambda *_: leave.set()) for n in numbers}
+    previous = {n: signal.signal(n, on_signal) for n in numbers}
     try:
         with ExitStack() as stack:
             folder = logs
             if folder is None:
                 folder = Path(stack.enter_context(TemporaryDirectory(prefix="loop_")))
             folder.mkdir(parents=True, exist_ok=True)
-            return _run(nodes, folder, leave, stream or sys.stdout)
+            stack.enter_context(processes)
+            started = [_start(processes, node, folder) for node in nodes]
+            return _run(started, leave, stream or sys.stdout)
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
 
 
-def _run(nodes: Sequence[NodeStart], folder: Path, leave: threading.Event, stream: TextIO) -> int:
-    with NodeProcesses() as processes:
-        started = [_start(processes, node, folder) for node in nodes]
-        tails = [LogTail(process.name, process.log, stream) for process in started]
-        failed = _watch(started, tails, leave)
-        for process in failed:
-            print(
-                f"{process.name} ended with status {process.exit_code}; stopping all nodes",
-                file=stream,
-                flush=True,
-            )
-        codes = processes.stop()
-        for tail in tails:
-            tail.show(is_last=True)
+def _run(started: Sequence[NodeProcess], leave: threading.Event, stream: TextIO) -> int:
+    tails = [LogTail(process.name, process.log, stream) for process in started]
+    failed = _watch(started, tails, leave)
+    for process in failed:
+        print(f"{process.name} ended with status {process.exit_code}", file=stream, flush=True)
+    leave.set()  # from now on, a signal kills
+    with _shown(tails):
+        codes = _stop(started, stream)
     for name, code in codes.items():
         if code and not failed:
             print(f"{name} ended with status {code}", file=stream)
     return int(any(codes.values()))
+
+
+def _stop(started: Sequence[NodeProcess], stream: TextIO) -> dict[str, int]:
+    """Stop the nodes in reverse order, and name each one that is awaited; the exit codes by
+    node."""
+    running = [process for process in reversed(started) if process.exit_code is None]
+    if running:
+        print("stopping all nodes; Ctrl-C kills them at once", file=stream, flush=True)
+    for process in running:
+        print(f"waiting for {process.name} to end", file=stream, flush=True)
+        process.stop()
+    return {process.name: process.stop() for process in started}
+
+
+@contextmanager
+def _shown(tails: Sequence[LogTail]) -> Iterator[None]:
+    """Show the output during the block, and then the rest of it."""
+    over = threading.Event()
+
+    def show() -> None:
+        while not over.wait(POLL_PERIOD):
+            for tail in tails:
+                tail.show()
+
+    thread = threading.Thread(target=show)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        for tail in tails:
+            tail.show(is_last=True)
 
 
 def _watch(

@@ -89,8 +89,10 @@ def make_plan(options: PlanOptions) -> Plan:
     robot = load_robot(options.robot, options.data, options.elastic_joints)
     wanted = options.runs or ((FOURIER, "friction") + (("chirps",) if robot.actuators else ()))
     for name in wanted:
-        if name not in RUNS or wanted.count(name) > 1:
-            raise InputError(f"--runs {','.join(wanted)}: expected some of {', '.join(RUNS)}")
+        if name not in RUNS:
+            raise InputError(f"--runs {name}: expected some of {', '.join(RUNS)}")
+        if wanted.count(name) > 1:
+            raise InputError(f"--runs {','.join(wanted)}: duplicate run '{name}'")
     limits, geometry, notes = _limits(robot, options)
     columns = idn.TorqueColumns(
         robot.model,
@@ -123,7 +125,7 @@ def make_plan(options: PlanOptions) -> Plan:
     if rest:
         pose = np.asarray(options.pose) if len(options.pose) else idn.resting_pose(limits)
         runs |= {name: idn.single_joint_run(limits, name, pose) for name in rest}
-    _refuse_collisions(geometry, runs)
+    _refuse_collisions(geometry, {f"run '{name}'": run for name, run in runs.items()})
     states = [_sampled(run) for run in runs.values()]
     errors = tuple(idn.predicted_errors(columns, limits, states, noise))
     lost = idn.unobservable(columns)
@@ -195,13 +197,13 @@ def _noise(limits: idn.ExcitationLimits, options: PlanOptions) -> idn.TorqueNois
     return idn.TorqueNoise(torque, options.encoder, options.rate)
 
 
-def _refuse_collisions(geometry: CollisionGeometry | None, runs: dict[str, Reference]) -> None:
+def _refuse_collisions(geometry: CollisionGeometry | None, motions: dict[str, Reference]) -> None:
     if geometry is None:
         return
-    for name, run in runs.items():
-        touching = geometry.first_collision(run)
+    for what, motion in motions.items():
+        touching = geometry.first_collision(motion)
         if touching:
-            raise DynamicsError(f"run '{name}': {touching} collide; increase --clearance")
+            raise DynamicsError(f"{what}: {touching} collide; increase --clearance")
 
 
 def _sampled(run: Reference) -> tuple[Array, Array]:

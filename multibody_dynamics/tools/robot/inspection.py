@@ -116,9 +116,11 @@ def _check_body(body: str, M: Array) -> Iterator[Finding]:
     else:
         if moments[0] + moments[1] < moments[2] * (1.0 - 1e-6):
             text = ", ".join(f"{x:.3g}" for x in moments)
-            yield Finding(True, f"{body}: no rigid body can have the principal moments {text}")
+            text = f"no rigid body can have the principal moments {text} kg m^2"
+            yield Finding(True, f"{body}: {text}")
         elif moments[0] < FLAT * moments[-1]:
-            yield Finding(False, f"{body} is implausibly thin: principal moment {moments[0]:.3g}")
+            text = f"one principal moment is only {moments[0]:.3g} kg m^2"
+            yield Finding(False, f"{body} is implausibly thin: {text}")
         radius = np.sqrt(moments[-1] / mass)
         if radius > EXTENDED:
             text = f"{body}: radius of gyration of {radius:.3g} m; is its inertia in g mm^2?"
@@ -128,9 +130,10 @@ def _check_body(body: str, M: Array) -> Iterator[Finding]:
 def _check_limits(model: MultibodyModel, j: int, weight: float) -> Iterator[Finding]:
     """weight : N m or N, the largest effort against gravity."""
     joint, effort = model.joint_names[j], model.limits.effort[j]
+    unit = "N" if model.joint_types[j] == "prismatic" else "N m"
     if weight > effort > 0.0:
-        text = f"{weight:.3g} to hold its links, but its limit is {effort:.3g}; are masses in g?"
-        yield Finding(False, f"{joint} needs {text}")
+        text = f"{weight:.3g} {unit} to hold its links, but its limit is {effort:.3g} {unit}"
+        yield Finding(False, f"{joint} needs {text}; are masses in g?")
     if not np.isfinite(effort):
         yield Finding(False, f"{joint} has no effort limit: torques are not limited")
     elif effort == 0.0:

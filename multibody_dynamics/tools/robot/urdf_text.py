@@ -53,14 +53,16 @@ class Element:
 class UrdfText:
     """A URDF file, in an ASCII-compatible encoding.
 
+    name : of the file, for error messages.
+
     Attributes: `links` and `joints`, elements by name; `data`, the bytes of the file. Changes are
     collected by the methods `set_...` and appear in :meth:`edited`.
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, name: str = "the URDF") -> None:
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise InputError("the URDF is encoded in UTF-16: convert it to UTF-8 first")
-        self.data = data
+            raise InputError(f"{name} is encoded in UTF-16: convert it to UTF-8 first")
+        self.data, self.name = data, name
         self.links: dict[str, Element] = {}
         self.joints: dict[str, Element] = {}
         self.changed: list[str] = []  # links and joints

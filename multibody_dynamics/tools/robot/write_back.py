@@ -42,7 +42,7 @@ def write_back(
     model = load_urdf(urdf)
     found = WrittenBack(notes=list(results.notes))
     comment = provenance(results, urdf, today or date.today())
-    text = UrdfText(urdf.read_bytes())
+    text = UrdfText(urdf.read_bytes(), str(urdf))
     blocks = _write_links(found, text, model, results)
     _write_friction(found, text, model, results)
     found.files[urdf.name] = text.edited(comment)
@@ -159,7 +159,7 @@ def _ten(M: Array) -> dict[str, float]:
 
 def _of_link(text: UrdfText, link: str) -> tuple[float, Array, Array]:
     """Mass, centre of mass and inertia about it of a changed link, in its own axes."""
-    edited = UrdfText(text.edited())
+    edited = UrdfText(text.edited(), text.name)
     M = edited.inertia(link)
     assert M is not None
     return decompose(M)

@@ -434,7 +434,9 @@ def test_missing_and_misshapen_arguments_are_named():
     with pytest.raises(InputError, match=r"state.*joint3"):
         motor_motion(actuators, bad, torque, second)
     second[0, 0] = 20.0
-    with pytest.raises(InputError, match=r"joint 'joint4': stiffness must be .* got 20 N m/rad"):
+    with pytest.raises(
+        InputError, match=r"joint 'joint4': stiffness must be .* N m/rad .* got 20$"
+    ):
         motor_motion(actuators, state, torque, second, deflection=state[0])
     with pytest.raises(InputError, match="times: expected a one-dimensional array of increasing"):
         filtered_deflection(actuators, [0.0, 0.0], np.zeros((2, 3, 7)))

@@ -103,7 +103,14 @@ def test_past_points_are_dropped_if_the_path_passes_the_current_position(motion)
     follow(motion, late, tolerance=0.2)
     np.testing.assert_allclose(state(motion, START + 3 * SECOND // 2)[0], [0.5, 0.5], atol=1e-12)
     gone = request([0.5, 1.0], [[0.5, 0.5], [0.6, 0.6]], start=START - SECOND)
-    assert rejection(motion, gone).reason == "in the past"
+    error = rejection(motion, gone)
+    assert error.reason == "in the past"
+    assert "was due 1.500 s before the motion could begin" in str(error)
+    soon = request([0.01, 0.02], [[0.5, 0.5], [0.5, 0.5]])
+    error = rejection(motion, soon, lead=0.05)
+    assert error.reason == "in the past"
+    assert "due 0.020 s after the motion can begin" in str(error)
+    assert "splice_lead (0.05 s)" in str(error)
 
 
 def test_points_within_the_lead_are_dropped(motion):

@@ -1,4 +1,4 @@
-"""Trajectories with many points are planned beside the cycle and give the same motion."""
+"""Trajectories with many points are planned in the background and give the same motion."""
 
 from __future__ import annotations
 

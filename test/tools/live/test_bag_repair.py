@@ -64,5 +64,5 @@ def test_what_is_complete_remains(whole, tmp_path_factory, share):
 
 def test_file_without_header(tmp_path):
     (tmp_path / "bag.mcap").write_bytes(b"\x89MCAP0\r\n")
-    with pytest.raises(OSError, match="is empty"):
+    with pytest.raises(OSError, match=r"bag\.mcap has no complete MCAP header: the recording"):
         repair(tmp_path.rename(tmp_path.with_name("bag")), {})

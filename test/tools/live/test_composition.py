@@ -38,7 +38,7 @@ def test_every_node_has_help(capsys, name):
 def test_unknown_and_duplicate_nodes_are_rejected():
     with pytest.raises(InputError, match="unknown node 'x'"):
         compose(["x"], [])
-    with pytest.raises(InputError, match="duplicate node name"):
+    with pytest.raises(InputError, match="duplicate node name 'trajectory_node'"):
         compose(["trajectory_node", "trajectory_node"], [])
 
 

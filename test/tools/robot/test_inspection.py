@@ -65,7 +65,8 @@ def test_masses_in_grams_are_found(tmp_path):
     link = LINK.format("a", 300, 1e-3, 1e-3, 1e-3).replace("<mass", '<origin xyz="0.1 0 0"/><mass')
     file = arm(tmp_path, link, JOINT.format("j", "base", "a", 9, 1))
     (finding,) = look.check(look.load(file)[0])
-    assert finding.text == "j needs 294 to hold its links, but its limit is 9; are masses in g?"
+    need = "j needs 294 N m to hold its links, but its limit is 9 N m"
+    assert finding.text == f"{need}; are masses in g?"
 
 
 def test_limits_of_zero_are_found(tmp_path):

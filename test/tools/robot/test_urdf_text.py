@@ -92,5 +92,5 @@ def test_windows_lines_and_utf_16():
     text = UrdfText(data)
     text.set_inertia("base", M)
     assert text.edited("one\ntwo").count(b"\n") == text.edited("one\ntwo").count(b"\r\n")
-    with pytest.raises(dyn.InputError, match="UTF-16"):
-        UrdfText(URDF.decode().encode("utf-16"))
+    with pytest.raises(dyn.InputError, match=r"arm\.urdf is encoded in UTF-16"):
+        UrdfText(URDF.decode().encode("utf-16"), "arm.urdf")

@@ -98,8 +98,8 @@ class LinkEquilibrium:
     def left_over(self, stiffness: Array) -> Array:
         """K - K_i of the elastic joints, positive definite, with the springs' present K.
 
-        Raises DynamicsError if less than LEAST_SHARE of the springs' stiffness is left in any
-        direction.
+        Raises DynamicsError, naming the joint, if less than LEAST_SHARE of the springs' stiffness
+        is left in any direction.
         """
         chosen = self._elastic
         own = self.springs.stiffness_felt[chosen]
@@ -110,8 +110,17 @@ class LinkEquilibrium:
             np.linalg.cholesky(left)
         except np.linalg.LinAlgError:
             raise DynamicsError(
-                "the stiffness of the impedance exceeds that of the springs in this position; "
-                "links behind springs cannot be stiffer than their springs"
+                "the stiffness of the impedance exceeds that of the springs in this position, most "
+                f"of all at joint '{self._softest(left, own)}'; links behind springs cannot be "
+                "stiffer than their springs"
             ) from None
         diagonal += LEAST_SHARE * own
         return left
+
+    def _softest(self, left: Array, own: Array) -> str:
+        """The joint that moves most in the direction in which the least stiffness is left, relative
+        to that of the springs."""
+        scale = 1.0 / np.sqrt(np.maximum(own, np.finfo(float).tiny))
+        _, directions = np.linalg.eigh(left * np.outer(scale, scale))
+        j = self._elastic[np.argmax(np.abs(directions[:, 0]))]
+        return self.actuators.joint_names[j]

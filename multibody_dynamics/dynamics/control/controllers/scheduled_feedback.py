@@ -67,8 +67,8 @@ class ScheduledFeedback(LinearFeedback):
     gains : the schedule; another one may be set between updates, and is then blended in.
     q : (n,) pose of the first gains.
     update_time : s, over which new gains are blended in; 0 keeps the gains of q.
-    designs_beside : design in a separate process, see :meth:`prepare`. Otherwise, the gains are
-        designed within the cycle, which takes milliseconds, but always gives the same torques.
+    designs_in_background : design in a separate process, see :meth:`prepare`. Otherwise, the gains
+        are designed within the cycle, which takes milliseconds, but always gives the same torques.
     integral : 1/s, as a share of the stiffness that each motor has at q.
     others : see :class:`.LinearFeedback`.
 
@@ -91,7 +91,7 @@ class ScheduledFeedback(LinearFeedback):
         q: Any,
         *,
         update_time: float = UPDATE_TIME,
-        designs_beside: bool = False,
+        designs_in_background: bool = False,
         integral: float = 0.0,
         **others: Any,
     ) -> None:
@@ -109,7 +109,7 @@ class ScheduledFeedback(LinearFeedback):
         )
         n, m = actuators.n, len(actuators.motors)
         self.gains, self._designed = gains, gains
-        self.update_time, self.designs_beside = float(update_time), designs_beside
+        self.update_time, self.designs_in_background = float(update_time), designs_in_background
         self.current: Array = first.values.copy()
         self.past: Array = first.past.copy()
         self._before, self._next = first, first
@@ -145,7 +145,7 @@ class ScheduledFeedback(LinearFeedback):
     def prepare(self) -> None:
         """Start the process that designs the gains, if the law uses one, and wait until it runs.
         Starting it takes seconds, during which the gains would not follow the pose."""
-        if self.designs_beside and self.update_time:
+        if self.designs_in_background and self.update_time:
             with suppress(Exception):  # the first design will report it
                 self._give_schedule().result(START)
 
@@ -196,7 +196,7 @@ class ScheduledFeedback(LinearFeedback):
         schedule = self._designed = self.gains
         self._wanted_pose[:] = q
         self._started_at_age = self.age
-        if self.designs_beside:
+        if self.designs_in_background:
             if self._given is not schedule:
                 self._give_schedule()
             self._future = _process().submit(_design, self._number, q)

@@ -4,9 +4,7 @@
 
 Step k computes the optimal cost over 2^k samples from that over 2^(k-1), so about ten steps of
 matrix products and one linear system each suffice. For 28 states this takes a third of the time of
-`scipy.linalg.solve_discrete_are`; and unlike that function, it keeps other Python threads waiting
-only briefly, because NumPy releases the global interpreter lock in every step. Gains can therefore
-be designed in a separate thread while the control cycle runs.
+`scipy.linalg.solve_discrete_are`.
 
 Source: E. Chu, H. Fan, W. Lin, C. Wang, "Structure-preserving algorithms for periodic discrete-time
 algebraic Riccati equations", Int. J. Control 77 (2004), (2.14).

@@ -235,7 +235,7 @@ class DesignedLaws:
 
     def redesign(self, name: str, q: Array, lowered: Mapping[str, Any]) -> Controller:
         """A controller of the law `name` for rest at q (n,), with `lowered` settings; for
-        :meth:`install`. Takes too long for a cycle, but may run beside it."""
+        :meth:`install`. Takes too long for a cycle; to be called in the background."""
         settings = replace(self._settings_of(name, q), **lowered)
         return make_controller(self.model, self.actuators, settings)
 

@@ -50,7 +50,7 @@ class FlatnessLaw:
     Attributes
     ----------
     laws : every law by name, with its judgement.
-    arm : what is measured of the arm.
+    arm : the arm as measured: its estimated state, the torques of its springs, contacts.
     desired, ahead : (5, n) q .. q'''' for feedback, and for the feedforward torque.
     stiffness : (3, v) second outputs of the variable joints.
     external_torque : (n,) known external joint torques, N m, which the law takes into account.

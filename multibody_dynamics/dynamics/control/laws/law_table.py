@@ -90,7 +90,7 @@ class ControllerSettings:
         :class:`.ScheduledFeedback`.
     gain_update_time : s, over which new gains of the whole arm are blended in; 0 keeps the gains of
         `position`.
-    designs_beside : whether these gains are designed in a separate process alongside the cycle.
+    designs_in_background : whether a separate process designs these gains while the cycle goes on.
     torque_design : of the torque loops of "torque_control", a key of TORQUE_DESIGNS.
     torque_bandwidth : rad/s, (n,), of these loops; default: as high as the springs, the delay and
         the filter allow.
@@ -142,7 +142,7 @@ class ControllerSettings:
     lead: float = 0.0
     gain_design: str = "joint"
     gain_update_time: float = UPDATE_TIME
-    designs_beside: bool = False
+    designs_in_background: bool = False
     torque_design: str = "torque_observer"
     torque_bandwidth: Any = None
     delay: float = 0.0
@@ -294,7 +294,7 @@ def _scheduled_feedback(
         schedule,
         q,
         update_time=settings.gain_update_time,
-        designs_beside=settings.designs_beside,
+        designs_in_background=settings.designs_in_background,
         integral=float(settings.integral),
         **_feedforward_settings(settings),
     )
@@ -556,7 +556,14 @@ LAWS: Mapping[str, Law] = MappingProxyType(
         "state_feedback": Law(
             20.0,
             _LINEAR
-            | {"poles", "stiffness", "gain_design", "gain_update_time", "designs_beside", "delay"},
+            | {
+                "poles",
+                "stiffness",
+                "gain_design",
+                "gain_update_time",
+                "designs_in_background",
+                "delay",
+            },
             ("gains", "integral"),
             _state_feedback,
         ),
@@ -643,7 +650,7 @@ _FIXED = (
     "ramp.capacity",
     "contact_bandwidth",
     "update_time",
-    "designs_beside",
+    "designs_in_background",
     "late_cycles",
 )
 

@@ -1,5 +1,5 @@
-"""What is measured of an arm with elastic joints: the states of links and motors, the torques of
-springs and gravity, external torques, collisions."""
+"""An arm with elastic joints as measured: the states of links and motors, the torques of springs
+and gravity, external torques, collisions."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ QUIET = 0.2  # s without a rejected sample until the observer's state is conside
 
 
 class MeasuredArm:
-    """An arm as it is measured, once per cycle by :meth:`update`.
+    """An arm as measured; :meth:`update` processes the signals of one cycle.
 
-    Arrays are shared, not copied: `stiffness` (3, v), the second outputs, and `announced` are the
-    caller's to write.
+    Arrays are shared, not copied: the caller writes `stiffness` (3, v), the second outputs, and
+    `announced`.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class MeasuredArm:
     observer : of external torques; None without one.
     detector : of collisions; None without thresholds.
     announced : (n,) external joint torques that are known at the next sample, N m, and that
-        `detector` does not take for a contact.
+        `detector` does not treat as a contact.
     lost : why the observer of motor_encoders has no valid state after the last sample; empty
         otherwise.
     """

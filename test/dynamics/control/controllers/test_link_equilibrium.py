@@ -39,7 +39,12 @@ def test_a_stiffness_that_the_iteration_knows_does_not_slow_it_down():
 
 
 def test_links_stiffer_than_their_springs_are_refused():
-    _, actuators, rest = linear_arm()
+    model, actuators, rest = linear_arm()
     hanging = LinkEquilibrium(actuators, rest, lambda q: (0.0 * q, np.diag([100.0, 195.0])))
-    with pytest.raises(DynamicsError, match="exceeds that of the springs"):
+    first, second = model.joint_names
+    with pytest.raises(DynamicsError, match=f"exceeds that of the springs .* joint '{second}'"):
+        hanging.update(1)
+    coupled = np.array([[399.0, 30.0], [30.0, 100.0]])
+    hanging = LinkEquilibrium(actuators, rest, lambda q: (0.0 * q, coupled))
+    with pytest.raises(DynamicsError, match=f"joint '{first}'"):
         hanging.update(1)

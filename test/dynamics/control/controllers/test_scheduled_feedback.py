@@ -148,12 +148,12 @@ def test_after_a_failed_design_the_last_gains_stay(error):
         assert law.problem == ""
 
 
-def test_a_process_designs_the_same_gains_beside_the_cycle():
+def test_a_process_designs_the_same_gains_in_the_background():
     arm = linear_arm()
     q = arm.rest + 0.4
     desired = np.zeros((5, 2))
     desired[0] = q
-    law = feedback(arm, designs_beside=True, update_time=0.01)
+    law = feedback(arm, designs_in_background=True, update_time=0.01)
     law.prepare()
     own = law.current.copy()
     law.update(desired, q, 0.0 * q, q, 0.0 * q)
@@ -168,7 +168,7 @@ def test_a_process_designs_the_same_gains_beside_the_cycle():
         model=arm.model, actuators=arm.actuators, bandwidth=30.0, limit=arm.rest[0],
         error=RuntimeError("unexpected"),
     )  # fmt: skip
-    law = feedback(arm, failing, designs_beside=True)
+    law = feedback(arm, failing, designs_in_background=True)
     own = law.current.copy()
     for _ in range(PATIENCE):
         law.update(desired, q, 0.0 * q, q, 0.0 * q)
@@ -179,7 +179,7 @@ def test_a_process_designs_the_same_gains_beside_the_cycle():
     np.testing.assert_array_equal(law.current, own)
 
     # A process that ended is replaced, and given the schedule again.
-    law = feedback(arm, designs_beside=True, update_time=0.01)
+    law = feedback(arm, designs_in_background=True, update_time=0.01)
     law.prepare()
     (worker,) = scheduled_feedback._process()._pool._processes.values()
     worker.kill()
