@@ -2,9 +2,9 @@
 
     python examples/15_task_space.py --picture task_space.png
 
-The motion of a Panda's hand is given by pose, twist, acceleration, jerk and jounce. On the circle
-the redundant joint keeps the posture; when the arm is stretched, damping makes the hand lag
-smoothly.
+The motion of a Panda's hand is given by pose, twist, acceleration, jerk and jounce. On the circle,
+the redundant degree of freedom keeps the arm near its posture; when the arm is stretched, damping
+makes the hand lag smoothly.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> dict[tuple[str, str], list[float
         for x in (1e-12, 1e-6)
     )
     error = np.abs(exact.pose[-1] - rough.pose[-1]).max()
-    print(f"steps for an error of 1e-06 (Dormand-Prince): {rough.steps} steps, error {error:.1e}")
+    print(f"Dormand-Prince with a tolerance of 1e-06: {rough.steps} steps, error {error:.1e}")
 
     if options.picture:
         from matplotlib import pyplot
