@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import __version__
-from ...dynamics.codegen import Program, c_source, c_translation
+from ...dynamics.codegen import Program, c_source, c_translation, c_types
 from ...dynamics.control import driven_links
 from ...dynamics.core import InputError
 from ...dynamics.elastic import actuator_rows, flat_map, resting_second_outputs
@@ -186,10 +186,10 @@ def _entries(design: ControllerDesign, tables: Mapping[str, Any]) -> list[Entry]
     actuators = design.actuators
     n, m, v = actuators.n, len(actuators.motors), len(actuators.variable_joints)
 
-    def row(*shape: int, kind: str = "double") -> c_translation.ArrayType:
-        return c_translation.ArrayType(kind, shape)
+    def row(*shape: int, kind: str = "double") -> c_types.ArrayType:
+        return c_types.ArrayType(kind, shape)
 
-    common = {"own": c_translation.NONE, "second": row(3, v)} | dict(tables)
+    common = {"own": c_types.NONE, "second": row(3, v)} | dict(tables)
     return [  # friction first: the feedforward then calls it by its public name
         Entry("robot_motor_friction", flat_map.friction, common | {
             "j": "int", "velocity": "double",
@@ -221,8 +221,7 @@ def _actuators(design: ControllerDesign) -> tuple[str, str]:
     }
     names = ("joints", "motors", "laws", "pieces", "bending")
     tables = {
-        name: c_translation.table(key, numbers[key])
-        for name, key in zip(names, numbers, strict=True)
+        name: c_types.table(key, numbers[key]) for name, key in zip(names, numbers, strict=True)
     }
     module, declared = c_translation.Module(), []
     for name, function, types, purpose in _entries(design, tables):
@@ -266,9 +265,9 @@ def _reference_tables() -> str:
         f"static const double SEGMENT_TABLES[5][10][10] = {{\n{cubes}\n}};\n",
         "/* Accelerations on a path to rest on [0, 1] from q'..q'''' at its start. */",
         f"#define BRAKING_POINTS {len(BRAKING_RESPONSE)}",
-        c_translation.table_definition("BRAKING_RESPONSE", BRAKING_RESPONSE),
+        c_types.table_definition("BRAKING_RESPONSE", BRAKING_RESPONSE),
         "/* The distance on this path. */",
-        c_translation.table_definition("BRAKING_TRAVEL", BRAKING_TRAVEL),
+        c_types.table_definition("BRAKING_TRAVEL", BRAKING_TRAVEL),
         f"#define BRAKING_PEAK {c_source.literal(BRAKING_PEAK, 'double')}",
         f"#define BRAKING_GROWTH {c_source.literal(GROWTH, 'double')}",
         f"#define BRAKING_TRIALS {TRIALS}",
@@ -370,5 +369,5 @@ def _recorded(design: ControllerDesign) -> str:
         f"#define APPENDED {run.appended}",
         f"#define GOAL_TIME {c_source.literal(run.goal_time, 'double')}\n",
     ]
-    lines += (c_translation.table_definition(name, rows) for name, rows in tables.items())
+    lines += (c_types.table_definition(name, rows) for name, rows in tables.items())
     return "\n".join(lines)
