@@ -252,6 +252,9 @@ class Expressions:
         return _OPERATORS[type(operation)]
 
     def _boolean(self, node: ast.BoolOp) -> Value:
+        result = self.known(node)
+        if result is not None:
+            return Value(str(int(result)), BOOL, values=frozenset({float(result)}))
         is_and = isinstance(node.op, ast.And)
         kept = [each for each in node.values if self.known(each) is not is_and]
         if len(kept) == 1:

@@ -61,7 +61,7 @@ class Variable(NamedTuple):
 def table(name: str, numbers: NDArray[Any]) -> ArrayType:
     """The type of a global constant (rows, columns) or (entries,) of doubles."""
     numbers = np.asarray(numbers, dtype=np.float64)
-    columns = numbers.T if numbers.ndim == 2 else numbers[:, None]
+    columns = numbers.T if numbers.ndim == 2 else [numbers]
     values = tuple(frozenset(column.ravel().tolist()) for column in columns)
     return ArrayType(DOUBLE, numbers.shape, name, values)
 

@@ -91,6 +91,21 @@ def scaled(rows, i, x):
     return rows[i, 0] * x + rows[i, 1] * x
 
 
+def both_kinds(rows, i, x):
+    is_first = rows[i, 0] == 1.0 and rows[i, 1] > 2.0
+    is_other = rows[i, 0] > 3.0 or rows[i, 1] > 5.0
+    is_late = x > 0.0 and rows[i, 0] > 3.0
+    return (2.0 if is_first else 3.0) + (4.0 if is_other else 5.0) + (6.0 if is_late else x)
+
+
+@needs_compiler
+def test_conditions_that_are_decided_beforehand_have_a_value(tmp_path):
+    rows = np.array([[1.0, 3.0], [1.0, 4.0]])
+    types = {"rows": c_types.table("ROWS", rows), "i": "int", "x": "double"}
+    code = compiled(tmp_path, both_kinds, types, {"ROWS": rows})
+    assert evaluated(code, 1, 0.5) == both_kinds(rows, 1, 0.5) == 7.5
+
+
 def test_factors_that_are_always_one_vanish():
     rows = np.array([[1.0, 3.0], [1.0, 4.0]])
     types = {"rows": c_types.table("ROWS", rows), "i": "int", "x": "double"}

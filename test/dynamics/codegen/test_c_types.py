@@ -21,6 +21,7 @@ def test_a_table_knows_the_values_of_its_columns():
     kind = c_types.table("ROWS", np.array([[1.0, 3.0], [1.0, 4.0]]))
     assert (kind.kind, kind.shape, kind.table) == (DOUBLE, (2, 2), "ROWS")
     assert kind.columns == ({1.0}, {3.0, 4.0})
+    assert c_types.table("ROW", np.array([5, 6])).columns == ({5.0, 6.0},)
 
 
 @pytest.mark.parametrize(
