@@ -22,15 +22,7 @@ from ...dynamics.control import driven_links
 from ...dynamics.core import InputError
 from ...dynamics.elastic import actuator_rows, flat_map, resting_second_outputs
 from ...dynamics.model.records import ANGULAR
-from ...dynamics.motion import (
-    BRAKING_PEAK,
-    BRAKING_RESPONSE,
-    BRAKING_TRAVEL,
-    GROWTH,
-    SEGMENT_TABLES,
-    SHORTEST_BRAKING,
-    TRIALS,
-)
+from ...dynamics.motion import braking
 from ...dynamics.rigid import (
     trace_gravity_forces,
     trace_inverse_dynamics,
@@ -258,20 +250,20 @@ def _parameters_of(function: Any) -> Sequence[str]:
 def _reference_tables() -> str:
     cubes = ",\n".join(
         "    {\n" + ",\n".join(f"        {{{_numbers(row)}}}" for row in table) + "\n    }"
-        for table in SEGMENT_TABLES
+        for table in braking.SEGMENT_TABLES
     )
     lines = [
         "/* Bernstein coefficients of q..q'''' on [0, 1] from q..q'''' at both ends. */",
         f"static const double SEGMENT_TABLES[5][10][10] = {{\n{cubes}\n}};\n",
         "/* Accelerations on a path to rest on [0, 1] from q'..q'''' at its start. */",
-        f"#define BRAKING_POINTS {len(BRAKING_RESPONSE)}",
-        c_types.table_definition("BRAKING_RESPONSE", BRAKING_RESPONSE),
+        f"#define BRAKING_POINTS {len(braking.BRAKING_RESPONSE)}",
+        c_types.table_definition("BRAKING_RESPONSE", braking.BRAKING_RESPONSE),
         "/* The distance on this path. */",
-        c_types.table_definition("BRAKING_TRAVEL", BRAKING_TRAVEL),
-        f"#define BRAKING_PEAK {c_source.literal(BRAKING_PEAK, 'double')}",
-        f"#define BRAKING_GROWTH {c_source.literal(GROWTH, 'double')}",
-        f"#define BRAKING_TRIALS {TRIALS}",
-        f"#define SHORTEST_BRAKING {c_source.literal(SHORTEST_BRAKING, 'double')} /* s */",
+        c_types.table_definition("BRAKING_TRAVEL", braking.BRAKING_TRAVEL),
+        f"#define BRAKING_PEAK {c_source.literal(braking.BRAKING_PEAK, 'double')}",
+        f"#define BRAKING_GROWTH {c_source.literal(braking.GROWTH, 'double')}",
+        f"#define BRAKING_TRIALS {braking.TRIALS}",
+        f"#define SHORTEST_BRAKING {c_source.literal(braking.SHORTEST_BRAKING, 'double')} /* s */",
     ]
     return "\n".join(lines)
 
