@@ -20,8 +20,8 @@ from ...dynamics.control import (
 from ...dynamics.core import Array, InputError, as_array
 from ...dynamics.elastic import Actuators, motor_motion, resting_second_outputs
 from ...dynamics.rigid import gravity_forces
+from .generated_laws import GENERATED_LAWS
 
-GENERATED_LAWS = ("motor_pd", "state_feedback", "hold")
 POSITIVE = (
     "period", "filter_bandwidth", "max_step", "link_timeout", "motor_timeout", "speed_factor",
     "recovery_speed", "torque_rate",
