@@ -33,6 +33,11 @@ from .generated_design import ControllerDesign, motors_at_rest, start_position
 
 TEMPLATES = Path(__file__).parent / "controller_templates"
 MARK = "//TABLES//"
+CORE = (
+    "reference.h", "reference.c", "controller.h", "controller_parts.h", "samples.c",
+    "disturbances.c", "law.c", "stop.c", "torque.c", "states.c", "settings.c", "controller.c",
+)  # fmt: skip
+PROGRAMS = ("example.c", "timing.c", "self_test.c")
 
 
 def controller_package(
@@ -58,19 +63,18 @@ def controller_package(
     texts["actuators.h"], texts["actuators.c"] = _actuators(design)
     tables = {
         "reference.c": _reference_tables(),
-        "controller.c": _controller_tables(design),
+        "controller_parts.h": _robot_tables(design),
+        "settings.c": _settings_tables(design),
         "example.c": _start(design),
         "timing.c": _start(design),
         "self_test.c": _recorded(design),
     }
-    for file in ("reference.h", "reference.c", "controller.h", "controller.c", "example.c",
-                 "timing.c", "self_test.c"):  # fmt: skip
+    for file in (*CORE, *PROGRAMS):
         text = (TEMPLATES / file).read_text(encoding="utf-8")
         texts[file] = text.replace(MARK, tables.get(file, "")).replace("\n\n\n", "\n\n")
     head = _head(design, sources)
-    programs = ("example.c", "timing.c", "self_test.c")
     files = {
-        (file if file in programs else f"{name}_{file}"): _named(head + "\n" + text, name)
+        (file if file in PROGRAMS else f"{name}_{file}"): _named(head + "\n" + text, name)
         for file, text in texts.items()
     }
     cmake = (TEMPLATES / "CMakeLists.txt").read_text(encoding="utf-8")
@@ -272,8 +276,8 @@ def _numbers(row: Any) -> str:
     return ", ".join(c_source.literal(x, "double") for x in row)
 
 
-def _controller_tables(design: ControllerDesign) -> str:
-    actuators, model = design.actuators, design.model
+def _robot_tables(design: ControllerDesign) -> str:
+    actuators = design.actuators
     second = np.append(resting_second_outputs(actuators), 0.0)
     integers = {
         "FIRST_MOTOR": actuators.first_motor,
@@ -292,10 +296,16 @@ def _controller_tables(design: ControllerDesign) -> str:
         "/* Share of the torque of its joint that each motor takes. */",
         c_source.constant_array("TORQUE_SHARE", actuators.torque_share, "double").rstrip(),
         c_source.constant_array("MOTOR_INERTIA", actuators.motor_inertia, "double").rstrip(),
-        c_source.constant_array("SECOND_AT_REST", second, "double"),
+        c_source.constant_array("SECOND_AT_REST", second, "double").rstrip(),
+    ]
+    return "\n".join(lines)
+
+
+def _settings_tables(design: ControllerDesign) -> str:
+    lines = [
         "const int robot_sizes[3] = {JOINTS, MOTORS, ROBOT_VARIABLE};\n",
-        _names("robot_joint_names[JOINTS]", model.joint_names),
-        _names("robot_motor_names[MOTORS]", actuators.motor_names),
+        _names("robot_joint_names[JOINTS]", design.model.joint_names),
+        _names("robot_motor_names[MOTORS]", design.actuators.motor_names),
         _defaults(design.parameters),
     ]
     return "\n".join(lines)
