@@ -119,7 +119,11 @@ static robot_answer appended(robot_controller *c, double time, double state[5][J
     if (c->state != ROBOT_HOLDING && c->state != ROBOT_FOLLOWING) {
         return ROBOT_POINT_NOT_READY;
     }
-    if (!is_finite_row(state[0], 5 * JOINTS) || !is_finite_row(&time, 1)) {
+    int is_finite = is_finite_row(&time, 1);
+    for (int k = 0; k < 5; ++k) {
+        is_finite = is_finite && is_finite_row(state[k], JOINTS);
+    }
+    if (!is_finite) {
         return ROBOT_POINT_NOT_FINITE;
     }
     if (reference->end < c->time) { /* at rest */
@@ -189,8 +193,10 @@ int robot_set_external_torque(robot_controller *c, const double torque[JOINTS])
 
 int robot_set_second_outputs(robot_controller *c, double second[3][ROBOT_SECOND])
 {
-    if (!is_finite_row(second[0], 3 * ROBOT_SECOND)) {
-        return 1;
+    for (int k = 0; k < 3; ++k) {
+        if (!is_finite_row(second[k], ROBOT_SECOND)) {
+            return 1;
+        }
     }
     for (int k = 0; k < 3; ++k) {
         for (int i = 0; i < ROBOT_VARIABLE; ++i) {

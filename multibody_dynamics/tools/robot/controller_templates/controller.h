@@ -167,7 +167,7 @@ typedef struct {
     int is_started;
     double momentum[ROBOT_JOINTS], bias[ROBOT_JOINTS], driving[ROBOT_JOINTS];
     double motor_momentum[ROBOT_MOTORS], motor_bias[ROBOT_MOTORS];
-    double link_lags[4][ROBOT_JOINTS], motor_lags[4][ROBOT_MOTORS];
+    double link_lags[ROBOT_JOINTS][4], motor_lags[ROBOT_MOTORS][4];
     double link[ROBOT_JOINTS], link_rate[ROBOT_JOINTS], motor[ROBOT_MOTORS];
 } robot_disturbances;
 

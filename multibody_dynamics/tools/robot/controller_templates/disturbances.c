@@ -12,13 +12,13 @@ void robot_reset_disturbances(robot_disturbances *d)
     for (int i = 0; i < JOINTS; ++i) {
         d->link[i] = d->link_rate[i] = 0.0;
         for (int k = 0; k < 4; ++k) {
-            d->link_lags[k][i] = 0.0;
+            d->link_lags[i][k] = 0.0;
         }
     }
     for (int j = 0; j < MOTORS; ++j) {
         d->motor[j] = 0.0;
         for (int k = 0; k < 4; ++k) {
-            d->motor_lags[k][j] = 0.0;
+            d->motor_lags[j][k] = 0.0;
         }
     }
 }
@@ -57,15 +57,15 @@ static low_pass_weights weights_of(double bandwidth, double step)
     return w;
 }
 
-/* Advance the lags of one signal, which are `stride` numbers apart. */
-static void low_pass(double *lags, int stride, const low_pass_weights *w, double value)
+/* Advance the lags of one signal. */
+static void low_pass(double lags[4], const low_pass_weights *w, double value)
 {
     for (int i = 3; i >= 0; --i) {
         double sum = w->input[i] * value;
         for (int j = 0; j <= i; ++j) {
-            sum += w->lag[j] * lags[(i - j) * stride];
+            sum += w->lag[j] * lags[i - j];
         }
-        lags[i * stride] = sum;
+        lags[i] = sum;
     }
 }
 
@@ -87,10 +87,10 @@ static void observe_links(robot_controller *c, double dt, const low_pass_weights
             const double mean =
                 held * d->driving[i] + (1.0 - held) * driving - 0.5 * (d->bias[i] + bias[i]);
             const double unexplained = (momentum[i] - d->momentum[i]) / dt - mean;
-            low_pass(&d->link_lags[0][i], JOINTS, weight, unexplained);
+            low_pass(d->link_lags[i], weight, unexplained);
             d->link_rate[i] =
-                p->disturbance_bandwidth * (d->link_lags[2][i] - d->link_lags[3][i]);
-            d->link[i] = smooth_limit(d->link_lags[3][i], p->link_disturbance_limit[i],
+                p->disturbance_bandwidth * (d->link_lags[i][2] - d->link_lags[i][3]);
+            d->link[i] = smooth_limit(d->link_lags[i][3], p->link_disturbance_limit[i],
                                       &d->link_rate[i]);
         }
         d->momentum[i] = momentum[i];
@@ -111,8 +111,8 @@ static void observe_motors(robot_controller *c, double dt, const low_pass_weight
             const double unexplained = (momentum - d->motor_momentum[j]) / dt - c->torque[j] +
                                        0.5 * (bias + d->motor_bias[j]);
             double unused = 0.0;
-            low_pass(&d->motor_lags[0][j], MOTORS, weight, is_rigid ? 0.0 : unexplained);
-            d->motor[j] = smooth_limit(d->motor_lags[3][j],
+            low_pass(d->motor_lags[j], weight, is_rigid ? 0.0 : unexplained);
+            d->motor[j] = smooth_limit(d->motor_lags[j][3],
                                        c->parameters.motor_disturbance_limit[j], &unused);
         }
         d->motor_momentum[j] = momentum;

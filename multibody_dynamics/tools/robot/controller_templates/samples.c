@@ -136,7 +136,11 @@ void robot_take_samples(robot_controller *c, const robot_input *in, double dt)
         advance_filter(c, step, y);
     }
     c->filter_time = time;
-    if (!is_finite_row(c->filter[0], 4 * POSITIONS)) { /* overflow: forget all samples */
+    int is_finite = 1;
+    for (int k = 0; k < 4; ++k) {
+        is_finite = is_finite && is_finite_row(c->filter[k], POSITIONS);
+    }
+    if (!is_finite) { /* overflow: forget all samples */
         robot_forget_samples(c);
         return;
     }
