@@ -146,9 +146,14 @@ class CompiledController:
             if np.ndim(value) and np.shape(value) != row.shape:
                 raise InputError(f"parameter '{name}': expected shape {row.shape}")
             row[...] = value
+        wrong = self._function("wrong_parameter", ctypes.c_char_p)(ctypes.byref(self._parameters))
+        if wrong is not None:
+            raise InputError(
+                f"parameter '{wrong.decode()}' is {self.parameters[wrong.decode()]}: out of range;"
+                f" see {self.name}_controller.h"
+            )
         initialise = self._function("initialise", ctypes.c_int)
-        if initialise(self._controller, ctypes.byref(self._parameters)):
-            raise InputError("a parameter is out of range; see the header of the controller")
+        initialise(self._controller, ctypes.byref(self._parameters))
 
     @property
     def parameters(self) -> dict[str, Any]:

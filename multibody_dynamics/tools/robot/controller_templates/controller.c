@@ -82,13 +82,13 @@ int robot_initialise(robot_controller *c, const robot_parameters *parameters)
     for (int i = 0; i < ROBOT_VARIABLE; ++i) {
         c->second[0][i] = SECOND_AT_REST[i];
     }
-    return robot_settings_are_valid(parameters) ? 0 : 1;
+    return robot_wrong_parameter(parameters) ? 1 : 0;
 }
 
 int robot_activate(robot_controller *c, const double applied_torque[MOTORS])
 {
     if (c->state != ROBOT_INACTIVE || !c->is_started || lacks_links(c) || lacks_motors(c) ||
-        !is_finite_row(applied_torque, MOTORS) || !robot_settings_are_valid(&c->parameters)) {
+        !is_finite_row(applied_torque, MOTORS) || robot_wrong_parameter(&c->parameters)) {
         return 1;
     }
     for (int j = 0; j < MOTORS; ++j) {

@@ -213,6 +213,9 @@ typedef struct {
 /* The settings that were designed for this robot. */
 void robot_default_parameters(robot_parameters *parameters);
 
+/* The name of the first setting that is out of range, for messages; NULL if there is none. */
+const char *robot_wrong_parameter(const robot_parameters *parameters);
+
 /* Begin INACTIVE. Returns 0, or 1 if a setting is out of range: activation is then refused. */
 int robot_initialise(robot_controller *controller, const robot_parameters *parameters);
 

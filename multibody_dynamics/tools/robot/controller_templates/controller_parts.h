@@ -51,9 +51,6 @@ static inline int lacks_motors(const robot_controller *c)
     return !(c->time - c->motor_time <= c->parameters.motor_timeout);
 }
 
-/* Settings: whether all are within their ranges. */
-int robot_settings_are_valid(const robot_parameters *parameters);
-
 /* Samples: take those of this cycle, `dt` after the last one; forget all; whether the filters have
  * settled since they were started or samples were missing. */
 void robot_take_samples(robot_controller *c, const robot_input *in, double dt);

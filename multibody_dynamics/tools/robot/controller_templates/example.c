@@ -37,7 +37,7 @@ int main(void)
     robot_default_parameters(&parameters);
     parameters.disturbance_bandwidth = 0.0; /* an ideal arm does not show what disturbs it */
     if (robot_initialise(&controller, &parameters)) {
-        puts("a parameter is out of range");
+        printf("the parameter %s is out of range\n", robot_wrong_parameter(&parameters));
         return 1;
     }
     for (int k = 1; k <= CYCLES; ++k) {

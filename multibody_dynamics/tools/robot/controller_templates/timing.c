@@ -83,7 +83,7 @@ int main(int count, char **arguments)
     double time = 0.0;
     robot_default_parameters(&parameters);
     if (robot_initialise(&controller, &parameters)) {
-        puts("a parameter is out of range");
+        printf("the parameter %s is out of range\n", robot_wrong_parameter(&parameters));
         return EXIT_FAILURE;
     }
     for (int k = 0; k < 1000; ++k) {
