@@ -228,7 +228,7 @@ class ControllerCycle:
             self.time, self.stalled = time, 0
             self._sample(elapsed, (link_time, motor_time), (q, theta))
             if self.state is not State.INACTIVE:
-                self._run(min(elapsed, p["max_step"]))
+                self._run(elapsed)
         elif -np.inf < elapsed < -p["max_step"]:
             self._jump_back(time)
         else:
@@ -375,7 +375,7 @@ class ControllerCycle:
         elif self.state is State.HOLDING:
             self.state = State.FOLLOWING
 
-    def _run(self, dt: float) -> None:
+    def _run(self, elapsed: float) -> None:
         p = self.parameters
         self._watch()
         if self.state in FOLLOWING:
@@ -384,7 +384,7 @@ class ControllerCycle:
             if tolerance and (np.abs(self.desired[0] - self.q) > tolerance).any():
                 self._fail(Fault.TRACKING)
         if self.state not in (*FOLLOWING, State.STOPPING):
-            self._send_rest(dt)
+            self._send_rest(min(elapsed, p["max_step"]))
             return
         assert self.time is not None
         law = self.transfer.law
@@ -393,7 +393,7 @@ class ControllerCycle:
         ahead = self.motion.evaluate(self.time + p["lead"]) if p["lead"] else None
         try:
             self.transfer.update(
-                dt, self.desired, self.q, self.qd, self.theta, self.thetad,
+                elapsed, self.desired, self.q, self.qd, self.theta, self.thetad,
                 ahead=ahead, stiffness=self.second if self.second.size else None,
             )  # fmt: skip
         except DynamicsError:

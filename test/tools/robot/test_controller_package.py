@@ -309,6 +309,24 @@ def test_clocks_that_jump_stand_still_or_skip(tmp_path):
 
 
 @needs_compiler
+def test_estimates_of_disturbances_outlast_a_long_cycle(tmp_path):
+    design = designed(elastic_panda())
+    patient = design.parameters | {"link_timeout": 1.0, "motor_timeout": 1.0}
+    twins = Twins(design._replace(parameters=patient), tmp_path)
+    start(twins)
+    twins.append(twins.time + 2.0, goal(twins, 1.0))
+    twins.run(100)
+    compensation = twins.python.law.compensation
+    before = compensation.link.copy()
+    twins.run(1, step=0.06)  # longer than what disturbances are estimated over
+    np.testing.assert_array_equal(compensation.link, before)
+    twins.run(20)
+    assert np.abs(compensation.link - before).max() > 0.0
+    assert twins.c.state == "following"
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
 def test_a_torque_that_is_not_finite_is_never_sent(tmp_path):
     design = designed(elastic_panda(), disturbance_bandwidth=0.0, tracking_tolerance=0.0)
     gains = design.parameters["gains"].copy()

@@ -27,8 +27,9 @@ static void look_up(robot_controller *c)
     }
 }
 
-static void run(robot_controller *c, double dt)
+static void run(robot_controller *c, double elapsed)
 {
+    const double dt = fmin(elapsed, c->parameters.max_step);
     double wanted[MOTORS];
     robot_watch(c);
     if (is_following(c)) {
@@ -36,7 +37,7 @@ static void run(robot_controller *c, double dt)
         robot_check_tracking(c);
     }
     if (is_following(c)) {
-        robot_follow(c, dt, wanted);
+        robot_follow(c, dt, elapsed, wanted);
     } else if (c->state == ROBOT_STOPPING) {
         robot_stop_and_hold(c, dt, wanted);
     } else {
@@ -216,7 +217,7 @@ robot_state robot_update(robot_controller *c, const robot_input *in, robot_outpu
         c->stalled = 0;
         robot_take_samples(c, in, elapsed);
         if (c->state != ROBOT_INACTIVE) {
-            run(c, fmin(elapsed, c->parameters.max_step));
+            run(c, elapsed);
         }
     } else if (elapsed < -c->parameters.max_step && elapsed > -HUGE_VAL) {
         robot_jump_back(c, in->time);

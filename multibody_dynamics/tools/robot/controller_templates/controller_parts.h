@@ -57,12 +57,13 @@ void robot_take_samples(robot_controller *c, const robot_input *in, double dt);
 void robot_forget_samples(robot_controller *c);
 int robot_filters_are_settled(const robot_controller *c);
 
-/* Disturbances: estimates at the present state; back to zero. */
-void robot_observe_disturbances(robot_controller *c, double dt);
+/* Disturbances: estimates at the present state, `elapsed` after the last one; back to zero. */
+void robot_observe_disturbances(robot_controller *c, double elapsed);
 void robot_reset_disturbances(robot_disturbances *disturbances);
 
-/* The law, along c->desired; damped springs at rest. */
-void robot_follow(robot_controller *c, double dt, double torque[MOTORS]);
+/* The law, along c->desired, `elapsed` after the last cycle, of which it uses at most `dt`; damped
+ * springs at rest. */
+void robot_follow(robot_controller *c, double dt, double elapsed, double torque[MOTORS]);
 void robot_settle_springs(robot_feedforward *flat);
 
 /* In place of the law: the damped stop and hold; the torque that holds the arm where it was last. */

@@ -69,7 +69,7 @@ static void low_pass(double lags[4], const low_pass_weights *w, double value)
     }
 }
 
-static void observe_links(robot_controller *c, double dt, const low_pass_weights *weight)
+static void observe_links(robot_controller *c, double elapsed, const low_pass_weights *weight)
 {
     const robot_parameters *p = &c->parameters;
     robot_disturbances *d = &c->disturbances;
@@ -82,11 +82,11 @@ static void observe_links(robot_controller *c, double dt, const low_pass_weights
         if (IS_RIGID[i]) {
             bias[i] += robot_motor_friction(j, c->qd[i]);
         }
-        if (d->is_started && dt <= LONGEST_STEP) {
+        if (d->is_started && elapsed <= LONGEST_STEP) {
             const double held = IS_RIGID[i] ? 0.0 : 0.5;
             const double mean =
                 held * d->driving[i] + (1.0 - held) * driving - 0.5 * (d->bias[i] + bias[i]);
-            const double unexplained = (momentum[i] - d->momentum[i]) / dt - mean;
+            const double unexplained = (momentum[i] - d->momentum[i]) / elapsed - mean;
             low_pass(d->link_lags[i], weight, unexplained);
             d->link_rate[i] =
                 p->disturbance_bandwidth * (d->link_lags[i][2] - d->link_lags[i][3]);
@@ -99,7 +99,7 @@ static void observe_links(robot_controller *c, double dt, const low_pass_weights
     }
 }
 
-static void observe_motors(robot_controller *c, double dt, const low_pass_weights *weight)
+static void observe_motors(robot_controller *c, double elapsed, const low_pass_weights *weight)
 {
     robot_disturbances *d = &c->disturbances;
     for (int j = 0; j < MOTORS; ++j) {
@@ -107,8 +107,8 @@ static void observe_motors(robot_controller *c, double dt, const low_pass_weight
         const double momentum = MOTOR_INERTIA[j] * c->thetad[j];
         const double load = is_rigid ? 0.0 : c->springs.load[j];
         const double bias = robot_motor_friction(j, c->thetad[j]) + load;
-        if (d->is_started && dt <= LONGEST_STEP) {
-            const double unexplained = (momentum - d->motor_momentum[j]) / dt - c->torque[j] +
+        if (d->is_started && elapsed <= LONGEST_STEP) {
+            const double unexplained = (momentum - d->motor_momentum[j]) / elapsed - c->torque[j] +
                                        0.5 * (bias + d->motor_bias[j]);
             double unused = 0.0;
             low_pass(d->motor_lags[j], weight, is_rigid ? 0.0 : unexplained);
@@ -121,12 +121,12 @@ static void observe_motors(robot_controller *c, double dt, const low_pass_weight
 }
 
 /* What the model does not explain, from the momentum on both sides of the springs. */
-void robot_observe_disturbances(robot_controller *c, double dt)
+void robot_observe_disturbances(robot_controller *c, double elapsed)
 {
-    const low_pass_weights weight = weights_of(c->parameters.disturbance_bandwidth, dt);
+    const low_pass_weights weight = weights_of(c->parameters.disturbance_bandwidth, elapsed);
     robot_spring_torques(c->q, c->qd, c->theta, c->thetad, c->second, c->springs.torque,
                          c->springs.rate, c->springs.felt, c->springs.load, c->springs.deflection);
-    observe_links(c, dt, &weight);
-    observe_motors(c, dt, &weight);
+    observe_links(c, elapsed, &weight);
+    observe_motors(c, elapsed, &weight);
     c->disturbances.is_started = 1;
 }

@@ -48,12 +48,12 @@ static void map_motion(robot_controller *c, robot_feedforward *flat, double dt, 
 }
 
 /* Feedforward of the flat map and linear feedback of links and motors. */
-void robot_follow(robot_controller *c, double dt, double torque[MOTORS])
+void robot_follow(robot_controller *c, double dt, double elapsed, double torque[MOTORS])
 {
     const robot_parameters *p = &c->parameters;
     const int is_compensated = p->disturbance_bandwidth > 0.0;
     if (is_compensated) {
-        robot_observe_disturbances(c, dt);
+        robot_observe_disturbances(c, elapsed);
     }
     for (int k = 0; k < 5; ++k) {
         for (int i = 0; i < JOINTS; ++i) {
