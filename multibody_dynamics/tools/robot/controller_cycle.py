@@ -242,7 +242,7 @@ class ControllerCycle:
         self.link_time = self.motor_time = -np.inf
         if self.state is not State.INACTIVE:
             self._fail(Fault.TIME)
-            self._enter(State.LOST, 0.0)
+            self._enter(State.LOST, self.parameters["stop_transfer_time"])
 
     def _stall(self) -> None:
         self.stalled += 1
@@ -250,7 +250,7 @@ class ControllerCycle:
             return
         if self.state is not State.LOST:
             self._fail(Fault.TIME)
-            self._enter(State.LOST, 0.0)
+            self._enter(State.LOST, self.parameters["stop_transfer_time"])
         self._send_rest(self.parameters["period"])
 
     # Samples
@@ -337,7 +337,7 @@ class ControllerCycle:
         if self.lacks_motors:
             if self.state is not State.LOST:
                 self._fail(Fault.NO_MOTORS)
-                self._enter(State.LOST, 0.0)
+                self._enter(State.LOST, self.parameters["stop_transfer_time"])
             return
         if self.state is State.LOST and not self.stop_failed:
             self._enter(State.STOPPING, p["stop_transfer_time"])
@@ -384,7 +384,7 @@ class ControllerCycle:
             if tolerance and (np.abs(self.desired[0] - self.q) > tolerance).any():
                 self._fail(Fault.TRACKING)
         if self.state not in (*FOLLOWING, State.STOPPING):
-            self._send_rest(min(elapsed, p["max_step"]))
+            self._send_rest(elapsed)
             return
         assert self.time is not None
         law = self.transfer.law
@@ -399,7 +399,7 @@ class ControllerCycle:
         except DynamicsError:
             if self.state is State.STOPPING:
                 self.stop_failed = True
-                self._enter(State.LOST, 0.0)
+                self._enter(State.LOST, self.parameters["stop_transfer_time"])
             self._fail(Fault.NOT_FINITE)
 
     def _send_rest(self, dt: float) -> None:
@@ -409,7 +409,7 @@ class ControllerCycle:
         if self.second.size:
             flat.stiffness[:] = self.second
         flat.settle()
-        self.torque[:], _ = self.transfer.limits.apply(flat.update().torque, self.torque, dt)
+        self.transfer.send(dt, flat.update().torque)
 
 
 class RecordedRun(NamedTuple):

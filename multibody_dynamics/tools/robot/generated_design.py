@@ -54,7 +54,8 @@ class ControllerOptions:
         limit; infinite accepts any.
     tracking_tolerance : rad or m; 0 for none. recovery_speed : rad/s or m/s.
     recovers : whether following resumes on its own after missing states.
-    transfer_time, stop_transfer_time : s, in which a law takes over the torque.
+    transfer_time, stop_transfer_time : s, in which a law, or the stop, takes over the torque; the
+        second is also that of the fade into the torque at rest when motor states are lost.
     """
 
     law: str = "motor_pd"

@@ -327,6 +327,29 @@ def test_estimates_of_disturbances_outlast_a_long_cycle(tmp_path):
 
 
 @needs_compiler
+@pytest.mark.parametrize("loses", ["motors", "clock"])
+def test_the_torque_does_not_step_when_the_state_is_lost(tmp_path, loses):
+    design = designed(elastic_panda(), disturbance_bandwidth=0.0)
+    twins = Twins(design, tmp_path)
+    start(twins)
+    twins.append(twins.time + 0.3, goal(twins, 1.0))
+    twins.run(60)  # in the middle of its acceleration
+    before, torques = np.array(twins.c.torque), []
+    for _ in range(100):
+        twins.run(1, motors=loses != "motors", step=0.0 if loses == "clock" else PERIOD)
+        torques.append(np.array(twins.c.torque))
+    assert twins.c.state == "lost"
+    torques = np.array(torques)
+    assert np.ptp(torques[65:], axis=0).max() < 0.01  # the links go on waving a little
+    steps = np.abs(np.diff(torques[10:], axis=0)).max(axis=0)  # from the cycle of the fault on
+    change = np.abs(torques[-1] - before).max()
+    assert change > 1.0
+    # 3 x^2 - 2 x^3 rises by at most 1.5 of its mean slope, in 50 cycles
+    assert steps.max() < 1.6 / 50 * np.abs(torques[-1] - torques[9]).max()
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
 def test_a_torque_that_is_not_finite_is_never_sent(tmp_path):
     design = designed(elastic_panda(), disturbance_bandwidth=0.0, tracking_tolerance=0.0)
     gains = design.parameters["gains"].copy()

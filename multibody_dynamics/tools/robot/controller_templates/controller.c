@@ -50,7 +50,7 @@ static void run(robot_controller *c, double elapsed)
     /* The last torque is repeated in this cycle. */
     if (c->state == ROBOT_STOPPING) {
         c->stop_failed = 1;
-        robot_enter(c, ROBOT_LOST, 0.0);
+        robot_enter(c, ROBOT_LOST, c->parameters.stop_transfer_time);
     }
     robot_fail(c, ROBOT_NOT_FINITE);
 }

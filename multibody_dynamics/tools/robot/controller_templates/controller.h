@@ -16,8 +16,8 @@ extern "C" {
  *     HOLDING    follows the law, with the reference at rest.
  *     FOLLOWING  follows the law, along the accepted points.
  *     BRAKING    follows the law, along a path to rest that continues the motion with q..q''''.
- *     LOST       no feedback is possible: approaches the torque that holds the arm at rest at its
- *                last position. Brakes have to stop it.
+ *     LOST       no feedback is possible: fades, in stop_transfer_time, into the torque that holds
+ *                the arm at rest at its last position. Brakes have to stop it.
  *
  *     INACTIVE --activate--> STOPPING --settled, slow--> HOLDING --append--> FOLLOWING
  *     FOLLOWING --no further point, or stop--> BRAKING --at rest--> HOLDING
@@ -108,7 +108,7 @@ typedef struct {
 
     /* Changes of the torque when a law takes over. */
     double transfer_time;      /* s, into HOLDING, and after activation */
-    double stop_transfer_time; /* s, into STOPPING */
+    double stop_transfer_time; /* s, into STOPPING and LOST */
 } robot_parameters;
 
 /* The measured state. Times are in s on one monotonic clock; keep them below 1e6 s. */

@@ -47,7 +47,7 @@ void robot_watch(robot_controller *c)
     if (lacks_motors(c)) {
         if (c->state != ROBOT_LOST) {
             robot_fail(c, ROBOT_NO_MOTORS);
-            robot_enter(c, ROBOT_LOST, 0.0);
+            robot_enter(c, ROBOT_LOST, c->parameters.stop_transfer_time);
         }
         return;
     }
@@ -89,7 +89,7 @@ void robot_jump_back(robot_controller *c, double time)
     robot_forget_samples(c);
     if (c->state != ROBOT_INACTIVE) {
         robot_fail(c, ROBOT_TIME);
-        robot_enter(c, ROBOT_LOST, 0.0);
+        robot_enter(c, ROBOT_LOST, c->parameters.stop_transfer_time);
     }
 }
 
@@ -104,7 +104,7 @@ void robot_stall(robot_controller *c)
     }
     if (c->state != ROBOT_LOST) {
         robot_fail(c, ROBOT_TIME);
-        robot_enter(c, ROBOT_LOST, 0.0);
+        robot_enter(c, ROBOT_LOST, c->parameters.stop_transfer_time);
     }
     robot_rest(c, wanted);
     if (is_finite_row(wanted, MOTORS)) {
