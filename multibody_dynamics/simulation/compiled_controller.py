@@ -23,7 +23,7 @@ FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared")
 STATES = ("inactive", "stopping", "holding", "following", "braking", "lost")
 FAULTS = (
     "", "settling", "link states missing", "motor states missing", "tracking error",
-    "torque not finite", "clock set back or stopped",
+    "torque not finite", "cycle late, or clock set back or stopped",
 )  # fmt: skip
 ANSWERS = (
     "", "a number is not finite", "due now or in the past, or before the last accepted point",

@@ -330,9 +330,10 @@ class ControllerCycle:
         if self.state in FOLLOWING:
             self._enter(State.STOPPING, self.parameters["stop_transfer_time"])
 
-    def _watch(self) -> None:
+    def _watch(self, elapsed: float) -> None:
         p = self.parameters
-        if (self.lacks_motors or self.lacks_links) and self.filter_time is not None:
+        is_late = elapsed > p["link_timeout"]
+        if (is_late or self.lacks_motors or self.lacks_links) and self.filter_time is not None:
             self.filter_started = self.filter_time
         if self.lacks_motors:
             if self.state is not State.LOST:
@@ -344,6 +345,9 @@ class ControllerCycle:
         if self.lacks_links:
             if self.fault is not Fault.NO_LINKS:
                 self._fail(Fault.NO_LINKS)
+            return
+        if is_late:
+            self._fail(Fault.TIME)
             return
         may_resume = self.fault is Fault.SETTLING or (p["recovers"] and self.fault not in LATCHED)
         is_slow = float(np.abs(self.thetad).max()) <= p["recovery_speed"]
@@ -377,7 +381,7 @@ class ControllerCycle:
 
     def _run(self, elapsed: float) -> None:
         p = self.parameters
-        self._watch()
+        self._watch(elapsed)
         if self.state in FOLLOWING:
             self._look_up()
             tolerance = p["tracking_tolerance"]

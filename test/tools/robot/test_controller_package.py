@@ -295,14 +295,29 @@ def test_clocks_that_jump_stand_still_or_skip(tmp_path):
     twins.run(8, step=0.0)
     assert twins.c.state == "following"
     twins.run(5, step=0.0)
-    assert (twins.c.state, twins.c.fault) == ("lost", "clock set back or stopped")
+    assert (twins.c.state, twins.c.fault) == ("lost", "cycle late, or clock set back or stopped")
     twins.run(80)
     assert twins.c.state == "holding"
     twins.run(1, step=-0.3)
     assert twins.c.state == "lost"
     twins.run(80)
     assert twins.c.state == "holding"
-    twins.run(1, step=0.15)  # the caller was late
+    twins.append(twins.time + 5.0, goal(twins, 1.0))
+    twins.run(20)
+    twins.run(3, step=0.0099)  # 10 ms are allowed
+    assert twins.c.state == "following"
+    twins.run(1, step=0.0101)  # the caller was suspended; its samples are fresh
+    assert (twins.c.state, twins.c.fault) == (
+        "stopping",
+        "cycle late, or clock set back or stopped",
+    )
+    assert twins.c.counts["late_cycles"] == 1
+    twins.run(60)
+    assert twins.c.state == "holding"
+    twins.run(1, step=0.15)
+    twins.run(5, step=0.02)  # too slow to follow anything
+    assert twins.c.state == "stopping"
+    assert twins.c.counts["late_cycles"] == 7
     twins.run(60)
     assert twins.c.state == "holding"
     assert twins.error < TOLERANCE

@@ -31,7 +31,7 @@ static void run(robot_controller *c, double elapsed)
 {
     const double dt = fmin(elapsed, c->parameters.max_step);
     double wanted[MOTORS];
-    robot_watch(c);
+    robot_watch(c, elapsed);
     if (is_following(c)) {
         look_up(c);
         robot_check_tracking(c);

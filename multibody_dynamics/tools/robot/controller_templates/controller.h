@@ -22,7 +22,7 @@ extern "C" {
  *     INACTIVE --activate--> STOPPING --settled, slow--> HOLDING --append--> FOLLOWING
  *     FOLLOWING --no further point, or stop--> BRAKING --at rest--> HOLDING
  *     any --motor states missing--> LOST --motor states are back--> STOPPING
- *     HOLDING, FOLLOWING, BRAKING --fault--> STOPPING
+ *     HOLDING, FOLLOWING, BRAKING --fault--> STOPPING    (a late cycle is one, too)
  *     any --clock set back or stopped--> LOST --samples with later times--> STOPPING
  *     STOPPING --torque not finite--> LOST --clear_fault--> STOPPING
  *     any --deactivate--> INACTIVE
@@ -45,7 +45,7 @@ typedef enum {
     ROBOT_NO_MOTORS = 3,  /* no valid motor states for motor_timeout */
     ROBOT_TRACKING = 4,   /* a link is farther than tracking_tolerance from its reference */
     ROBOT_NOT_FINITE = 5, /* the law has no finite torque */
-    ROBOT_TIME = 6        /* the clock was set back by more than max_step, or has stopped */
+    ROBOT_TIME = 6        /* the cycle is late, or the clock was set back or has stopped */
 } robot_fault;
 
 /* Answers to robot_append. */
@@ -98,8 +98,8 @@ typedef struct {
     double velocity[ROBOT_JOINTS];
 
     /* Watchdogs. */
-    double link_timeout;                 /* s without a valid state of the links */
-    double motor_timeout;                /* s without a valid state of the motors */
+    double link_timeout;  /* s without a valid state of the links, or without a cycle */
+    double motor_timeout; /* s without a valid state of the motors */
     double link_speed[ROBOT_JOINTS];   /* fastest motion between two samples that is accepted */
     double motor_speed[ROBOT_MOTORS];
     double tracking_tolerance; /* rad or m; 0: no limit */
@@ -120,11 +120,12 @@ typedef struct {
     double theta[ROBOT_MOTORS]; /* rad or m, on the link side of the gear */
 } robot_input;
 
-/* Counts of what was refused or limited since initialisation; none of these is a fault. */
+/* Counts of what was missing, refused or limited since initialisation. */
 typedef struct {
     unsigned long cycles;
     unsigned long stalled_cycles;   /* with a time that is not later: the last torque is repeated */
     unsigned long time_jumps;       /* with a time that is earlier by more than max_step */
+    unsigned long late_cycles;      /* more than link_timeout after the one before: a fault */
     unsigned long coasted_cycles;   /* with a missing sample of links or motors */
     unsigned long refused_samples;  /* not finite, too fast, or later than max_step from now */
     unsigned long refused_points;   /* answers of robot_append other than ROBOT_ACCEPTED */

@@ -77,7 +77,7 @@ void robot_send(robot_controller *c, double dt, const double wanted[MOTORS]);
 /* States and faults: change the state; stop for a fault; what may change the state in a cycle. */
 void robot_enter(robot_controller *c, robot_state state, double duration);
 void robot_fail(robot_controller *c, robot_fault fault);
-void robot_watch(robot_controller *c);
+void robot_watch(robot_controller *c, double elapsed);
 void robot_check_tracking(robot_controller *c);
 void robot_jump_back(robot_controller *c, double time);
 void robot_stall(robot_controller *c);

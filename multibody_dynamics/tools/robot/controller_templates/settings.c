@@ -66,7 +66,7 @@ static const char *wrong_time(const robot_parameters *p)
     if (!is_positive(p->max_step)) {
         return "max_step";
     }
-    if (!(p->link_timeout > 0.0)) {
+    if (!(p->link_timeout > p->period)) { /* otherwise, every cycle would be late */
         return "link_timeout";
     }
     if (!(p->motor_timeout > 0.0)) {
@@ -157,6 +157,6 @@ const char *robot_fault_name(robot_fault fault)
 {
     static const char *const names[7] = {"none", "settling", "link states missing",
                                          "motor states missing", "tracking error",
-                                         "torque not finite", "clock set back or stopped"};
+                                         "torque not finite", "cycle late, or clock set back or stopped"};
     return (int)fault >= 0 && (int)fault < 7 ? names[fault] : "unknown";
 }

@@ -37,11 +37,13 @@ static double fastest_motor(const robot_controller *c)
     return speed;
 }
 
-/* Missing states, and the end of a stop. */
-void robot_watch(robot_controller *c)
+/* Missing states, late cycles, and the end of a stop. */
+void robot_watch(robot_controller *c, double elapsed)
 {
     const robot_parameters *p = &c->parameters;
-    if (lacks_motors(c) || lacks_links(c)) { /* the filters settle again after that */
+    const int is_late = elapsed > p->link_timeout; /* the last torque has acted without feedback */
+    c->counts.late_cycles += is_late ? 1 : 0;
+    if (is_late || lacks_motors(c) || lacks_links(c)) { /* the filters settle again after that */
         c->filter_started = c->filter_time;
     }
     if (lacks_motors(c)) {
@@ -58,6 +60,10 @@ void robot_watch(robot_controller *c)
         if (c->fault != ROBOT_NO_LINKS) {
             robot_fail(c, ROBOT_NO_LINKS);
         }
+        return;
+    }
+    if (is_late) {
+        robot_fail(c, ROBOT_TIME);
         return;
     }
     const int may_resume = c->fault == ROBOT_SETTLING || (p->recovers && !is_latched(c->fault));
