@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...dynamics.control import BumplessTransfer, DerivativeFilter, LinearFeedback
-from ...dynamics.core import Array, DynamicsError
+from ...dynamics.core import Array, DynamicsError, InputError
 from ...dynamics.elastic import MotorFeedforward, resting_second_outputs
 from ...dynamics.motion import JointCommandLimits, Trajectory, brake, interpolate
 from ...dynamics.rigid import gravity_forces
@@ -22,6 +22,7 @@ from .generated_design import ControllerDesign, motors_at_rest
 MOST_STALLED = 10  # cycles
 SHORTEST_SEGMENT = 1e-9  # s
 SEGMENTS = 32  # the last one is for the path to rest
+LONGEST_GAP = 2000.0  # cycles without link states that are recorded for the self-test
 
 
 class State(IntEnum):
@@ -434,17 +435,25 @@ class RecordedRun(NamedTuple):
     goal_time: float
 
 
-def record_cycles(design: ControllerDesign, q: Array, cycles: int = 200) -> RecordedRun:
+def record_cycles(design: ControllerDesign, q: Array) -> RecordedRun:
     """A run from rest at q (n,): activation, a motion, its end by missing link states, and the hold
-    after that, with samples that deviate from the ideal ones by up to half a milliradian."""
-    model, actuators, period = design.model, design.actuators, design.options.period
-    n, m = model.n, len(actuators.motors)
+    after that, with samples that deviate from the ideal ones by up to half a milliradian.
+
+    Raises InputError for settings with which the controller neither follows nor stops in this run.
+    """
+    model, actuators, p = design.model, design.actuators, design.parameters
+    n, m, period = model.n, len(actuators.motors), p["period"]
     theta = motors_at_rest(design, q)
     cycle = ControllerCycle(design)
+    settled = max(40, round(1.5 * p["settling_time"] / period))
+    timeout = round(min(p["link_timeout"] / period, LONGEST_GAP))
+    activated, appended = settled, settled + 40
+    lost, found = appended + 40, appended + 55 + timeout
+    cycles = found + settled + 15
+    duration = (50 + timeout) * period  # the links are missed before the motion ends
     time = period * np.arange(1.0, cycles + 1.0)
-    activated, appended, duration = 40, 80, 60 * period
     link_time = time.copy()
-    link_time[120:145] = time[119]
+    link_time[lost:found] = time[lost - 1]
     phase = np.arange(1.0, n + m + 1.0)
     waves = 5e-4 * np.sin(12.0 * time[:, None] + phase)
     moves = interpolate(("share",), [0.0, duration], [[0.0], [1.0]])
@@ -452,6 +461,7 @@ def record_cycles(design: ControllerDesign, q: Array, cycles: int = 200) -> Reco
     limits = model.limits
     inner = np.where(np.isfinite(limits.upper), limits.upper - q, 1.0)
     travel = np.minimum(0.01, 0.1 * np.where(inner > 0.0, inner, 0.1))
+    travel = np.minimum(travel, 0.2 * limits.velocity * duration)
     links = q + share * travel + waves[:, :n]
     motors = theta + share * travel[actuators.joint_of_motor] + waves[:, n:]
     goal = np.zeros((5, n))
@@ -466,6 +476,13 @@ def record_cycles(design: ControllerDesign, q: Array, cycles: int = 200) -> Reco
             cycle.append(goal_time, goal)
         states[k] = cycle.update(time[k], link_time[k], time[k], links[k], motors[k])
         torques[k] = cycle.torque
+    needed = {State.FOLLOWING} if p["follows"] else set()
+    needed |= {State.STOPPING} if timeout < LONGEST_GAP else set()
+    for state in sorted(needed - {State(int(x)) for x in states}):
+        raise InputError(
+            f"with these settings, the controller is never {state.name.lower()} in the"
+            f" {cycles * period:g} s that are recorded for its self-test"
+        )
     return RecordedRun(
         time, link_time, links, motors, states, torques, activated, appended, applied, goal,
         goal_time,
