@@ -18,7 +18,7 @@ import numpy as np
 
 from ... import __version__
 from ...dynamics.codegen import Program, c_source, c_translation, c_types
-from ...dynamics.control import driven_links
+from ...dynamics.control import MAX_STEP, driven_links
 from ...dynamics.core import InputError
 from ...dynamics.elastic import actuator_rows, flat_map, resting_second_outputs
 from ...dynamics.model.records import ANGULAR
@@ -28,8 +28,8 @@ from ...dynamics.rigid import (
     trace_inverse_dynamics,
     trace_momentum,
 )
-from .controller_cycle import record_cycles
-from .generated_design import ControllerDesign, motors_at_rest, start_position
+from .controller_cycle import MOST_STALLED, SEGMENTS, SHORTEST_SEGMENT, record_cycles
+from .generated_design import LONGEST_LEAD, ControllerDesign, motors_at_rest, start_position
 
 TEMPLATES = Path(__file__).parent / "controller_templates"
 MARK = "//TABLES//"
@@ -62,6 +62,7 @@ def controller_package(
     }
     texts["actuators.h"], texts["actuators.c"] = _actuators(design)
     tables = {
+        "reference.h": f"#define ROBOT_SEGMENTS {SEGMENTS}",
         "reference.c": _reference_tables(),
         "controller_parts.h": _robot_tables(design),
         "settings.c": _settings_tables(design),
@@ -293,6 +294,10 @@ def _robot_tables(design: ControllerDesign) -> str:
     ]
     lines += [
         f"#define HAS_DAMPED {int(actuators.is_damped.any())}",
+        f"#define LONGEST_LEAD {LONGEST_LEAD!r} /* s */",
+        f"#define LONGEST_STEP {MAX_STEP!r} /* s; over longer ones, no disturbances */",
+        f"#define SHORTEST_SEGMENT {SHORTEST_SEGMENT!r} /* s */",
+        f"#define MOST_STALLED {MOST_STALLED} /* cycles that repeat the torque */",
         "/* Share of the torque of its joint that each motor takes. */",
         c_source.constant_array("TORQUE_SHARE", actuators.torque_share, "double").rstrip(),
         c_source.constant_array("MOTOR_INERTIA", actuators.motor_inertia, "double").rstrip(),

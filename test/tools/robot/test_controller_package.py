@@ -30,6 +30,8 @@ from generated_controllers import (
     six_joints,
 )
 from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.simulation.compiled_controller import CompiledController
+from multibody_dynamics.tools.robot.controller_cycle import Answer, Fault, State
 from multibody_dynamics.tools.robot.controller_package import controller_package
 
 TOLERANCE = 5e-12  # of the largest torque; below 5e-13 where it was measured
@@ -567,6 +569,28 @@ def test_the_package_builds_with_cmake_and_its_headers_with_cplusplus(tmp_path):
     main = tmp_path / "main.cpp"
     main.write_text('#include "arm_controller.h"\nint main() { return 0; }\n')
     subprocess.run(["c++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", main], check=True)
+
+
+@pytest.mark.parametrize(
+    ("what", "python"), [("state", State), ("fault", Fault), ("answer", Answer)]
+)
+def test_states_faults_and_answers_have_the_same_numbers_in_c_and_python(what, python):
+    header = controller_package(designed(antagonistic_arm()), "arm")["arm_controller.h"]
+    body = re.search(rf"typedef enum \{{([^}}]*)\}} arm_{what};", header).group(1)
+    numbers = {name: int(value) for name, value in re.findall(r"ARM_(\w+) = (\d+)", body)}
+    plain = {name.removeprefix("POINT_").replace("NO_FAULT", "NONE"): number
+             for name, number in numbers.items()}  # fmt: skip
+    assert plain == {each.name: each.value for each in python}
+
+
+@needs_compiler
+def test_every_state_fault_and_answer_has_a_name(tmp_path):
+    c = CompiledController(generated(designed(antagonistic_arm()), tmp_path))
+    for what, python in (("state", State), ("fault", Fault), ("answer", Answer)):
+        names = [c._name(what, each.value) for each in python]
+        assert len(set(names) - {"unknown"}) == len(names)
+        assert c._name(what, len(names)) == c._name(what, -1) == "unknown"
+    assert [c._name("state", each.value) for each in State] == [each.name.lower() for each in State]
 
 
 def test_the_files_describe_themselves():

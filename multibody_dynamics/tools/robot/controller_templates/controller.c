@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#define SHORTEST_SEGMENT 1e-9 /* s */
-
 static void brake(robot_controller *c)
 {
     c->state = ROBOT_BRAKING;

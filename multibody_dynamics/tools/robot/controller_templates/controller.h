@@ -263,6 +263,7 @@ extern const int robot_sizes[3];
 /* Names for messages and logs. */
 const char *robot_state_name(robot_state state);
 const char *robot_fault_name(robot_fault fault);
+const char *robot_answer_name(robot_answer answer);
 extern const char *const robot_joint_names[ROBOT_JOINTS];
 extern const char *const robot_motor_names[ROBOT_MOTORS];
 

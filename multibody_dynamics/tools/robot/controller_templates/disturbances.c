@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-#define LINEAR 0.8        /* share of its limit up to which a disturbance is used as it is */
-#define LONGEST_STEP 0.05 /* s; after longer ones, disturbances are not updated */
+#define LINEAR 0.8 /* share of its limit up to which a disturbance is used as it is */
 
 void robot_reset_disturbances(robot_disturbances *d)
 {

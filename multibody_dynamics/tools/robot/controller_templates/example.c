@@ -52,7 +52,8 @@ int main(void)
                 goal[0][i] = START[i];
             }
             goal[0][0] += 0.2;
-            printf("answer to the goal: %d\n", (int)robot_append(&controller, time + 1.0, goal));
+            const robot_answer answer = robot_append(&controller, time + 1.0, goal);
+            printf("the goal: %s\n", robot_answer_name(answer));
         }
         robot_update(&controller, &input, &output);
         if (output.state != before) {

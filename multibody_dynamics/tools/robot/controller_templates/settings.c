@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stddef.h>
 
-#define LONGEST_LEAD 1.0 /* s */
-
 //TABLES//
 
 static int are_positive(const double *row, int count)
@@ -155,8 +153,18 @@ const char *robot_state_name(robot_state state)
 
 const char *robot_fault_name(robot_fault fault)
 {
-    static const char *const names[7] = {"none", "settling", "link states missing",
-                                         "motor states missing", "tracking error",
-                                         "torque not finite", "cycle late, or clock set back or stopped"};
+    static const char *const names[7] = {
+        "none", "settling", "link states missing", "motor states missing", "tracking error",
+        "torque not finite", "cycle late, or clock set back or stopped"};
     return (int)fault >= 0 && (int)fault < 7 ? names[fault] : "unknown";
+}
+
+const char *robot_answer_name(robot_answer answer)
+{
+    static const char *const names[6] = {
+        "accepted", "a number is not finite",
+        "due now or in the past, or before the last accepted point",
+        "beyond a limit of position or velocity", "too many points are waiting",
+        "the controller is not holding or following"};
+    return (int)answer >= 0 && (int)answer < 6 ? names[answer] : "unknown";
 }

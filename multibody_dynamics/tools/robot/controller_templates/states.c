@@ -6,8 +6,6 @@
 
 #include <math.h>
 
-#define MOST_STALLED 10 /* cycles that repeat the torque while the clock has stopped */
-
 void robot_enter(robot_controller *c, robot_state state, double duration)
 {
     c->state = state;
