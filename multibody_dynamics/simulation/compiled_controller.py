@@ -20,17 +20,6 @@ import numpy as np
 from ..dynamics.core import Array, DynamicsError, InputError, as_array
 
 FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared")
-STATES = ("inactive", "stopping", "holding", "following", "braking", "lost")
-FAULTS = (
-    "", "settling", "link states missing", "motor states missing", "tracking error",
-    "torque not finite", "clock set back or stopped",
-)  # fmt: skip
-ANSWERS = (
-    "", "a number is not finite", "due now or in the past, or before the last accepted point",
-    "beyond a limit of position or velocity", "too many points are waiting",
-    "the controller is not holding or following",
-)  # fmt: skip
-
 _TYPES: Mapping[str, Any] = {
     "double": ctypes.c_double,
     "int": ctypes.c_int,
@@ -130,6 +119,11 @@ class CompiledController:
         row = (ctypes.c_char_p * count).in_dll(self._library, f"{self.name}_{what}")
         return tuple(each.decode() for each in row)
 
+    def _name(self, what: str, number: int) -> str:
+        """The text of a state, fault or answer."""
+        text: bytes = self._function(f"{what}_name", ctypes.c_char_p)(number)
+        return text.decode()
+
     @staticmethod
     def _view(structure: Any, name: str) -> Any:
         return np.ctypeslib.as_array(getattr(structure, name))
@@ -146,9 +140,14 @@ class CompiledController:
             if np.ndim(value) and np.shape(value) != row.shape:
                 raise InputError(f"parameter '{name}': expected shape {row.shape}")
             row[...] = value
+        wrong = self._function("wrong_parameter", ctypes.c_char_p)(ctypes.byref(self._parameters))
+        if wrong is not None:
+            raise InputError(
+                f"parameter '{wrong.decode()}' is {self.parameters[wrong.decode()]}: out of range;"
+                f" see {self.name}_controller.h"
+            )
         initialise = self._function("initialise", ctypes.c_int)
-        if initialise(self._controller, ctypes.byref(self._parameters)):
-            raise InputError("a parameter is out of range; see the header of the controller")
+        initialise(self._controller, ctypes.byref(self._parameters))
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -159,13 +158,14 @@ class CompiledController:
 
     @property
     def state(self) -> str:
-        """One of STATES."""
-        return STATES[self._output.state]
+        """The name of the state: "inactive", "stopping", "holding", "following", "braking" or
+        "lost"."""
+        return self._name("state", self._output.state)
 
     @property
     def fault(self) -> str:
-        """One of FAULTS; empty if there is none."""
-        return FAULTS[self._output.fault]
+        """Why the arm is stopped; empty if there is no fault."""
+        return self._name("fault", self._output.fault) if self._output.fault else ""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -190,14 +190,15 @@ class CompiledController:
 
     def append(self, time: float, state: Any) -> str:
         """Continue the motion to q..q'''' (5, n), or to rest at q (n,), at `time` in s; returns why
-        the point was refused, one of ANSWERS, empty if it was accepted."""
+        the point was refused, empty if it was accepted."""
         rows = np.zeros((5, self.n))
         if np.ndim(state) == 1:
             rows[0] = state
         else:
             rows[:] = state
         append = self._function("append", ctypes.c_int)
-        return ANSWERS[append(self._controller, ctypes.c_double(time), rows.ctypes)]
+        answer = append(self._controller, ctypes.c_double(time), rows.ctypes)
+        return self._name("answer", answer) if answer else ""
 
     def cut(self, time: float) -> None:
         """Discard the motion after `time` in s."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -105,10 +107,39 @@ def test_names_parameters_and_second_outputs(tmp_path):
     for parameters, message in (
         ({"gain": 1.0}, "parameter 'gain': expected one of period, follows, gains"),
         ({"gains": [1.0]}, r"parameter 'gains': expected shape \(4, 3\)"),
-        ({"stop_time": -1.0}, "out of range"),
+        ({"stop_time": -1.0}, r"parameter 'stop_time' is -1\.0: out of range"),
     ):
         with pytest.raises(InputError, match=message):
             CompiledController(folder, parameters)
+
+
+OUT_OF_RANGE = {
+    "period": np.inf, "lead": 1.0, "filter_order": 5, "lower": 1.0, "hold_lower": 1.0,
+    "disturbance_bandwidth": -1.0, "friction": np.inf, "gains": np.inf, "hold_gains": np.inf,
+}  # fmt: skip
+
+
+@needs_compiler
+def test_every_parameter_that_is_out_of_range_is_named(tmp_path):
+    """NaN is refused everywhere, and so are numbers beyond the range of a setting."""
+    folder = generated(designed(antagonistic_arm()), tmp_path)
+    c = CompiledController(folder)
+    wrong = c._function("wrong_parameter", ctypes.c_char_p)
+    parameters = type(c._parameters)
+    limits = {"upper": "lower", "hold_upper": "hold_lower"}  # ranges go by their lower limits
+    for name, kind in parameters._fields_:
+        if name in ("follows", "recovers"):  # any integer
+            continue
+        values = [OUT_OF_RANGE.get(name, -1.0)] if name not in limits else []
+        for value in [*values, *([] if kind is ctypes.c_int else [np.nan])]:
+            given = parameters.from_buffer_copy(c._parameters)
+            given.upper[0] = given.hold_upper[0] = 0.5
+            if hasattr(kind, "_length_"):
+                np.ctypeslib.as_array(getattr(given, name))[...] = value
+            else:
+                setattr(given, name, value)
+            assert wrong(ctypes.byref(given)) == limits.get(name, name).encode(), (name, value)
+    assert wrong(ctypes.byref(c._parameters)) is None
 
 
 def test_missing_files_and_compilers_are_named(tmp_path):

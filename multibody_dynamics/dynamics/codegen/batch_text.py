@@ -17,13 +17,60 @@ from .programs import Program
 EXPONENT = 0x7FF0000000000000  # these bits are all set in NaN and in infinity
 
 
-class _Loop:
-    """Writes the function."""
+class _Function:
+    """What both functions have in common: blocks of states, loops over the entries of arrays."""
 
-    def __init__(self, program: Program, name: str, lanes: int, shared: Sequence[str]) -> None:
+    def __init__(self, name: str, lanes: int) -> None:
         self.name, self.lanes = name, lanes
         self.vector, self.bits = f"<{lanes} x double>", f"<{lanes} x i64>"
         self.lines: list[str] = []
+
+    def do(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
+    def begin(self, name: str, before: str) -> None:
+        """The head of a loop over the entries of an array, entered from the label `before`."""
+        self.do(f"br label %each.{name}")
+        self.lines.append(f"each.{name}:")
+        self.do(f"%{name}.k = phi i64 [0, %{before}], [%{name}.next, %each.{name}]")
+
+    def end(self, name: str, count: int) -> str:
+        """The end of this loop; returns the label after it."""
+        self.do(f"%{name}.next = add i64 %{name}.k, 1")
+        self.do(f"%{name}.more = icmp ult i64 %{name}.next, {count}")
+        self.do(f"br i1 %{name}.more, label %each.{name}, label %after.{name}")
+        self.lines.append(f"after.{name}:")
+        return f"after.{name}"
+
+    def flag(self, name: str) -> None:
+        """Note in the flaws of an array which of the lanes in its `bits` are NaN or infinite."""
+        mask = "<" + ", ".join([f"i64 {EXPONENT}"] * self.lanes) + ">"
+        self.do(f"%{name}.exponent = and {self.bits} %{name}.bits, {mask}")
+        self.do(f"%{name}.flawed = icmp eq {self.bits} %{name}.exponent, {mask}")
+        self.do(f"%{name}.flag = zext <{self.lanes} x i1> %{name}.flawed to {self.bits}")
+        self.do(f"%{name}.flaws = or {self.bits} %{name}.before, %{name}.flag")
+
+    def finished(self, counter: str, flaws: str) -> str:
+        """The function, with its last blocks: `counter` advances to the next states; the result is
+        not zero if there were flaws."""
+        self.do("br label %done")
+        self.lines.append("done:")
+        self.do(f"%flaws.next = or {self.bits} {flaws}, zeroinitializer")
+        self.do(f"{counter}.next = add i64 {counter}, {self.lanes}")
+        self.do(f"%more = icmp ult i64 {counter}.next, %end")
+        self.do("br i1 %more, label %block, label %finish")
+        self.lines.append("finish:")
+        self.do(f"%all = phi {self.bits} [zeroinitializer, %entry], [%flaws.next, %done]")
+        self.do(f"%any = call i64 @llvm.vector.reduce.or.v{self.lanes}i64({self.bits} %all)")
+        self.do("ret i64 %any")
+        return "\n".join([*self.lines, "}", ""])
+
+
+class _Loop(_Function):
+    """Writes the function for states in rows."""
+
+    def __init__(self, program: Program, name: str, lanes: int, shared: Sequence[str]) -> None:
+        super().__init__(name, lanes)
         self.inputs = list(program.inputs.items())
         self.results = [(key, len(entries)) for key, entries in program.results.items()]
         self.arrays = [f"%in{k}" for k in range(len(self.inputs))]
@@ -33,9 +80,6 @@ class _Loop:
             for array, (key, count) in zip(self.arrays, self.inputs + self.results, strict=True)
             if key not in shared and count
         }
-
-    def do(self, text: str) -> None:
-        self.lines.append(f"  {text}")
 
     def write(self) -> str:
         parameters = ", ".join([*(f"ptr {a}" for a in self.arrays), "i64 %first", "i64 %end"])
@@ -61,17 +105,7 @@ class _Loop:
         for array in self.arrays:
             if array.startswith("%out") and array in self.buffers:
                 before = self._scatter(array, before)
-        self.do("br label %done")
-        self.lines.append("done:")
-        self.do(f"%flaws.next = or {self.bits} {flaws}, zeroinitializer")
-        self.do(f"%state.next = add i64 %state, {self.lanes}")
-        self.do("%more = icmp ult i64 %state.next, %end")
-        self.do("br i1 %more, label %block, label %finish")
-        self.lines.append("finish:")
-        self.do(f"%all = phi {self.bits} [zeroinitializer, %entry], [%flaws.next, %done]")
-        self.do(f"%any = call i64 @llvm.vector.reduce.or.v{self.lanes}i64({self.bits} %all)")
-        self.do("ret i64 %any")
-        return "\n".join([*self.lines, "}", ""])
+        return self.finished("%state", flaws)
 
     def _start(self, array: str, before: str) -> tuple[str, str, int]:
         """The head of a loop over the entries of an array, and the rows of the lanes."""
@@ -82,17 +116,8 @@ class _Loop:
             self.do(
                 f"%{name}.row{lane} = getelementptr double, ptr {array}, i64 %offset.{name}.{lane}"
             )
-        self.do(f"br label %each.{name}")
-        self.lines.append(f"each.{name}:")
-        self.do(f"%{name}.k = phi i64 [0, %{before}], [%{name}.next, %each.{name}]")
+        self.begin(name, before)
         return name, buffer, count
-
-    def _end(self, name: str, count: int) -> str:
-        self.do(f"%{name}.next = add i64 %{name}.k, 1")
-        self.do(f"%{name}.more = icmp ult i64 %{name}.next, {count}")
-        self.do(f"br i1 %{name}.more, label %each.{name}, label %after.{name}")
-        self.lines.append(f"after.{name}:")
-        return f"after.{name}"
 
     def _place(self, name: str, buffer: str) -> None:
         self.do(f"%{name}.place = mul i64 %{name}.k, {self.lanes}")
@@ -113,15 +138,11 @@ class _Loop:
                 f"{next_value} = insertelement {self.vector} {value}, double {number}, i64 {lane}"
             )
             value = next_value
-        mask = "<" + ", ".join([f"i64 {EXPONENT}"] * self.lanes) + ">"
         self.do(f"%{name}.bits = bitcast {self.vector} {value} to {self.bits}")
-        self.do(f"%{name}.exponent = and {self.bits} %{name}.bits, {mask}")
-        self.do(f"%{name}.flawed = icmp eq {self.bits} %{name}.exponent, {mask}")
-        self.do(f"%{name}.flag = zext <{self.lanes} x i1> %{name}.flawed to {self.bits}")
-        self.do(f"{new} = or {self.bits} %{name}.before, %{name}.flag")
+        self.flag(name)
         self._place(name, buffer)
         self.do(f"store {self.vector} {value}, ptr %{name}.target, align 8")
-        return self._end(name, count), new
+        return self.end(name, count), new
 
     def _scatter(self, array: str, before: str) -> str:
         name, buffer, count = self._start(array, before)
@@ -135,23 +156,18 @@ class _Loop:
                 f"%{name}.to{lane} = getelementptr double, ptr %{name}.row{lane}, i64 %{name}.k"
             )
             self.do(f"store double %{name}.number{lane}, ptr %{name}.to{lane}, align 8")
-        return self._end(name, count)
+        return self.end(name, count)
 
 
-class _Columns:
+class _Columns(_Function):
     """Writes the function for states in columns."""
 
     def __init__(self, program: Program, name: str, lanes: int, shared: Sequence[str]) -> None:
-        self.name, self.lanes = name, lanes
-        self.vector, self.bits = f"<{lanes} x double>", f"<{lanes} x i64>"
-        self.lines: list[str] = []
+        super().__init__(name, lanes)
         inputs = {f"%in{k}": item for k, item in enumerate(program.inputs.items())}
         self.inputs = {array: size for array, (key, size) in inputs.items() if key not in shared}
         self.fixed = [array for array, (key, _) in inputs.items() if key in shared]
         self.arrays = [*inputs, *(f"%out{k}" for k in range(len(program.results)))]
-
-    def do(self, text: str) -> None:
-        self.lines.append(f"  {text}")
 
     def write(self) -> str:
         parameters = ", ".join(f"ptr {array}" for array in self.arrays)
@@ -178,39 +194,19 @@ class _Columns:
                 before, flaws = self._check(array, size, before, flaws)
         given = [*(f"ptr {place}" for place in places), *["i64 %count"] * 2]
         self.do(f"call void @{self.name}({', '.join(given)})")
-        self.do("br label %done")
-        self.lines.append("done:")
-        self.do(f"%flaws.next = or {self.bits} {flaws}, zeroinitializer")
-        self.do(f"%ahead.next = add i64 %ahead, {self.lanes}")
-        self.do("%more = icmp ult i64 %ahead.next, %end")
-        self.do("br i1 %more, label %block, label %finish")
-        self.lines.append("finish:")
-        self.do(f"%all = phi {self.bits} [zeroinitializer, %entry], [%flaws.next, %done]")
-        self.do(f"%any = call i64 @llvm.vector.reduce.or.v{self.lanes}i64({self.bits} %all)")
-        self.do("ret i64 %any")
-        return "\n".join([*self.lines, "}", ""])
+        return self.finished("%ahead", flaws)
 
     def _check(self, array: str, size: int, before: str, flaws: str) -> tuple[str, str]:
         """Collect in `flaws` whether a number of these states is NaN or infinite."""
         name = array[1:]
         new = f"%{name}.flaws"
-        self.do(f"br label %each.{name}")
-        self.lines.append(f"each.{name}:")
-        self.do(f"%{name}.k = phi i64 [0, %{before}], [%{name}.next, %each.{name}]")
+        self.begin(name, before)
         self.do(f"%{name}.before = phi {self.bits} [{flaws}, %{before}], [{new}, %each.{name}]")
         self.do(f"%{name}.row = mul i64 %{name}.k, %count")
         self.do(f"%{name}.place = getelementptr double, ptr %at.{name}, i64 %{name}.row")
         self.do(f"%{name}.bits = load {self.bits}, ptr %{name}.place, align 8")
-        mask = "<" + ", ".join([f"i64 {EXPONENT}"] * self.lanes) + ">"
-        self.do(f"%{name}.exponent = and {self.bits} %{name}.bits, {mask}")
-        self.do(f"%{name}.flawed = icmp eq {self.bits} %{name}.exponent, {mask}")
-        self.do(f"%{name}.flag = zext <{self.lanes} x i1> %{name}.flawed to {self.bits}")
-        self.do(f"{new} = or {self.bits} %{name}.before, %{name}.flag")
-        self.do(f"%{name}.next = add i64 %{name}.k, 1")
-        self.do(f"%{name}.more = icmp ult i64 %{name}.next, {size}")
-        self.do(f"br i1 %{name}.more, label %each.{name}, label %after.{name}")
-        self.lines.append(f"after.{name}:")
-        return f"after.{name}", new
+        self.flag(name)
+        return self.end(name, size), new
 
 
 def batch_module(program: Program, name: str, lanes: int, shared: Sequence[str] = ()) -> str:

@@ -75,7 +75,7 @@ def prototype(program: Program, name: str, precision: Precision = "double") -> s
         f"{'const ' if argument.is_input else ''}{precision} {argument.name}[{argument.entries}]"
         for argument in arguments(program)
     ]
-    return _wrapped(f"void {name}(", texts, ")")
+    return wrapped(f"void {name}(", texts, ")")
 
 
 def function(program: Program, name: str, precision: Precision = "double") -> str:
@@ -130,7 +130,7 @@ def comment(lines: Sequence[str]) -> str:
 def constant_array(name: str, values: Sequence[float], precision: Precision) -> str:
     """The definition of a constant array."""
     texts = [literal(value, precision) for value in values]
-    return _wrapped(f"static const {precision} {name}[{len(texts)}] = {{", texts, "};") + "\n"
+    return wrapped(f"static const {precision} {name}[{len(texts)}] = {{", texts, "};") + "\n"
 
 
 def string(text: str) -> str:
@@ -142,7 +142,7 @@ def string(text: str) -> str:
     return f'"{plain}"'
 
 
-def _wrapped(start: str, items: Sequence[str], end: str) -> str:
+def wrapped(start: str, items: Sequence[str], end: str) -> str:
     """Items separated by commas, in lines that are not too long."""
     whole = start + ", ".join(items) + end
     if len(whole) <= WIDTH:
@@ -155,3 +155,16 @@ def _wrapped(start: str, items: Sequence[str], end: str) -> str:
             line = "   "
         line += f" {text}"
     return "\n".join([*lines, line])
+
+
+def folded(line: str) -> list[str]:
+    """A statement, in lines that are not too long, broken after commas or before operators."""
+    if len(line) <= WIDTH:
+        return [line]
+    pad = " " * (len(line) - len(line.lstrip()))
+    places = [m.start() for m in re.finditer(r"(?<=,) | (?=[-+*/?:] )| (?=&& )|(?<==) ", line)]
+    fitting = [k for k in places if len(pad) < k <= WIDTH]
+    if not fitting:
+        return [line]
+    start, rest = line[: fitting[-1]], line[fitting[-1] + 1 :]
+    return [start, *folded(pad + "    " + rest)]

@@ -21,15 +21,9 @@ LimitEvent           record of a joint exceeding a limit: the quantity, its valu
 check_reference      position and velocity limits that a reference exceeds anywhere
 distance_to_limits   distance (n,) to the nearer position limit, negative outside
 
-Tables of paths on [0, 1], for the generated controller:
+Code in other languages:
 
-SEGMENT_TABLES       (5, 10, 10) Bernstein coefficients of a path with four derivatives
-BRAKING_TRAVEL       (4,) distance to rest from the rates at the start
-BRAKING_RESPONSE     (points, 4) accelerations of a stop from the rates at the start
-BRAKING_PEAK         peak acceleration of a stop from unit velocity
-SHORTEST_BRAKING     shortest duration of `brake` in s
-TRIALS               durations that `brake` tries
-GROWTH               ratio of two successive durations
+braking              tables and constants of `brake` and of `Trajectory`, for generated controllers
 
 Demo motions:
 
@@ -43,16 +37,8 @@ reproduction_error   largest error of a motion interpolated from its points, (5,
 DERIVATIVES          q and its four derivatives as column titles
 """
 
-from .braking import (
-    BRAKING_PEAK,
-    BRAKING_RESPONSE,
-    BRAKING_TRAVEL,
-    GROWTH,
-    SEGMENT_TABLES,
-    SHORTEST_BRAKING,
-    TRIALS,
-    brake,
-)
+from . import braking
+from .braking import brake
 from .demo_motions import (
     DERIVATIVES,
     MOTIONS,
@@ -81,9 +67,8 @@ __all__ = [
     # references
     "Reference", "Trajectory", "interpolate", "splice", "stop", "hold", "sum_of_sines",
     "brake", "chain_rule", "match_joints", "REST",
-    # tables for the generated controller
-    "SEGMENT_TABLES", "BRAKING_TRAVEL", "BRAKING_RESPONSE", "BRAKING_PEAK", "SHORTEST_BRAKING",
-    "TRIALS", "GROWTH",
+    # code in other languages
+    "braking",
     # limits
     "JointCommandLimits", "LimitEvent", "check_reference", "distance_to_limits",
     # demo motions

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.arguments import add_gravity, numbers
+from ..robot.generated_laws import GENERATED_LAWS
 
 HELP = "Write C99 source of the dynamics or of a controller of a robot, for use without Python"
 DETAILS = (
@@ -50,8 +51,8 @@ def _add_dynamics(group: Any) -> None:
 
 def _add_controller(group: Any) -> None:
     group.add_argument("--elastic-joints", metavar="YAML", type=Path,
-                       help="springs and motors; required with --law")  # fmt: skip
-    group.add_argument("--law", choices=("motor_pd", "state_feedback", "hold"),
+                       help="file of the springs and motors; required with --law")  # fmt: skip
+    group.add_argument("--law", choices=GENERATED_LAWS,
                        help="control law; hold only stops the arm and holds it")  # fmt: skip
     group.add_argument("--bandwidth", metavar="W", type=float,
                        help="bandwidth of the law in rad/s (default: that of the law)")  # fmt: skip
@@ -63,14 +64,15 @@ def _add_controller(group: Any) -> None:
                        " (120)")  # fmt: skip
     group.add_argument("--friction", metavar="SHARE", type=float,
                        help="share of the motor friction that is compensated (1)")  # fmt: skip
-    group.add_argument("--period", metavar="T", type=float, help="period of a cycle in s (0.001)")
+    group.add_argument("--period", metavar="T", type=float,
+                       help="duration of a cycle in s (0.001)")  # fmt: skip
     group.add_argument("--delay", metavar="T", type=float,
-                       help="delay from a sample to the effect of its torque in s (0)")  # fmt: skip
+                       help="time from a sample to the effect of its torque in s (0)")  # fmt: skip
     group.add_argument("--filter-bandwidth", metavar="F", type=float,
                        help="bandwidth of the filters of the measured positions in Hz"
                        " (100)")  # fmt: skip
     group.add_argument("--stop-acceleration", metavar="A", type=float,
-                       help="acceleration of the path to rest in rad/s^2 or m/s^2"
+                       help="largest acceleration of the path to rest in rad/s^2 or m/s^2"
                        " (10)")  # fmt: skip
     group.add_argument("--torque-rate", metavar="R", type=float,
                        help="limit of the torque rates in N m/s (none)")  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...dynamics.control import BumplessTransfer, DerivativeFilter, LinearFeedback
-from ...dynamics.core import Array, DynamicsError
+from ...dynamics.core import Array, DynamicsError, InputError
 from ...dynamics.elastic import MotorFeedforward, resting_second_outputs
 from ...dynamics.motion import JointCommandLimits, Trajectory, brake, interpolate
 from ...dynamics.rigid import gravity_forces
@@ -22,6 +22,7 @@ from .generated_design import ControllerDesign, motors_at_rest
 MOST_STALLED = 10  # cycles
 SHORTEST_SEGMENT = 1e-9  # s
 SEGMENTS = 32  # the last one is for the path to rest
+LONGEST_GAP = 2000.0  # cycles without link states that are recorded for the self-test
 
 
 class State(IntEnum):
@@ -228,7 +229,7 @@ class ControllerCycle:
             self.time, self.stalled = time, 0
             self._sample(elapsed, (link_time, motor_time), (q, theta))
             if self.state is not State.INACTIVE:
-                self._run(min(elapsed, p["max_step"]))
+                self._run(elapsed)
         elif -np.inf < elapsed < -p["max_step"]:
             self._jump_back(time)
         else:
@@ -242,7 +243,7 @@ class ControllerCycle:
         self.link_time = self.motor_time = -np.inf
         if self.state is not State.INACTIVE:
             self._fail(Fault.TIME)
-            self._enter(State.LOST, 0.0)
+            self._enter(State.LOST, self.parameters["stop_transfer_time"])
 
     def _stall(self) -> None:
         self.stalled += 1
@@ -250,7 +251,7 @@ class ControllerCycle:
             return
         if self.state is not State.LOST:
             self._fail(Fault.TIME)
-            self._enter(State.LOST, 0.0)
+            self._enter(State.LOST, self.parameters["stop_transfer_time"])
         self._send_rest(self.parameters["period"])
 
     # Samples
@@ -330,20 +331,24 @@ class ControllerCycle:
         if self.state in FOLLOWING:
             self._enter(State.STOPPING, self.parameters["stop_transfer_time"])
 
-    def _watch(self) -> None:
+    def _watch(self, elapsed: float) -> None:
         p = self.parameters
-        if (self.lacks_motors or self.lacks_links) and self.filter_time is not None:
+        is_late = elapsed > p["link_timeout"]
+        if (is_late or self.lacks_motors or self.lacks_links) and self.filter_time is not None:
             self.filter_started = self.filter_time
         if self.lacks_motors:
             if self.state is not State.LOST:
                 self._fail(Fault.NO_MOTORS)
-                self._enter(State.LOST, 0.0)
+                self._enter(State.LOST, self.parameters["stop_transfer_time"])
             return
         if self.state is State.LOST and not self.stop_failed:
             self._enter(State.STOPPING, p["stop_transfer_time"])
         if self.lacks_links:
             if self.fault is not Fault.NO_LINKS:
                 self._fail(Fault.NO_LINKS)
+            return
+        if is_late:
+            self._fail(Fault.TIME)
             return
         may_resume = self.fault is Fault.SETTLING or (p["recovers"] and self.fault not in LATCHED)
         is_slow = float(np.abs(self.thetad).max()) <= p["recovery_speed"]
@@ -375,16 +380,16 @@ class ControllerCycle:
         elif self.state is State.HOLDING:
             self.state = State.FOLLOWING
 
-    def _run(self, dt: float) -> None:
+    def _run(self, elapsed: float) -> None:
         p = self.parameters
-        self._watch()
+        self._watch(elapsed)
         if self.state in FOLLOWING:
             self._look_up()
             tolerance = p["tracking_tolerance"]
             if tolerance and (np.abs(self.desired[0] - self.q) > tolerance).any():
                 self._fail(Fault.TRACKING)
         if self.state not in (*FOLLOWING, State.STOPPING):
-            self._send_rest(dt)
+            self._send_rest(elapsed)
             return
         assert self.time is not None
         law = self.transfer.law
@@ -393,13 +398,13 @@ class ControllerCycle:
         ahead = self.motion.evaluate(self.time + p["lead"]) if p["lead"] else None
         try:
             self.transfer.update(
-                dt, self.desired, self.q, self.qd, self.theta, self.thetad,
+                elapsed, self.desired, self.q, self.qd, self.theta, self.thetad,
                 ahead=ahead, stiffness=self.second if self.second.size else None,
             )  # fmt: skip
         except DynamicsError:
             if self.state is State.STOPPING:
                 self.stop_failed = True
-                self._enter(State.LOST, 0.0)
+                self._enter(State.LOST, self.parameters["stop_transfer_time"])
             self._fail(Fault.NOT_FINITE)
 
     def _send_rest(self, dt: float) -> None:
@@ -409,7 +414,7 @@ class ControllerCycle:
         if self.second.size:
             flat.stiffness[:] = self.second
         flat.settle()
-        self.torque[:], _ = self.transfer.limits.apply(flat.update().torque, self.torque, dt)
+        self.transfer.send(dt, flat.update().torque)
 
 
 class RecordedRun(NamedTuple):
@@ -430,17 +435,25 @@ class RecordedRun(NamedTuple):
     goal_time: float
 
 
-def record_cycles(design: ControllerDesign, q: Array, cycles: int = 200) -> RecordedRun:
+def record_cycles(design: ControllerDesign, q: Array) -> RecordedRun:
     """A run from rest at q (n,): activation, a motion, its end by missing link states, and the hold
-    after that, with samples that deviate from the ideal ones by up to half a milliradian."""
-    model, actuators, period = design.model, design.actuators, design.options.period
-    n, m = model.n, len(actuators.motors)
+    after that, with samples that deviate from the ideal ones by up to half a milliradian.
+
+    Raises InputError for settings with which the controller neither follows nor stops in this run.
+    """
+    model, actuators, p = design.model, design.actuators, design.parameters
+    n, m, period = model.n, len(actuators.motors), p["period"]
     theta = motors_at_rest(design, q)
     cycle = ControllerCycle(design)
+    settled = max(40, round(1.5 * p["settling_time"] / period))
+    timeout = round(min(p["link_timeout"] / period, LONGEST_GAP))
+    activated, appended = settled, settled + 40
+    lost, found = appended + 40, appended + 55 + timeout
+    cycles = found + settled + 15
+    duration = (50 + timeout) * period  # the links are missed before the motion ends
     time = period * np.arange(1.0, cycles + 1.0)
-    activated, appended, duration = 40, 80, 60 * period
     link_time = time.copy()
-    link_time[120:145] = time[119]
+    link_time[lost:found] = time[lost - 1]
     phase = np.arange(1.0, n + m + 1.0)
     waves = 5e-4 * np.sin(12.0 * time[:, None] + phase)
     moves = interpolate(("share",), [0.0, duration], [[0.0], [1.0]])
@@ -448,6 +461,7 @@ def record_cycles(design: ControllerDesign, q: Array, cycles: int = 200) -> Reco
     limits = model.limits
     inner = np.where(np.isfinite(limits.upper), limits.upper - q, 1.0)
     travel = np.minimum(0.01, 0.1 * np.where(inner > 0.0, inner, 0.1))
+    travel = np.minimum(travel, 0.2 * limits.velocity * duration)
     links = q + share * travel + waves[:, :n]
     motors = theta + share * travel[actuators.joint_of_motor] + waves[:, n:]
     goal = np.zeros((5, n))
@@ -462,6 +476,13 @@ def record_cycles(design: ControllerDesign, q: Array, cycles: int = 200) -> Reco
             cycle.append(goal_time, goal)
         states[k] = cycle.update(time[k], link_time[k], time[k], links[k], motors[k])
         torques[k] = cycle.torque
+    needed = {State.FOLLOWING} if p["follows"] else set()
+    needed |= {State.STOPPING} if timeout < LONGEST_GAP else set()
+    for state in sorted(needed - {State(int(x)) for x in states}):
+        raise InputError(
+            f"with these settings, the controller is never {state.name.lower()} in the"
+            f" {cycles * period:g} s that are recorded for its self-test"
+        )
     return RecordedRun(
         time, link_time, links, motors, states, torques, activated, appended, applied, goal,
         goal_time,

@@ -17,30 +17,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import __version__
-from ...dynamics.codegen import Program, c_source, c_translation
-from ...dynamics.control import driven_links
+from ...dynamics.codegen import Program, c_source, c_translation, c_types
+from ...dynamics.control import MAX_STEP, driven_links
 from ...dynamics.core import InputError
 from ...dynamics.elastic import actuator_rows, flat_map, resting_second_outputs
 from ...dynamics.model.records import ANGULAR
-from ...dynamics.motion import (
-    BRAKING_PEAK,
-    BRAKING_RESPONSE,
-    BRAKING_TRAVEL,
-    GROWTH,
-    SEGMENT_TABLES,
-    SHORTEST_BRAKING,
-    TRIALS,
-)
+from ...dynamics.motion import braking
 from ...dynamics.rigid import (
     trace_gravity_forces,
     trace_inverse_dynamics,
     trace_momentum,
 )
-from .controller_cycle import record_cycles
-from .generated_design import ControllerDesign, motors_at_rest, start_position
+from .controller_cycle import MOST_STALLED, SEGMENTS, SHORTEST_SEGMENT, record_cycles
+from .generated_design import LONGEST_LEAD, ControllerDesign, motors_at_rest, start_position
 
 TEMPLATES = Path(__file__).parent / "controller_templates"
 MARK = "//TABLES//"
+CORE = (
+    "reference.h", "reference.c", "controller.h", "controller_parts.h", "samples.c",
+    "disturbances.c", "law.c", "stop.c", "torque.c", "states.c", "settings.c", "controller.c",
+)  # fmt: skip
+PROGRAMS = ("example.c", "timing.c", "self_test.c")
 
 
 def controller_package(
@@ -65,20 +62,20 @@ def controller_package(
     }
     texts["actuators.h"], texts["actuators.c"] = _actuators(design)
     tables = {
+        "reference.h": f"#define ROBOT_SEGMENTS {SEGMENTS}",
         "reference.c": _reference_tables(),
-        "controller.c": _controller_tables(design),
+        "controller_parts.h": _robot_tables(design),
+        "settings.c": _settings_tables(design),
         "example.c": _start(design),
         "timing.c": _start(design),
         "self_test.c": _recorded(design),
     }
-    for file in ("reference.h", "reference.c", "controller.h", "controller.c", "example.c",
-                 "timing.c", "self_test.c"):  # fmt: skip
+    for file in (*CORE, *PROGRAMS):
         text = (TEMPLATES / file).read_text(encoding="utf-8")
         texts[file] = text.replace(MARK, tables.get(file, "")).replace("\n\n\n", "\n\n")
     head = _head(design, sources)
-    programs = ("example.c", "timing.c", "self_test.c")
     files = {
-        (file if file in programs else f"{name}_{file}"): _named(head + "\n" + text, name)
+        (file if file in PROGRAMS else f"{name}_{file}"): _named(head + "\n" + text, name)
         for file, text in texts.items()
     }
     cmake = (TEMPLATES / "CMakeLists.txt").read_text(encoding="utf-8")
@@ -186,10 +183,10 @@ def _entries(design: ControllerDesign, tables: Mapping[str, Any]) -> list[Entry]
     actuators = design.actuators
     n, m, v = actuators.n, len(actuators.motors), len(actuators.variable_joints)
 
-    def row(*shape: int, kind: str = "double") -> c_translation.ArrayType:
-        return c_translation.ArrayType(kind, shape)
+    def row(*shape: int, kind: str = "double") -> c_types.ArrayType:
+        return c_types.ArrayType(kind, shape)
 
-    common = {"own": c_translation.NONE, "second": row(3, v)} | dict(tables)
+    common = {"own": c_types.NONE, "second": row(3, v)} | dict(tables)
     return [  # friction first: the feedforward then calls it by its public name
         Entry("robot_motor_friction", flat_map.friction, common | {
             "j": "int", "velocity": "double",
@@ -221,8 +218,7 @@ def _actuators(design: ControllerDesign) -> tuple[str, str]:
     }
     names = ("joints", "motors", "laws", "pieces", "bending")
     tables = {
-        name: c_translation.table(key, numbers[key])
-        for name, key in zip(names, numbers, strict=True)
+        name: c_types.table(key, numbers[key]) for name, key in zip(names, numbers, strict=True)
     }
     module, declared = c_translation.Module(), []
     for name, function, types, purpose in _entries(design, tables):
@@ -259,20 +255,20 @@ def _parameters_of(function: Any) -> Sequence[str]:
 def _reference_tables() -> str:
     cubes = ",\n".join(
         "    {\n" + ",\n".join(f"        {{{_numbers(row)}}}" for row in table) + "\n    }"
-        for table in SEGMENT_TABLES
+        for table in braking.SEGMENT_TABLES
     )
     lines = [
         "/* Bernstein coefficients of q..q'''' on [0, 1] from q..q'''' at both ends. */",
         f"static const double SEGMENT_TABLES[5][10][10] = {{\n{cubes}\n}};\n",
         "/* Accelerations on a path to rest on [0, 1] from q'..q'''' at its start. */",
-        f"#define BRAKING_POINTS {len(BRAKING_RESPONSE)}",
-        c_translation.table_definition("BRAKING_RESPONSE", BRAKING_RESPONSE),
+        f"#define BRAKING_POINTS {len(braking.BRAKING_RESPONSE)}",
+        c_types.table_definition("BRAKING_RESPONSE", braking.BRAKING_RESPONSE),
         "/* The distance on this path. */",
-        c_translation.table_definition("BRAKING_TRAVEL", BRAKING_TRAVEL),
-        f"#define BRAKING_PEAK {c_source.literal(BRAKING_PEAK, 'double')}",
-        f"#define BRAKING_GROWTH {c_source.literal(GROWTH, 'double')}",
-        f"#define BRAKING_TRIALS {TRIALS}",
-        f"#define SHORTEST_BRAKING {c_source.literal(SHORTEST_BRAKING, 'double')} /* s */",
+        c_types.table_definition("BRAKING_TRAVEL", braking.BRAKING_TRAVEL),
+        f"#define BRAKING_PEAK {c_source.literal(braking.BRAKING_PEAK, 'double')}",
+        f"#define BRAKING_GROWTH {c_source.literal(braking.GROWTH, 'double')}",
+        f"#define BRAKING_TRIALS {braking.TRIALS}",
+        f"#define SHORTEST_BRAKING {c_source.literal(braking.SHORTEST_BRAKING, 'double')} /* s */",
     ]
     return "\n".join(lines)
 
@@ -281,8 +277,8 @@ def _numbers(row: Any) -> str:
     return ", ".join(c_source.literal(x, "double") for x in row)
 
 
-def _controller_tables(design: ControllerDesign) -> str:
-    actuators, model = design.actuators, design.model
+def _robot_tables(design: ControllerDesign) -> str:
+    actuators = design.actuators
     second = np.append(resting_second_outputs(actuators), 0.0)
     integers = {
         "FIRST_MOTOR": actuators.first_motor,
@@ -298,13 +294,23 @@ def _controller_tables(design: ControllerDesign) -> str:
     ]
     lines += [
         f"#define HAS_DAMPED {int(actuators.is_damped.any())}",
+        f"#define LONGEST_LEAD {LONGEST_LEAD!r} /* s */",
+        f"#define LONGEST_STEP {MAX_STEP!r} /* s; over longer ones, no disturbances */",
+        f"#define SHORTEST_SEGMENT {SHORTEST_SEGMENT!r} /* s */",
+        f"#define MOST_STALLED {MOST_STALLED} /* cycles that repeat the torque */",
         "/* Share of the torque of its joint that each motor takes. */",
         c_source.constant_array("TORQUE_SHARE", actuators.torque_share, "double").rstrip(),
         c_source.constant_array("MOTOR_INERTIA", actuators.motor_inertia, "double").rstrip(),
-        c_source.constant_array("SECOND_AT_REST", second, "double"),
+        c_source.constant_array("SECOND_AT_REST", second, "double").rstrip(),
+    ]
+    return "\n".join(lines)
+
+
+def _settings_tables(design: ControllerDesign) -> str:
+    lines = [
         "const int robot_sizes[3] = {JOINTS, MOTORS, ROBOT_VARIABLE};\n",
-        _names("robot_joint_names[JOINTS]", model.joint_names),
-        _names("robot_motor_names[MOTORS]", actuators.motor_names),
+        _names("robot_joint_names[JOINTS]", design.model.joint_names),
+        _names("robot_motor_names[MOTORS]", design.actuators.motor_names),
         _defaults(design.parameters),
     ]
     return "\n".join(lines)
@@ -370,5 +376,5 @@ def _recorded(design: ControllerDesign) -> str:
         f"#define APPENDED {run.appended}",
         f"#define GOAL_TIME {c_source.literal(run.goal_time, 'double')}\n",
     ]
-    lines += (c_translation.table_definition(name, rows) for name, rows in tables.items())
+    lines += (c_types.table_definition(name, rows) for name, rows in tables.items())
     return "\n".join(lines)

@@ -20,14 +20,15 @@ from ...dynamics.control import (
 from ...dynamics.core import Array, InputError, as_array
 from ...dynamics.elastic import Actuators, motor_motion, resting_second_outputs
 from ...dynamics.rigid import gravity_forces
+from .generated_laws import GENERATED_LAWS
 
-GENERATED_LAWS = ("motor_pd", "state_feedback", "hold")
 POSITIVE = (
     "period", "filter_bandwidth", "max_step", "link_timeout", "motor_timeout", "speed_factor",
     "recovery_speed", "torque_rate",
 )  # fmt: skip
 LIMITS = ("torque_limit", "velocity", "link_speed", "motor_speed")  # of the robot
 LONGEST_LEAD = 1.0  # s
+TIMEOUT = 0.01  # s, unless given
 LARGEST_ACCELERATION = 10.0  # rad/s^2 or m/s^2, of the path to rest, unless given
 
 
@@ -49,12 +50,15 @@ class ControllerOptions:
     max_step : s; after a longer gap between samples, the filters start again.
     stop_acceleration : (n,) or a scalar, rad/s^2 or m/s^2, of the path to rest.
     torque_rate : (m,) or a scalar, N m/s; infinite for no limit.
-    link_timeout, motor_timeout : s without valid states until the arm is stopped.
+    link_timeout, motor_timeout : s without valid states until the arm is stopped; a cycle that is
+        more than link_timeout after the one before stops it, too. None: 10 ms, or three periods if
+        that is longer.
     speed_factor : a sample is refused if reaching it takes more than this multiple of the velocity
         limit; infinite accepts any.
     tracking_tolerance : rad or m; 0 for none. recovery_speed : rad/s or m/s.
     recovers : whether following resumes on its own after missing states.
-    transfer_time, stop_transfer_time : s, in which a law takes over the torque.
+    transfer_time, stop_transfer_time : s, in which a law, or the stop, takes over the torque; the
+        second is also that of the fade into the torque at rest when motor states are lost.
     """
 
     law: str = "motor_pd"
@@ -70,8 +74,8 @@ class ControllerOptions:
     max_step: float = 0.05
     stop_acceleration: Any = LARGEST_ACCELERATION
     torque_rate: Any = np.inf
-    link_timeout: float = 0.01
-    motor_timeout: float = 0.01
+    link_timeout: float | None = None
+    motor_timeout: float | None = None
     speed_factor: float = 10.0
     tracking_tolerance: float = 0.2
     recovery_speed: float = 0.1
@@ -86,10 +90,11 @@ class ControllerOptions:
             raise InputError(f"order of the filter is {self.filter_order}: must be 2, 3 or 4")
         for each in fields(self):
             value = getattr(self, each.name)
-            is_checked = each.name not in ("law", "position", "bandwidth", "hold_bandwidth")
+            is_free = each.name in ("law", "position", "bandwidth", "hold_bandwidth")
+            is_checked = not is_free and value is not None
             if is_checked and not (np.asarray(value) >= 0.0).all():
                 raise InputError(f"{each.name} is {value}: must be zero or greater")
-            if each.name in POSITIVE and not (np.asarray(value) > 0.0).all():
+            if is_checked and each.name in POSITIVE and not (np.asarray(value) > 0.0).all():
                 raise InputError(f"{each.name} is {value}: must be positive")
         if self.friction > 1.0:
             raise InputError(f"friction is {self.friction}: must be from 0 to 1")
@@ -156,8 +161,9 @@ def _parameters(
     limits, share = model.limits, law.disturbance_share
     sets_stiffness = actuators.torque_share == 0.0
     motor_share = share * actuators.torque_limit if share else np.zeros(m)
+    timeout = max(TIMEOUT, 3.0 * options.period)
     own = {each: getattr(options, each) for each in (
-        "link_timeout", "motor_timeout", "tracking_tolerance", "recovery_speed", "transfer_time",
+        "tracking_tolerance", "recovery_speed", "transfer_time",
         "stop_transfer_time", "period", "filter_order", "filter_bandwidth", "max_step",
     )}  # fmt: skip
     settling = DerivativeFilter(
@@ -192,8 +198,8 @@ def _parameters(
         "lower": limits.lower,
         "upper": limits.upper,
         "velocity": limits.velocity,
-        "link_timeout": own["link_timeout"],
-        "motor_timeout": own["motor_timeout"],
+        "link_timeout": timeout if options.link_timeout is None else options.link_timeout,
+        "motor_timeout": timeout if options.motor_timeout is None else options.motor_timeout,
         "link_speed": speed,
         "motor_speed": motor_speed,
         "tracking_tolerance": own["tracking_tolerance"],
@@ -209,6 +215,11 @@ def _refuse_what_the_controller_refuses(parameters: dict[str, Any]) -> None:
     for name in LIMITS:
         if not (np.asarray(parameters[name]) > 0.0).all():
             raise InputError(f"{name} is {parameters[name]}: a controller needs positive numbers")
+    if not parameters["link_timeout"] > parameters["period"]:
+        raise InputError(
+            f"link_timeout is {parameters['link_timeout']} s: must be longer than a period of"
+            f" {parameters['period']} s"
+        )
     if not parameters["lead"] < LONGEST_LEAD:
         raise InputError(
             f"half a period and the delay are {parameters['lead']} s: must be less than"

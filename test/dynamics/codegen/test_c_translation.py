@@ -1,42 +1,26 @@
-"""Translated functions: same values as in Python, no dead branches, refusals that name the line."""
+"""Translated functions: the same values as in Python, without code for cases that do not occur."""
 
 from __future__ import annotations
 
 import ctypes
 import math
 import re
-import subprocess
-from shutil import which
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.codegen import c_translation as ct
+from multibody_dynamics.dynamics.codegen import c_types
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic import flat_map
 from multibody_dynamics.dynamics.elastic.actuator_cycle import actuator_rows
 from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
 from robots import CONFIG
+from translated_code import compiled, evaluated, loaded, needs_compiler
 
-COMPILER = which("cc")
-FLAGS = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wshadow")
-needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
 LIMIT = 3
 _SHARE = 0.25
-
-
-def loaded(tmp_path, text, options=()):
-    source, library = tmp_path / "code.c", tmp_path / "code.so"
-    source.write_text("#include <math.h>\n\n" + text)
-    command = [COMPILER, *FLAGS, *options, "-shared", "-fPIC", "-o", library, source, "-lm"]
-    subprocess.run(command, check=True, timeout=120)
-    return ctypes.CDLL(str(library))
-
-
-def evaluated(function, *values):
-    function.restype = ctypes.c_double
-    return function(*(ctypes.c_double(x) if isinstance(x, float) else x for x in values))
 
 
 class Pair(NamedTuple):
@@ -48,36 +32,11 @@ def _halves(x, y):
     return 0.5 * x, 0.5 * y, x > y
 
 
-def searched(x, y, count):
-    """The smallest power of two above x, for tests."""
-    total, k = 0.0, 0
-    while True:
-        k += 1
-        if 2.0**0.0 * k > x or k >= count:
-            break
-    for j in range(1, LIMIT + 1):
-        if j == 2:
-            continue
-        total += j * _SHARE
-    for j in range(count, 0, -1):
-        total -= j
-    one, other, is_more = _halves(x, y)
-    one, other = other, one
-    pair = Pair(one, -other)
-    if is_more and not one < 0.0:
-        total = max(total, pair.first, pair[1])
-    elif 0.0 <= y <= 1.0 or isnan_like(y):
-        total = min(total, y)
-    else:
-        total = -(total - x) / (y - 7.0) - (x - (y - total))
-    return total + k // 2 if k > 1 else abs(total)
-
-
 def isnan_like(x):
     return math.isnan(x)
 
 
-def without_power(x, y, count):
+def mixture(x, y, count):
     total, k = 0.0, 0
     while True:
         k += 1
@@ -103,86 +62,22 @@ def without_power(x, y, count):
 
 @needs_compiler
 def test_statements_and_expressions_mean_the_same_in_c(tmp_path):
-    module = ct.Module()
-    module.add("mixture", without_power, {"x": "double", "y": "double", "count": "int"})
-    code = loaded(tmp_path, "double mixture(double x, double y, int count);\n" + module.text({}))
+    code = compiled(tmp_path, mixture, {"x": "double", "y": "double", "count": "int"})
     for x, y in np.random.default_rng(1).uniform(-3.0, 9.0, (200, 2)).tolist():
-        assert evaluated(code.mixture, x, y, 5) == pytest.approx(
-            without_power(x, y, 5), rel=1e-14, abs=1e-14
-        )
+        assert evaluated(code, x, y, 5) == pytest.approx(mixture(x, y, 5), rel=1e-14, abs=1e-14)
 
 
-def twice_negative(x, count):
-    return -(-x) + count // 2  # noqa: B002
-
-
-def floor_of_real(x, count):
-    return x // 2 + count
-
-
-def divided_in_place(x, count):
-    count /= 2
-    return x + count
-
-
-@needs_compiler
-def test_two_signs_are_no_decrement(tmp_path):
-    module = ct.Module()
-    module.add("twice", twice_negative, {"x": "double", "count": "int"})
-    code = loaded(tmp_path, "double twice(double x, int count);\n" + module.text({}))
-    assert evaluated(code.twice, 1.5, 5) == 3.5
-
-
-@pytest.mark.parametrize("wrong", [floor_of_real, divided_in_place])
-def test_divisions_that_differ_in_c_are_refused(wrong):
-    with pytest.raises(InputError, match=f"{wrong.__name__}, line 2: .*(integers|floating)"):
-        ct.Module().add("wrong", wrong, {"x": "double", "count": "int"})
-
-
-def quotient(x, y, count):
-    return float(count) / float(2) + 0.0 * (x + y)
-
-
-@needs_compiler
-def test_integers_become_doubles_before_they_are_divided(tmp_path):
-    module = ct.Module()
-    module.add("quotient", quotient, {"x": "double", "y": "double", "count": "int"})
-    code = loaded(tmp_path, "double quotient(double x, double y, int count);\n" + module.text({}))
-    assert evaluated(code.quotient, 1.0, 2.0, 5) == 2.5
-
-
-def test_what_is_outside_the_subset_is_named():
-    types = {"x": "double", "y": "double", "count": "int"}
-    with pytest.raises(InputError, match=r"searched, line 6: .*2\.0 \*\* 0\.0"):
-        ct.Module().add("wrong", searched, types)
+def test_a_wrong_number_of_types_is_refused():
     with pytest.raises(InputError, match="takes x, y, count; got 1 types"):
-        ct.Module().add("wrong", searched, {"x": "double"})
+        ct.Module().add("wrong", mixture, {"x": "double"})
 
 
-def cases(rows, i):
-    """A result that depends on the kind in a row."""
-    kind, unused = rows[i, 0], rows[i, 1]
-    if kind == 1.0:
-        return rows[i, 1]
-    if kind > 2.0:
-        return -unused
-    return 0.0
-
-
-def test_cases_that_do_not_occur_in_a_table_vanish():
-    same = np.array([[1.0, 3.0], [1.0, 4.0]])
-    both = np.array([[1.0, 3.0], [2.0, 4.0]])
-    texts = []
-    for rows in (same, both):
-        module = ct.Module()
-        module.add("chosen", cases, {"rows": ct.table("ROWS", rows), "i": "int"})
-        texts.append(module.text({"ROWS": rows}))
-    assert "if" not in texts[0].split("*/")[1]
-    assert "return ROWS[i][1];" in texts[0]
-    assert "kind == 1.0" in texts[1]
-    assert "-unused" not in texts[1]
-    assert "A result that depends on the kind in a row." in texts[1]
-    assert "static const double ROWS[2][2]" in texts[1]
+def test_a_constant_has_one_value():
+    module = ct.Module()
+    assert module.constant("_SHARE", 0.25) == "SHARE"
+    assert module.constant("SHARE", 0.25) == "SHARE"
+    with pytest.raises(InputError, match=r"constant SHARE has two values, 0\.25 and 0\.5"):
+        module.constant("SHARE", 0.5)
 
 
 FILES = ("every_kind", "panda", "antagonistic")
@@ -200,11 +95,11 @@ def flat_code(chosen):
     rows = actuator_rows(chosen)
     numbers = {"JOINTS": rows.joints, "MOTORS": rows.motors, "LAWS": rows.laws,
                "PIECES": rows.pieces, "BENDING": np.ones(2)}  # fmt: skip
-    tables = {name.lower(): ct.table(name, each) for name, each in numbers.items()}
-    tables["own"] = ct.NONE
+    tables = {name.lower(): c_types.table(name, each) for name, each in numbers.items()}
+    tables["own"] = c_types.NONE
 
     def row(*shape, kind="double"):
-        return ct.ArrayType(kind, shape)
+        return c_types.ArrayType(kind, shape)
 
     types = tables | {
         "state": row(5, n), "torque": row(3, n), "second": row(3, v), "filtered": row(n),

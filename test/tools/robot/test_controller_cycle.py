@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from elastic_arms import linear_arm
 from generated_controllers import designed
+from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.motion.trajectories import interpolate
 from multibody_dynamics.tools.robot.controller_cycle import Motion, State, record_cycles
 
@@ -29,9 +31,11 @@ def test_segments_are_a_trajectory():
     np.testing.assert_allclose(motion.evaluate(1.7 + 1e-9), whole(1.7), atol=1e-6)
 
 
-def test_the_recorded_run_follows_stops_and_resumes():
+@pytest.mark.parametrize("period", [2.5e-4, 1e-3, 1e-2])
+def test_the_recorded_run_follows_stops_and_resumes(period):
     arm = linear_arm()
-    run = record_cycles(designed(arm), arm.rest)
+    run = record_cycles(designed(arm, period=period), arm.rest)
+    np.testing.assert_allclose(np.diff(run.time), period, rtol=1e-9)
     states = [State(int(x)) for x in run.state]
     assert states[run.activated - 1] is State.INACTIVE
     assert states[run.activated] is State.HOLDING
@@ -39,3 +43,9 @@ def test_the_recorded_run_follows_stops_and_resumes():
     assert states[-1] is State.HOLDING
     assert np.isfinite(run.torque).all()
     assert not run.torque[: run.activated].any()
+
+
+def test_settings_that_allow_no_recorded_motion_are_refused():
+    arm = linear_arm()
+    with pytest.raises(InputError, match="is never following in the"):
+        record_cycles(designed(arm, recovery_speed=1e-9), arm.rest)

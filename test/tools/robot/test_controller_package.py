@@ -30,6 +30,8 @@ from generated_controllers import (
     six_joints,
 )
 from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.simulation.compiled_controller import CompiledController
+from multibody_dynamics.tools.robot.controller_cycle import Answer, Fault, State
 from multibody_dynamics.tools.robot.controller_package import controller_package
 
 TOLERANCE = 5e-12  # of the largest torque; below 5e-13 where it was measured
@@ -295,16 +297,72 @@ def test_clocks_that_jump_stand_still_or_skip(tmp_path):
     twins.run(8, step=0.0)
     assert twins.c.state == "following"
     twins.run(5, step=0.0)
-    assert (twins.c.state, twins.c.fault) == ("lost", "clock set back or stopped")
+    assert (twins.c.state, twins.c.fault) == ("lost", "cycle late, or clock set back or stopped")
     twins.run(80)
     assert twins.c.state == "holding"
     twins.run(1, step=-0.3)
     assert twins.c.state == "lost"
     twins.run(80)
     assert twins.c.state == "holding"
-    twins.run(1, step=0.15)  # the caller was late
+    twins.append(twins.time + 5.0, goal(twins, 1.0))
+    twins.run(20)
+    twins.run(3, step=0.0099)  # 10 ms are allowed
+    assert twins.c.state == "following"
+    twins.run(1, step=0.0101)  # the caller was suspended; its samples are fresh
+    assert (twins.c.state, twins.c.fault) == (
+        "stopping",
+        "cycle late, or clock set back or stopped",
+    )
+    assert twins.c.counts["late_cycles"] == 1
     twins.run(60)
     assert twins.c.state == "holding"
+    twins.run(1, step=0.15)
+    twins.run(5, step=0.02)  # too slow to follow anything
+    assert twins.c.state == "stopping"
+    assert twins.c.counts["late_cycles"] == 7
+    twins.run(60)
+    assert twins.c.state == "holding"
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
+def test_estimates_of_disturbances_outlast_a_long_cycle(tmp_path):
+    design = designed(elastic_panda())
+    patient = design.parameters | {"link_timeout": 1.0, "motor_timeout": 1.0}
+    twins = Twins(design._replace(parameters=patient), tmp_path)
+    start(twins)
+    twins.append(twins.time + 2.0, goal(twins, 1.0))
+    twins.run(100)
+    compensation = twins.python.law.compensation
+    before = compensation.link.copy()
+    twins.run(1, step=0.06)  # longer than what disturbances are estimated over
+    np.testing.assert_array_equal(compensation.link, before)
+    twins.run(20)
+    assert np.abs(compensation.link - before).max() > 0.0
+    assert twins.c.state == "following"
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
+@pytest.mark.parametrize("loses", ["motors", "clock"])
+def test_the_torque_does_not_step_when_the_state_is_lost(tmp_path, loses):
+    design = designed(elastic_panda(), disturbance_bandwidth=0.0)
+    twins = Twins(design, tmp_path)
+    start(twins)
+    twins.append(twins.time + 0.3, goal(twins, 1.0))
+    twins.run(60)  # in the middle of its acceleration
+    before, torques = np.array(twins.c.torque), []
+    for _ in range(100):
+        twins.run(1, motors=loses != "motors", step=0.0 if loses == "clock" else PERIOD)
+        torques.append(np.array(twins.c.torque))
+    assert twins.c.state == "lost"
+    torques = np.array(torques)
+    assert np.ptp(torques[65:], axis=0).max() < 0.01  # the links go on waving a little
+    steps = np.abs(np.diff(torques[10:], axis=0)).max(axis=0)  # from the cycle of the fault on
+    change = np.abs(torques[-1] - before).max()
+    assert change > 1.0
+    # 3 x^2 - 2 x^3 rises by at most 1.5 of its mean slope, in 50 cycles
+    assert steps.max() < 1.6 / 50 * np.abs(torques[-1] - torques[9]).max()
     assert twins.error < TOLERANCE
 
 
@@ -462,17 +520,17 @@ def test_no_input_leads_out_of_memory_or_to_an_infinite_torque(tmp_path, name):
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["oblique", "variable"])
-def test_the_package_tests_itself(tmp_path, name):
-    generated(designed(ARMS[name]()), tmp_path)
+@pytest.mark.parametrize(("name", "period"), [("oblique", 1e-3), ("variable", 4e-4)])
+def test_the_package_tests_itself(tmp_path, name, period):
+    generated(designed(ARMS[name](), period=period), tmp_path)
     tested = run(compiled(tmp_path, "self_test.c", *SANITIZERS))
     assert tested.returncode == 0, tested.stdout + tested.stderr
     assert "largest error" in tested.stdout
-    controller = tmp_path / "arm_controller.c"
-    text = controller.read_text()
-    controller.write_text(text.replace("torque[j] += flat->result[3][j];", "torque[j] += 0.1;"))
+    law = tmp_path / "arm_law.c"
+    text = law.read_text()
+    law.write_text(text.replace("torque[j] += flat->result[3][j];", "torque[j] += 0.1;"))
     assert run(compiled(tmp_path, "self_test.c")).returncode == 1
-    controller.write_text(text)
+    law.write_text(text)
     printed = run(compiled(tmp_path, "example.c"))
     assert printed.returncode == 0, printed.stderr
     assert "following (none)" in printed.stdout
@@ -511,6 +569,28 @@ def test_the_package_builds_with_cmake_and_its_headers_with_cplusplus(tmp_path):
     main = tmp_path / "main.cpp"
     main.write_text('#include "arm_controller.h"\nint main() { return 0; }\n')
     subprocess.run(["c++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", main], check=True)
+
+
+@pytest.mark.parametrize(
+    ("what", "python"), [("state", State), ("fault", Fault), ("answer", Answer)]
+)
+def test_states_faults_and_answers_have_the_same_numbers_in_c_and_python(what, python):
+    header = controller_package(designed(antagonistic_arm()), "arm")["arm_controller.h"]
+    body = re.search(rf"typedef enum \{{([^}}]*)\}} arm_{what};", header).group(1)
+    numbers = {name: int(value) for name, value in re.findall(r"ARM_(\w+) = (\d+)", body)}
+    plain = {name.removeprefix("POINT_").replace("NO_FAULT", "NONE"): number
+             for name, number in numbers.items()}  # fmt: skip
+    assert plain == {each.name: each.value for each in python}
+
+
+@needs_compiler
+def test_every_state_fault_and_answer_has_a_name(tmp_path):
+    c = CompiledController(generated(designed(antagonistic_arm()), tmp_path))
+    for what, python in (("state", State), ("fault", Fault), ("answer", Answer)):
+        names = [c._name(what, each.value) for each in python]
+        assert len(set(names) - {"unknown"}) == len(names)
+        assert c._name(what, len(names)) == c._name(what, -1) == "unknown"
+    assert [c._name("state", each.value) for each in State] == [each.name.lower() for each in State]
 
 
 def test_the_files_describe_themselves():

@@ -30,6 +30,16 @@ def test_gains_are_those_of_the_law(law):
     np.testing.assert_array_equal(start_position(design), arm.rest)
 
 
+def test_timeouts_are_longer_than_a_period():
+    arm = elastic_panda()
+    for period, timeout in ((1e-3, 0.01), (5e-3, 0.015)):
+        p = designed(arm, period=period).parameters
+        assert p["link_timeout"] == p["motor_timeout"] == pytest.approx(timeout)
+    assert designed(arm, link_timeout=0.002).parameters["link_timeout"] == 0.002
+    with pytest.raises(InputError, match=r"link_timeout is 0\.001 s: must be longer than a period"):
+        designed(arm, link_timeout=0.001)
+
+
 def test_a_motor_that_sets_a_stiffness_has_no_range_of_links():
     arm = variable_arm()
     p = designed(arm).parameters

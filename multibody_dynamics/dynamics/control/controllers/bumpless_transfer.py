@@ -34,7 +34,8 @@ class BumplessTransfer:
     limits : limits of the m motors, named as in `actuators.motor_names`; default: their torque
         limits.
     duration : duration of a transfer in s; with 0, only the torque rate limits restrict the change.
-    max_step : s; a longer time between two torques is treated as this one.
+    max_step : s; a longer time between two torques is treated as this one. The laws know the
+        longer time, too, as `elapsed`: observers of disturbances then keep their estimates.
 
     Attributes: `torque` (m,), the last one sent, overwritten in place; `law`, the running or
     incoming one, None before the first activation; `share` of it, 0 to 1; `events`: the limits that
@@ -119,6 +120,9 @@ class BumplessTransfer:
             raise InputError("no law is active yet: call activate first, with the present torque")
         if not 0.0 < dt < np.inf:  # before it reaches an integrator
             raise InputError(f"dt is {dt} s; the time since the last torque must be positive")
+        for each in (law, before):
+            if each is not None and dt > self.max_step:
+                each.elapsed = each.elapsed or dt
         dt = min(dt, self.max_step)
         law.period = dt
         wanted = law.update(*state, **references)
@@ -129,6 +133,21 @@ class BumplessTransfer:
             except DynamicsError:  # this may be why the law is changed: fade from the last torque
                 before = self._before = None
                 self._fade_from_now()
+        self._send(dt, wanted)
+        for each in (law, before):
+            if each is not None:
+                each.applied(self.torque)
+        if self.share == 1.0:
+            self._before = None
+        return self.torque
+
+    def send(self, dt: float, wanted: Array) -> Array:
+        """Compute `torque` from one that no law has computed, (m,), `dt` s after the last one: with
+        the transfer that `activate` began, and within the limits."""
+        self._send(min(dt, self.max_step), wanted)
+        return self.torque
+
+    def _send(self, dt: float, wanted: Array) -> None:
         if self.share < 1.0:
             elapsed = self._elapsed + dt
             x = min(elapsed / self.duration, 1.0)
@@ -136,9 +155,3 @@ class BumplessTransfer:
             wanted = self._held + share * (wanted - self._held)
             self._elapsed, self.share = elapsed, share
         self.torque[:], self.events = self.limits.apply(wanted, self.torque, dt)
-        for each in (law, before):
-            if each is not None:
-                each.applied(self.torque)
-        if self.share == 1.0:
-            self._before = None
-        return self.torque

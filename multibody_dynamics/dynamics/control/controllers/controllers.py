@@ -95,6 +95,8 @@ class Controller(ABC):
     stiffness : (3, v) second outputs to follow, with rates; initially mid-range.
     friction : share of the motor friction that is compensated, 0 to 1, a scalar or (m,).
     period : s from one update to the next; may be set before every update.
+    elapsed : s since the last update; the caller sets it where cycles may be missing, because
+        `period` is limited. A value applies to one update only; without one, `period` applies.
     lead : s by which `ahead` leads `desired`; laws that predict the state use it.
 
     Not thread-safe. Raises InputError if robot and actuators do not match.
@@ -118,6 +120,7 @@ class Controller(ABC):
         self.external_torque: Array = np.zeros(n)
         self.friction = friction
         self.period = period
+        self.elapsed = 0.0
         self.lead = 0.0
         self._inverse = InverseDynamicsSolver(model, "body")
         self._is_damped = bool(actuators.is_damped.any())
@@ -192,6 +195,11 @@ class Controller(ABC):
             self._take_stiffness(stiffness)
         self._past = past
         return self._compute(ahead is not None)
+
+    def _time_passed(self) -> float:
+        """s since the last update; `elapsed` is used up."""
+        step, self.elapsed = self.elapsed or self.period, 0.0
+        return step
 
     def _take(self, desired: Any, links: Any, motors: Any, ahead: Any) -> None:
         """Check and copy all inputs; overridden by laws that use only some."""
@@ -393,11 +401,11 @@ class LinearFeedback(Controller):
         super().applied(torque)
         self._integral.undo(self.torque - torque)
 
-    def _compensate(self, compensation: DisturbanceCompensation) -> None:
+    def _compensate(self, compensation: DisturbanceCompensation, step: float) -> None:
         if self.stiffness.size:
             compensation.springs.stiffness[:] = self.stiffness[:2]
         past = self._past or Past(tuple(self._links), tuple(self._motors), self.applied_torque)
-        compensation.update(self.period, past.links, past.motors, past.torque, self.external_torque)
+        compensation.update(step, past.links, past.motors, past.torque, self.external_torque)
 
     def _inverse_dynamics(self, motion: Array) -> None:
         super()._inverse_dynamics(motion)
@@ -408,12 +416,12 @@ class LinearFeedback(Controller):
             self.adaptive.apply(self._inverse.state, self._inverse.result)
 
     def _law(self, has_ahead: bool) -> None:
-        error, command = self._error, self._now.result
+        error, command, step = self._error, self._now.result, self._time_passed()
         if self.compensation is not None:
-            self._compensate(self.compensation)
+            self._compensate(self.compensation, step)
         if self.adaptive is not None:
             unexplained = self._undisturbed if self.compensation is None else self.compensation.link
-            self.adaptive.update(self.period, self._links, self._desired, unexplained)
+            self.adaptive.update(step, self._links, self._desired, unexplained)
         torque = self._map(self._now, self._desired)
         np.subtract(self._desired[:2], self._links, out=self._link_error)
         self._link_error.take(self.actuators.joint_of_motor, 1, error[:2], "clip")

@@ -72,9 +72,6 @@ class LateHoldController(HoldController):
     lead : s, the expected delay.
     torque_limit, period : see :class:`.HoldController`.
 
-    Attribute `elapsed`: s since the last update; the caller sets it where cycles may be missing,
-    because `period` is limited. A value applies to one update only; without one, `period` applies.
-
     Raises InputError for values that are not positive; `lead` may be zero.
     """
 
@@ -105,7 +102,6 @@ class LateHoldController(HoldController):
             period=period,
         )
         self.bandwidth, self.prediction = bandwidth, lead
-        self.elapsed = 0.0
         self._before: Array = np.zeros(len(actuators.motors))
         self._stages: Array = np.zeros((2, len(actuators.motors)))
         self._common = common_motion(actuators)
@@ -117,8 +113,7 @@ class LateHoldController(HoldController):
         self._is_smooth = False
 
     def _law(self, has_ahead: bool) -> None:
-        self._smooth(self.elapsed or self.period)
-        self.elapsed = 0.0
+        self._smooth(self._time_passed())
         super()._law(has_ahead)
 
     def _smooth(self, step: float) -> None:

@@ -323,7 +323,9 @@ class ElasticStructureController(LiveImpedance):
         if self.stiffness.size:
             observer.springs.stiffness[:] = self.stiffness[:2]
         past = self._past or Past(tuple(self._links), tuple(self._motors), self.applied_torque)
-        observer.update(self.period, past.links, past.motors, past.torque, self.external_torque)
+        observer.update(
+            self._time_passed(), past.links, past.motors, past.torque, self.external_torque
+        )
         self.contact[0], self.contact[1] = observer.link, observer.link_rate
 
     def _find_eta(self) -> None:

@@ -16,13 +16,13 @@ extern "C" {
  *     HOLDING    follows the law, with the reference at rest.
  *     FOLLOWING  follows the law, along the accepted points.
  *     BRAKING    follows the law, along a path to rest that continues the motion with q..q''''.
- *     LOST       no feedback is possible: approaches the torque that holds the arm at rest at its
- *                last position. Brakes have to stop it.
+ *     LOST       no feedback is possible: fades, in stop_transfer_time, into the torque that holds
+ *                the arm at rest at its last position. Brakes have to stop it.
  *
  *     INACTIVE --activate--> STOPPING --settled, slow--> HOLDING --append--> FOLLOWING
  *     FOLLOWING --no further point, or stop--> BRAKING --at rest--> HOLDING
  *     any --motor states missing--> LOST --motor states are back--> STOPPING
- *     HOLDING, FOLLOWING, BRAKING --fault--> STOPPING
+ *     HOLDING, FOLLOWING, BRAKING --fault--> STOPPING    (a late cycle is one, too)
  *     any --clock set back or stopped--> LOST --samples with later times--> STOPPING
  *     STOPPING --torque not finite--> LOST --clear_fault--> STOPPING
  *     any --deactivate--> INACTIVE
@@ -45,7 +45,7 @@ typedef enum {
     ROBOT_NO_MOTORS = 3,  /* no valid motor states for motor_timeout */
     ROBOT_TRACKING = 4,   /* a link is farther than tracking_tolerance from its reference */
     ROBOT_NOT_FINITE = 5, /* the law has no finite torque */
-    ROBOT_TIME = 6        /* the clock was set back by more than max_step, or has stopped */
+    ROBOT_TIME = 6        /* the cycle is late, or the clock was set back or has stopped */
 } robot_fault;
 
 /* Answers to robot_append. */
@@ -98,8 +98,8 @@ typedef struct {
     double velocity[ROBOT_JOINTS];
 
     /* Watchdogs. */
-    double link_timeout;                 /* s without a valid state of the links */
-    double motor_timeout;                /* s without a valid state of the motors */
+    double link_timeout;  /* s without a valid state of the links, or without a cycle */
+    double motor_timeout; /* s without a valid state of the motors */
     double link_speed[ROBOT_JOINTS];   /* fastest motion between two samples that is accepted */
     double motor_speed[ROBOT_MOTORS];
     double tracking_tolerance; /* rad or m; 0: no limit */
@@ -108,7 +108,7 @@ typedef struct {
 
     /* Changes of the torque when a law takes over. */
     double transfer_time;      /* s, into HOLDING, and after activation */
-    double stop_transfer_time; /* s, into STOPPING */
+    double stop_transfer_time; /* s, into STOPPING and LOST */
 } robot_parameters;
 
 /* The measured state. Times are in s on one monotonic clock; keep them below 1e6 s. */
@@ -120,11 +120,12 @@ typedef struct {
     double theta[ROBOT_MOTORS]; /* rad or m, on the link side of the gear */
 } robot_input;
 
-/* Counts of what was refused or limited since initialisation; none of these is a fault. */
+/* Counts of what was missing, refused or limited since initialisation. */
 typedef struct {
     unsigned long cycles;
     unsigned long stalled_cycles;   /* with a time that is not later: the last torque is repeated */
     unsigned long time_jumps;       /* with a time that is earlier by more than max_step */
+    unsigned long late_cycles;      /* more than link_timeout after the one before: a fault */
     unsigned long coasted_cycles;   /* with a missing sample of links or motors */
     unsigned long refused_samples;  /* not finite, too fast, or later than max_step from now */
     unsigned long refused_points;   /* answers of robot_append other than ROBOT_ACCEPTED */
@@ -167,7 +168,7 @@ typedef struct {
     int is_started;
     double momentum[ROBOT_JOINTS], bias[ROBOT_JOINTS], driving[ROBOT_JOINTS];
     double motor_momentum[ROBOT_MOTORS], motor_bias[ROBOT_MOTORS];
-    double link_lags[4][ROBOT_JOINTS], motor_lags[4][ROBOT_MOTORS];
+    double link_lags[ROBOT_JOINTS][4], motor_lags[ROBOT_MOTORS][4];
     double link[ROBOT_JOINTS], link_rate[ROBOT_JOINTS], motor[ROBOT_MOTORS];
 } robot_disturbances;
 
@@ -212,6 +213,9 @@ typedef struct {
 
 /* The settings that were designed for this robot. */
 void robot_default_parameters(robot_parameters *parameters);
+
+/* The name of the first setting that is out of range, for messages; NULL if there is none. */
+const char *robot_wrong_parameter(const robot_parameters *parameters);
 
 /* Begin INACTIVE. Returns 0, or 1 if a setting is out of range: activation is then refused. */
 int robot_initialise(robot_controller *controller, const robot_parameters *parameters);
@@ -259,6 +263,7 @@ extern const int robot_sizes[3];
 /* Names for messages and logs. */
 const char *robot_state_name(robot_state state);
 const char *robot_fault_name(robot_fault fault);
+const char *robot_answer_name(robot_answer answer);
 extern const char *const robot_joint_names[ROBOT_JOINTS];
 extern const char *const robot_motor_names[ROBOT_MOTORS];
 

@@ -37,7 +37,7 @@ int main(void)
     robot_default_parameters(&parameters);
     parameters.disturbance_bandwidth = 0.0; /* an ideal arm does not show what disturbs it */
     if (robot_initialise(&controller, &parameters)) {
-        puts("a parameter is out of range");
+        printf("the parameter %s is out of range\n", robot_wrong_parameter(&parameters));
         return 1;
     }
     for (int k = 1; k <= CYCLES; ++k) {
@@ -52,7 +52,8 @@ int main(void)
                 goal[0][i] = START[i];
             }
             goal[0][0] += 0.2;
-            printf("answer to the goal: %d\n", (int)robot_append(&controller, time + 1.0, goal));
+            const robot_answer answer = robot_append(&controller, time + 1.0, goal);
+            printf("the goal: %s\n", robot_answer_name(answer));
         }
         robot_update(&controller, &input, &output);
         if (output.state != before) {

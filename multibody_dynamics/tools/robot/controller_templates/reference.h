@@ -10,7 +10,7 @@ extern "C" {
 /* Segments that a reference can hold at a time, one of them for the path to rest; a compiler option
  * may change it. */
 #ifndef ROBOT_SEGMENTS
-#define ROBOT_SEGMENTS 32
+//TABLES//
 #endif
 #if ROBOT_SEGMENTS < 2
 #error "ROBOT_SEGMENTS must be at least 2: one of them is kept for the path to rest"

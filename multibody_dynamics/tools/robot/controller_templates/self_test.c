@@ -18,7 +18,7 @@ int main(void)
     double size = 0.0;
     robot_default_parameters(&parameters);
     if (robot_initialise(&controller, &parameters)) {
-        puts("a parameter is out of range: WRONG");
+        printf("the parameter %s is out of range: WRONG\n", robot_wrong_parameter(&parameters));
         return EXIT_FAILURE;
     }
     for (int k = 0; k < CYCLES; ++k) {

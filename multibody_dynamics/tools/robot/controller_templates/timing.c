@@ -1,7 +1,7 @@
 /*
  * Times of robot_update, from the state to the torque, while the arm follows a motion: hot, one
- * cycle after the other, and after sleeping, one every millisecond. Arguments: cycles, and 0 for
- * hot cycles only.
+ * cycle after the other, also with stops, whose first cycles are the longest ones; and after
+ * sleeping, one every millisecond. Arguments: cycles, and 0 for hot cycles only.
  * Needs clock_gettime and nanosleep of POSIX. For the time of the controller alone, run it with
  * real-time priority: chrt -f 80 ./robot_timing
  */
@@ -54,15 +54,31 @@ static void prepare(double time)
     }
 }
 
-static void run(const char *name, int cycles, int sleeps, double *time)
+/* In 400 cycles, one motion that ends without a further point, which needs a path to rest, and one
+ * stop by link states that are missing. */
+static void interrupt(int k, double link_time)
+{
+    if (k % 400 == 100) {
+        robot_cut(&controller, input.time);
+    }
+    if (k % 400 >= 300 && k % 400 < 315) {
+        input.link_time = link_time;
+    }
+}
+
+static void run(const char *name, int cycles, int sleeps, int stops, double *time)
 {
     for (int k = 0; k < cycles; ++k) {
+        const double link_time = input.link_time;
         if (sleeps) {
             const struct timespec pause = {0, 1000000};
             nanosleep(&pause, NULL);
         }
         *time += 1e-3;
         prepare(*time);
+        if (stops) {
+            interrupt(k, link_time);
+        }
         const double start = now();
         robot_update(&controller, &input, &output);
         times[k] = 1e6 * (now() - start);
@@ -83,7 +99,7 @@ int main(int count, char **arguments)
     double time = 0.0;
     robot_default_parameters(&parameters);
     if (robot_initialise(&controller, &parameters)) {
-        puts("a parameter is out of range");
+        printf("the parameter %s is out of range\n", robot_wrong_parameter(&parameters));
         return EXIT_FAILURE;
     }
     for (int k = 0; k < 1000; ++k) {
@@ -95,9 +111,10 @@ int main(int count, char **arguments)
             return EXIT_FAILURE;
         }
     }
-    run("hot", cycles, 0, &time);
+    run("hot", cycles, 0, 0, &time);
+    run("hot, with stops", cycles, 0, 1, &time);
     if (sleeps) {
-        run("after sleeping", cycles, 1, &time);
+        run("after sleeping", cycles, 1, 0, &time);
     }
     return output.state == ROBOT_HOLDING || output.state == ROBOT_FOLLOWING ? EXIT_SUCCESS
                                                                             : EXIT_FAILURE;

@@ -152,6 +152,25 @@ def test_a_long_gap_counts_as_the_longest_step():
         BumplessTransfer(arm.actuators, max_step=0.0)
 
 
+def test_estimates_of_disturbances_do_not_change_over_a_long_gap():
+    """The momentum before the gap, divided by the longest step, would be a large disturbance."""
+    arm = linear_arm()
+    reference = exciting(arm, 0.4)
+    plant, law = start(arm, reference), law_of(arm, "motor_pd", disturbance_bandwidth=120.0)
+    transfer = BumplessTransfer(arm.actuators)
+    transfer.activate(law)
+    steps = [1e-3] * 30 + [0.2] + [1e-3] * 3
+    estimates, time = [], 0.0
+    for step in steps:
+        time += step
+        q, qd, theta, thetad = plant.state
+        gap = 5.0 * (time > 0.2)  # where the arm is after the gap, the observer cannot know
+        transfer.update(step, reference(time), q, qd + gap, theta, thetad + gap)
+        estimates.append(law.compensation.link.copy())
+    np.testing.assert_array_equal(estimates[30], estimates[29])
+    assert np.abs(estimates[31] - estimates[30]).max() > 0.0  # and go on after it
+
+
 def test_limits_are_per_second_and_laws_receive_the_torque_that_was_sent():
     arm = linear_arm()
     names = arm.actuators.motor_names

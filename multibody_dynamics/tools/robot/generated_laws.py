@@ -1,0 +1,4 @@
+"""The laws of generated controllers; beside their design, so that `--help` need not load it."""
+
+GENERATED_LAWS = ("motor_pd", "state_feedback", "hold")
+"""Laws by name; "hold" only stops the arm and holds it."""
