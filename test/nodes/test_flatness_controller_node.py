@@ -39,7 +39,7 @@ def enable(arm: Arm, value: bool = True) -> Any:
 
 
 def choose(arm: Arm, law: str) -> None:
-    """Choose a law and wait until it was judged and is in force."""
+    """Choose a law and wait until it has been judged and is in force."""
     assert arm.ros.set_parameters(arm.node, law=law)[0].successful
     in_force = lambda: law_status(arm)["chosen"] == law  # noqa: E731
     arm.ros.until(in_force, f"law {law}", each=arm.step, patience=JUDGED)
@@ -262,7 +262,7 @@ def test_bad_states_are_rejected_time_may_jump_and_the_last_torque_holds_the_arm
 def test_the_state_may_come_from_motor_encoders_alone(ros):
     arm = Arm(
         ros, state_source="motor_encoders", observer_bandwidth=30.0, state_speed_factor=0.0
-    )  # a wild reading shall reach the observer
+    )  # a wild reading must reach the observer
     arm.start()
     arm.move([0.0, 0.0], 0.6)
     arm.run(0.8, links=False)

@@ -149,7 +149,7 @@ class ToolArm:
         self.state.publish(message)
 
     def step(self) -> None:
-        """One step of simulated time, and its answer: a busy computer takes longer, no more."""
+        """One step of simulated time, and its answer; on a busy computer it merely takes longer."""
         self.send()
         self.ros.until(lambda: stamp_of(self.motor[-1]) >= self.now, "an answer")
 

@@ -125,7 +125,7 @@ def _page(report: Mapping[str, Any]) -> Iterator[str]:
         " has: see *Robustness* in docs/elastic_joints.md. MuJoCo computes"
         " its own dynamics. All laws run with the stated bandwidths, although rigid computed torque"
         " with this bandwidth may be unstable at some poses of an elastic arm: the controller would"
-        " otherwise lower or refuse such laws (unstable_poses).\n"
+        " otherwise lower the settings of such laws or refuse them (unstable_poses).\n"
     )
     yield "![tracking](tracking.png)\n"
     yield "## Joint by joint\n"

@@ -73,8 +73,8 @@ def _ratios(results: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _problems(report: Mapping[str, Any]) -> list[str]:
-    """Stopped motions, torques that differ from the library's, and a full feedforward that tracks
-    no better."""
+    """Rejected trajectories, stopped motions, torques that differ from the library's, and a full
+    feedforward that tracks no better."""
     found = stopped_runs(report["runs"])
     for variant, run in report["runs"].items():
         found += [f"{variant}: the feedforward rejected {reason}" for reason in run["refused"]]

@@ -164,6 +164,6 @@ def describe_plan(plan: Plan) -> list[str]:
         cells = (f"{row[k]:>{w}}" for k, w in enumerate(widths) if k)
         lines.append(f"{row[0]:<{widths[0]}}  " + "  ".join(cells))
     lost = [error.name for error in plan.errors if error.verdict == "no"]
-    lines += ["", "Cannot be known from these runs: " + (", ".join(lost) or "none of these")]
+    lines += ["", "Cannot be known from these runs: " + (", ".join(lost) or "none")]
     lines.append("Without effect on the torques in any motion: " + ", ".join(plan.unobservable))
     return lines

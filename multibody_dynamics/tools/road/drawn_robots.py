@@ -6,7 +6,8 @@ base parameters and are physically possible: with the log-Cholesky numbers lambd
 
     minimise  |(B pi(lambda) - beta) / sigma|^2 + w^2 |lambda - lambda_identified|^2,
 
-where sigma are the standard errors of beta, and w is small. All of them move alike.
+where sigma are the standard errors of beta, and w is small. The choice is without effect: all
+bodies with the same base parameters move alike.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class RobotDistribution:
         if known.links and self._base is None:
             raise InputError(
                 "the covariance describes other base parameters than those of robot "
-                f"'{model.name}': give the URDF with which the recordings were identified"
+                f"'{model.name}': give the URDF with which the parameters were identified"
             )
 
     def robot(self, drawn: Array) -> PossibleRobot:

@@ -34,8 +34,8 @@ class KnownRobots:
     """The robot before and after its identification.
 
     sheet, identified : as they are validated, with friction of the links. before, after : model and
-    actuators as the laws know them; rigid joints without actuator data have motors made of the
-    rotors and the friction that are known of them. changes : every number, before and after.
+    actuators as the laws know them; without actuator data, the motors of rigid joints have the
+    known inertia of the rotor and friction of the joint. changes : every number, before and after.
     """
 
     sheet: Robot

@@ -7,8 +7,8 @@ single runs of the study. Three cases are compared:
     data sheet  the law knows the data sheet, and the robots are drawn from the identification
     identified  the law knows the identified robot, and the robots are drawn likewise
 
-A law has the number (in most cases its bandwidth) at which its torques are as noisy as those of the
-reference law, on the identified robot.
+The number of each law (in most cases its bandwidth) is the one at which its torques are as noisy as
+those of the reference law, on the identified robot.
 """
 
 from __future__ import annotations

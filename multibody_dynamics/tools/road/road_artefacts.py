@@ -39,7 +39,7 @@ class Source(NamedTuple):
 @dataclass(frozen=True)
 class Artefacts:
     """plans : summaries of `excite` by folder. report : the content of report.json of `identify`.
-    pictures : files by what they show. steps : all steps in order. sources : where it comes from.
+    pictures : files by what they show. steps : all steps in order. sources : the files used.
     """
 
     plans: dict[Path, dict[str, Any]]

@@ -66,7 +66,7 @@ def _brief(road: Road) -> Iterator[str]:
 
 
 def _excitation(road: Road) -> Iterator[str]:
-    yield heading("Excitation: what was to be known")
+    yield heading("Excitation: predicted accuracy of the parameters")
     if not road.artefacts.plans:
         yield paragraph("No plan was given: --excitation adds the folder of `excite`.")
     for folder, plan in road.artefacts.plans.items():
@@ -116,7 +116,7 @@ def _recordings(road: Road) -> Iterator[str]:
     ]
     if rows:
         heads = ("recording", "duration, s", "rate, Hz", "messages", "compared", "problems")
-        yield table(heads, rows, "For validation. Of each stretch, the filter leaves out the ends.")
+        yield table(heads, rows, "For validation. The filter leaves out the ends of each stretch.")
 
 
 def _parameters(road: Road) -> Iterator[str]:
@@ -154,7 +154,7 @@ def _row(change: Change) -> tuple[str, ...]:
 
 
 def _validation(road: Road) -> Iterator[str]:
-    yield heading("Validation on recordings that were not used")
+    yield heading("Validation on recordings that were not used for the fit")
     if not road.held:
         yield paragraph("No recording was given.")
         return
@@ -221,7 +221,7 @@ def summary(road: Road) -> list[str]:
         names = road.held[0].after.joint_names
         worst = int((after / before).argmax())
         lines.append(
-            f"torque residual on {len(road.held)} recording(s) not used: "
+            f"torque residual on {len(road.held)} recording(s) not used for the fit: "
             f"{_joined(before)} N m (N) before, {_joined(after)} after; largest remaining share "
             f"{after[worst] / before[worst]:.0%} at {names[worst]}"
         )

@@ -153,7 +153,7 @@ def _write_spring(
             found.changes.append(Change(place.owner, "spring stiffness", before, after))
         else:
             found.notes.append(
-                f"joint '{place.owner}': spring {law['law']} in place of its old one"
+                f"joint '{place.owner}': the spring is replaced by one with the law {law['law']}"
             )
         if law != spring:
             text.replace(place.joint, (*place.path, "spring"), law)

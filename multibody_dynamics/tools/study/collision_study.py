@@ -2,7 +2,7 @@
 
     python -m multibody_dynamics.tools.study.collision_study [--plant mujoco] [--minutes 30]
 
-The Panda with springs of the demo moves between random points under the default law of
+The Panda with the springs of the demo moves between random points under the default law of
 flatness_controller_node, with 18-bit encoders, in one process and without messages. Every inertia,
 stiffness and friction of the controller's model is wrong by 10 %, with random signs. The thresholds
 are learned from one minute of such a motion; then the arm moves for a long time without contacts,
@@ -293,8 +293,8 @@ class Simulation:
     def needed_force(self, rng: np.random.Generator) -> float:
         """N: the force against the motion of a random point, at this instant, whose joint torques
         equal the threshold of `hit` at one joint and are below it at the others; inf if the point
-        does not move. Divided by :func:`ramp_response` in s, it is the rate in N/s, stiffness times
-        speed of a wall, with which the wall is found in that time."""
+        does not move. Divided by :func:`ramp_response` at some time, it is the rate of the force in
+        N/s (stiffness of a wall times speed of the point) at which the wall is found by then."""
         body = int(rng.integers(1, self.model.n))
         com = inertia.decompose(self.model.inertias[body])[1]
         return self._needed(body, *self._point(body, com + OFFSET * _direction(rng)))

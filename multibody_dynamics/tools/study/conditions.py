@@ -30,7 +30,7 @@ class Condition:
     bits : resolution of the encoders of links and motors, per turn on the link side, with noise of
         a third of a step; 0: exact positions.
     delay : s between a torque command and its effect; `known_delay` : what the controller knows.
-    jitter : largest deviation of a period from `period`, as a share of it, evenly distributed.
+    jitter : largest deviation of a period from `period`, as a share of it; uniformly distributed.
     rate : Hz. slower : factor by which the motion is slower.
     has_payload, has_hit : whether the payload appears and the hit occurs.
     observer_gain : 1/s, of the observer of external torques that is fed back; 0: none.

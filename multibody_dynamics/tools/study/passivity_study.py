@@ -2,11 +2,11 @@
 
     python -m multibody_dynamics.tools.study.passivity_study [--plant mujoco] [--contacts 10000]
 
-The Panda with springs of the demo, without motor friction, which would hide losses, is held by each
-law that claims to be passive, at random poses, and touched at random: see `sampled_contacts`. The
-second table repeats this with conditions for which nothing is claimed: longer cycles, late torques,
-filtered velocities, and stiffer impedances. The tables in docs/impedance.md are the output of this
-program.
+The Panda with the springs of the demo, without motor friction, which would hide energy that a law
+creates, is held by each law that claims to be passive, at random poses, and touched at random: see
+`sampled_contacts`. The second table repeats this with conditions for which nothing is claimed:
+longer cycles, late torques, filtered velocities, and stiffer impedances. The tables in
+docs/impedance.md are the output of this program.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class Condition:
 
 
 def claimed() -> Iterator[Condition]:
-    """A row for each claim; those that are not made for the sampled loop with pulses alone, whose
-    torques are continuous."""
+    """A row for each claim. Claims that are not made for the sampled loop are tested with pulses
+    only, whose torques are continuous."""
     for name, claim in PASSIVITY_CLAIMS.items():
         options = {"restiffens": claim.restiffens} | ({} if claim.sampled else {"walls": 0.0})
         yield Condition(name, name, options=options)

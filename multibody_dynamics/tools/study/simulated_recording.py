@@ -53,7 +53,7 @@ class MotorCommands(NamedTuple):
 def motor_commands(
     model: MultibodyModel, actuators: Actuators, motion: Reference, dt: float
 ) -> MotorCommands:
-    """The commands every dt s, after SETTLING s at rest at the start of the motion."""
+    """The commands every dt s, including SETTLING s at rest before the motion."""
     t = dt * np.arange(round((motion.duration + SETTLING) / dt)) - SETTLING
     state = motion.sample(motion.start_time + t)
     loads = np.stack(inverse_dynamics(model, *np.moveaxis(state, 1, 0)), axis=-2)

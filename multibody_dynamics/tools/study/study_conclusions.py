@@ -106,9 +106,12 @@ def about_rates(tables: StudyTables) -> Iterator[str]:
         if pays:
             yield f"{name}, the rates reduce the error by a fifth or more for: {'; '.join(pays)}."
         if even:
-            yield f"{name}, they change the error by less than a fifth for: {'; '.join(even)}."
+            yield f"{name}, the rates change the error by less than a fifth for: {'; '.join(even)}."
         if costs:
-            yield f"{name}, they increase the error by a quarter or more for: {'; '.join(costs)}."
+            yield (
+                f"{name}, the rates increase the error by a quarter or more for: "
+                f"{'; '.join(costs)}."
+            )
 
 
 def about_delays(tables: StudyTables) -> Iterator[str]:
@@ -170,8 +173,8 @@ def about_gains(tables: StudyTables) -> Iterator[str]:
     if meets:
         best = min(meets, key=lambda key: louder[key])
         yield (
-            f"{arm_title(tables, arm)}: {', '.join(map(_title, meets))} meet all goals; the least"
-            f" noise of these is that of {_title(best)}, {figure(louder[best])} times that of the"
+            f"{arm_title(tables, arm)}: {', '.join(map(_title, meets))} meet all goals; of these,"
+            f" {_title(best)}, has the least noise, {figure(louder[best])} times that of the"
             " default law."
         )
     else:
@@ -205,4 +208,4 @@ def about_plants(tables: StudyTables) -> Iterator[str]:
             f"{len(differences)} rows."
         )
     if apart:
-        yield f"Not the same number of lost runs: {'; '.join(apart)}."
+        yield f"The plants lose different numbers of runs: {'; '.join(apart)}."

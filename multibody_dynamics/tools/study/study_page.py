@@ -242,9 +242,9 @@ def _contacts(tables: StudyTables) -> Iterator[str]:
         return
     yield heading("Payload, hit and encoders")
     yield paragraph(
-        "The payload appears at a third of the motion; the hit pushes the last link sideways, or "
-        "upwards if the arm is planar, for 20 ms. With observer: the residual of a momentum "
-        "observer (20 1/s) is fed back. The model is exact otherwise."
+        "The payload appears after two sevenths of the motion; the hit pushes the last link "
+        "sideways, or upwards if the arm is planar, for 20 ms. With observer: the residual of a "
+        "momentum observer (20 1/s) is fed back. The model is exact otherwise."
     )
     yield from _law_tables(tables, tables.given_arms(), conditions)
     yield from map(paragraph, about_contacts(tables))

@@ -44,7 +44,7 @@ def style_of(law: StudiedLaw) -> dict[str, Any]:
 
 
 def draw_errors(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
-    """rms error over the error of the model: median, and worst draw as a band."""
+    """rms error over the error of the model: median, and worst draw dotted."""
     figure, axes = new_figure(1, len(arms), _size(len(arms)), sharey=True, squeeze=False)
     keys = ["exact", *(f"all-{100 * e:g}" for e in ERRORS)]
     x = [0.0, *(100 * e for e in ERRORS)]

@@ -97,7 +97,7 @@ class StudyTables:
         ]
 
     def laws(self, arm: ArmKey) -> list[StudiedLaw]:
-        """The laws studied on an arm, without those that differ only in their compensation."""
+        """The laws studied on an arm, without the variants of the group `front`."""
         return [law for law in self.study.laws if (arm, law.key) in self.calibrations]
 
 

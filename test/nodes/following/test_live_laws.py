@@ -256,7 +256,7 @@ def test_a_position_that_was_never_measured_is_not_judged(bench):
 
 @pytest.fixture
 def impedance(monkeypatch):
-    """joint_impedance in force, running since long; the parameters with which it was configured."""
+    """joint_impedance, long in force, with the parameters with which it was configured."""
     made = Bench(monkeypatch, "joint_impedance")
     made.law = made.laws._law
     made.live = made.law.laws.live_impedance("joint_impedance")

@@ -90,8 +90,8 @@ def test_gains_that_meet_all_goals_are_named_with_their_noise():
     results = tables.results._replace(calibrations=calibrations)
     text = list(about_gains(StudyTables(tables.study, results, ORIGIN)))
     assert text[0].endswith(
-        "meet all goals; the least noise of these is that of state feedback of the whole arm, "
-        "40 rad/s, 1 times that of the default law."
+        "meet all goals; of these, state feedback of the whole arm, 40 rad/s, has the least noise, "
+        "1 times that of the default law."
     )
     (noise,) = about_noise(StudyTables(tables.study, results, ORIGIN))
     assert noise.startswith("All laws")
@@ -125,5 +125,6 @@ def test_plants_that_disagree_are_named():
     text = list(about_plants(made_up(error, plant="both")))
     assert "differ by at most 10 % (panda" in text[0]
     assert text[1] == (
-        "Not the same number of lost runs: panda, state feedback, full, hit (0 and 1 of 1)."
+        "The plants lose different numbers of runs: panda, state feedback, full, hit "
+        "(0 and 1 of 1)."
     )
