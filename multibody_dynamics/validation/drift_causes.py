@@ -69,7 +69,8 @@ def all_causes(n: int) -> list[Cause]:
 
 
 def changes(before: DriftSums, now: DriftSums, noise: Noise, level: float) -> list[Change]:
-    """The causes that together explain the difference of two periods, most improbable first.
+    """The causes that together explain the difference of two periods, beginning with the one that
+    explains most.
 
     noise : learned from the first period. level : probability of finding any cause where there is
     none.

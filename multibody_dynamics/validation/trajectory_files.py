@@ -62,7 +62,7 @@ class Points:
 def read_points(path: Path, *, topic: str = "", message: int | None = None) -> Points:
     """Read a trajectory in one of the formats of the module's docstring.
 
-    topic, message : the topic in a bag, and the number of the message on it, counted from 1
+    topic, message : the topic in a bag, and the number of the message on it, counted from 1.
 
     Raises InputError naming the file and what is wrong with it.
     """

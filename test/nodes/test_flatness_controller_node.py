@@ -496,7 +496,7 @@ def test_bandwidths_are_lowered_for_a_model_that_is_30_percent_off(ros):
     before = age()
     arm.move([0.1, -0.2], 0.6)
     ros.until(lambda: age() < before, "new gains", each=arm.step)  # it only grows at rest
-    assert ros.diagnosis(": law")[2]["gains not designed"] == "0"
+    assert ros.diagnosis(": law")[2]["failed gain designs"] == "0"
 
 
 def test_an_unstable_loop_is_refused(ros):

@@ -34,7 +34,7 @@ def make_law(
     p: FlatnessControllerParameters,
     stiffness: StiffnessReference,
 ) -> FlatnessLaw:
-    """The law, with the second outputs that its design needs. Raises ParameterError if
+    """The law, with the second outputs for which it will be judged. Raises ParameterError if
     `design_position` has the wrong length, the inertias of the robot's links cannot be adapted, or
     the thresholds of collision detection do not fit."""
     if (count := len(p.design_position)) not in (0, model.n):
@@ -46,7 +46,7 @@ def make_law(
         except InputError as error:
             raise ParameterError(f"adaptation '{p.adaptation}': {error}") from None
     law = FlatnessLaw(model, actuators, settings)
-    if p.initial_stiffness:  # the design needs it before anything has been measured
+    if p.initial_stiffness:  # laws are judged with it before anything is measured
         law.stiffness[0] = np.clip(p.initial_stiffness, *stiffness.bounds(np.zeros(model.n)))
     return law
 

@@ -98,9 +98,9 @@ def law(controller: FlatnessLaw, live: LiveLaws, *, is_silent: bool) -> Report:
     running = controller.transfer.law
     if isinstance(running, ScheduledFeedback):
         values["age of the gains [s]"] = running.age
-        values["gains not designed"] = running.refused
+        values["failed gain designs"] = running.refused
         if running.problem:
-            values["gains not designed because"] = running.problem
+            values["last gain design failed because"] = running.problem
     if chosen not in controller.laws.judgements:
         values[f"stability: {chosen}"] = "not judged"
     if live.is_unstable:

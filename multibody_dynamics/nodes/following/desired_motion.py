@@ -119,8 +119,8 @@ class DesiredMotion:
 
         tolerance: maximum distance between the measured position, the current motion and the
         trajectory at its start. lead: s; points due sooner are dropped. planned: the motion through
-        these points, if it was planned beforehand. If it raises MessageError, the current motion
-        continues.
+        these points, if it was planned beforehand. Raises MessageError for a trajectory that cannot
+        be followed; the current motion then continues.
         """
         now = self.time
         position = self._require()(self._now)[0]

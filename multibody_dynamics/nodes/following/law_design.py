@@ -170,9 +170,9 @@ def _shown(value: Any) -> str:
 
 
 def _designed(law: FlatnessLaw, p: Parameters) -> Array:
-    """Design the laws at `design_position`, or at the first position near the middle of the joint
-    range, or elsewhere, where a design succeeds; returns the position. Raises ParameterError if
-    there is none."""
+    """Design the laws at `design_position`; if none is given, in the middle of the joint range or,
+    if that fails, at the first of TRIED other positions at which the design succeeds. Returns the
+    position. Raises ParameterError if there is none."""
     if p.design_position:
         given = np.array(p.design_position)
         law.design(given)

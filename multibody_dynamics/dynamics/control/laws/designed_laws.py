@@ -43,7 +43,7 @@ class DesignedLaws:
     ----------
     settings : of every law, and how the state is estimated; `signals` : names of the signals that
         are measured.
-    second : (v,) second outputs, read at each design and judgement; None for zeros.
+    second : (v,) second outputs, read at each judgement; None for zeros.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class DesignedLaws:
         self.limit(self._limit)
 
     def limit(self, torque: Array) -> None:
-        """Let no law ask for more than these torques (m,) in N m."""
+        """Let all laws know the limits (m,), in N m, on the torques that will be sent."""
         self._limit = torque
         for law in (*self._laws.values(), *self._holds):
             law.limit(torque)

@@ -1,9 +1,9 @@
 """Raises the bandwidth of the state filter until no torque comes too late to damp the arm.
 
-Velocities of encoders are filtered, and the filter lags. Above the frequency of
+Velocities from encoders are filtered, and the filter lags. Above the frequency of
 :func:`.lag_limit`, dampers at the motors excite the arm. Where a resonance is faster, as it often
 is for a small last link, a lower bandwidth of the law excites it less, but never damps it; a faster
-filter does. Its price is noise: that of the velocities grows with the power 1.5 of the bandwidth.
+filter does. Its price is noise: that of the velocities grows with the bandwidth to the power 1.5.
 
 The bandwidth is raised in steps, as :func:`.stable_bandwidth` lowers that of a law, with a margin
 of one step. Slower instabilities are left to the laws.

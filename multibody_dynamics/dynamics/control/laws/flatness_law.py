@@ -263,7 +263,7 @@ class FlatnessLaw:
         self.reference.update()
         self.reference.advance(step)
         transfer, sent = self.transfer, self.sent
-        if not sent.count and self._sample is not None:  # acts already, and did before
+        if not sent.count and self._sample is not None:  # it acts already
             sent.push(self._sample - LONG_AGO, transfer.torque)
         law = transfer.law
         if law is not None and abs(lead - law.lead) > 0.1 * lead:

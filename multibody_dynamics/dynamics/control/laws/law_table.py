@@ -51,8 +51,9 @@ from ..torque.torque_gains import TORQUE_DESIGNS, whole_arm_poles
 from ..torque.torque_loop import LoopTiming
 
 DISTURBANCE_BANDWIDTH = 120.0
-NOT_TIPPED = 1.2  # times the tipping rate; 1.11 would cover masses and stiffnesses 10 % off
 """rad/s, default of the compensation of disturbances in linear feedback."""
+
+NOT_TIPPED = 1.2  # times the tipping rate; 1.11 would cover masses and stiffnesses 10 % off
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -624,7 +625,8 @@ def make_controller(
 ) -> Controller:
     """The control law that the settings name, designed for this robot.
 
-    Raises InputError for settings that do not fit the robot, and for designs that are not stable.
+    Raises InputError for settings that do not fit the robot and for designs that are not stable,
+    and DynamicsError if no gains stabilise the arm (:func:`.coupled_gains`).
     """
     check_model(model)
     for name, value, kind in (
