@@ -57,8 +57,7 @@ def log(R: Any) -> Array:
 
     The rounding of a float64 R limits the accuracy: the error is about eps |omega| for small
     rotations, and about eps near pi. At pi both signs of the axis are valid, and the rounding of R
-    decides. An orthogonality defect of R carries over to
-    the result.
+    decides. An orthogonality defect of R carries over to the result.
 
     Raises InputError for an invalid rotation: an entry of R R^T - 1 above 1e-6, or det R < 0.
     """

@@ -227,8 +227,9 @@ class MultiDofModel:
         """Poses (..., N, 4, 4) and body-fixed twists with derivatives (..., N, 6).
 
         [K12] (37) and (41). q, qd, ... are (..., n), rad or m and per s^k; leading dimensions
-        broadcast, and each one adds the next derivative. `base` is the motion of the base, at rest
-        if None. Raises InputError for wrong shapes, gaps, NaN or infinity.
+        broadcast. Each derivative of q that is given adds the next derivative of the motion. `base`
+        is the motion of the base, at rest if None. Raises InputError for wrong shapes, gaps, NaN or
+        infinity.
         """
         states, shape, given = as_state(self.coordinate_names, q, qd, qdd, qddd, qdddd)
         if given == 0:

@@ -66,8 +66,8 @@ class MotorDrive:
         """The mean torque (m,) over dt s, without limits: what a drive that averages reports.
 
         reference : theta_ref and theta_ref' (2, m) at the beginning. before, after : theta and
-        theta' (2, m). The mean velocity is exact; that of theta is the integral of a cubic
-        polynomial, with an error of the order dt^4.
+        theta' (2, m). The mean of theta' is exact; that of theta is the mean of the cubic
+        polynomial through both states, with an error of the order dt^4.
         """
         position = 0.5 * (before[0] + after[0]) - dt / 12.0 * (after[1] - before[1])
         velocity = (after[0] - before[0]) / dt

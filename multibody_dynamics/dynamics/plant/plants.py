@@ -57,7 +57,7 @@ class Plant(Protocol):
     model: MultibodyModel
     actuators: Actuators
     drive: MotorDrive | None
-    """Of :meth:`follow`."""
+    """The position loops that :meth:`follow` closes; None if the robot has no drive."""
 
     q: Array
     """(n,) positions of the links."""

@@ -139,7 +139,7 @@ class DelayLine(Generic[T]):
 
     def push(self, command: T) -> tuple[tuple[float, T], ...]:
         """Add the command given at the beginning of a cycle and return the commands that act during
-        the cycle, each after its duration in s; the durations add up to the period."""
+        the cycle, as pairs (duration in s, command); the durations add up to the period."""
         self._line.append(command)
         before, now = self._line[0], self._line[1]
         if self._late == 0.0:

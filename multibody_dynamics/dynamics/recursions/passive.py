@@ -6,9 +6,10 @@ along the motion q(t). In the frame of the body, with the inertia M,
     W = M (V_r' + [V, V_r] / 2) - (ad_V^T M V_r + ad_(V_r)^T M V) / 2 = M V_r' + K(V) V_r.
 
 This is the symmetric bilinear form of the velocity wrench -ad_V^T M V, so C is the matrix of the
-Christoffel symbols. K is skew, and so is M' - 2C. Most of it cancels at the centre of mass, whose
-velocity is u under V and y under V_r. With the angular parts w and s of the twists, and the second
-moments of the mass Sigma = tr(Theta) / 2 - Theta (Binet's inertia tensor),
+Christoffel symbols. K is skew, and so is M' - 2C. Most of K V_r cancels if the balance is taken at
+the centre of mass, whose velocity is u under V and y under V_r. With the angular parts w and s of
+the twists, and the second moments of the mass Sigma = tr(Theta) / 2 - Theta (Binet's inertia
+tensor),
 
     f = m (y' + w x y),   n = Theta s' + (Sigma w) x s,   W = (n + c x f, f),
 

@@ -95,7 +95,7 @@ class Task:
         if rotations == 2 and not self.is_turning:
             raise InputError(
                 f"the task of '{self.body}' prescribes {' '.join(self.components)}: two rotations "
-                "need axes='tool', the third one being free about the axis of the tool"
+                "need axes='tool'; the third rotation, about an axis of the tool, is then free"
             )
         softness = float(as_array("softness", self.softness, ()))
         if softness < 0 or np.ndim(self.softness):

@@ -47,7 +47,7 @@ INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # places of the six entries of an inertia
 
 JointParameter = Literal["rotor", "viscous", "coulomb"]
-LARGE_BATCH = 2**12  # states, from which on vector code computes the regressor
+LARGE_BATCH = 2**12  # states; larger batches are computed by vector code
 
 JOINT_PARAMETERS: tuple[str, ...] = get_args(JointParameter)
 

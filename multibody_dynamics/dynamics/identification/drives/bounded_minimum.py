@@ -16,9 +16,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ...core import Array, DynamicsError
 
-STEPS = 200  # most iterations
+STEPS = 200  # maximum number of iterations
 FIRST_DAMPING = 1e-4
-SHORTER = 0.7  # share of a step towards where the function is infinite
+SHORTER = 0.7  # factor on a step that ends where the function is infinite
 CONVERGED = 1e-4  # decrease of the logarithm of the likelihood that ends the search
 
 
@@ -37,7 +37,7 @@ def minimum(
 ) -> Array:
     """The minimum (f,) between bounds (f,), from `begin` (f,).
 
-    Raises DynamicsError if the convex approximation has no positive diagonal.
+    Raises DynamicsError if a diagonal entry of the convex approximation is not positive.
     """
     x, damping = begin.copy(), FIRST_DAMPING
     now = function(x)

@@ -47,7 +47,7 @@ from .measured_run import OF_MOTORS, MeasuredRun
 
 Kind = Literal["rigid", "motor", "link", "spring"]
 WIDER = 2.0  # cut-off of the states, relative to that of the equations
-FINEST = 250.0  # Hz, lowest cut-off of the states: friction changes within a few ms
+FINEST = 250.0  # Hz, lowest rate of the states: friction changes within a few ms
 PER_CUTOFF = 10.0  # fewest states per period of the cut-off
 SIGNAL_ORDERS = 4  # derivatives of a torque, for its delay
 SHORTEST = 16  # fewest filtered samples of a stretch that is used

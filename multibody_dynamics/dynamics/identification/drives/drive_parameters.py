@@ -3,7 +3,8 @@
 The parameters are one vector. Links and payloads come first, with the ten inertial parameters of
 each; v0, vs and drive gains are logarithms. Every parameter has a prior: wide where torques
 determine the parameter, and decisive where they do not. It is a normal distribution about the
-initial value, and for bodies a divergence that only possible ones can have (`divergence`).
+initial value, and for bodies their divergence from the initial ones, which is infinite for bodies
+that cannot exist (`divergence`).
 """
 
 from __future__ import annotations

@@ -39,11 +39,11 @@ from .bounded_minimum import Quadratic, minimum
 from .drive_equations import Channel
 from .drive_parameters import Coefficients, Parameters
 
-ROUNDS = 30  # most rounds of fit and residual spectra
+ROUNDS = 30  # maximum number of rounds of fit and residual spectra
 SETTLED = 0.05  # typical relative change of the spectra that ends the first rounds
 CLOSE = 0.02  # standard errors by which parameters still move in the last round
 FIRST_ERROR = 0.3  # of an equation, relative to its left side, before the first fit
-FLOOR = 1e-10  # of a power density, relative to the power of the left side: rounding
+FLOOR = 1e-10  # of the power of residuals, relative to the powers of all terms: rounding
 PRIOR_SHARE = 0.1  # of a variance; parameters with more are not determined by the recordings
 
 
@@ -248,8 +248,8 @@ class LeastSquares:
         return Quadratic(cost, gradient, H, H)
 
     def _prior(self, theta: Array) -> Quadratic:
-        """The logarithm of the prior with negative sign, for the free parameters; infinite for
-        bodies that cannot exist."""
+        """The negative logarithm of the prior, for the free parameters; infinite for bodies that
+        cannot exist."""
         precision = self._spread**-2.0
         value = 0.5 * float(precision @ (theta - self._mean) ** 2)
         gradient, H = precision * (theta - self._mean), np.diag(precision)
@@ -264,8 +264,9 @@ class LeastSquares:
         return Quadratic(value, gradient[free], H, H)
 
     def _concentrated(self, theta: Array) -> Quadratic:
-        """The same with one weight for each equation, the inverse of its mean square: half the
-        logarithms of the sums of squares, times the numbers of samples."""
+        """The negative logarithm of likelihood and prior with one weight for each equation, the
+        inverse of its mean square: half the logarithms of the sums of squares, times the numbers of
+        samples."""
         cost, gradient, H, _ = self._prior(theta)
         if not np.isfinite(cost):
             return Quadratic(cost, gradient, H, H)
@@ -293,7 +294,8 @@ class LeastSquares:
         return self._total
 
     def _derivative(self, channel: Channel, theta: Array) -> tuple[Array, Array, NDArray[np.intp]]:
-        """z of a channel, its derivative by the free parameters that it has, and their indices."""
+        """z of a channel, its derivative with respect to the free parameters that it depends on,
+        and their indices."""
         z, D = self._coefficients.of(channel, theta)
         D = D[:, self._free]
         used = np.flatnonzero(D.any(axis=0))

@@ -24,7 +24,7 @@ MOST_STATES = 120_000  # of all runs together
 PIECE = 20.0  # s, length of the pieces that are used of a long recording
 NOISE_SAMPLES = 6_000  # states from which the effect of the noise of positions is computed
 OUTLIER = 8.0  # robust standard deviations
-CLOSE = 1e-3  # rms of residuals, relative to the left side: tabulated friction is not closer
+CLOSE = 1e-3  # rms of residuals, relative to the left side: tabulated friction is no more accurate
 AT_REST = 0.01  # of the rms velocity
 RATE_SPREAD = 0.05  # relative difference of sampling rates that count as equal
 
@@ -115,8 +115,8 @@ def filtered_blocks(
 ) -> list[Block]:
     """The filtered equations of pieces of the runs.
 
-    middle : see :meth:`.DriveEquations.table`. noise : standard deviations (n,) and (m,) of
-        positions of links and motors of each run, which are added to the recorded ones.
+    middle : see :meth:`.DriveEquations.table`. noise : for each run, standard deviations (n,) and
+        (m,) of noise that is added to the recorded positions of links and motors.
     """
     found = []
     rng = np.random.default_rng(abs(seed))

@@ -22,7 +22,7 @@ from .equation_sums import EquationSums
 from .friction_terms import NODES
 
 SIZES = ("viscous", "offset", "coulomb", "stribeck", "load")
-WORTH = 1.0  # decrease of the negative logarithm of the likelihood from which a pair is tried
+WORTH = 1.0  # least decrease of the negative logarithm of the likelihood for which a pair is tried
 
 
 class _Pairs(NamedTuple):

@@ -39,7 +39,7 @@ class VelocityNodes:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Of the logarithm."""
+        """Bounds of log v0 or log vs: the first and the last node."""
         return float(np.log(self.values[0])), float(np.log(self.values[-1]))
 
     def weights(self, log_velocity: float) -> tuple[Array, Array]:

@@ -12,12 +12,12 @@ false, where the recordings do not determine the value, which is then the one kn
               {MOTOR: ...} of an antagonistic joint
               {JOINT: {stiffness_offset, stiffness_gain or stiffness_scale; hardening}}, variable
     gains:    {MOTOR: {gain}}                                                N m/A
-    delays:   {MOTOR: {delay}}                                               s
+    delays:   {MOTOR: {command}, JOINT: {sensor}}                            s
     payloads: {RECORDED PAYLOAD: {mass, com, inertia}}
 
 SI units, on the link side of the gear. A link is the whole moving body with everything fixed to it;
 its centre of mass and its inertia about it are in the axes of the link's frame. Friction may have
-further keys: `stribeck` and `stribeck_velocity`, `load` (see `friction_model`).
+further keys: `stribeck` and `stribeck_velocity`, `load` (see `friction_terms`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Values with standard errors, and the robot that has them, from a fit of parameters.
 
 A value f(theta) has the standard error of its linearisation about the estimate. It is determined if
-the prior has at most a tenth of its variance; otherwise the value is reported as not determined,
-and keeps what was known before to the extent that the recordings do not contradict it.
+the prior contributes at most a tenth of its variance; otherwise the value is reported as not
+determined, and keeps what was known before to the extent that the recordings do not contradict it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .identified_covariance import IdentifiedCovariance
 from .identified_robot import IdentifiedRobot, IdentifiedValue
 from .joint_springs import spring_coefficients
 
-SIGNIFICANT = 3.0  # standard errors from which damping is added to a spring that had none
+SIGNIFICANT = 3.0  # standard errors above which identified damping replaces that known before
 STEP = 1e-30  # imaginary, for derivatives
 MASS, COM, INERTIA = "mass", "xyz", ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 LEAST_INERTIA = 1e-9  # kg m^2, of a motor that drives a spring

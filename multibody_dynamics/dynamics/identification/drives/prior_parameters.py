@@ -75,8 +75,8 @@ class IdentificationSettings(NamedTuple):
 class PriorParameters:
     """Chooses the parameters of the equations of drives, with their priors.
 
-    friction : of the links as known so far. gains : (m,) of which motors only the current was
-    measured.
+    friction : of the links as known so far. gains : (m,) mask of the motors of which only the
+    current was measured.
 
     >>> parameters = PriorParameters(equations, settings, friction, payloads, gains).of(sums)
     """

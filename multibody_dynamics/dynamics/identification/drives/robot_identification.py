@@ -47,12 +47,12 @@ LOADS = 2  # rounds in which friction that depends on the load takes the load fr
 REJECTIONS = 2  # rounds of leaving out outliers
 SMALL_BIAS = 0.1  # standard errors: a smaller bias is not reported
 DRIFT_SIGNIFICANCE = 4.0  # standard errors
-DRIFT_SIZE = 0.02  # of the rms torque of a joint
+DRIFT_SIZE = 0.02  # of the friction parameter that changes
 
 
 class ChannelResidual(NamedTuple):
-    """rms of the residual of one equation of one joint or motor, N m (A without a known gain),
-    before and after identification, and standard deviation of its left side: for runs that were
+    """rms of the residual of one equation of one joint or motor, N m (currents times the gain),
+    before and after identification, and `size`, the rms of its left side: for runs that were
     fitted, and for those that were held out (NaN without any)."""
 
     joint: str
@@ -84,7 +84,7 @@ class RobotIdentification:
     and samples that were left out. cutoff : Hz. rejected : share of the samples left out. used :
     share of the recordings used. count : their samples after filtering. bias : largest effect of
     the noise of the positions on a parameter, in standard errors, before its correction; 0 if it
-    cannot be computed. covariance : of all parameters together. course : for pictures.
+    cannot be computed. covariance : of all parameters together. course : for plots.
     """
 
     robot: IdentifiedRobot
@@ -113,8 +113,8 @@ def identify_robot(
 
     model, actuators : the robot as known so far, with the initial values of all parameters. Without
         actuators, all joints are rigid, and their friction is that of the links.
-    friction : of the links as known so far, none by default: first values, or what the settings
-        keep.
+    friction : of the links as known so far, none by default: the initial values, or, if the
+        settings exclude friction, those that are kept.
     runs : recordings to fit; held_out : recordings to judge the result on.
 
     Raises InputError, naming joint and run, for missing signals, different rates, and too few
@@ -422,7 +422,7 @@ def _payloads(model: MultibodyModel, runs: Sequence[MeasuredRun]) -> list[Carrie
         each = CarriedPayload(run.payload.name, run.payload.mass, body)
         if found.setdefault(each.name, each) != each:
             raise InputError(
-                f"run '{run.name}': payload '{each.name}' has another mass or body than in "
+                f"run '{run.name}': payload '{each.name}' has a different mass or body than in "
                 "an earlier run"
             )
     return list(found.values())

@@ -6,11 +6,13 @@ M = sum_t Y_t^T diag(s)^-2 Y_t, and M^-1 the covariance of the best estimate of 
 
     "log_det"    -log det M: the volume of the confidence ellipsoid (D-optimal). Its minimum does
                  not depend on the units of the parameters.
-    "condition"  log cond M / 2, the condition number of the weighted observation matrix.
+    "condition"  log cond M / 2: the logarithm of the condition number of the weighted observation
+                 matrix.
 
 (J. Swevers et al., "Optimal robot excitation and identification", IEEE Trans. Robotics and
 Automation 13(5), 1997.) With N = d criterion / dM, the derivative with respect to the entries of
-Y_t is 2 diag(s)^-2 Y_t N, from which :class:`.RegressorStack` computes the one by the motion.
+Y_t is 2 diag(s)^-2 Y_t N, from which :class:`.RegressorStack` computes the derivative with respect
+to the motion.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ class TorqueColumns:
     ) -> None:
         for name in friction:
             if name not in FRICTION:
-                raise InputError(f"friction: '{name}' expected one of {', '.join(FRICTION)}")
+                raise InputError(f"friction '{name}': expected one of {', '.join(FRICTION)}")
         self.model, self._speed = model, coulomb_velocity
         self.base = base_parameters(model, extra=("rotor",) if rotors else ())
         self._stack = RegressorStack(model)

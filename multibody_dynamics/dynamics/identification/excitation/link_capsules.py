@@ -51,7 +51,8 @@ class Capsules:
 
 
 class Clearances(NamedTuple):
-    """Distances (k, p) in m, negative in a collision, and their derivatives (k, p, n) by q."""
+    """Distances (k, p) in m, negative in a collision, and their derivatives (k, p, n) with respect
+    to q."""
 
     distance: Array
     slope: Array
@@ -161,7 +162,7 @@ def clearances(model: MultibodyModel, capsules: Capsules, q: Array) -> Clearance
 
 
 def box_excess(model: MultibodyModel, capsules: Capsules, q: Array, box: Array) -> Clearances:
-    """How far inside a box the moving ends are, (k, 6 e), and the derivatives by q.
+    """How far inside a box the moving ends are, (k, 6 e), and the derivatives with respect to q.
 
     box : (2, 3) lower and upper corner in inertial axes, m. `distance` is negative outside.
     """

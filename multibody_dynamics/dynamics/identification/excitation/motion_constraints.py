@@ -31,7 +31,8 @@ SPARSER = 2  # collisions are checked at every SPARSER-th sample
 
 
 class Drives(NamedTuple):
-    """Outputs (k, m) of the drives, and their derivatives (6, k, m) by q, q', q'', Q, Q', Q''."""
+    """Outputs (k, m) of the drives, and their derivatives (6, k, m) with respect to q, q', q'', Q,
+    Q', Q''."""
 
     values: dict[str, Array]
     slopes: dict[str, Array]
@@ -114,9 +115,10 @@ class MotionConstraints:
         return parts
 
     def _pulled_back(self, local: Array, slopes: Array, joint: int) -> Array:
-        """The gradient (size, n) of local derivatives (6, k) by q, q', q'', Q, Q', Q'' of a joint.
+        """The gradient (size, n) from the derivatives `local` (6, k) with respect to q, q', q'', Q,
+        Q', Q'' of a joint.
 
-        slopes : (3, k, n) of Q of this joint by q, q', q''.
+        slopes : (3, k, n) derivatives of Q of this joint with respect to q, q', q''.
         """
         by_torque = local[3] + self._rate.T @ local[4] + self._second.T @ local[5]
         bars = by_torque[:, None] * slopes
@@ -191,7 +193,8 @@ class MotionConstraints:
         return value, slope.reshape(basis.shape[1], *bars.shape[1:]).swapaxes(0, 1)
 
     def _softly(self, shares: Array) -> tuple[Array, Array]:
-        """1 less the smooth greatest share (m,) of each column of (k, m), and the weights."""
+        """1 minus the smooth maximum of each column of shares (k, m), (m,), and the weights
+        (k, m)."""
         top = shares.max(axis=0)
         grown = np.exp(self.sharpness * (shares - top))
         total = grown.sum(axis=0)

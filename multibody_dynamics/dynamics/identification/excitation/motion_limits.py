@@ -88,10 +88,12 @@ class MotorLimits:
 
 @dataclass(frozen=True, eq=False)
 class ExcitationLimits:
-    """What a motion of a robot may use. Infinite: no limit. Raises InputError for wrong shapes.
+    """What a motion of a robot may use. Infinite: no limit. Raises InputError for limits that are
+    not positive, an empty range, and an invalid box.
 
     lower, upper, velocity, acceleration (n,) : rad or m and per s^k.
-    torque, torque_rate : (n,) N m and N m/s of the joints; ignored where motors have springs.
+    torque, torque_rate : (n,) N m and N m/s of the joints. With `motors`, which have their own
+        limits, torque limits Q, and torque_rate is not used.
     capsules, clearance : distance in m that the capsules keep from each other; None: no check.
     box : (2, 3) lower and upper corner in which links and tool stay, m, inertial axes; or None.
     friction : of the joints, which their drives overcome, or None.

@@ -201,7 +201,7 @@ def jacobian_sensitivity(
         hybrid:  [w(T), J_j] and [J_j, v(T)]           (25), corrected
 
     The mixed Jacobian has the angular rows of the body-fixed and the linear rows of the hybrid one.
-    Raises InputError as :func:`pose_sensitivity`.
+    Raises InputError as :func:`pose_sensitivity` does.
     """
     if check_representation(representation) == "mixed":
         angular = jacobian_sensitivity(model, errors, q, body, representation="body")
@@ -229,7 +229,7 @@ def twist_sensitivity(
 ) -> Array:
     """dV/dpi (..., 6, p) of the twist of a body or frame at given q and q'; [M18d] section 6.2.
 
-    rad/s and m/s per rad or m. Raises InputError as :func:`pose_sensitivity`.
+    rad/s and m/s per rad or m. Raises InputError as :func:`pose_sensitivity` does.
     """
     dJ = jacobian_sensitivity(model, errors, q, body, representation=representation)
     qd = as_array("qd", qd, (model.n,), model.joint_names)
@@ -264,7 +264,7 @@ def torque_sensitivity(
     rates = [rate for rate in given if rate is not None]
     T = _error_twists(model, errors, q, pose)[..., None, :]
     parents = [int(model.parents[model.joint_index(e.joint)]) if e.joint else -1 for e in errors]
-    # From here on the axes are (..., p, n, 6): derivatives by each parameter, for each body.
+    # From here on the axes are (..., p, n, 6): derivatives with respect to each parameter, by body.
     V, Vd = (rate[..., None, :, :] for rate in rates)
     Vp, Vdp = (_with_base(rate)[..., parents, None, :] for rate in rates)
     M = inertia.transform(model.inertias, pose)[..., None, :, :, :]
