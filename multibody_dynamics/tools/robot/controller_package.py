@@ -37,6 +37,7 @@ from ...dynamics.rigid import (
     trace_momentum,
 )
 from .controller_cycle import record_cycles
+from .controller_plugin import plugin_files
 from .generated_design import ControllerDesign, motors_at_rest, start_position
 
 TEMPLATES = Path(__file__).parent / "controller_templates"
@@ -82,7 +83,8 @@ def controller_package(
         for file, text in texts.items()
     }
     cmake = (TEMPLATES / "CMakeLists.txt").read_text(encoding="utf-8")
-    return files | {"CMakeLists.txt": cmake.replace("ROBOT", name)}
+    files["CMakeLists.txt"] = cmake.replace("ROBOT", name)
+    return files | plugin_files(design, name, sources)
 
 
 def source_of(path: Path) -> str:
