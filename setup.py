@@ -40,7 +40,13 @@ setup(
     maintainer=maintainer.text,
     maintainer_email=maintainer.get("email"),
     packages=find_packages(include=[name, f"{name}.*"]),
-    package_data={name: ["py.typed", "tools/robot/controller_templates/*"]},
+    package_data={
+        name: [
+            "py.typed",
+            "tools/robot/controller_templates/*.*",
+            "tools/robot/controller_templates/ros2_control/*",
+        ]
+    },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{name}"]),
         (share, ["package.xml"]),

@@ -19,11 +19,17 @@ HERE = Path(__file__).resolve().parent
 SHARED = Path(os.environ.get("MULTIBODY_DYNAMICS_SHARED") or HERE.parents[1] / "shared")
 HAS_SHARED = (SHARED / "cases").is_dir() and (SHARED / "logs").is_dir()
 
-# Tests that need the reference data, or control_msgs from an installed ROS 2, have files of their
-# own, which are collected only if these are available.
+# Tests that need the reference data, or control_msgs or ros2_control from an installed ROS 2, have
+# files of their own, which are collected only if these are available.
+PREFIXES = [
+    Path(each) for each in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if each
+]
 NEEDS = {
     "test_shared_*.py": HAS_SHARED,
     "test_control_msgs_*.py": find_spec("control_msgs") is not None,
+    "test_ros2_control_*.py": any(
+        (each / "share" / "controller_interface").is_dir() for each in PREFIXES
+    ),
 }
 collect_ignore_glob = [files for files, is_available in NEEDS.items() if not is_available]
 
@@ -58,9 +64,9 @@ def pytest_collection_modifyitems(
 
     collected = {item.path.name for item in items}
     files = {file.name for file in HERE.glob("test_*.py")}
-    shared, control = ({file.name for file in HERE.glob(pattern)} for pattern in NEEDS)
+    shared, *installed = ({file.name for file in HERE.glob(pattern)} for pattern in NEEDS)
     yield  # -k and -m select
-    if HAS_SHARED and collected >= files - shared - control and not collected & shared:
+    if HAS_SHARED and collected >= files.difference(shared, *installed) and not collected & shared:
         items.append(
             ComparisonIsMissing.from_parent(session, name="comparison with reference data")
         )

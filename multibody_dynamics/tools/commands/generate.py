@@ -14,7 +14,8 @@ DETAILS = (
     "Without --law, writes a library with inverse dynamics, their time derivatives and forward"
     " dynamics; with --law and --elastic-joints, a controller for hard real time: recursions,"
     " springs and motors, filters, law, reference, limits, watchdogs and stop. Both come with a"
-    " self-test with recorded values, an example and CMakeLists.txt. The code allocates nothing,"
+    " self-test with recorded values, an example and CMakeLists.txt; the controller is also an"
+    " ament_cmake package with a plugin for ros2_control. The code allocates nothing,"
     " has no global state and needs only math.h."
 )
 OF_DYNAMICS = {"order": 2, "precision": "double", "payload": "", "wrench": [],

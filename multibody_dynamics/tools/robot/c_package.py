@@ -79,8 +79,8 @@ def c_package(model: MultibodyModel, options: Options = DEFAULTS) -> dict[str, s
 def write(files: Mapping[str, str], folder: Path) -> None:
     """Write the files; the folder is created if necessary. Raises InputError if that fails."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: cannot write the files: {error.strerror}") from None

@@ -9,7 +9,6 @@ prefix becomes the name of the robot, and `//TABLES//` its numbers.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +28,7 @@ from ...dynamics.rigid import (
     trace_momentum,
 )
 from .controller_cycle import MOST_STALLED, SEGMENTS, SHORTEST_SEGMENT, record_cycles
+from .controller_plugin import in_tables, in_template, plugin_files
 from .generated_design import LONGEST_LEAD, ControllerDesign, motors_at_rest, start_position
 
 TEMPLATES = Path(__file__).parent / "controller_templates"
@@ -70,16 +70,19 @@ def controller_package(
         "timing.c": _start(design),
         "self_test.c": _recorded(design),
     }
-    for file in (*CORE, *PROGRAMS):
-        text = (TEMPLATES / file).read_text(encoding="utf-8")
-        texts[file] = text.replace(MARK, tables.get(file, "")).replace("\n\n\n", "\n\n")
-    head = _head(design, sources)
+    head = _head(design, sources) + "\n"
     files = {
-        (file if file in PROGRAMS else f"{name}_{file}"): _named(head + "\n" + text, name)
+        f"{name}_{file}": head + _folded_rows(in_template(text, name))
         for file, text in texts.items()
     }
+    for file in (*CORE, *PROGRAMS):
+        text = in_template((TEMPLATES / file).read_text(encoding="utf-8"), name)
+        text = text.replace(MARK, in_tables(tables.get(file, ""), name))
+        own = file if file in PROGRAMS else f"{name}_{file}"
+        files[own] = head + _folded_rows(text.replace("\n\n\n", "\n\n"))
     cmake = (TEMPLATES / "CMakeLists.txt").read_text(encoding="utf-8")
-    return files | {"CMakeLists.txt": cmake.replace("ROBOT", name)}
+    files["CMakeLists.txt"] = cmake.replace("ROBOT", name)
+    return files | plugin_files(design, name, sources)
 
 
 def source_of(path: Path) -> str:
@@ -88,13 +91,11 @@ def source_of(path: Path) -> str:
     return f"{path.name}, SHA-256 {digest[:32]}"
 
 
-def _named(text: str, name: str) -> str:
-    """The text with the prefix of the robot, and rows of tables in lines that are not too long."""
+def _folded_rows(text: str) -> str:
+    """The text with rows of tables in lines that are not too long."""
     lines = text.splitlines()
     folded = (_folded(line) if line.lstrip().startswith("{") else [line] for line in lines)
-    text = "\n".join(part for each in folded for part in each) + "\n"
-    text = re.sub(r"\brobot_", f"{name}_", text)
-    return re.sub(r"\bROBOT_", f"{name.upper()}_", text)
+    return "\n".join(part for each in folded for part in each) + "\n"
 
 
 def _head(design: ControllerDesign, sources: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from ...dynamics.control import (
     make_controller,
 )
 from ...dynamics.core import Array, InputError, as_array
-from ...dynamics.elastic import Actuators, motor_motion, resting_second_outputs
+from ...dynamics.elastic import Actuators, MotorMotion, motor_motion, resting_second_outputs
 from ...dynamics.rigid import gravity_forces
 from .generated_laws import GENERATED_LAWS
 
@@ -246,10 +246,15 @@ def start_position(design: ControllerDesign) -> Array:
 
 def motors_at_rest(design: ControllerDesign, q: Array) -> Array:
     """(m,) motor positions that hold the links at rest at q (n,)."""
+    return rest_of_motors(design, q).position
+
+
+def rest_of_motors(design: ControllerDesign, q: Array) -> MotorMotion:
+    """The motors that hold the links at rest at q (n,), with their torques."""
     model, actuators = design.model, design.actuators
     state, torque = np.zeros((5, model.n)), np.zeros((3, model.n))
     state[0], torque[0] = q, gravity_forces(model, q)
     second = np.zeros((3, len(actuators.variable_joints)))
     second[0] = resting_second_outputs(actuators)
     settled = actuators.settled_deflection(torque)
-    return motor_motion(actuators, state, torque, second, deflection=settled).position
+    return motor_motion(actuators, state, torque, second, deflection=settled)

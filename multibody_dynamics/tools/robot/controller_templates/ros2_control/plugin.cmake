@@ -1,0 +1,47 @@
+# The plugin for ros2_control; included by ../CMakeLists.txt.
+
+enable_language(CXX)
+find_package(ament_cmake REQUIRED)
+set(PLUGIN_DEPENDS
+  control_msgs controller_interface diagnostic_msgs generate_parameter_library hardware_interface
+  pluginlib rclcpp rclcpp_lifecycle realtime_tools std_srvs trajectory_msgs)
+foreach(package IN LISTS PLUGIN_DEPENDS)
+  find_package(${package} REQUIRED)
+endforeach()
+
+generate_parameter_library(ROBOT_ros2_control_parameters ros2_control/parameters.yaml)
+
+add_library(ROBOT_controller_plugin SHARED
+  ros2_control/plugin.cpp ros2_control/trajectory.cpp)
+target_compile_features(ROBOT_controller_plugin PUBLIC cxx_std_17)
+target_compile_options(ROBOT_controller_plugin PRIVATE -Wall -Wextra -Wshadow)
+target_include_directories(ROBOT_controller_plugin PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/ros2_control)
+target_link_libraries(ROBOT_controller_plugin PUBLIC
+  ROBOT_controller
+  ROBOT_ros2_control_parameters
+  controller_interface::controller_interface
+  hardware_interface::hardware_interface
+  pluginlib::pluginlib
+  rclcpp::rclcpp
+  rclcpp_lifecycle::rclcpp_lifecycle
+  realtime_tools::realtime_tools
+  ${control_msgs_TARGETS}
+  ${diagnostic_msgs_TARGETS}
+  ${std_srvs_TARGETS}
+  ${trajectory_msgs_TARGETS})
+
+pluginlib_export_plugin_description_file(controller_interface ros2_control/plugin.xml)
+
+install(TARGETS ROBOT_controller ROBOT_controller_plugin
+  ARCHIVE DESTINATION lib
+  LIBRARY DESTINATION lib
+  RUNTIME DESTINATION bin)
+install(DIRECTORY config launch DESTINATION share/${PROJECT_NAME})
+
+if(BUILD_TESTING)
+  add_executable(ROBOT_plugin_test test/plugin_test.cpp)
+  target_link_libraries(ROBOT_plugin_test ROBOT_controller_plugin)
+  add_test(NAME ROBOT_plugin_test COMMAND ROBOT_plugin_test)
+endif()
+
+ament_package()

@@ -1,0 +1,547 @@
+#include "plugin.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "hardware_interface/types/hardware_interface_type_values.hpp"
+#include "pluginlib/class_list_macros.hpp"
+
+namespace robot_ros2_control
+{
+namespace
+{
+using controller_interface::CallbackReturn;
+using controller_interface::InterfaceConfiguration;
+using controller_interface::interface_configuration_type;
+using controller_interface::return_type;
+using diagnostic_msgs::msg::DiagnosticStatus;
+
+constexpr double NOT_A_NUMBER = std::numeric_limits<double>::quiet_NaN();
+/* s; a motion that begins so close to the end of the last one continues it */
+constexpr double SAME_TIME = 1e-3;
+constexpr double DIAGNOSTICS_PERIOD = 1.0; /* s; changes are published at once */
+constexpr double RATE_TOLERANCE = 0.01;
+
+constexpr const char * ANSWERS[] = {
+  "accepted",
+  "a number is not finite",
+  "it is due now or in the past, before the last accepted point, or after a gap in motion",
+  "the motion to it exceeds a limit of position or velocity",
+  "too many points are waiting",
+  "the controller is neither holding nor following"};
+
+std::vector<std::string> interfaces(
+  const std::vector<std::string> & names, const std::string & interface)
+{
+  std::vector<std::string> found;
+  for (const auto & name : names) {
+    found.push_back(name + "/" + interface);
+  }
+  return found;
+}
+
+/* The place of a name in a list, to which it is added if necessary. */
+std::size_t place_in(std::vector<std::string> & list, const std::string & name)
+{
+  const auto found = std::find(list.begin(), list.end(), name);
+  const auto place = static_cast<std::size_t>(found - list.begin());
+  if (found == list.end()) {
+    list.push_back(name);
+  }
+  return place;
+}
+
+template<std::size_t N>
+void copy_row(const std::vector<double> & from, double (& to)[N])
+{
+  std::copy_n(from.begin(), N, to);
+}
+
+template<std::size_t N>
+std::vector<double> row(const double (& values)[N])
+{
+  return std::vector<double>(values, values + N);
+}
+
+template<std::size_t N>
+std::vector<double> difference(const double (& a)[N], const double (& b)[N])
+{
+  std::vector<double> found(N);
+  for (std::size_t i = 0; i < N; ++i) {
+    found[i] = a[i] - b[i];
+  }
+  return found;
+}
+
+diagnostic_msgs::msg::KeyValue entry(const std::string & key, const std::string & value)
+{
+  diagnostic_msgs::msg::KeyValue found;
+  found.key = key;
+  found.value = value;
+  return found;
+}
+
+unsigned char level_of(const robot_output & output)
+{
+  if (output.state == ROBOT_LOST) {
+    return DiagnosticStatus::ERROR;
+  }
+  if (output.state == ROBOT_STOPPING) {
+    return output.fault == ROBOT_SETTLING ? DiagnosticStatus::WARN : DiagnosticStatus::ERROR;
+  }
+  return DiagnosticStatus::OK;
+}
+}  // namespace
+
+/* The cycle: nothing below allocates, waits, throws or prints, until "The callbacks". */
+
+double ElasticJointController::seconds(const rclcpp::Time & time)
+{
+  if (!has_origin_) {
+    origin_.store(time.nanoseconds());
+    clock_type_.store(static_cast<int>(time.get_clock_type()));
+    has_origin_ = true;
+  }
+  return 1e-9 * static_cast<double>(time.nanoseconds() - origin_.load());
+}
+
+/* A side of which an interface cannot be read keeps the time of its last sample: it is missing. */
+void ElasticJointController::measure(double now)
+{
+  bool has_links = true;
+  bool has_motors = true;
+  for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
+    const auto value = state_interfaces_[link_index_[i]].get_optional();
+    has_links = has_links && value.has_value();
+    input_.q[i] = value.value_or(NOT_A_NUMBER);
+  }
+  for (std::size_t j = 0; j < ROBOT_MOTORS; ++j) {
+    const auto value = state_interfaces_[motor_index_[j]].get_optional();
+    has_motors = has_motors && value.has_value();
+    input_.theta[j] = value.value_or(NOT_A_NUMBER);
+  }
+  input_.time = now;
+  input_.link_time = has_links ? now : input_.link_time;
+  input_.motor_time = has_motors ? now : input_.motor_time;
+  report_.lost_reads += has_links && has_motors ? 0 : 1;
+}
+
+/* Begin with the torque that acts, as soon as there are valid states; false if they do not come. */
+bool ElasticJointController::start(double now)
+{
+  if (robot_activate(&core_, applied_) == 0) {
+    is_starting_ = false;
+  }
+  return !is_starting_ || now - starting_since_ <= parameters_.start_timeout;
+}
+
+void ElasticJointController::write(const double torque[ROBOT_MOTORS])
+{
+  bool is_written = true;
+  for (std::size_t j = 0; j < ROBOT_MOTORS; ++j) {
+    is_written = command_interfaces_[j].set_value(torque[j]) && is_written;
+  }
+  report_.lost_writes += is_written ? 0 : 1;
+}
+
+void ElasticJointController::take_requests()
+{
+  if (stop_is_requested_.exchange(false)) {
+    motion_.count = 0;
+    while (motions_.pop(motion_)) { /* what came before the stop; the queue is short */
+    }
+    motion_.count = next_point_ = 0;
+    robot_stop(&core_);
+  }
+  if (clearing_is_requested_.exchange(false)) {
+    robot_clear_fault(&core_);
+  }
+}
+
+/* Replace the motion after the start of the new one, and wait there if it begins later. */
+robot_answer ElasticJointController::begin_motion(double now)
+{
+  const double start = motion_.start;
+  if (output_.state == ROBOT_HOLDING) {
+    motion_end_ = now;
+    for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
+      motion_end_state_[0][i] = output_.desired[0][i];
+      for (std::size_t d = 1; d < 5; ++d) {
+        motion_end_state_[d][i] = 0.0;
+      }
+    }
+  }
+  if (start < motion_end_ - SAME_TIME) {
+    robot_cut(&core_, start);
+    return ROBOT_ACCEPTED;
+  }
+  if (start <= motion_end_ + SAME_TIME) {
+    return ROBOT_ACCEPTED;
+  }
+  for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
+    for (std::size_t d = 1; d < 5; ++d) {
+      if (motion_end_state_[d][i] != 0.0) { /* a gap after a motion that does not end at rest */
+        return ROBOT_POINT_LATE;
+      }
+    }
+  }
+  return robot_append(&core_, start, motion_end_state_);
+}
+
+/* Pass one point to the core: it costs less than a cycle of the law, and the torque is written. */
+void ElasticJointController::take_point(double now)
+{
+  if (next_point_ >= motion_.count) {
+    next_point_ = 0;
+    motion_.count = 0;
+    if (!motions_.pop(motion_)) {
+      return;
+    }
+  }
+  const std::size_t k = next_point_++;
+  robot_answer answer = ROBOT_ACCEPTED;
+  if (k == 0) {
+    answer = begin_motion(now);
+  }
+  if (answer == ROBOT_ACCEPTED) {
+    answer = robot_append(&core_, motion_.time[k], motion_.state[k]);
+  }
+  if (answer == ROBOT_ACCEPTED) {
+    motion_end_ = motion_.time[k];
+    std::copy_n(&motion_.state[k][0][0], 5 * ROBOT_JOINTS, &motion_end_state_[0][0]);
+    return;
+  }
+  motion_.count = 0; /* the rest of the message is dropped */
+  report_.refusal = answer;
+  report_.refused_point = k;
+  tell(now, true);
+  report_.refusal = ROBOT_ACCEPTED;
+}
+
+void ElasticJointController::tell(double now, bool is_urgent)
+{
+  const bool has_changed =
+    report_.output.state != output_.state || report_.output.fault != output_.fault;
+  report_.output = output_;
+  report_.time = now;
+  if (is_urgent || has_changed || ++cycles_since_report_ >= cycles_per_report_) {
+    cycles_since_report_ = 0;
+    [[maybe_unused]] const bool is_sent = reports_.push(report_); /* full if nobody listens */
+  }
+}
+
+return_type ElasticJointController::update(const rclcpp::Time & time, const rclcpp::Duration &)
+{
+  const double now = seconds(time);
+  measure(now);
+  robot_update(&core_, &input_, &output_);
+  if (is_starting_) {
+    write(applied_);
+    const bool may_go_on = start(now);
+    tell(now, !may_go_on);
+    return may_go_on ? return_type::OK : return_type::ERROR;
+  }
+  write(output_.torque);
+  take_requests();
+  take_point(now);
+  tell(now, false);
+  return return_type::OK;
+}
+
+/* The law begins with the torque of the command interfaces: the one that acts until now. */
+CallbackReturn ElasticJointController::on_activate(const rclcpp_lifecycle::State &)
+{
+  if (
+    state_interfaces_.size() != state_names_.size() || command_interfaces_.size() != ROBOT_MOTORS ||
+    robot_initialise(&core_, &core_parameters_) != 0)
+  {
+    return CallbackReturn::ERROR;
+  }
+  for (std::size_t j = 0; j < ROBOT_MOTORS; ++j) {
+    const double torque = command_interfaces_[j].get_optional().value_or(0.0);
+    applied_[j] = std::isfinite(torque) ? torque : 0.0;
+  }
+  input_ = robot_input{};
+  output_ = robot_output{};
+  input_.link_time = input_.motor_time = -1.0;
+  has_origin_ = false;
+  is_starting_ = true;
+  starting_since_ = 0.0; /* the first cycle is the origin of time */
+  while (motions_.pop(motion_)) {
+  }
+  motion_.count = next_point_ = 0;
+  stop_is_requested_.store(false);
+  clearing_is_requested_.store(false);
+  report_ = Report{};
+  is_active_.store(true);
+  return CallbackReturn::SUCCESS;
+}
+
+/* No torque is left on the motors. */
+CallbackReturn ElasticJointController::on_deactivate(const rclcpp_lifecycle::State &)
+{
+  is_active_.store(false);
+  robot_deactivate(&core_);
+  const double no_torque[ROBOT_MOTORS] = {};
+  if (command_interfaces_.size() == ROBOT_MOTORS) {
+    write(no_torque);
+  }
+  output_.state = ROBOT_INACTIVE;
+  output_.fault = ROBOT_NO_FAULT;
+  std::fill_n(output_.torque, ROBOT_MOTORS, 0.0);
+  tell(report_.time, true);
+  return CallbackReturn::SUCCESS;
+}
+
+/* The callbacks: outside of the real-time thread */
+
+CallbackReturn ElasticJointController::on_init()
+{
+  try {
+    listener_ = std::make_shared<robot_ros2_control_parameters::ParamListener>(get_node());
+    parameters_ = listener_->get_params();
+  } catch (const std::exception & error) {
+    RCLCPP_ERROR(get_node()->get_logger(), "parameters: %s", error.what());
+    return CallbackReturn::ERROR;
+  }
+  return CallbackReturn::SUCCESS;
+}
+
+InterfaceConfiguration ElasticJointController::command_interface_configuration() const
+{
+  return {
+    interface_configuration_type::INDIVIDUAL,
+    interfaces(parameters_.motors, parameters_.command_interface)};
+}
+
+InterfaceConfiguration ElasticJointController::state_interface_configuration() const
+{
+  return {interface_configuration_type::INDIVIDUAL, state_names_};
+}
+
+robot_parameters ElasticJointController::chosen_parameters() const
+{
+  const auto & p = parameters_;
+  robot_parameters c;
+  robot_default_parameters(&c);
+  if (get_update_rate() > 0) {
+    c.period = 1.0 / get_update_rate();
+  }
+//PARAMETERS//
+  return c;
+}
+
+CallbackReturn ElasticJointController::on_configure(const rclcpp_lifecycle::State &)
+{
+  const auto logger = get_node()->get_logger();
+  parameters_ = listener_->get_params();
+  state_names_.clear();
+  const auto links = interfaces(parameters_.links, parameters_.link_interface);
+  const auto motors = interfaces(parameters_.motors, parameters_.motor_interface);
+  for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
+    link_index_[i] = place_in(state_names_, links[i]);
+  }
+  for (std::size_t j = 0; j < ROBOT_MOTORS; ++j) {
+    motor_index_[j] = place_in(state_names_, motors[j]);
+  }
+  core_parameters_ = chosen_parameters();
+  if (robot_initialise(&core_, &core_parameters_) != 0) {
+    RCLCPP_ERROR(logger, "a parameter is out of range; see robot_controller.h");
+    return CallbackReturn::FAILURE;
+  }
+  robot_parameters designed;
+  robot_default_parameters(&designed);
+  if (std::fabs(core_parameters_.period / designed.period - 1.0) > RATE_TOLERANCE) {
+    RCLCPP_WARN(
+      logger, "runs with %u Hz, but the gains and the lead were designed for %g Hz",
+      get_update_rate(), 1.0 / designed.period);
+  }
+  reader_.set(parameters_.links, core_parameters_);
+  const double rate = parameters_.state_rate;
+  cycles_per_report_ = static_cast<unsigned int>(
+    std::max(1.0, std::round(1.0 / (rate * core_parameters_.period))));
+  next_diagnostics_ = steady_clock_.now();
+
+  using std_srvs::srv::Trigger;
+  subscription_ = get_node()->create_subscription<trajectory_msgs::msg::JointTrajectory>(
+    "~/joint_trajectory", rclcpp::SystemDefaultsQoS(),
+    [this](const trajectory_msgs::msg::JointTrajectory::ConstSharedPtr message) {
+      receive(*message);
+    });
+  stop_service_ = get_node()->create_service<Trigger>(
+    "~/stop", [this](Trigger::Request::ConstSharedPtr, Trigger::Response::SharedPtr response) {
+      request(stop_is_requested_, *response);
+    });
+  clear_service_ = get_node()->create_service<Trigger>(
+    "~/clear_fault",
+    [this](Trigger::Request::ConstSharedPtr, Trigger::Response::SharedPtr response) {
+      request(clearing_is_requested_, *response);
+    });
+  state_publisher_ =
+    get_node()->create_publisher<control_msgs::msg::JointTrajectoryControllerState>(
+    "~/controller_state", rclcpp::SystemDefaultsQoS());
+  diagnostics_publisher_ = get_node()->create_publisher<diagnostic_msgs::msg::DiagnosticArray>(
+    "/diagnostics", rclcpp::SystemDefaultsQoS());
+  timer_ = get_node()->create_wall_timer(
+    std::chrono::duration<double>(1.0 / rate), [this]() {publish();});
+  return CallbackReturn::SUCCESS;
+}
+
+CallbackReturn ElasticJointController::on_cleanup(const rclcpp_lifecycle::State &)
+{
+  close_topics();
+  return CallbackReturn::SUCCESS;
+}
+
+CallbackReturn ElasticJointController::on_error(const rclcpp_lifecycle::State &)
+{
+  is_active_.store(false);
+  close_topics();
+  return CallbackReturn::SUCCESS; /* unconfigured: it may be configured again */
+}
+
+void ElasticJointController::close_topics()
+{
+  timer_.reset();
+  subscription_.reset();
+  stop_service_.reset();
+  clear_service_.reset();
+  state_publisher_.reset();
+  diagnostics_publisher_.reset();
+}
+
+/* The controller manager counts its cycles with a steady clock, unless time is simulated; stamps are
+ * in the time of the node. */
+double ElasticJointController::cycle_time_of(const builtin_interfaces::msg::Time & stamp) const
+{
+  const rclcpp::Time node_now = get_node()->now();
+  const bool is_steady = clock_type_.load() == RCL_STEADY_TIME;
+  const std::int64_t now =
+    is_steady ? rclcpp::Clock(RCL_STEADY_TIME).now().nanoseconds() : node_now.nanoseconds();
+  const bool is_now = stamp.sec == 0 && stamp.nanosec == 0;
+  const std::int64_t ahead =
+    is_now ? 0 : rclcpp::Time(stamp, node_now.get_clock_type()).nanoseconds() -
+    node_now.nanoseconds();
+  return 1e-9 * static_cast<double>(now + ahead - origin_.load());
+}
+
+void ElasticJointController::receive(const trajectory_msgs::msg::JointTrajectory & message)
+{
+  const auto logger = get_node()->get_logger();
+  Motion motion;
+  if (!is_active_.load()) {
+    RCLCPP_ERROR(logger, "trajectory refused: the controller is not active");
+    return;
+  }
+  const std::string refusal = reader_.read(message, cycle_time_of(message.header.stamp), motion);
+  if (!refusal.empty()) {
+    RCLCPP_ERROR(logger, "trajectory refused: %s", refusal.c_str());
+  } else if (!motions_.push(motion)) {
+    RCLCPP_ERROR(logger, "trajectory refused: too many are waiting");
+  }
+}
+
+void ElasticJointController::request(
+  std::atomic<bool> & flag, std_srvs::srv::Trigger::Response & response) const
+{
+  response.success = is_active_.load();
+  flag.store(response.success);
+  response.message = response.success ? "requested" : "the controller is not active";
+}
+
+/* All changes since the last call are announced; states and diagnostics are those of the newest. */
+void ElasticJointController::publish()
+{
+  Report report;
+  bool has_report = false;
+  bool has_changed = false;
+  while (reports_.pop(report)) {
+    has_report = true;
+    has_changed = has_changed || report.output.state != announced_state_ ||
+      report.output.fault != announced_fault_ || report.refusal != ROBOT_ACCEPTED;
+    announce(report);
+  }
+  if (!has_report) {
+    return;
+  }
+  publish_state(report);
+  if (has_changed || steady_clock_.now() >= next_diagnostics_) {
+    next_diagnostics_ = steady_clock_.now() + rclcpp::Duration::from_seconds(DIAGNOSTICS_PERIOD);
+    publish_diagnostics(report);
+  }
+}
+
+void ElasticJointController::announce(const Report & report)
+{
+  const auto logger = get_node()->get_logger();
+  if (report.refusal != ROBOT_ACCEPTED) {
+    RCLCPP_ERROR(
+      logger, "trajectory refused from point %zu on: %s", report.refused_point,
+      ANSWERS[report.refusal]);
+  }
+  if (report.output.state == announced_state_ && report.output.fault == announced_fault_) {
+    return;
+  }
+  announced_state_ = report.output.state;
+  announced_fault_ = report.output.fault;
+  const char * state = robot_state_name(announced_state_);
+  const char * fault = robot_fault_name(announced_fault_);
+  if (level_of(report.output) == DiagnosticStatus::ERROR) {
+    RCLCPP_ERROR(logger, "%.3f s: %s (%s)", report.time, state, fault);
+  } else {
+    RCLCPP_INFO(logger, "%.3f s: %s (%s)", report.time, state, fault);
+  }
+}
+
+void ElasticJointController::publish_state(const Report & report)
+{
+  const robot_output & output = report.output;
+  control_msgs::msg::JointTrajectoryControllerState message;
+  message.header.stamp = get_node()->now();
+  message.joint_names = parameters_.links;
+  message.reference.positions = row(output.desired[0]);
+  message.reference.velocities = row(output.desired[1]);
+  message.reference.accelerations = row(output.desired[2]);
+  message.feedback.positions = row(output.q);
+  message.feedback.velocities = row(output.qd);
+  message.error.positions = difference(output.desired[0], output.q);
+  message.error.velocities = difference(output.desired[1], output.qd);
+  message.output.effort = row(output.torque);
+  state_publisher_->publish(message);
+}
+
+void ElasticJointController::publish_diagnostics(const Report & report)
+{
+  const robot_output & output = report.output;
+  const robot_counts & counts = output.counts;
+  DiagnosticStatus status;
+  status.level = level_of(output);
+  status.name = std::string(get_node()->get_name()) + ": elastic joints";
+  status.hardware_id = "robot_controller";
+  status.message = robot_state_name(output.state);
+  status.values = {
+    entry("state", robot_state_name(output.state)),
+    entry("fault", robot_fault_name(output.fault)),
+    entry("cycles", std::to_string(counts.cycles)),
+    entry("stalled cycles", std::to_string(counts.stalled_cycles)),
+    entry("time jumps", std::to_string(counts.time_jumps)),
+    entry("coasted cycles", std::to_string(counts.coasted_cycles)),
+    entry("refused samples", std::to_string(counts.refused_samples)),
+    entry("refused points", std::to_string(counts.refused_points)),
+    entry("late references", std::to_string(counts.late_references)),
+    entry("limited torques", std::to_string(counts.limited_torques)),
+    entry("limited torque rates", std::to_string(counts.limited_rates)),
+    entry("cycles with unread states", std::to_string(report.lost_reads)),
+    entry("cycles with unwritten torques", std::to_string(report.lost_writes))};
+  diagnostic_msgs::msg::DiagnosticArray message;
+  message.header.stamp = get_node()->now();
+  message.status.push_back(status);
+  diagnostics_publisher_->publish(message);
+}
+
+}  // namespace robot_ros2_control
+
+PLUGINLIB_EXPORT_CLASS(
+  robot_ros2_control::ElasticJointController, controller_interface::ControllerInterface)

@@ -1,0 +1,134 @@
+#ifndef ROBOT_ROS2_CONTROL_PLUGIN_HPP
+#define ROBOT_ROS2_CONTROL_PLUGIN_HPP
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "control_msgs/msg/joint_trajectory_controller_state.hpp"
+#include "controller_interface/controller_interface.hpp"
+#include "diagnostic_msgs/msg/diagnostic_array.hpp"
+#include "rclcpp/rclcpp.hpp"
+#include "realtime_tools/lock_free_queue.hpp"
+#include "std_srvs/srv/trigger.hpp"
+#include "trajectory_msgs/msg/joint_trajectory.hpp"
+
+#include "robot_controller/robot_ros2_control_parameters.hpp"
+#include "robot_controller.h"
+#include "trajectory.hpp"
+
+namespace robot_ros2_control
+{
+/*
+ * The controller of robot_controller.h inside ros2_control: positions of links and motors in,
+ * efforts of the motors out.
+ *
+ * update() runs in the real-time thread of the controller manager. It allocates nothing, waits for
+ * nothing, throws nothing, and prints nothing. Motions come in, and reports go out, through
+ * lock-free queues; everything else happens in the callbacks of the node. on_activate() and
+ * on_deactivate() run in the real-time thread, too.
+ */
+class ElasticJointController : public controller_interface::ControllerInterface
+{
+public:
+  controller_interface::CallbackReturn on_init() override;
+  controller_interface::InterfaceConfiguration command_interface_configuration() const override;
+  controller_interface::InterfaceConfiguration state_interface_configuration() const override;
+  controller_interface::CallbackReturn on_configure(const rclcpp_lifecycle::State & previous) override;
+  controller_interface::CallbackReturn on_activate(const rclcpp_lifecycle::State & previous) override;
+  controller_interface::CallbackReturn on_deactivate(const rclcpp_lifecycle::State & previous) override;
+  controller_interface::CallbackReturn on_cleanup(const rclcpp_lifecycle::State & previous) override;
+  controller_interface::CallbackReturn on_error(const rclcpp_lifecycle::State & previous) override;
+  controller_interface::return_type update(
+    const rclcpp::Time & time, const rclcpp::Duration & period) override;
+
+  /* Of the last cycle, for the thread that calls update(). */
+  const robot_output & output() const {return output_;}
+
+private:
+  /* What the cycle has to say: its output, and whether it refused a point of a motion. */
+  struct Report
+  {
+    robot_output output;
+    double time;              /* s, of the cycle */
+    unsigned long lost_reads; /* cycles in which a state interface could not be read */
+    unsigned long lost_writes;
+    robot_answer refusal;
+    std::size_t refused_point;
+  };
+
+  /* The cycle */
+  double seconds(const rclcpp::Time & time);
+  void measure(double now);
+  bool start(double now);
+  void write(const double torque[ROBOT_MOTORS]);
+  void take_requests();
+  void take_point(double now);
+  robot_answer begin_motion(double now);
+  void tell(double now, bool is_urgent);
+
+  /* The callbacks */
+  robot_parameters chosen_parameters() const;
+  void receive(const trajectory_msgs::msg::JointTrajectory & message);
+  double cycle_time_of(const builtin_interfaces::msg::Time & stamp) const;
+  void request(std::atomic<bool> & flag, std_srvs::srv::Trigger::Response & response) const;
+  void publish();
+  void announce(const Report & report);
+  void publish_state(const Report & report);
+  void publish_diagnostics(const Report & report);
+  void close_topics();
+
+  /* Settings, from on_configure() on */
+  std::shared_ptr<robot_ros2_control_parameters::ParamListener> listener_;
+  robot_ros2_control_parameters::Params parameters_;
+  robot_parameters core_parameters_{};
+  std::vector<std::string> state_names_;
+  std::array<std::size_t, ROBOT_JOINTS> link_index_{};
+  std::array<std::size_t, ROBOT_MOTORS> motor_index_{};
+  unsigned int cycles_per_report_ = 1;
+
+  /* The real-time thread */
+  robot_controller core_{};
+  robot_input input_{};
+  robot_output output_{};
+  double applied_[ROBOT_MOTORS] = {};
+  bool is_starting_ = false;
+  double starting_since_ = 0.0;
+  bool has_origin_ = false;
+  Motion motion_{};
+  std::size_t next_point_ = 0;
+  double motion_end_ = 0.0; /* s, and the state there: the last accepted point */
+  double motion_end_state_[5][ROBOT_JOINTS] = {};
+  Report report_{};
+  unsigned int cycles_since_report_ = 0;
+
+  /* Between the threads */
+  std::atomic<std::int64_t> origin_{0}; /* ns, of the times of the core */
+  std::atomic<int> clock_type_{RCL_STEADY_TIME};
+  std::atomic<bool> is_active_{false};
+  std::atomic<bool> stop_is_requested_{false};
+  std::atomic<bool> clearing_is_requested_{false};
+  realtime_tools::LockFreeSPSCQueue<Motion, 4> motions_;
+  realtime_tools::LockFreeSPSCQueue<Report, 16> reports_;
+
+  /* The callbacks */
+  rclcpp::Clock steady_clock_{RCL_STEADY_TIME};
+  TrajectoryReader reader_;
+  robot_state announced_state_ = ROBOT_INACTIVE;
+  robot_fault announced_fault_ = ROBOT_NO_FAULT;
+  rclcpp::Time next_diagnostics_{0, 0, RCL_STEADY_TIME};
+  rclcpp::Subscription<trajectory_msgs::msg::JointTrajectory>::SharedPtr subscription_;
+  rclcpp::Service<std_srvs::srv::Trigger>::SharedPtr stop_service_;
+  rclcpp::Service<std_srvs::srv::Trigger>::SharedPtr clear_service_;
+  rclcpp::Publisher<control_msgs::msg::JointTrajectoryControllerState>::SharedPtr state_publisher_;
+  rclcpp::Publisher<diagnostic_msgs::msg::DiagnosticArray>::SharedPtr diagnostics_publisher_;
+  rclcpp::TimerBase::SharedPtr timer_;
+};
+
+}  // namespace robot_ros2_control
+
+#endif
