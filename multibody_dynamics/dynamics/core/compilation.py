@@ -124,6 +124,9 @@ else:
 
 _CACHE = cache_directory() if IS_COMPILED else None
 
+if IS_COMPILED:
+    from .inlined_code import InlinedCompiler
+
 
 def _with_checksum(content: bytes) -> bytes:
     return hashlib.sha256(content).digest() + content
@@ -245,7 +248,9 @@ def _warn(text: str) -> None:
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Mark `function` as callable from compiled code, and return it unchanged."""
-    return register_jitable(function) if IS_COMPILED else function
+    if not IS_COMPILED:
+        return function
+    return register_jitable(pipeline_class=InlinedCompiler, no_cfunc_wrapper=True)(function)
 
 
 @inlined

@@ -24,6 +24,7 @@ from .flat_map import (
     SECOND_OUTPUT_CLIPPED,
     compiled_advance_filters,
     compiled_feedforward,
+    compiled_single_feedforward,
     compiled_springs,
 )
 from .sampled_spring import piecewise
@@ -136,7 +137,7 @@ class MotorFeedforward:
         self.flags = np.zeros(m, dtype=np.int64)
         joints, motors, laws, pieces = actuator_rows(actuators)
         self._update = partial(
-            compiled_feedforward,
+            compiled_feedforward if actuators.variable_joints else compiled_single_feedforward,
             joints,
             motors,
             laws,

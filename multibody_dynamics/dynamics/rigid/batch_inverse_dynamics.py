@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -71,30 +72,23 @@ class BatchInverseDynamics:
         """
         return self._evaluate((q, qd, qdd, qddd, qdddd), out, threads, -1)
 
-    # wide: the state is spelled out, one argument for each derivative of q
     def columns(
-        self,
-        q: Any,
-        qd: Any,
-        qdd: Any,
-        qddd: Any | None = None,
-        qdddd: Any | None = None,
-        *,
-        out: Array | None = None,
-        threads: int | None = None,
+        self, *state: Any, out: Array | None = None, threads: int | None = None
     ) -> InverseDynamics:
-        """Q, Q' and Q'' as (n, ...) from q and its derivatives (n, ...), nothing transposed.
+        """Q, Q' and Q'' as (n, ...) from `state`, q and its derivatives (n, ...).
 
         `out` is (order + 1, n, ...) and must not overlap an input. All else as in a call.
         """
-        return self._evaluate((q, qd, qdd, qddd, qdddd), out, threads, 0)
+        return self._evaluate(state, out, threads, 0)
 
     def _evaluate(
         self, given: Sequence[Any], out: Array | None, threads: int | None, joints: int
     ) -> InverseDynamics:
         """`joints` is the axis of the joints: -1, or 0 for states in columns."""
         names, n = STATE_ROWS[: self.order + 3], self.model.n
-        for name, row in zip(STATE_ROWS, given, strict=True):
+        if len(given) > len(STATE_ROWS):
+            raise InputError(f"expected at most {', '.join(STATE_ROWS)}, got {len(given)} rows")
+        for name, row in zip_longest(STATE_ROWS, given):
             if (row is None) is (name in names):
                 raise InputError(
                     f"{name}: order {self.order} takes {', '.join(names)}; "

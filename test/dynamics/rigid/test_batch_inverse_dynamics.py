@@ -77,6 +77,9 @@ def test_columns_are_checked():
     columns = list(np.ones((3, 3, 20)))
     with pytest.raises(dyn.InputError, match=r"qd: expected shape \(3, ...\), got \(20, 3\)"):
         evaluate.columns(columns[0], columns[1].T, columns[2])
+    for wrong in (columns[:2], [*columns, columns[0]], [*columns, *columns]):
+        with pytest.raises(dyn.InputError, match=r"missing|surplus|at most"):
+            evaluate.columns(*wrong)
     columns[1][2, 19] = np.inf
     with pytest.raises(dyn.InputError, match=r"^qd\b"):
         evaluate.columns(*columns)
