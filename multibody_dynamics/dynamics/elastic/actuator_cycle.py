@@ -72,8 +72,6 @@ def actuator_rows(actuators: Actuators) -> ActuatorRows:
         springs += [piecewise(spring) for spring in actuator.springs]
     motors = np.array([motor.row for motor in actuators.motors]).reshape(-1, MOTOR_ROW)
     laws, pieces, _ = spring_tables(springs)
-    if springs:  # compile the laws now: link_position and second_output_range run them in cycles
-        springs[0].deflection(0.0, beyond="continue")
     return ActuatorRows(joints, motors, laws, pieces)
 
 
@@ -235,6 +233,9 @@ class SpringSolver:
         )
         self._lower, self._upper = actuators.spring_travel.T
         self.update()
+        for actuator in actuators.actuators:  # compiles the laws: link_position, in cycles beside
+            for spring in actuator.springs[:1]:  # this solver, runs them
+                spring.deflection(0.0, beyond="continue")
 
     @property
     def beyond_travel(self) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ from ..core import STATE_ROWS, Array, InputError, as_array, as_real, broadcast_s
 from ..model import MultibodyModel, check_model
 from .rnea import InverseDynamics, inverse_dynamics
 from .traced_dynamics import trace_inverse_dynamics
+from .tracing import MOST_JOINTS
 from .vector_batches import model_key
 
 
@@ -25,7 +26,8 @@ class BatchInverseDynamics:
     The same as :func:`.inverse_dynamics` with a base at rest and without applied wrenches, but for
     large batches: straight-line code for this robot evaluates several states at a time, side by
     side in vector registers, on all cores. The constructor compiles, which takes a second for an
-    arm, or loads the code from the cache. Without Numba, it calls `inverse_dynamics`.
+    arm, or loads the code from the cache. Without Numba, and for
+    robots with more than 64 joints, it calls `inverse_dynamics`.
 
     `evaluate` takes arrays (..., n) with the joints of a state side by side, and transposes them in
     blocks that fit into the first cache. `evaluate.columns` takes arrays (n, ...) with the states
@@ -39,7 +41,7 @@ class BatchInverseDynamics:
             raise InputError(f"order: expected 0, 1 or 2, got {order!r}")
         self.model, self.order = model, order
         self._kernel: BatchKernel | None = None
-        if available():
+        if available() and model.n <= MOST_JOINTS:
             key = f"inverse_dynamics-{order}-batch-{model_key(model)}"
             arrays = (order + 3) + (order + 1)
             self._kernel = BatchKernel(key, arrays, lambda: trace_inverse_dynamics(model, order))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,12 @@ from ..codegen import BatchKernel, Program, available
 from ..core import Array, broadcast_shapes
 from ..model import MultibodyModel, check_model
 from ..model.records import MASS
-from .tracing import TracedInputs, constant_columns
+from .tracing import MOST_JOINTS, TracedInputs, constant_columns
 
 LARGE_BATCH = 2**15  # states, from which on functions use vector code
-MOST_JOINTS = 64  # beyond it, the code exceeds the caches
 MOST_OPERATIONS = 40_000  # of a program that is compiled without being asked for; about 5 s
 
-Shape = tuple[int | Literal["n"], ...]
+Shape = tuple[Any, ...]  # of integers, and "n" for the number of joints
 
 _not_compiled: set[str] = set()
 
