@@ -27,7 +27,6 @@ class _IntermediateCode(JITCodeLibrary):
         """Link the called functions in, and leave everything else to the caller."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalized = True
 
@@ -49,7 +48,6 @@ class _Registration(AnalysisPass):
             described.lookup_module(), described.qualname, "", 0, lowered.env, (library,)
         )
         state.targetctx.insert_user_function(key, described, [library])
-        state.reload_init.extend(library._reload_init)
         state["cr"] = lowered._replace(cfunc=key)
         return False
 
