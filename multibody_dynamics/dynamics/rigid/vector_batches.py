@@ -65,23 +65,11 @@ def vector_batch(
     InputError if `model` is no model.
     """
     check_model(model)
-    given = [row for row in rows.values() if row is not None]
     n = model.n
-    if not (
-        any(isinstance(row, np.ndarray) and row.size >= large * n for row in given)
-        and all(row is not None for row in list(rows.values())[: len(given)])  # no gaps
-        and n <= MOST_JOINTS
-        and results
-        and available()
-    ):
+    states = _states(rows, n, large) if results and n <= MOST_JOINTS and available() else None
+    if states is None:
         return None
-    arrays = [np.asarray(row) for row in given]
-    if not all(x.dtype.kind in "fiu" and x.shape[-1:] == (n,) for x in arrays):
-        return None
-    batch = broadcast_shapes(tuple(rows)[: len(given)], [x.shape[:-1] for x in arrays])
-    inputs = [
-        np.ascontiguousarray(np.broadcast_to(x, (*batch, n)), dtype=np.float64) for x in arrays
-    ]
+    batch, inputs = states
     make, key = trace, f"{name}-batch-{geometry_key(model)}"
     if not kinematic:
         reads = TracedInputs(joints=~constant_columns(model), gravity=model.gravity != 0.0)
@@ -96,6 +84,24 @@ def vector_batch(
     if has_margins and not (found.pop() > 0.0).all():
         return None
     return found
+
+
+def _states(
+    rows: Mapping[str, Any], n: int, large: int
+) -> tuple[tuple[int, ...], list[Array]] | None:
+    """The shape of the batch, and its rows as contiguous arrays; None unless it is large, and the
+    rows are real numbers (..., n) without gaps."""
+    given = [row for row in rows.values() if row is not None]
+    if not any(isinstance(row, np.ndarray) and row.size >= large * n for row in given):
+        return None
+    if any(row is None for row in list(rows.values())[: len(given)]):
+        return None
+    arrays = [np.asarray(row) for row in given]
+    if not all(x.dtype.kind in "fiu" and x.shape[-1:] == (n,) for x in arrays):
+        return None
+    batch = broadcast_shapes(tuple(rows)[: len(given)], [x.shape[:-1] for x in arrays])
+    full = (np.broadcast_to(x, (*batch, n)) for x in arrays)
+    return batch, [np.ascontiguousarray(x, dtype=np.float64) for x in full]
 
 
 def model_key(model: MultibodyModel) -> str:
