@@ -76,14 +76,14 @@ def main() -> int:
     found = report.summary(groups, times)
     for group in groups:
         print(report.plain(group, found[group.key]))
+    started = cold_start.run(options) if "cold_start" in options.only else {}
     print()
-    for name, ratio, limit, reached in report.judged(groups, found):
-        print(f"{name:72}{ratio:>8} of {limit:>5} {'' if reached == 'yes' else 'NOT REACHED'}")
-    if groups:
-        report.write(options.output, groups, times, surroundings)
+    for name, figure, limit, reached in report.judged(groups, found, started):
+        print(f"{name:88}{figure:>8} of {limit:>5} {'' if reached == 'yes' else 'NOT REACHED'}")
+    if groups or started:
+        report.write(options.output, groups, times, surroundings, started)
         print(f"\n{options.output}/benchmark.json and pictures, after "
               f"{time.perf_counter() - start:.0f} s")  # fmt: skip
-    started = cold_start.run(options) if "cold_start" in options.only else None
     if options.docs:
         report.update_docs(groups, times, surroundings, started)
     for name, program in PROGRAMS.items():

@@ -92,7 +92,7 @@ def functions(model: dyn.MultibodyModel) -> Group:
     found = []
     for name, (function, count, large) in cases.items():
         few, all_of_it = states[:count, : large // 32], states[:count, :large]
-        parts, whole = _first(function(model, *few)), _first(function(model, *all_of_it))
+        parts, whole = _last(function(model, *few)), _last(function(model, *all_of_it))
         harness.require(name, whole[: len(parts)], parts, 1e-10)
         small = partial(function, model, *few)
         found.append(Row(f"`{name}`, general code, one core", small, len(parts), PER_STATE))
@@ -101,7 +101,7 @@ def functions(model: dyn.MultibodyModel) -> Group:
     return Group("functions", f"functions on batches of {model.name}", found, "", "state")
 
 
-def _first(result: object) -> np.ndarray:
+def _last(result: object) -> np.ndarray:
     """The last array of a result."""
     if isinstance(result, np.ndarray):
         return result

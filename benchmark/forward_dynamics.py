@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 from functools import partial
 
 import harness
@@ -10,9 +11,20 @@ import numba
 import numpy as np
 import pinocchio as pin
 from harness import Group, Row
+from inverse_dynamics import kernel
 
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.codegen import (
+    compile_module,
+    function_text,
+    lanes,
+    module_text,
+    table_text,
+)
 from multibody_dynamics.dynamics.rigid import forward_dynamics_cycle
+from multibody_dynamics.dynamics.rigid.specialised_kernel import addresses
+from multibody_dynamics.dynamics.rigid.tracing import constant_columns
+from multibody_dynamics.resources import share_directory
 
 ABA = "`pin.aba` from Python: q''"
 
@@ -26,6 +38,39 @@ def repeat(count, parents, joints, gravity, prescribed, order, state, *rest):
         forward_dynamics_cycle(parents, joints, gravity, prescribed, order, state, *rest)
         total += state[2, 0]
     return total
+
+
+def straight_line(
+    model: dyn.MultibodyModel, state: list[np.ndarray], wanted: np.ndarray, calls: int
+) -> Row:
+    """q'' by code for one robot that reads inertias and gravity in every call."""
+    constant, width, name = constant_columns(model), lanes(), "benchmark"
+    reads = dyn.rigid.TracedInputs(joints=~constant, gravity=model.gravity != 0.0)
+    program = dyn.rigid.trace_forward_dynamics(model, reads)
+    text = function_text(program, name, width=width)
+    text = module_text(text, table_text(program, name), lanes=1, width=width)
+    (address,) = compile_module(f"benchmark-aba-{model.name}", text, [f"{name}.table"])
+    q, v, tau = (row.copy() for row in state)
+    robot = np.array(model.joint_rows), np.array(model.gravity)
+    arrays = [q, v, *robot, tau, np.empty(model.n)]
+    where = addresses(arrays)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)(where.ctypes.data)
+    harness.require("straight-line q''", arrays[-1], wanted, 1e-10)
+    return Row(
+        "straight-line code, inside compiled code: q''", kernel(address, arrays, calls), calls
+    )
+
+
+def simulated_arm(model: dyn.MultibodyModel, q: np.ndarray) -> Row:
+    """A cycle of 1 ms of the arm with springs, at rest under the torques that hold its weight."""
+    springs = share_directory() / "config" / "elastic_joints" / "panda.yaml"
+    arm = dyn.plant.ElasticRobot(model, dyn.load_actuators(springs, model.joint_names))
+    arm.reset(q)
+    torque, calls = dyn.gravity_forces(model, q), 20
+    arm.step(torque, 1e-3)
+    harness.require("q of the arm at rest", arm.q, q, 1e-6)
+    name = f"`ElasticRobot.step`, 1 ms, {arm.inner_steps(1e-3)} steps of RK4"
+    return Row(name, harness.loop(partial(arm.step, torque, 1e-3), calls), calls, 5)
 
 
 def groups(options: argparse.Namespace) -> list[Group]:
@@ -50,5 +95,7 @@ def groups(options: argparse.Namespace) -> list[Group]:
         rows.append(harness.called(f"`solver.update()`: {gives}", solver.update, options))
         inside = partial(repeat, options.calls, *solver.update.args)
         rows.append(Row(f"inside compiled code: {gives}", inside, options.calls))
+    rows.append(straight_line(model, [q, v, tau.tau], qdd, options.calls))
+    rows.append(simulated_arm(model, q))
     title = f"forward dynamics of {model.name}, {model.n} joints"
     return [Group("forward_dynamics", title, rows, ABA)]

@@ -34,7 +34,7 @@ class Counter:
         return self
 
     def _added(self, other: Any) -> Counter:
-        Counter.additions += not (isinstance(other, int) and other == 0)
+        Counter.additions += not (isinstance(other, int | float) and other == 0)
         return self
 
     def __neg__(self) -> Counter:

@@ -11,14 +11,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import batches
+import cold_start
 import inverse_dynamics
 import numpy as np
+import operations
 from harness import Group
 
 from multibody_dynamics.tools.base import figures
 
 DOCS = Path(__file__).parents[1] / "docs" / "benchmark.md"
 Times = Mapping[str, Mapping[str, Sequence[float]]]
+Started = Mapping[str, Mapping[str, float]]  # see cold_start.run
 
 
 class Figures(NamedTuple):
@@ -97,13 +100,15 @@ def targets(groups: Sequence[Group]) -> list[Target]:
     return [target for target in wanted if {target.row, target.over} <= rows]
 
 
-def judged(groups: Sequence[Group], found: Mapping[str, Mapping[str, Figures]]) -> list[list[str]]:
-    """Target, ratio of minima, limit, and whether it is reached."""
+def judged(
+    groups: Sequence[Group], found: Mapping[str, Mapping[str, Figures]], started: Started
+) -> list[list[str]]:
+    """Target, ratio of minima or seconds, limit, and whether it is reached."""
     lines = []
     for name, row, over, limit in targets(groups):
         ratio = found[row[0]][row[1]].least / found[over[0]][over[1]].least
         lines.append([name, f"{ratio:.3g}", f"{limit:.3g}", "yes" if ratio <= limit else "no"])
-    return lines
+    return lines + cold_start.judged(started)
 
 
 def markdown(group: Group, figures_of_rows: Mapping[str, Figures]) -> str:
@@ -140,6 +145,7 @@ def write(
     groups: Sequence[Group],
     times: Times,
     surroundings: Mapping[str, str],
+    started: Started,
 ) -> None:
     """benchmark.json and one picture for each group."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -148,9 +154,10 @@ def write(
     content = {
         "surroundings": surroundings,
         "targets": [
-            dict(zip(("name", "ratio", "limit", "reached"), line, strict=True))
-            for line in judged(groups, found)
+            dict(zip(("name", "figure", "limit", "reached"), line, strict=True))
+            for line in judged(groups, found, started)
         ],
+        "cold_start": started,
         "groups": {
             group.key: {
                 "title": group.title,
@@ -187,21 +194,23 @@ def update_docs(
     groups: Sequence[Group],
     times: Times,
     surroundings: Mapping[str, str],
-    cold_start: str | None,
+    started: Started,
 ) -> None:
     """Put the tables of this run into docs/benchmark.md, between its markers."""
     found = summary(groups, times)
     texts = {group.key: markdown(group, found[group.key]) for group in groups}
-    lines = [f"| {' | '.join(line)} |" for line in judged(groups, found)]
+    texts["operations"] = operations.table()
+    lines = [f"| {' | '.join(line)} |" for line in judged(groups, found, started)]
     if lines:  # none in a run of other parts
-        head = ["| ratio of minima | measured | target | reached |", "|---|---|---|---|"]
+        head = ["| ratio of minima, or s | measured | target | reached |", "|---|---|---|---|"]
         texts["targets"] = "\n".join([*head, *lines])
-    names = {"pin": "Pinocchio", "numpy": "NumPy", "numba": "Numba", "python": "Python"}
+    names = {"pin": "Pinocchio", "numpy": "NumPy", "numba": "Numba", "python": "Python",
+             "casadi": "CasADi"}  # fmt: skip
     versions = [f"{names.get(name, name)} {x}" for name, x in surroundings.items()]
     versions[:2] = [surroundings["processor"], f"{surroundings['cores']} cores"]
     texts["surroundings"] = f"Measured on {', '.join(versions)}."
-    if cold_start:
-        texts["cold_start"] = cold_start
+    if started:
+        texts["cold_start"] = cold_start.table(started)
     page = DOCS.read_text()
     for key, text in texts.items():
         start, end = f"<!-- begin {key} -->\n", "\n<!-- end -->"

@@ -11,9 +11,10 @@ import pinocchio as pin
 from harness import Group, Row
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.rigid.specialised_kernel import MOST_JOINTS
+from multibody_dynamics.dynamics.rigid.tracing import MOST_JOINTS
 
 SIZES = (7, 15, 30, 60, 125, 250, 500, 1000)
+DERIVATIVES = (30, 60, 125, 250)
 PINOCCHIO = 250  # joints; beyond this, its workspace takes many gigabytes
 BODY = 1.0, np.array([0.05, 0.01, 0.02]), np.diag([0.01, 0.02, 0.015])
 
@@ -79,6 +80,26 @@ def rows(n: int) -> list[Row]:
     ]
 
 
+def derivative_rows(n: int) -> list[Row]:
+    """The derivatives of q'', which contain a product of dense matrices (n, n)."""
+    model = chain(n)
+    q, v, a = np.random.default_rng(1).normal(scale=0.1, size=(3, n))
+    tau = dyn.inverse_dynamics(model, q, v, a).tau
+    solver, robot = dyn.rigid.ForwardDynamicsDerivativesSolver(model), pinocchio_chain(model)
+    theirs = partial(pin.computeABADerivatives, robot, robot.createData(), q, v, tau)
+    for got, wanted in zip(solver(q, v, tau)[:2], theirs(), strict=False):
+        harness.require(f"derivatives of q'' of {n} joints", got, wanted, 1e-6)
+    calls = max(200 // n, 1)
+    return [
+        Row(f"{n} joints", harness.loop(solver.update, calls), calls, 20),
+        Row(f"{n} joints, `pin.computeABADerivatives`", harness.loop(theirs, calls), calls, 20),
+    ]
+
+
 def groups(_: argparse.Namespace) -> list[Group]:
     title = "chains of n joints, called from Python on persistent buffers"
-    return [Group("chains", title, [row for n in SIZES for row in rows(n)])]
+    long = [row for n in DERIVATIVES for row in derivative_rows(n)]
+    return [
+        Group("chains", title, [row for n in SIZES for row in rows(n)]),
+        Group("chain_derivatives", f"derivatives of q'' of {title}", long),
+    ]

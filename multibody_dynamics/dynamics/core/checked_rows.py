@@ -52,15 +52,24 @@ def _compile() -> None:
 class CheckedRows:
     """An array `values` (k, n), k <= 5; :meth:`take` sets either all of its rows or none.
 
-    `names` are the names of the rows and `labels` those of the columns, for error messages.
+    `names` are the names of the rows and `labels` those of the columns, for error messages. With
+    `is_fallback`, nothing is compiled: other code takes the usual rows, and :meth:`take` the rest.
     """
 
-    def __init__(self, names: Sequence[str], labels: Sequence[str], values: Array) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        labels: Sequence[str],
+        values: Array,
+        *,
+        is_fallback: bool = False,
+    ) -> None:
         self._names, self._labels, self._values = tuple(names), labels, values
         self._scratch = np.empty_like(values)
         unused = np.zeros(values.shape[1])
         self._unused = (unused,) * (ROWS - len(values))
-        if IS_COMPILED:
+        self._is_compiled = IS_COMPILED and not is_fallback
+        if self._is_compiled:
             _compile()
 
     def take(self, rows: tuple[Any, ...]) -> None:
@@ -70,7 +79,9 @@ class CheckedRows:
                 f"expected {len(self._names)} rows ({', '.join(self._names)}), got {len(rows)}"
             )
         try:
-            if IS_COMPILED and _compiled_take(self._scratch, self._values, *rows, *self._unused):
+            if self._is_compiled and _compiled_take(
+                self._scratch, self._values, *rows, *self._unused
+            ):
                 return
         except TypeError:  # lists, float32 or strided arrays: the slow path below
             pass

@@ -16,6 +16,7 @@ import ast
 import hashlib
 import os
 import pickle
+import re
 import sys
 import tempfile
 import threading
@@ -24,6 +25,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import CodeType
 from typing import Any, TextIO
 
 try:
@@ -35,6 +37,8 @@ except ImportError:
     numba = None
 
 CACHE_VARIABLE = "MULTIBODY_DYNAMICS_CACHE_DIR"
+# Attributes of bytecode that depend on where in its file a statement is, and methods
+_PLACES = {"co_filename", "co_firstlineno", "co_linetable", "co_lnotab", "co_lines", "co_positions"}
 DIGITS = 24  # of the hash that names the folder
 CHECKSUM = hashlib.sha256().digest_size  # bytes at the beginning of every file of the cache
 _LIBRARY = __name__.rsplit(".", 2)[0]  # multibody_dynamics.dynamics
@@ -58,6 +62,28 @@ def _digest(folder: Path, read: Callable[[bytes], bytes]) -> str:
 
 
 def _statements(source: bytes) -> bytes:
+    """The bytecode of a module, without docstrings, comments and line numbers; for Python 3.13 and
+    newer, whose bytecode contains line numbers of classes, its syntax tree, which takes longer."""
+    if sys.version_info >= (3, 13):
+        return _syntax_tree(source)
+    # Python omits docstrings together with assertions, which are therefore made assignments.
+    kept = re.sub(rb"(?m)^(\s*)assert\b", rb"\1_ =", source)
+    return repr(_content(compile(kept, "", "exec", dont_inherit=True, optimize=2))).encode()
+
+
+def _content(constant: object) -> object:
+    """What `repr` shows completely, and equally in all processes."""
+    if isinstance(constant, frozenset):
+        return sorted(map(repr, constant))
+    if isinstance(constant, tuple):
+        return [_content(each) for each in constant]
+    if not isinstance(constant, CodeType):
+        return constant
+    names = (name for name in dir(constant) if name.startswith("co_") and name not in _PLACES)
+    return [_content(getattr(constant, name)) for name in names]
+
+
+def _syntax_tree(source: bytes) -> bytes:
     """The syntax tree of a module, without docstrings, comments and line numbers."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
@@ -123,6 +149,9 @@ else:
     IS_COMPILED = not numba.config.DISABLE_JIT
 
 _CACHE = cache_directory() if IS_COMPILED else None
+
+if IS_COMPILED:
+    from .inlined_code import InlinedCompiler
 
 
 def _with_checksum(content: bytes) -> bytes:
@@ -245,7 +274,9 @@ def _warn(text: str) -> None:
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Mark `function` as callable from compiled code, and return it unchanged."""
-    return register_jitable(function) if IS_COMPILED else function
+    if not IS_COMPILED:
+        return function
+    return register_jitable(pipeline_class=InlinedCompiler, no_cfunc_wrapper=True)(function)
 
 
 @inlined

@@ -24,6 +24,7 @@ from .flat_map import (
     SECOND_OUTPUT_CLIPPED,
     compiled_advance_filters,
     compiled_feedforward,
+    compiled_single_feedforward,
     compiled_springs,
 )
 from .sampled_spring import piecewise
@@ -71,8 +72,6 @@ def actuator_rows(actuators: Actuators) -> ActuatorRows:
         springs += [piecewise(spring) for spring in actuator.springs]
     motors = np.array([motor.row for motor in actuators.motors]).reshape(-1, MOTOR_ROW)
     laws, pieces, _ = spring_tables(springs)
-    if springs:  # compile the laws now: link_position and second_output_range run them in cycles
-        springs[0].deflection(0.0, beyond="continue")
     return ActuatorRows(joints, motors, laws, pieces)
 
 
@@ -136,7 +135,7 @@ class MotorFeedforward:
         self.flags = np.zeros(m, dtype=np.int64)
         joints, motors, laws, pieces = actuator_rows(actuators)
         self._update = partial(
-            compiled_feedforward,
+            compiled_feedforward if actuators.variable_joints else compiled_single_feedforward,
             joints,
             motors,
             laws,
@@ -234,6 +233,9 @@ class SpringSolver:
         )
         self._lower, self._upper = actuators.spring_travel.T
         self.update()
+        for actuator in actuators.actuators:  # compiles the laws: link_position, in cycles beside
+            for spring in actuator.springs[:1]:  # this solver, runs them
+                spring.deflection(0.0, beyond="continue")
 
     @property
     def beyond_travel(self) -> NDArray[np.bool_]:

@@ -227,6 +227,7 @@ LAW, ENERGY, DEFLECTION = range(3)
 """Quantities that `evaluate_spring` computes: law and energy from phi, deflection from s."""
 
 
+@inlined
 def evaluate_spring(springs, quantity, values, result):
     """Write the quantity of spring 0 at the values (N,) to `result` (4, N): s to s''' fill all
     rows, the other quantities the first."""
@@ -244,7 +245,11 @@ def evaluate_spring(springs, quantity, values, result):
             result[0, i] = spring_deflection(laws, pieces, own, 0, values[i], np.nan)
 
 
-_compiled_evaluate = compiled(evaluate_spring)
+def _evaluate(springs, quantity, values, result):
+    evaluate_spring(springs, quantity, values, result)  # as other functions call the laws, too
+
+
+_compiled_evaluate = compiled(_evaluate)
 
 
 def fitting(

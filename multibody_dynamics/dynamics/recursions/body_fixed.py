@@ -79,14 +79,14 @@ def pull_wrench(R, d, W):
 def ad_joint(a, h, X):
     """ad_Z X with the joint screw Z = (0, 0, a, 0, 0, h)."""
     w, v = X
-    return ((-a * w[1], a * w[0], 0), (-(h * w[1] + a * v[1]), h * w[0] + a * v[0], 0))
+    return ((-a * w[1], a * w[0], 0.0), (-(h * w[1] + a * v[1]), h * w[0] + a * v[0], 0.0))
 
 
 @inlined
 def coad_joint(a, h, W):
     """-ad_Z^T W."""
     m, f = W
-    return ((-(a * m[1] + h * f[1]), a * m[0] + h * f[0], 0), (-a * f[1], a * f[0], 0))
+    return ((-(a * m[1] + h * f[1]), a * m[0] + h * f[0], 0.0), (-a * f[1], a * f[0], 0.0))
 
 
 @inlined
@@ -135,9 +135,9 @@ def forward_recursion(parents, joints, trig, state, order, bodies):
 
             if order > 1:
                 T3 = pull(R, d, load_screw(bodies, p, TWIST + 18))
-                twice = muladd_screw(-q1, ad_joint(a, h, T1), scale_screw(2, T2))
+                twice = muladd_screw(-q1, ad_joint(a, h, T1), scale_screw(2.0, T2))
                 moved = scale_screw(q1, add_screws(V2, twice))
-                moved = muladd_screw(q2, muladd_screw(2, V1, T1), moved)
+                moved = muladd_screw(q2, muladd_screw(2.0, V1, T1), moved)
                 moved = muladd_screw(q3, V0, moved)
                 V3 = subtract_screw(T3, ad_joint(a, h, moved))
                 store_screw(bodies, b, TWIST + 18, advance(a, h, state[4, i], V3))
@@ -233,11 +233,11 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
                 w3, v3 = load_screw(bodies, b, TWIST + 18)
                 u3 = add(v3, cross(w3, c))
                 h3 = symmetric_times(Theta, w3)
-                f = add3(u3, cross(w2, u0), muladd(2, cross(w1, u1), cross(w0, u2)))
+                f = add3(u3, cross(w2, u0), muladd(2.0, cross(w1, u1), cross(w0, u2)))
                 f = scale(m, f)
-                n = add3(h3, cross(w2, h0), muladd(2, cross(w1, h1), cross(w0, h2)))
+                n = add3(h3, cross(w2, h0), muladd(2.0, cross(w1, h1), cross(w0, h2)))
                 W2 = accumulate_screw(bodies, b, WRENCH + 12, (add(n, cross(c, f)), f))
-                moved = muladd_screw(q1, E0, scale_screw(2, W1))
+                moved = muladd_screw(q1, E0, scale_screw(2.0, W1))
                 moved = muladd_screw(state[2, i], W0, scale_screw(q1, moved))
                 moved = add_screws(W2, coad_joint(a, h, moved))
                 accumulate_screw(bodies, p, WRENCH + 12, push(R, d, moved))

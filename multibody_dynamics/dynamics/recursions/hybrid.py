@@ -81,18 +81,18 @@ def forward_recursion(parents, joints, trig, state, order, bodies):
             w2, v2 = load_screw(bodies, p, TWIST + 12)
             z2 = add(cross(w1, z), cross(w, z1))
             s2 = muladd(q3, z, muladd(2 * q2, z1, scale(q1, z2)))
-            d3 = add3(cross(w2, d), scale(2, cross(w1, d1)), cross(w, d2))
+            d3 = add3(cross(w2, d), scale(2.0, cross(w1, d1)), cross(w, d2))
             d3 = muladd(h, s2, d3)
             store_screw(bodies, b, SCREW + 12, (z2, d2))
             store_screw(bodies, b, TWIST + 12, (muladd(a, s2, w2), add(v2, d3)))
 
             if order > 1:
                 w3, v3 = load_screw(bodies, p, TWIST + 18)
-                z3 = add3(cross(w2, z), scale(2, cross(w1, z1)), cross(w, z2))
+                z3 = add3(cross(w2, z), scale(2.0, cross(w1, z1)), cross(w, z2))
                 s3 = muladd(state[4, i], z, muladd(3 * q3, z1, scale(q1, z3)))
                 s3 = muladd(3 * q2, z2, s3)
                 d4 = add(cross(w2, d1), cross(w1, d2))
-                d4 = add3(cross(w3, d), scale(3, d4), cross(w, d3))
+                d4 = add3(cross(w3, d), scale(3.0, d4), cross(w, d3))
                 d4 = muladd(h, s3, d4)
                 store_screw(bodies, b, TWIST + 18, (muladd(a, s3, w3), add(v3, d4)))
 
@@ -121,7 +121,7 @@ def apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies
             if order > 1:
                 r2 = add(load_vector(bodies, b, TWIST + 9), g)
                 m2, f2 = load_screw(applied, i, 12)
-                moved = add3(cross(r2, f), scale(2, cross(r1, f1)), cross(r, f2))
+                moved = add3(cross(r2, f), scale(2.0, cross(r1, f1)), cross(r, f2))
                 accumulate_screw(bodies, b, WRENCH + 12, (subtract(moved, m2), scale(-1, f2)))
 
 
@@ -165,7 +165,7 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
         if order > 0:
             w2, r3 = load_screw(bodies, b, TWIST + 12)
             z1, d1 = load_screw(bodies, b, SCREW + 6)
-            c3 = add3(cross(w2, c), scale(2, cross(w1, c1)), cross(w, c2))
+            c3 = add3(cross(w2, c), scale(2.0, cross(w1, c1)), cross(w, c2))
             f1 = scale(m, add(r3, c3))
             momentum1 = angular_momentum_ddot(Theta, w, w1, w2, momentum)
             _, _, _, h2 = momentum1
@@ -180,12 +180,12 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
                 w3, r4 = load_screw(bodies, b, TWIST + 18)
                 z2, d2 = load_screw(bodies, b, SCREW + 12)
                 c4 = add(cross(w2, c1), cross(w1, c2))
-                c4 = add3(cross(w3, c), scale(3, c4), cross(w, c3))
+                c4 = add3(cross(w3, c), scale(3.0, c4), cross(w, c3))
                 f2 = scale(m, add(r4, c4))
                 h3 = angular_momentum_dddot(Theta, w, w1, w2, w3, momentum, momentum1)
-                m2 = add3(cross(c2, f), scale(2, cross(c1, f1)), cross(c, f2))
+                m2 = add3(cross(c2, f), scale(2.0, cross(c1, f1)), cross(c, f2))
                 M2, F2 = accumulate_screw(bodies, b, WRENCH + 12, (add(h3, m2), f2))
-                moved = add3(cross(d2, F0), scale(2, cross(d1, F1)), cross(d, F2))
+                moved = add3(cross(d2, F0), scale(2.0, cross(d1, F1)), cross(d, F2))
                 accumulate_screw(bodies, p, WRENCH + 12, (add(M2, moved), F2))
                 s2 = muladd(a, M2, scale(h, F2))
                 result[2, i] = dot(z, s2) + 2 * dot(z1, s1) + dot(z2, s0) + rotor * state[4, i]

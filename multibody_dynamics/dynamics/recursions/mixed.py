@@ -102,7 +102,7 @@ def kinematics_recursion(parents, joints, trig, state, order, bodies):
             moved = muladd(q2, omega, scale(q1, add(omega1, turned1)))
             omega2 = turn(a, q3, turned2, moved)
             d3 = scale(q3, along)
-            x12 = add(d3, add3(cross(w2, d), scale(2, cross(w1, d1)), cross(w, d2)))
+            x12 = add(d3, add3(cross(w2, d), scale(2.0, cross(w1, d1)), cross(w, d2)))
             x21 = add3(x12, cross(w1, x1), cross(w, x11))
             x3 = add(x21, cross(w, x2))
             store_screw(bodies, b, TWIST + 12, (omega2, add(v2, rotate(R0, x3))))
@@ -114,12 +114,12 @@ def kinematics_recursion(parents, joints, trig, state, order, bodies):
                     2 * turned2[1] - q1 * a * turned1[0],
                     2 * turned2[2],
                 )
-                moved = muladd(q2, muladd(2, omega1, turned1), scale(q1, add(omega2, twice)))
+                moved = muladd(q2, muladd(2.0, omega1, turned1), scale(q1, add(omega2, twice)))
                 moved = muladd(q3, omega, moved)
                 omega3 = turn(a, state[4, i], rotate_back(R, w3), moved)
-                d4 = muladd(state[4, i], along, muladd(3, cross(w2, d1), cross(w, d3)))
-                x13 = add3(cross(w3, d), scale(3, cross(w1, d2)), d4)
-                x22 = add3(cross(w2, x1), scale(2, cross(w1, x11)), cross(w, x12))
+                d4 = muladd(state[4, i], along, muladd(3.0, cross(w2, d1), cross(w, d3)))
+                x13 = add3(cross(w3, d), scale(3.0, cross(w1, d2)), d4)
+                x22 = add3(cross(w2, x1), scale(2.0, cross(w1, x11)), cross(w, x12))
                 x31 = add3(add(x13, x22), cross(w1, x2), cross(w, x21))
                 x4 = add(x31, cross(w, x3))
                 store_screw(bodies, b, TWIST + 18, (omega3, add(v3, rotate(R0, x4))))
@@ -153,7 +153,7 @@ def to_body_fixed(n, order, bodies):
                 _, r4 = load_screw(bodies, b, TWIST + 18)
                 x31 = subtract(rotate_back(R, r4), cross(w, x3))
                 x22 = subtract(x31, add(cross(w1, x2), cross(w, x21)))
-                v3 = add3(cross(w2, v), scale(2, cross(w1, v1)), cross(w, v2))
+                v3 = add3(cross(w2, v), scale(2.0, cross(w1, v1)), cross(w, v2))
                 store_vector(bodies, b, TWIST + 21, subtract(x22, v3))
 
 

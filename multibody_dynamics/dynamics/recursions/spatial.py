@@ -92,7 +92,7 @@ def forward_recursion(parents, joints, trig, state, order, bodies):
             store_screw(bodies, b, TWIST + 12, V2i)
 
             if order > 1:  # S''' = ad_V'' S + 2 ad_V' S' + ad_V S'', and the jounce
-                S3 = add_screws(muladd_screw(2, ad(V1, S1), ad(V2, S0)), ad(V0, S2))
+                S3 = add_screws(muladd_screw(2.0, ad(V1, S1), ad(V2, S0)), ad(V0, S2))
                 V3i = muladd_screw(q1, S3, load_screw(bodies, p, TWIST + 18))
                 V3i = muladd_screw(3 * q2, S2, V3i)
                 V3i = muladd_screw(3 * q3, S1, V3i)
@@ -160,7 +160,7 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
 
         if order > 0:
             w2, v2 = load_screw(bodies, b, TWIST + 12)
-            c3 = add3(v2, cross(w2, c), add(scale(2, cross(w1, c1)), cross(w, c2)))
+            c3 = add3(v2, cross(w2, c), add(scale(2.0, cross(w1, c1)), cross(w, c2)))
             f1 = scale(m, c3)
             momentum1 = angular_momentum_ddot(Theta, w, w1, w2, momentum)
             _, _, _, h2 = momentum1
@@ -175,14 +175,14 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
                 w3, v3 = load_screw(bodies, b, TWIST + 18)
                 c4 = add3(
                     add(v3, cross(w3, c)),
-                    scale(3, add(cross(w2, c1), cross(w1, c2))),
+                    scale(3.0, add(cross(w2, c1), cross(w1, c2))),
                     cross(w, c3),
                 )
                 f2 = scale(m, c4)
                 h3 = angular_momentum_dddot(Theta, w, w1, w2, w3, momentum, momentum1)
 
                 S2 = load_screw(bodies, b, SCREW + 12)
-                m2 = add3(cross(c2, f), scale(2, cross(c1, f1)), cross(c, f2))
+                m2 = add3(cross(c2, f), scale(2.0, cross(c1, f1)), cross(c, f2))
                 W2 = accumulate_screw(bodies, b, WRENCH + 12, (add(h3, m2), f2))
                 accumulate_screw(bodies, p, WRENCH + 12, W2)
                 result[2, i] = pair(S, W2) + 2 * pair(S1, W1) + pair(S2, W) + rotor * state[4, i]

@@ -13,6 +13,7 @@ and therefore q'', q''' and q'''' share one factorisation.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from ..core import (
     inlined,
     spread,
 )
-from ..model import MultibodyModel, check_model, model_state
+from ..model import MultibodyModel, model_state
 from ..model.records import BODY_ROW, WRENCH
 from ..recursions import generic_trig, spatial
 from .articulated_inertia import (
@@ -188,17 +189,12 @@ def forward_dynamics(
     infinity, and DynamicsError if the mass matrix is singular.
     """
     if base is None and wrenches is None:
-        check_model(model)
-        batch = vector_batch(
-            model,
-            "forward_dynamics",
-            lambda inputs: _trace(model, inputs, with_margins=True),
-            {"q": q, "qd": qd, "tau": tau},
-            [model.n, model.n],
-            before=2,
+        rows, trace = {"q": q, "qd": qd, "tau": tau}, partial(_trace, model, with_margins=True)
+        found = vector_batch(
+            model, "forward_dynamics", trace, rows, [("n",)], before=2, has_margins=True
         )
-        if batch is not None and (batch[1][1] > 0.0).all():
-            return batch[1][0].reshape(*batch[0], model.n)
+        if found is not None:
+            return found[0]
     return _solve(model, q, qd, (), (), (tau,), wrenches, base)[0][..., 2, :]
 
 
@@ -331,10 +327,10 @@ def trace_forward_dynamics(model: MultibodyModel, inputs: TracedInputs = STATE_O
     Inputs: "q", "qd" and "tau", each (n,), followed by those of `inputs`. Result: "qdd" (n,).
     Raises InputError for unknown bodies.
     """
-    return _trace(model, inputs, with_margins=False)
+    return _trace(model, inputs)
 
 
-def _trace(model: MultibodyModel, inputs: TracedInputs, with_margins: bool) -> Program:
+def _trace(model: MultibodyModel, inputs: TracedInputs, with_margins: bool = False) -> Program:
     """With the second result "margins" (n,), which are positive unless M is singular."""
     robot = traced_robot(model, state_names(2), inputs, 1)
     tau = robot.more("tau", model.n)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ..core import STATE_ROWS, Array, InputError, as_array, as_real, broadcast_s
 from ..model import MultibodyModel, check_model
 from .rnea import InverseDynamics, inverse_dynamics
 from .traced_dynamics import trace_inverse_dynamics
+from .tracing import MOST_JOINTS
 from .vector_batches import model_key
 
 
@@ -24,7 +26,8 @@ class BatchInverseDynamics:
     The same as :func:`.inverse_dynamics` with a base at rest and without applied wrenches, but for
     large batches: straight-line code for this robot evaluates several states at a time, side by
     side in vector registers, on all cores. The constructor compiles, which takes a second for an
-    arm, or loads the code from the cache. Without Numba, it calls `inverse_dynamics`.
+    arm, or loads the code from the cache. Without Numba, and for
+    robots with more than 64 joints, it calls `inverse_dynamics`.
 
     `evaluate` takes arrays (..., n) with the joints of a state side by side, and transposes them in
     blocks that fit into the first cache. `evaluate.columns` takes arrays (n, ...) with the states
@@ -38,7 +41,7 @@ class BatchInverseDynamics:
             raise InputError(f"order: expected 0, 1 or 2, got {order!r}")
         self.model, self.order = model, order
         self._kernel: BatchKernel | None = None
-        if available():
+        if available() and model.n <= MOST_JOINTS:
             key = f"inverse_dynamics-{order}-batch-{model_key(model)}"
             arrays = (order + 3) + (order + 1)
             self._kernel = BatchKernel(key, arrays, lambda: trace_inverse_dynamics(model, order))
@@ -71,30 +74,23 @@ class BatchInverseDynamics:
         """
         return self._evaluate((q, qd, qdd, qddd, qdddd), out, threads, -1)
 
-    # wide: the state is spelled out, one argument for each derivative of q
     def columns(
-        self,
-        q: Any,
-        qd: Any,
-        qdd: Any,
-        qddd: Any | None = None,
-        qdddd: Any | None = None,
-        *,
-        out: Array | None = None,
-        threads: int | None = None,
+        self, *state: Any, out: Array | None = None, threads: int | None = None
     ) -> InverseDynamics:
-        """Q, Q' and Q'' as (n, ...) from q and its derivatives (n, ...), nothing transposed.
+        """Q, Q' and Q'' as (n, ...) from `state`, q and its derivatives (n, ...).
 
         `out` is (order + 1, n, ...) and must not overlap an input. All else as in a call.
         """
-        return self._evaluate((q, qd, qdd, qddd, qdddd), out, threads, 0)
+        return self._evaluate(state, out, threads, 0)
 
     def _evaluate(
         self, given: Sequence[Any], out: Array | None, threads: int | None, joints: int
     ) -> InverseDynamics:
         """`joints` is the axis of the joints: -1, or 0 for states in columns."""
         names, n = STATE_ROWS[: self.order + 3], self.model.n
-        for name, row in zip(STATE_ROWS, given, strict=True):
+        if len(given) > len(STATE_ROWS):
+            raise InputError(f"expected at most {', '.join(STATE_ROWS)}, got {len(given)} rows")
+        for name, row in zip_longest(STATE_ROWS, given):
             if (row is None) is (name in names):
                 raise InputError(
                     f"{name}: order {self.order} takes {', '.join(names)}; "

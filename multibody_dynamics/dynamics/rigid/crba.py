@@ -6,6 +6,7 @@ M_ij = S_i^T M^c_j S_j for every joint i on the path from the base to joint j.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from ..lie.screws import (
     store_vector,
     symmetric_times,
 )
-from ..model import MultibodyModel, check_model
+from ..model import MultibodyModel
 from ..model.records import COM, INERTIA, MASS, POSE, POSITION, ROTOR, SCREW
 from ..recursions import spatial
 from .kinematics import BaseMotion, body_rows
@@ -124,16 +125,10 @@ def mass_matrix(model: MultibodyModel, q: Any) -> Array:
 
     Raises InputError for wrong shapes, NaN or infinity.
     """
-    check_model(model)
-    batch = vector_batch(
-        model,
-        "mass_matrix",
-        lambda inputs: trace_mass_matrix(model, inputs),
-        {"q": q},
-        [model.n**2],
-    )
+    trace = partial(trace_mass_matrix, model)
+    batch = vector_batch(model, "mass_matrix", trace, {"q": q}, [("n", "n")])
     if batch is not None:
-        return batch[1][0].reshape(*batch[0], model.n, model.n)
+        return batch[0]
     bodies, shape, _ = body_rows(model, (q,))
     n = model.n
     result = np.empty((len(bodies), n, n))

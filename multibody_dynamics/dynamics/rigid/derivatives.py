@@ -23,6 +23,7 @@ For the forward dynamics, dq'' = M^-1 (dtau - dQ), with M^-1 by articulated bodi
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +50,7 @@ from ..lie.screws import (
     store_vector,
     subtract,
 )
-from ..model import MultibodyModel, check_model, model_state
+from ..model import MultibodyModel, model_state
 from ..model.records import BODY_ROW, SCREW, TWIST
 from ..recursions import angular_momentum_dot, store_trig
 from ..recursions.spatial import forward_recursion
@@ -111,7 +112,7 @@ class ForwardDynamicsDerivatives(NamedTuple):
 def coriolis_times(subtrees, b, X):
     """C X for the subtree in row b."""
     N, p = load_rotation(subtrees, b, CORIOLIS), load_vector(subtrees, b, MOMENTUM)
-    return (scale(-2, rotate(N, X[0])), scale(2, cross(X[0], p)))
+    return (scale(-2, rotate(N, X[0])), scale(2.0, cross(X[0], p)))
 
 
 @inlined
@@ -191,7 +192,7 @@ def derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, r
         MS1 = composite_times(subtrees, b, S1)
         dW = add_screws(coriolis_times(subtrees, b, S1), composite_times(subtrees, b, S2))
         dW = add_screws(dW, coad(S, W))
-        dW_rate = muladd_screw(2, MS1, coriolis_times(subtrees, b, S))
+        dW_rate = muladd_screw(2.0, MS1, coriolis_times(subtrees, b, S))
         CS = coriolis_transposed_times(subtrees, b, S)
         MS = composite_times(subtrees, b, S)
         turned = coad(S, F)
@@ -259,17 +260,12 @@ def inverse_dynamics_derivatives(
     or infinity.
     """
     if base is None and wrenches is None:
-        check_model(model)
+        rows, trace = {"q": q, "qd": qd, "qdd": qdd}, trace_inverse_dynamics_derivatives
         batch = vector_batch(
-            model,
-            "inverse_dynamics_derivatives",
-            lambda inputs: trace_inverse_dynamics_derivatives(model, inputs),
-            {"q": q, "qd": qd, "qdd": qdd},
-            [model.n**2] * 3,
+            model, "inverse_dynamics_derivatives", partial(trace, model), rows, [("n", "n")] * 3
         )
         if batch is not None:
-            shape = (*batch[0], model.n, model.n)
-            return InverseDynamicsDerivatives(*(x.reshape(shape) for x in batch[1]))
+            return InverseDynamicsDerivatives(*batch)
     found = model_state(model, q, qd, qdd)
     n = model.n
     if found[2] < 3:
@@ -305,18 +301,11 @@ def forward_dynamics_derivatives(
     infinity, and DynamicsError if the mass matrix is singular.
     """
     if base is None and wrenches is None:
-        check_model(model)
-        batch = vector_batch(
-            model,
-            "forward_dynamics_derivatives",
-            lambda inputs: _trace(model, inputs, with_margins=True),
-            {"q": q, "qd": qd, "tau": tau},
-            [*[model.n**2] * 3, model.n],
-            before=2,
-        )
-        if batch is not None and (batch[1][3] > 0.0).all():
-            shape = (*batch[0], model.n, model.n)
-            return ForwardDynamicsDerivatives(*(x.reshape(shape) for x in batch[1][:3]))
+        rows, trace = {"q": q, "qd": qd, "tau": tau}, partial(_trace, model, with_margins=True)
+        name, shapes = "forward_dynamics_derivatives", [("n", "n")] * 3
+        batch = vector_batch(model, name, trace, rows, shapes, before=2, has_margins=True)
+        if batch is not None:
+            return ForwardDynamicsDerivatives(*batch)
     qdd = forward_dynamics(model, q, qd, tau, wrenches=wrenches, base=base)
     dq, dqd, _ = inverse_dynamics_derivatives(model, q, qd, qdd, wrenches=wrenches, base=base)
     inverse = articulated_bodies(model, q).inverse()
@@ -357,10 +346,10 @@ def trace_forward_dynamics_derivatives(
     Inputs: those of `trace_forward_dynamics`. Results: "dqdd_dq", "dqdd_dqd" and "dqdd_dtau", each
     (n n,), row by row. Raises InputError for unknown bodies.
     """
-    return _trace(model, inputs, with_margins=False)
+    return _trace(model, inputs)
 
 
-def _trace(model: MultibodyModel, inputs: TracedInputs, with_margins: bool) -> Program:
+def _trace(model: MultibodyModel, inputs: TracedInputs, with_margins: bool = False) -> Program:
     """With a fourth result "margins" (n,), which are positive unless M is singular."""
     robot, n = traced_robot(model, state_names(2), inputs, 1), model.n
     tau = robot.more("tau", n)

@@ -19,7 +19,8 @@ from ..model.records import BODY_ROW, WRENCH
 from .kinematics import BaseMotion
 from .rnea import CYCLES, dynamic_base_rows
 from .solvers import ModelSolver
-from .specialised_kernel import MOST_JOINTS, SpecialisedKernel, addresses, table
+from .specialised_kernel import SpecialisedKernel, addresses, table
+from .tracing import MOST_JOINTS
 
 CHECKED_STATES = 5  # random states on which a specialised kernel must agree with the general one
 TOLERANCE = 1e-9  # of the largest component; both round differently
@@ -92,7 +93,10 @@ class InverseDynamicsSolver(ModelSolver):
         self.state: Array = np.zeros((5, n))
         self.result: Array = np.zeros((3, n))
         self._results = tuple(self.result)
-        self._rows = CheckedRows(STATE_ROWS, model.joint_names, self.state)
+        wanted = _is_default if specialise is None else specialise
+        specialises = wanted and n <= MOST_JOINTS and Calls.available()
+        names = model.joint_names
+        self._rows = CheckedRows(STATE_ROWS, names, self.state, is_fallback=specialises)
         self._general = partial(
             CYCLES[representation],
             *self._constants,
@@ -105,8 +109,7 @@ class InverseDynamicsSolver(ModelSolver):
         )
         self._general()
         self.update = self._general
-        wanted = _is_default if specialise is None else specialise
-        if wanted and n <= MOST_JOINTS and Calls.available():
+        if specialises:
             self._specialise()
 
     def _specialise(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..core import (
     spread,
 )
 from ..lie import Representation, check_representation, convert_twist, moved_to_frame, se3
-from ..model import MultibodyModel, check_model, model_state
+from ..model import MultibodyModel, model_state
 from ..model.records import BODY_ROW, POSE, POSITION, TWIST, WRENCH
 from ..recursions import RECURSIONS, batch_trig, store_trig
 from .traced_kinematics import trace_forward_kinematics
@@ -188,12 +189,19 @@ def forward_kinematics(
     or infinity, and an unknown representation.
     """
     check_representation(representation)
-    found = None
+    state = (q, qd, qdd, qddd, qdddd)
     if base is None:
-        found = _large_batch(model, (q, qd, qdd, qddd, qdddd), representation)
-    if found is not None:
-        return found
-    bodies, shape, given = body_rows(model, (q, qd, qdd, qddd, qdddd), base, representation)
+        order = sum(row is not None for row in state) - 1
+        name, rows = (
+            f"forward_kinematics-{order}-{representation}",
+            dict(zip(STATE_ROWS, state, strict=True)),
+        )
+        trace = partial(trace_forward_kinematics, model, order, representation)
+        shapes = [("n", 4, 4), *[("n", 6)] * order]
+        found = vector_batch(model, name, trace, rows, shapes, kinematic=True)
+        if found is not None:
+            return BodyMotion(*found, *[None] * (4 - order))
+    bodies, shape, given = body_rows(model, state, base, representation)
     joint = joint_poses(bodies[:, 1:])
     count = given - 1
     rates = [bodies[:, 1:, TWIST + 6 * k : TWIST + 6 * k + 6] for k in range(count)]
@@ -201,29 +209,6 @@ def forward_kinematics(
     reshaped = [np.ascontiguousarray(rate).reshape(*shape, model.n, 6) for rate in rates]
     pose = (joint @ model.body_in_joint).reshape(*shape, model.n, 4, 4)
     return BodyMotion(pose, *reshaped, *[None] * (4 - count))
-
-
-def _large_batch(
-    model: MultibodyModel, rows: Sequence[Any], representation: Representation
-) -> BodyMotion | None:
-    """Poses and twists by vector code, if the batch is large."""
-    order = sum(row is not None for row in rows) - 1
-    if order < 0 or any(row is None for row in rows[: order + 1]):
-        return None
-    check_model(model)
-    batch = vector_batch(
-        model,
-        f"forward_kinematics-{order}-{representation}",
-        lambda _: trace_forward_kinematics(model, order, representation),
-        dict(zip(STATE_ROWS, rows, strict=True)),
-        [16 * model.n, *[6 * model.n] * order],
-        kinematic=True,
-    )
-    if batch is None:
-        return None
-    shape, (pose, *rates) = batch
-    twists = [rate.reshape(*shape, model.n, 6) for rate in rates]
-    return BodyMotion(pose.reshape(*shape, model.n, 4, 4), *twists, *[None] * (4 - order))
 
 
 def joint_poses(rows: Array) -> Array:

@@ -8,6 +8,7 @@ accept any other scalar: complex numbers, mpmath, CasADi symbols, or NumPy array
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
@@ -26,7 +27,7 @@ from ..core import (
     spread,
 )
 from ..lie import Representation, check_representation
-from ..model import MultibodyModel, check_model, model_state
+from ..model import MultibodyModel, model_state
 from ..model.records import BODY_ROW, WRENCH
 from ..recursions import RECURSIONS, batch_trig, generic_trig, store_trig
 from .kinematics import BaseMotion, base_rows
@@ -126,33 +127,16 @@ def inverse_dynamics(
     Returns :class:`InverseDynamics` (tau, tau_dot, tau_ddot), each (..., n) or None. Raises
     InputError for wrong shapes or names, gaps (`qdddd` without `qddd`), NaN or infinity.
     """
-    rows = (q, qd, qdd, qddd, qdddd)
+    state = (q, qd, qdd, qddd, qdddd)
     check_representation(representation)
-    found = _large_batch(model, rows) if wrenches is None and base is None else None
-    if found is not None:
-        return found
-    return _evaluate(model, rows, wrenches, base, representation, keep=False)[0]
-
-
-def _large_batch(model: MultibodyModel, rows: Sequence[Any]) -> InverseDynamics | None:
-    """Q with its rates by vector code, if the batch is large."""
-    order = sum(row is not None for row in rows) - 3
-    if order < 0 or any(row is None for row in rows[: order + 3]):
-        return None
-    check_model(model)
-    batch = vector_batch(
-        model,
-        f"inverse_dynamics-{order}",
-        lambda inputs: trace_inverse_dynamics(model, order, inputs=inputs),
-        dict(zip(STATE_ROWS, rows, strict=True)),
-        [model.n] * (order + 1),
-        large=LARGE_BATCH,
-    )
-    if batch is None:
-        return None
-    shape, results = batch
-    torques = [result.reshape(*shape, model.n) for result in results]
-    return InverseDynamics(torques[0], *torques[1:], *[None] * (2 - order))
+    if wrenches is None and base is None:
+        order = sum(row is not None for row in state) - 3
+        name, rows = f"inverse_dynamics-{order}", dict(zip(STATE_ROWS, state, strict=True))
+        trace, shapes = partial(trace_inverse_dynamics, model, order), [("n",)] * (order + 1)
+        found = vector_batch(model, name, trace, rows, shapes, large=LARGE_BATCH)
+        if found is not None:
+            return InverseDynamics(*found, *[None] * (2 - order))
+    return _evaluate(model, state, wrenches, base, representation, keep=False)[0]
 
 
 def interbody_wrenches(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 
 import numpy as np
@@ -12,8 +11,8 @@ from ..core import Array
 from ..model import MultibodyModel
 from .traced_dynamics import trace_inverse_dynamics
 from .tracing import TracedInputs, constant_columns
+from .vector_batches import structure_key
 
-MOST_JOINTS = 64  # beyond it, the code exceeds the caches, and gains less than a fifth
 ORDER = 2
 FUNCTION = "inverse_dynamics"
 
@@ -31,10 +30,7 @@ class SpecialisedKernel:
         self._constant = constant_columns(model)
         self._values = model.joint_rows[self._constant]
         self._weightless = model.gravity == 0.0
-        digest = hashlib.sha256()
-        for array in (model.parents, self._constant, self._values, self._weightless):
-            digest.update(f"{array.dtype} {array.shape};".encode() + array.tobytes())
-        self._key = f"{FUNCTION}-{ORDER}-{digest.hexdigest()}"
+        self._key = f"{FUNCTION}-{ORDER}-{structure_key(model)}"
 
     def fits(self, joints: Array, gravity: Array) -> bool:
         """Whether joint rows and gravity have the constants that the machine code contains."""

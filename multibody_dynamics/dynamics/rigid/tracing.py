@@ -21,6 +21,7 @@ from ..model.records import BODY_ROW, COM, INERTIA, JOINT_ROW, MASS, POSE, ROTOR
 from ..recursions import generic_trig
 
 INERTIAL = slice(MASS, ROTOR + 1)  # mass, centre of mass, inertia about it, rotor
+MOST_JOINTS = 64  # beyond it, the code exceeds the caches, and gains less than a fifth
 PAYLOAD_SIZE = 10
 WRENCH_SIZE = 6
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,14 @@ from numpy.typing import NDArray
 
 from ..codegen import BatchKernel, Program, available
 from ..core import Array, broadcast_shapes
-from ..model import MultibodyModel
+from ..model import MultibodyModel, check_model
 from ..model.records import MASS
-from .tracing import STATE_ONLY, TracedInputs, constant_columns
+from .tracing import MOST_JOINTS, TracedInputs, constant_columns
 
 LARGE_BATCH = 2**15  # states, from which on functions use vector code
-MOST_JOINTS = 64  # beyond it, the code exceeds the caches
 MOST_OPERATIONS = 40_000  # of a program that is compiled without being asked for; about 5 s
+
+Shape = tuple[Any, ...]  # of integers, and "n" for the number of joints
 
 _not_compiled: set[str] = set()
 
@@ -30,62 +32,76 @@ class _TooLargeError(Exception):
     """The program has more than MOST_OPERATIONS."""
 
 
+# wide: a program, its inputs and results, and what is special about it
 def vector_batch(
     model: MultibodyModel,
     name: str,
-    trace: Callable[[TracedInputs], Program],
+    trace: Callable[..., Program],
     rows: Mapping[str, Any],
-    results: Sequence[int],
+    results: Sequence[Shape],
     *,
     large: int = LARGE_BATCH,
     kinematic: bool = False,
     before: int | None = None,
-) -> tuple[tuple[int, ...], list[Array]] | None:
-    """The shape (...) of a batch, and results (N, entries) for its N states, if it is large.
+    has_margins: bool = False,
+) -> list[Array] | None:
+    """The results (..., *shape) of a program for a batch (...) of states, if it is large.
 
     Parameters
     ----------
     name : of the program, which depends only on it and on the robot.
-    trace : makes the program, with the inputs that it is given.
+    trace : makes the program, with the argument `inputs` unless it is kinematic.
     rows : the inputs (..., n), in the order of the program. None for an input that is not given.
-    results : the number of entries of each result.
+    results : the shape of each result of one state; "n" stands for the number of joints.
     large : the number of states from which on vector code is used.
     kinematic : the program contains no inertial parameters. Other programs read them in each call,
         so that a payload needs no new code.
     before : the number of rows that the program declares before the numbers of the robot; all of
         them if None.
+    has_margins : the program has a last result (n,) that is positive wherever the others are valid.
 
-    Returns None if the batch is not large, or does not have the right form; the general function
-    then computes the results, or reports what is wrong.
+    Returns None if the batch is not large, does not have the right form, or has a state without a
+    valid result; the general function then computes the results, or reports what is wrong. Raises
+    InputError if `model` is no model.
     """
-    given = {key: row for key, row in rows.items() if row is not None}
+    check_model(model)
     n = model.n
-    if not (
-        any(isinstance(row, np.ndarray) and row.size >= large * n for row in given.values())
-        and n <= MOST_JOINTS
-        and available()
-    ):
+    states = _states(rows, n, large) if results and n <= MOST_JOINTS and available() else None
+    if states is None:
         return None
-    arrays = [np.asarray(row) for row in given.values()]
-    if not all(x.dtype.kind in "fiu" and x.shape[-1:] == (n,) for x in arrays):
-        return None
-    shape = broadcast_shapes(tuple(given), [x.shape[:-1] for x in arrays])
-    inputs = [
-        np.ascontiguousarray(np.broadcast_to(x, (*shape, n)), dtype=np.float64) for x in arrays
-    ]
-    reads, key = STATE_ONLY, f"{name}-batch-{geometry_key(model)}"
+    batch, inputs = states
+    make, key = trace, f"{name}-batch-{geometry_key(model)}"
     if not kinematic:
-        constant, weightless = constant_columns(model), model.gravity == 0.0
-        reads = TracedInputs(joints=~constant, gravity=~weightless)
-        key = f"{name}-batch-{structure_key(model)}"
+        reads = TracedInputs(joints=~constant_columns(model), gravity=model.gravity != 0.0)
+        make, key = partial(trace, inputs=reads), f"{name}-batch-{structure_key(model)}"
         place = len(inputs) if before is None else before
         inputs[place:place] = [model.joint_rows, model.gravity]
-    kernel = _kernel(key, len(inputs) + len(results), lambda: trace(reads))
-    if kernel is None:
+    shapes = [*results, ("n",)] if has_margins else results
+    found = [np.empty((*batch, *(n if x == "n" else x for x in each))) for each in shapes]
+    kernel = _kernel(key, len(inputs) + len(found), make)
+    if kernel is None or not kernel.rows([*inputs, *found], int(np.prod(batch))):
         return None
-    count = int(np.prod(shape))
-    found = [np.empty((count, size)) for size in results]
-    return (shape, found) if kernel.rows([*inputs, *found], count) else None
+    if has_margins and not (found.pop() > 0.0).all():
+        return None
+    return found
+
+
+def _states(
+    rows: Mapping[str, Any], n: int, large: int
+) -> tuple[tuple[int, ...], list[Array]] | None:
+    """The shape of the batch, and its rows as contiguous arrays; None unless it is large, and the
+    rows are real numbers (..., n) without gaps."""
+    given = [row for row in rows.values() if row is not None]
+    if not any(isinstance(row, np.ndarray) and row.size >= large * n for row in given):
+        return None
+    if any(row is None for row in list(rows.values())[: len(given)]):
+        return None
+    arrays = [np.asarray(row) for row in given]
+    if not all(x.dtype.kind in "fiu" and x.shape[-1:] == (n,) for x in arrays):
+        return None
+    batch = broadcast_shapes(tuple(rows)[: len(given)], [x.shape[:-1] for x in arrays])
+    full = (np.broadcast_to(x, (*batch, n)) for x in arrays)
+    return batch, [np.ascontiguousarray(x, dtype=np.float64) for x in full]
 
 
 def model_key(model: MultibodyModel) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from multibody_dynamics.dynamics.codegen import Graph, Program, batch_module, cosine, sine
 from multibody_dynamics.dynamics.codegen.machine_code import compile_module
 from multibody_dynamics.dynamics.core import IS_COMPILED
+
+llvm = pytest.importorskip("llvmlite.binding", reason="machine code needs Numba")
 
 pytestmark = pytest.mark.skipif(
     not IS_COMPILED, reason="machine code needs Numba, which is optional"
@@ -73,6 +76,23 @@ def test_numbers_that_are_not_finite_are_reported(batch, value):
     arrays[2][3] = value
     assert batch(arrays, 0, 16) == 1
     assert batch(arrays, 0, 0) == 0
+
+
+@pytest.mark.parametrize(("processor", "features"), [("generic", "+neon"), ("generic", "+sve")])
+def test_two_lanes_are_vector_code_on_arm(processor, features):
+    """Compiled for another processor, and read: products of two states in one instruction."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    try:
+        target = llvm.Target.from_triple("aarch64-unknown-linux-gnu")
+    except RuntimeError:
+        pytest.skip("this llvmlite has been built without the code generator for ARM")
+    module = llvm.parse_assembly(batch_module(example(), "example", 2, shared=["k"]))
+    module.verify()
+    machine = target.create_target_machine(cpu=processor, features=features, opt=2, reloc="pic")
+    text = machine.emit_assembly(module)
+    assert re.search(r"fml[as]\s+v\d+\.2d", text)
+    assert machine.emit_object(module)
 
 
 @pytest.mark.parametrize("lanes", [2, 4, 8])

@@ -75,5 +75,17 @@ def test_machine_code_is_available():
     assert machine_code.available()
 
 
-def test_the_number_of_lanes_is_a_power_of_two():
-    assert machine_code.lanes() in (2, 4, 8)
+@pytest.mark.parametrize(
+    ("features", "lanes"),
+    [
+        (("avx512f", "avx2", "sse2"), 8),
+        (("avx2", "sse2"), 4),
+        (("sse2",), 2),
+        (("neon", "sve"), 2),  # 64-bit ARM: LLVM takes the registers of NEON
+        ((), 2),
+    ],
+)
+def test_the_processor_determines_the_number_of_lanes(monkeypatch, features, lanes):
+    known = dict.fromkeys(features, True)
+    monkeypatch.setattr(machine_code.llvm, "get_host_cpu_features", lambda: known)
+    assert machine_code.lanes() == lanes

@@ -359,6 +359,43 @@ def test_the_digest_ignores_docstrings_and_comments(sources):
     assert source_digest(sources) != digest
 
 
+STATEMENTS = (
+    "x = 1", "x = 2", "x = 1.0", "x = -0.0", "x = 0.0", "y = 1", "x = y = 1",
+    "def f(a):\n    return a", "def f(b):\n    return b", "def f(a, /):\n    return a",
+    "def f(a):\n    assert a\n    return a", "def f(a):\n    assert not a, 'x'\n    return a",
+    "def f(a=1):\n    return a", "def f(a=2):\n    return a", "def f(a):\n    return lambda: a",
+    "def f(a):\n    return a in {'b', 'c'}", "def f(a):\n    return a in {'b', 'd'}",
+    "class A:\n    x = 1", "class A:\n    x = 2", "class B(A):\n    x = 2",
+    "try:\n    x = 1\nexcept OSError:\n    x = 2", "try:\n    x = 1\nfinally:\n    x = 2",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("read", [compilation._statements, compilation._syntax_tree])
+def test_every_change_of_a_statement_counts(read):
+    assert len({read(text.encode()) for text in STATEMENTS}) == len(STATEMENTS)
+    for text in STATEMENTS:
+        commented = f'# comment\n\n"""docstring"""\n\n{text}  # comment\n# comment\n'
+        assert read(commented.encode()) == read(f'"""other"""\n{text}'.encode())
+
+
+def test_the_digest_is_the_same_in_every_process(sources):
+    """Sets of strings have another order in each process."""
+    (sources / "a.py").write_text("def f(a):\n    return a in {'b', 'c', 'd', 'e', 'f', 'g'}\n")
+    program = (
+        "import sys, pathlib; from multibody_dynamics.dynamics.core.compilation import "
+        "source_digest; print(source_digest(pathlib.Path(sys.argv[1])))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program, str(sources)],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(PACKAGE.parent)},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }  # fmt: skip
+    assert len(found) == 1
+
+
 def test_the_digest_depends_on_the_content_only(sources, tmp_path):
     digest = source_digest(sources)
     (sources / "notes.txt").write_text("no source")

@@ -9,6 +9,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.codegen import batch_kernel
 from multibody_dynamics.dynamics.rigid import batch_inverse_dynamics
 from multibody_dynamics.dynamics.rigid.batch_inverse_dynamics import BatchInverseDynamics
+from multibody_dynamics.dynamics.rigid.tracing import MOST_JOINTS
 from reference import error
 from robots import panda, random_tree
 
@@ -77,6 +78,9 @@ def test_columns_are_checked():
     columns = list(np.ones((3, 3, 20)))
     with pytest.raises(dyn.InputError, match=r"qd: expected shape \(3, ...\), got \(20, 3\)"):
         evaluate.columns(columns[0], columns[1].T, columns[2])
+    for wrong in (columns[:2], [*columns, columns[0]], [*columns, *columns]):
+        with pytest.raises(dyn.InputError, match=r"missing|surplus|at most"):
+            evaluate.columns(*wrong)
     columns[1][2, 19] = np.inf
     with pytest.raises(dyn.InputError, match=r"^qd\b"):
         evaluate.columns(*columns)
@@ -151,6 +155,30 @@ def test_wrong_arguments_are_named():
         evaluate(*rows, threads=0)
     with pytest.raises(dyn.InputError, match="order: expected 0, 1 or 2, got 3"):
         BatchInverseDynamics(model, 3)
+
+
+def test_long_robots_stay_with_the_function(monkeypatch):
+    def never(*_):
+        raise AssertionError("traced")
+
+    monkeypatch.setattr(batch_inverse_dynamics, "trace_inverse_dynamics", never)
+    model = random_tree(MOST_JOINTS + 1, 9)
+    rows = states(model, 5)
+    found = BatchInverseDynamics(model)(*rows)
+    np.testing.assert_array_equal(found, dyn.inverse_dynamics(model, *rows))
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+def test_other_processors_have_other_lanes(monkeypatch, lanes):
+    """Without AVX-512, four states or two at a time; LLVM writes eight as several registers."""
+    monkeypatch.setattr(batch_kernel, "lanes", lambda: lanes)
+    model = MODELS["off-axis tree"]()
+    rows = states(model, 37)
+    evaluate, expected = BatchInverseDynamics(model), dyn.inverse_dynamics(model, *rows)
+    columns = evaluate.columns(*np.moveaxis(rows, -1, 1))
+    for row, column, wanted in zip(evaluate(*rows), columns, expected, strict=True):
+        assert error(row, wanted) < 1e-12
+        np.testing.assert_array_equal(column.T, row)
 
 
 def test_without_numba_the_function_computes(monkeypatch):

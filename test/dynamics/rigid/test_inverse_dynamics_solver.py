@@ -17,7 +17,8 @@ from multibody_dynamics.dynamics.codegen import Calls, machine_code
 from multibody_dynamics.dynamics.core import compilation
 from multibody_dynamics.dynamics.core.compilation import IS_COMPILED
 from multibody_dynamics.dynamics.rigid.solvers import pseudo_inertias
-from multibody_dynamics.dynamics.rigid.specialised_kernel import MOST_JOINTS, SpecialisedKernel
+from multibody_dynamics.dynamics.rigid.specialised_kernel import SpecialisedKernel
+from multibody_dynamics.dynamics.rigid.tracing import MOST_JOINTS
 from reference import error
 from robots import draw, random_base, random_tree, random_wrenches
 

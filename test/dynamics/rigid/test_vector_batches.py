@@ -140,12 +140,12 @@ def test_a_singular_mass_matrix_is_reported(used, function):
 def test_small_batches_and_long_robots_stay_with_the_general_code(model, monkeypatch):
     rows = dict(zip(("q", "qd", "qdd"), states(model)[:3], strict=True))
 
-    def never(_):
+    def never(**_):
         raise AssertionError
 
-    assert vector_batch(model, "x", never, rows, [4]) is None
+    assert vector_batch(model, "x", never, rows, [("n",)]) is None
     monkeypatch.setattr(vector_batches, "MOST_JOINTS", 3)
-    assert vector_batch(model, "x", never, rows, [4], large=1) is None
+    assert vector_batch(model, "x", never, rows, [("n",)], large=1) is None
 
 
 def test_too_many_operations_are_not_compiled(model, monkeypatch):
@@ -157,7 +157,7 @@ def test_too_many_operations_are_not_compiled(model, monkeypatch):
         return dyn.rigid.trace_inverse_dynamics(model, 0, inputs=inputs)
 
     for _ in range(2):
-        assert vector_batch(model, "too large", trace, rows, [4], large=1) is None
+        assert vector_batch(model, "too large", trace, rows, [("n",)], large=1) is None
     assert traced == [1]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import comb, pi
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -228,18 +229,12 @@ def _wrench(k: int, X: list[Array], Y: list[Array]) -> Array:
 def _inertial_columns(model: MultibodyModel, rows: Array, base: BaseMotion | None) -> list[Array]:
     """Y, Y', Y'' (..., n, 10 n) for rows q, q', ... (k, ..., n), as far as the rows allow."""
     if base is None:
-        order, n = len(rows) - 3, model.n
-        batch = vector_batch(
-            model,
-            f"regressor-{order}",
-            lambda _: trace_regressor(model, order),
-            dict(zip(STATE_ROWS, rows, strict=False)),
-            [10 * n * n] * (order + 1),
-            large=LARGE_BATCH,
-            kinematic=True,
-        )
-        if batch is not None:
-            return [Y.reshape(*batch[0], n, 10 * n) for Y in batch[1]]
+        order, shape = len(rows) - 3, ("n", 10 * model.n)
+        name, given = f"regressor-{order}", dict(zip(STATE_ROWS, rows, strict=False))
+        trace, shapes = partial(trace_regressor, model, order), [shape] * (order + 1)
+        found = vector_batch(model, name, trace, given, shapes, large=LARGE_BATCH, kinematic=True)
+        if found is not None:
+            return found
     pose, *rates = forward_kinematics(model, *rows, base=base, representation="body")
     return inertial_columns(model, pose, [rate for rate in rates if rate is not None])
 
