@@ -182,7 +182,7 @@ def _designed(law: FlatnessLaw, p: Parameters) -> Array:
     for q in (middle, *spread_poses(law.model, TRIED)):
         try:
             law.design(q)
-        except InputError as error:
+        except DynamicsError as error:
             refusal = refusal or str(error)
         else:
             return np.asarray(q)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, InputError
+from ...core import Array, DynamicsError, InputError
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..controllers.controllers import PERIOD, Controller, LinearFeedback
@@ -110,7 +110,7 @@ class DesignedLaws:
             try:
                 settings = self._settings_of(name, q)
                 self._laws[name] = make_controller(self.model, self.actuators, settings)
-            except InputError as error:
+            except DynamicsError as error:
                 if name in (self.settings.law, "hold"):
                     raise
                 self.undesigned[name] = str(error)

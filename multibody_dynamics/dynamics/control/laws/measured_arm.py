@@ -67,7 +67,9 @@ class MeasuredArm:
         self.springs = SpringSolver(actuators, *self.estimator.state)
         self._weight = InverseDynamicsSolver(model, "body")
         self.observer = (
-            DisturbanceObserver.of_motors(model, actuators, settings.observer_gain)
+            DisturbanceObserver.of_motors(
+                model, actuators, settings.observer_gain, has_sensors=False
+            )
             if settings.observer_gain
             else None
         )
@@ -98,7 +100,7 @@ class MeasuredArm:
         Raises InputError for invalid signals, and then leaves the state unchanged. With
         motor_encoders only invalid motor positions raise; any other failure sets `lost`.
         """
-        springs, actuators = self.springs, self.actuators
+        springs = self.springs
         if self._motor_filter is None:
             self.estimator.update(t, stiffness=self.stiffness[:2], **signals)
         else:
@@ -108,12 +110,10 @@ class MeasuredArm:
         springs.stiffness[:] = self.stiffness[:2]
         springs.update()
         self.weigh(state.q)
+        driving = self._driving.of(springs.torque, signals, acted)
         if self.observer is not None:
-            Q = signals.get("joint_torque", springs.torque)
-            pushed = acted[actuators.first_motor]
-            self.observer.update(t, state.q, state.qd, np.where(actuators.is_rigid, pushed, Q))
+            self.observer.update(t, state.q, state.qd, driving)
         if self.detector is not None:
-            driving = self._driving.of(springs.torque, signals, acted)
             self.detector.update(t, state.q, state.qd, driving, self.announced)
 
     def weigh(self, q: Array) -> None:

@@ -79,11 +79,15 @@ class DisturbanceObserver:
         gain: Any,
         *,
         link_viscous: Any = 0.0,
+        has_sensors: bool = True,
         max_step: float = MAX_STEP,
     ) -> DisturbanceObserver:
-        """An observer for the Q that the `torque_sources` of the actuators provide, see
+        """An observer for the Q that the `torque_sources` of the actuators provide; without
+        `has_sensors`, Q of all rigid joints is the torque of their motors. See
         :func:`.driven_links`."""
-        links, friction, is_held = driven_links(model, actuators, link_viscous)
+        links, friction, is_held = driven_links(
+            model, actuators, link_viscous, has_sensors=has_sensors
+        )
         return cls(links, gain, friction=friction, is_held=is_held, max_step=max_step)
 
     @property

@@ -403,11 +403,10 @@ class _Assembly:
         """DisturbanceCompensation: low-passed momentum differences on both sides of the springs."""
         actuators, n, m, h = self.actuators, self.n, self.m, self.step
         rigid, joint, first = actuators.is_rigid, actuators.joint_of_motor, actuators.first_motor
-        is_held = rigid & ~actuators.has_torque_sensor
         viscous = viscous_friction(actuators)
-        mass = mass_matrix(law.model, self.q) + np.diag(rigid_rotors(actuators) * is_held)
+        mass = mass_matrix(law.model, self.q) + np.diag(rigid_rotors(actuators) * rigid)
         gravity = gravity_stiffness(law.model, self.q)
-        of_motor = np.where(is_held, viscous[first], 0.0)[:, None]
+        of_motor = np.where(rigid, viscous[first], 0.0)[:, None]
         sent = self.state["sent"][:m], self.state["sent"][m : 2 * m]
         sums = []
         for at, pushed in zip((now, before), sent, strict=True):
@@ -416,7 +415,7 @@ class _Assembly:
             driving = np.where(rigid[:, None], pushed[first], -loads[:n])
             bias = gravity @ at.q + of_motor * at.qd
             sums.append((driving, bias, loads[n:] + viscous[:, None] * at.thetad))
-        share = np.where(is_held, 0.0, 0.5)[:, None]
+        share = np.where(rigid, 0.0, 0.5)[:, None]
         (driving, bias, load), (driving_before, bias_before, load_before) = sums
         external = mass @ (now.qd - before.qd) / h + 0.5 * (bias + bias_before)
         external -= (1.0 - share) * driving + share * driving_before

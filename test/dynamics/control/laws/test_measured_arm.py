@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,7 @@ from multibody_dynamics.dynamics.control.observers.collision_thresholds import (
     TERMS,
     CollisionThresholds,
 )
+from multibody_dynamics.dynamics.control.observers.state_estimation import StateEstimation
 from multibody_dynamics.dynamics.elastic import Rigid, motor_motion, spring_tables
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces
@@ -57,6 +60,42 @@ def test_missing_links_are_replaced_by_the_model_at_rest_without_compiling(arm):
     first = arm.actuators.first_motor
     single = np.array([len(motors) == 1 for _, _, motors, _ in arm.actuators.each()])
     np.testing.assert_allclose(back.position[first][single], theta[first][single], atol=1e-10)
+
+
+def residuals(torque_sources: tuple[str, str], foreign: float, **settings) -> np.ndarray:
+    """External torques that are observed while a rigid and an elastic joint swing freely;
+    foreign : what is reported as the joint torque where there is no sensor."""
+    arm = two_links(Rigid(MOTOR), series(200.0, SMALL))
+    arm = arm._replace(actuators=replace(arm.actuators, torque_sources=torque_sources))
+    law = at_rest_under(arm, observer_gain=30.0, **settings)
+    plant = ElasticRobot(arm.model, arm.actuators)
+    plant.reset(arm.rest)
+    found = []
+    for k in range(400):
+        law.desired[:3] = law.ahead[:3] = swing(arm, k * PERIOD)
+        measured = np.where(arm.actuators.has_torque_sensor, plant.joint_torque, foreign)
+        rows = {"link_position": plant.q.copy(), "motor_position": plant.theta.copy()}
+        law.measure(k * PERIOD, {**rows, "joint_torque": measured})
+        law.update(PERIOD, 0.5 * PERIOD)
+        plant.step(law.commanded(), PERIOD)
+        found.append(law.arm.observer.residual.copy())
+    return np.array(found)
+
+
+def test_a_sensor_at_a_rigid_joint_makes_no_difference_to_the_observer():
+    """It reads the torque of the motor there, which moves rotor and friction as well."""
+    without = residuals(("motor_torque", "spring_deflection"), 0.0)
+    assert np.abs(without).max() < 0.5
+    has = residuals(("torque_sensor", "spring_deflection"), 0.0)
+    np.testing.assert_array_equal(has, without)
+
+
+@pytest.mark.parametrize("foreign", [1e3, np.nan])
+def test_torques_of_joints_without_a_sensor_are_not_read(foreign):
+    estimation = StateEstimation("as_described", bandwidth=100.0)
+    sources = ("torque_sensor", "spring_deflection")
+    found = residuals(sources, foreign, estimation=estimation)
+    np.testing.assert_array_equal(found, residuals(sources, 0.0, estimation=estimation))
 
 
 def detected(friction: float, has_help: bool) -> tuple[float, int]:
