@@ -21,8 +21,14 @@ def positive(text: str) -> float:
 
 
 def not_negative(text: str) -> float:
-    """Zero or a positive, finite number."""
-    return 0.0 if text in {"0", "0.0"} else positive(text)
+    """A finite number, zero or greater."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} must be a number, zero or greater")
+    return value
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:

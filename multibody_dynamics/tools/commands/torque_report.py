@@ -6,7 +6,7 @@ import argparse
 from math import pi
 from pathlib import Path
 
-from ..base.arguments import numbers, positive
+from ..base.arguments import not_negative, numbers, positive
 
 HELP = "Report how well the joints with springs can act as torque sources"
 DETAILS = (
@@ -44,17 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--position", metavar="Q", type=numbers,
                         help="position of all joints, comma-separated, rad or m (the"
                         " middle of the joint limits)")  # fmt: skip
-
-
-def not_negative(text: str) -> float:
-    """A finite number, zero or greater."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} must be a number, zero or greater")
-    return value
 
 
 def run(options: argparse.Namespace) -> int:

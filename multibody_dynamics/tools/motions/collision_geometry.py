@@ -66,7 +66,7 @@ class CollisionGeometry:
                 for k, pair in enumerate(pairs.collisionPairs):
                     if found.collisionResults[k].isCollision():
                         names = (pairs.geometryObjects[i].name for i in (pair.first, pair.second))
-                        return f"{' and '.join(names)} at {t:.2f} s"
+                        return f"{' and '.join(names)} collide at {t:.2f} s"
         return None
 
     def _configuration(self, q: Array) -> Array:

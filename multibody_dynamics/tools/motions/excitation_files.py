@@ -165,5 +165,6 @@ def describe_plan(plan: Plan) -> list[str]:
         lines.append(f"{row[0]:<{widths[0]}}  " + "  ".join(cells))
     lost = [error.name for error in plan.errors if error.verdict == "no"]
     lines += ["", "Cannot be known from these runs: " + (", ".join(lost) or "none")]
-    lines.append("Without effect on the torques in any motion: " + ", ".join(plan.unobservable))
+    unseen = ", ".join(plan.unobservable) or "none"
+    lines.append(f"Without effect on the torques in any motion: {unseen}")
     return lines

@@ -203,7 +203,7 @@ def _refuse_collisions(geometry: CollisionGeometry | None, motions: dict[str, Re
     for what, motion in motions.items():
         touching = geometry.first_collision(motion)
         if touching:
-            raise DynamicsError(f"{what}: {touching} collide; increase --clearance")
+            raise DynamicsError(f"{what}: {touching}; increase --clearance")
 
 
 def _sampled(run: Reference) -> tuple[Array, Array]:

@@ -138,5 +138,6 @@ def _json(file: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise InputError(f"{file}: cannot be read: {error}") from None
     if not isinstance(content, dict):
-        raise InputError(f"{file}: expected a mapping")
+        kind = type(content).__name__
+        raise InputError(f'{file}: expected a JSON object, {{"name": ...}}, got a {kind}')
     return content

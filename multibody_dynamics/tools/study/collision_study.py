@@ -524,8 +524,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(row(contact, study.hits(learned.thresholds, contact, options.hits)), flush=True)
     if options.front:
         needed = study.needed_forces(learned.thresholds, options.front)
-        quartiles = ", ".join(f"{x:.3g}" for x in np.quantile(needed, (0.1, 0.5, 0.9)))
-        print(f"\n{len(needed)} points; N at the threshold, 10, 50 and 90 %: {quartiles}\n")
+        quantiles = ", ".join(f"{x:.3g}" for x in np.quantile(needed, (0.1, 0.5, 0.9)))
+        print(f"\n{len(needed)} points; N at the threshold, 10, 50 and 90 %: {quantiles}\n")
         print("\n".join(front_rows(needed, learned.thresholds.settings)), flush=True)
     if options.walls:
         found = study.hits(learned.thresholds, SOFT, options.walls)

@@ -172,8 +172,9 @@ def about_gains(tables: StudyTables) -> Iterator[str]:
     louder = {key: noises[key].noise / noises[key].wanted for key in keys}
     if meets:
         best = min(meets, key=lambda key: louder[key])
+        meet = "meet" if len(meets) > 1 else "meets"
         yield (
-            f"{arm_title(tables, arm)}: {', '.join(map(_title, meets))} meet all goals; of these,"
+            f"{arm_title(tables, arm)}: {', '.join(map(_title, meets))} {meet} all goals; of these,"
             f" {_title(best)}, has the least noise, {figure(louder[best])} times that of the"
             " default law."
         )

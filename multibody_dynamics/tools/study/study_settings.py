@@ -46,8 +46,9 @@ def chosen_study(
     for factor in stiffnesses:
         if not 0.01 <= factor <= 100.0:
             raise InputError(f"--stiffness {factor:g}: must be from 0.01 to 100")
-    if len(set(stiffnesses)) < len(stiffnesses):
-        raise InputError("--stiffness: a factor is given twice")
+    for factor in stiffnesses:
+        if stiffnesses.count(factor) > 1:
+            raise InputError(f"--stiffness: {factor:g} is given twice")
     if seed < 0:
         raise InputError(f"--seed {seed}: must be zero or greater")
     return Study(

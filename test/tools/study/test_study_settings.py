@@ -43,7 +43,7 @@ def test_ones_own_robot_takes_the_place_of_the_built_in_ones():
         ({"urdf": URDF}, "your own robot needs both"),
         ({"urdf": URDF, "springs": SPRINGS, "robots": ["panda"]}, "choose one of them"),
         ({"stiffnesses": [0.0]}, "--stiffness 0: must be from 0.01 to 100"),
-        ({"stiffnesses": [1.0, 1.0]}, "a factor is given twice"),
+        ({"stiffnesses": [1.0, 1.0]}, "--stiffness: 1 is given twice"),
         ({"seed": -1}, "--seed -1: must be zero or greater"),
         ({"laws": ["pid"]}, "law 'pid'"),
         ({"conditions": ["storm"]}, "conditions 'storm'"),

@@ -254,10 +254,11 @@ class FlatnessLaw:
         lead: s, from `desired` to `ahead`. Raises DynamicsError where the law has no solution or
         the predicted state diverges.
         """
-        if self._diverged:
-            raise DynamicsError(self._diverged)
+        self.is_predicted &= self.name not in STOPS  # a stop may have begun since `measure`
         if not self.is_predicted:
             self._set_state(self.arm.state)
+        elif self._diverged:
+            raise DynamicsError(self._diverged)
         step = step or PERIOD  # at the first update
         self._inverse.update()
         self.reference.update()

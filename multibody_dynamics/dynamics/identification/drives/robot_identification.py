@@ -247,6 +247,8 @@ class _Identification:
         return sums, fit, rejected
 
     def _require(self, blocks: Sequence[Block]) -> None:
+        if not blocks:
+            raise InputError(f"no stretch is long enough for the filter at {self.cutoff:g} Hz")
         counts = sum((block.used.sum(axis=0) for block in blocks), np.zeros(1))
         for channel, count in zip(self.equations.channels, counts.tolist(), strict=False):
             if count < channel.unknowns:
@@ -255,8 +257,6 @@ class _Identification:
                     f"motion remain after filtering at {self.cutoff:g} Hz, for "
                     f"{channel.unknowns} coefficients: use longer recordings or a higher cut-off"
                 )
-        if not blocks:
-            raise InputError(f"no stretch is long enough for the filter at {self.cutoff:g} Hz")
 
     def _solver(self, sums: EquationSums, noisy: EquationSums) -> LeastSquares:
         return LeastSquares(
@@ -325,9 +325,10 @@ class _Identification:
             moves = each.determined and abs(change) > DRIFT_SIGNIFICANCE * each.error
             if moves and abs(change) > DRIFT_SIZE * abs(base):
                 significant.append(name)
+                share = f" ({change / base:+.0%})" if base else ""
                 self.notes.append(
                     f"{side} {joint}: {kind.removesuffix(' drift')} friction changed by "
-                    f"{change:+.3g} +- {each.error:.1g} ({change / base:+.0%}) from the first to "
+                    f"{change:+.3g} +- {each.error:.1g}{share} from the first to "
                     f"the last of {self.middle[1]:.3g} s: perhaps with temperature; values "
                     "are those at the middle"
                 )

@@ -88,8 +88,8 @@ class MotorLimits:
 
 @dataclass(frozen=True, eq=False)
 class ExcitationLimits:
-    """What a motion of a robot may use. Infinite: no limit. Raises InputError for limits that are
-    not positive, an empty range, and an invalid box.
+    """What a motion of a robot may use. Infinite: no limit. Raises InputError for limits of a wrong
+    shape or that are not positive, an empty range, and an invalid box.
 
     lower, upper, velocity, acceleration (n,) : rad or m and per s^k.
     torque, torque_rate : (n,) N m and N m/s of the joints. With `motors`, which have their own
@@ -116,8 +116,13 @@ class ExcitationLimits:
     def __post_init__(self) -> None:
         n = self.model.n
         for name in ("lower", "upper", *NAMES):
-            row = np.broadcast_to(np.asarray(getattr(self, name), dtype=np.float64), (n,))
-            object.__setattr__(self, name, read_only(row))
+            given = np.asarray(getattr(self, name), dtype=np.float64)
+            if given.shape not in ((), (n,)):
+                raise InputError(
+                    f"{name}: expected a number or {n} values, one for each joint, got shape"
+                    f" {given.shape}"
+                )
+            object.__setattr__(self, name, read_only(np.broadcast_to(given, (n,))))
         for j in np.flatnonzero(~(self.lower < self.upper)).tolist():
             raise InputError(
                 f"position of joint '{self.model.joint_names[j]}': no room between"
@@ -151,9 +156,9 @@ class ExcitationLimits:
     ) -> ExcitationLimits:
         """The limits of a robot, less a margin, a share from 0 to below 1 of each.
 
-        Positions keep margin / 2 of their range from both ends; unlimited joints have a range of
-        2 pi rad or 0.4 m. Speeds and torques come from the model and the actuators; acceleration,
-        torque and torque_rate, numbers or (n,), replace or complete them.
+        Positions and deflections keep margin / 2 of their range from both ends; unlimited joints
+        have a range of 2 pi rad or 0.4 m. Speeds and torques come from the model and the actuators;
+        acceleration, torque and torque_rate, numbers or (n,), replace or complete them.
         """
         if not 0.0 <= margin < 1.0:
             raise InputError(f"margin is {margin}; expected a share from 0 to below 1")
@@ -172,13 +177,14 @@ class ExcitationLimits:
             return limits
         actuators.refuse_other_joints(model)
         actuators.refuse_counting_twice(model.reflected_inertia)
+        middle, half = middle_and_half(actuators.spring_travel)
         motors = MotorLimits(
             actuators,
             middle_stiffness(actuators) if stiffness is None else np.asarray(stiffness),
             share * actuators.torque_limit,
             limits.torque_rate[actuators.joint_of_motor],
             share * actuators.speed_limit,
-            share * actuators.spring_travel,
+            np.stack([middle - share * half, middle + share * half], axis=-1),
         )
         return replace(limits, motors=motors)
 

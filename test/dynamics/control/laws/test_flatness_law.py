@@ -161,6 +161,22 @@ def test_the_damped_stop_acts_on_the_measured_state():
     )
 
 
+def test_a_stop_that_begins_after_the_prediction_acts_on_the_measured_state():
+    arm = linear_arm()
+    law = at_rest_under(arm, command_delay=3e-3)
+    (q, _, theta, _), _, _ = at_start(arm)
+    for k in range(5):
+        law.measure(k * PERIOD, signals_of(law, q + 1e-3 * k, theta))
+        predicted = np.concatenate(law.state)
+        law.update(PERIOD, 0.0)
+    law.measure(5 * PERIOD, signals_of(law, q + 5e-3, theta))
+    assert law.is_predicted
+    assert (predicted != np.concatenate(law.arm.state)).any()
+    law.start("hold", 0.0)
+    law.update(PERIOD, 0.0)
+    np.testing.assert_array_equal(np.concatenate(law.state), np.concatenate(law.arm.state))
+
+
 def test_observed_external_torques_are_compensated():
     arm, push = linear_arm(), np.array([0.0, 2.0])
     alone = {"motor_pd": ControllerSettings(disturbance_bandwidth=0.0)}

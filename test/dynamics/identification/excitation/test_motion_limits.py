@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from elastic_arms import damped_arm, linear_arm, variable_arm
+from elastic_arms import antagonistic_arm, damped_arm, linear_arm, variable_arm
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import identification as idn
 from multibody_dynamics.dynamics.core import InputError
@@ -106,3 +106,15 @@ def test_wrong_limits_are_refused_by_name():
     lower = np.zeros(7)
     with pytest.raises(InputError, match="position of joint 'panda_joint1'"):
         idn.ExcitationLimits(model, lower, lower, *np.ones((4, 7)))
+    with pytest.raises(InputError, match=r"velocity: expected a number or 7 values.*\(3,\)"):
+        idn.ExcitationLimits(model, -1.0, 1.0, np.ones(3), 1.0, 1.0, 1.0)
+
+
+def test_the_travel_of_springs_shrinks_about_its_middle():
+    """Antagonistic tendons only pull: their travel begins at zero."""
+    model, actuators, _ = antagonistic_arm()
+    limits = idn.ExcitationLimits.of(model, margin=0.2, actuators=actuators, acceleration=5.0)
+    travel, whole = limits.motors.travel, actuators.spring_travel
+    np.testing.assert_allclose(travel[1:], [[0.09, 0.81], [0.09, 0.81]])
+    assert (whole[0] == travel[0]).all()  # infinite
+    assert (whole[1:] == [0.0, 0.9]).all()
