@@ -31,6 +31,7 @@ from pages import PAGES, ROOT, page_id
 from road_arm import road
 
 PAGES = [*PAGES, ROOT / "CONTRIBUTING.md"]
+PEERS = {"dynibo", "casadi"}  # of the benchmark, which compares with them if they are there
 # These need minutes, nodes, a cluster or another bag, and are tested elsewhere.
 NOT_RUN = {"demo", "study", "task-demo", "compose", "monitor", "record", "integrate"}
 NOT_RUN |= {"identify", "prove", "loop"}
@@ -204,6 +205,8 @@ def of_environment(words, run):
         of_multibody_dynamics(words, run)
     elif command in reference.NODES:
         check_ros_arguments(words, [command])
+    elif command == "pip":
+        of_pip(words, run)
     elif words[:1] == ["-m"]:
         assert find_spec(words[1])
     else:
@@ -215,7 +218,8 @@ def of_pip(words, run):
     extras = re.findall(r'^        "(\w+)": \[', (ROOT / "setup.py").read_text(), re.MULTILINE)
     assert words[0] == "install"
     for word in words[1:]:
-        assert word in (".", "-e") or word in {f"multibody_dynamics[{extra}]" for extra in extras}
+        own = {".", "-e", *(f"multibody_dynamics[{extra}]" for extra in extras)}
+        assert word in own | PEERS
 
 
 CHECKS = {

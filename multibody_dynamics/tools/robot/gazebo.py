@@ -108,12 +108,8 @@ def prepare(
     described["joints"] = {prefix + name: data for name, data in described["joints"].items()}
     files.springs.write_text(yaml.safe_dump(described, sort_keys=False), encoding="utf-8")
     manager = read_yaml(config / "gazebo" / "controllers.yaml")
-    manager["/**/effort_controller"] = {
-        "ros__parameters": {
-            "interface_name": "effort",
-            "joints": [joint + MOTOR for joint in files.joints],
-        }
-    }
+    own = manager["/**/effort_controller"]["ros__parameters"]
+    own["joints"] = [joint + MOTOR for joint in files.joints]
     files.controllers.write_text(yaml.safe_dump(manager, sort_keys=False), encoding="utf-8")
     return files
 

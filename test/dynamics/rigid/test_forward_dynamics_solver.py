@@ -27,7 +27,8 @@ def test_solver_equals_the_function(model, order):
         assert error(found[0], alone) < 1e-15
         if order:
             rates = dyn.rigid.forward_dynamics_rates(model, q, qd, *torques, wrenches=wrenches)
-            assert error(np.array(found), np.array(rates[: order + 1])) < 1e-15
+            # Two programs, each compiled as a whole: in one of many runs they rounded differently.
+            assert error(np.array(found), np.array(rates[: order + 1])) < 1e-14
         before = np.array(found)
         solver.result[:] = np.nan
         solver.state[:], solver.torque[:] = (q, qd), torques

@@ -165,11 +165,9 @@ def test_plugin_and_interfaces_are_those_of_gz_ros2_control(files):
 def test_controllers_have_the_motors_in_our_order(files):
     made = yaml.safe_load(files.controllers.read_text())
     manager = made["/**/controller_manager"]["ros__parameters"]
-    assert (
-        manager["effort_controller"]["type"]
-        == "forward_command_controller/ForwardCommandController"
-    )
     controller = made["/**/effort_controller"]["ros__parameters"]
+    kind = "forward_command_controller/ForwardCommandController"
+    assert manager["effort_controller"]["type"] == controller["type"] == kind
     assert controller["interface_name"] == "effort"
     assert controller["joints"] == [joint + "_motor" for joint in files.joints]
     assert dyn.load_actuators(files.springs, files.joints).n == 7
@@ -257,8 +255,11 @@ def test_controllers_and_their_parameters_have_the_names_of_the_sources(file):
         for name, values in yaml.safe_load(file.read_text()).items()
     }
     for name, values in made.pop("controller_manager").items():
-        if name not in ("update_rate", "use_sim_time"):
-            assert set(made.pop(name, {})) <= CONTROLLERS[values["type"]]
+        if name in ("update_rate", "use_sim_time"):
+            continue
+        own = made.pop(name)
+        assert own.pop("type") == values["type"]  # where the spawner reads it
+        assert set(own) <= CONTROLLERS[values["type"]]
     for node, values in made.items():  # the rest is ours
         check(node, values)
 
@@ -280,6 +281,7 @@ def test_examples_of_ros2_control_are_consistent():
         made.pop("/**/feedforward_node", None)
         manager = made.pop("controller_manager")["ros__parameters"]
         assert all(name in manager for name in made)
+        made.pop("joint_state_broadcaster")
         for controller in made.values():
             assert controller["ros__parameters"]["joints"] == joints
             gains = controller["ros__parameters"].get("gains", {})
