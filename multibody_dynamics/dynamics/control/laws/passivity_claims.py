@@ -108,13 +108,13 @@ PASSIVITY_CLAIMS: Mapping[str, PassivityClaim] = MappingProxyType(
         "cartesian_impedance": PassivityClaim(
             law="cartesian_impedance",
             conditions="constant stiffness",
-            sampled=True,
+            sampled=False,
             names=("CartesianImpedance",),
         ),
         "cartesian_impedance, changing": PassivityClaim(
             law="cartesian_impedance",
             conditions="the stiffness changes, with the tank",
-            sampled=True,
+            sampled=False,
             restiffens=True,
         ),
         "esp": PassivityClaim(

@@ -21,6 +21,7 @@ from robots import CONFIG
 
 URDF = CONFIG / "robots" / "planar_two_link.urdf"
 SAMPLED = [name for name, claim in PASSIVITY_CLAIMS.items() if claim.sampled]
+RARELY = ["cartesian_impedance", "cartesian_impedance, changing"]  # in 15 of 10,000 contacts
 
 
 @cache
@@ -44,7 +45,7 @@ def touched(name: str, where: str = "internal", count: int = 50, **options) -> S
     return sampled_contacts(law, plant(where), poses, count, force=5.0, **options)
 
 
-@pytest.mark.parametrize("name", SAMPLED)
+@pytest.mark.parametrize("name", [*SAMPLED, *RARELY])
 def test_no_energy_is_created_in_fifty_contacts(name):
     found = touched(name)
     assert len(found.created) == 50
