@@ -175,6 +175,15 @@ def momenta_of_floating_bodies(printed):
     assert number(printed, "coordinates differ by", " in 0.5 s") < 1e-11
 
 
+def vendor_interface(printed):
+    assert number(printed, "at the goal to", " mrad") < 0.1
+    states = re.findall(r"s  (\w+)(?:: (.*))?", printed)
+    names = ["inactive", "holding", "following", "holding", "following", "stopping"]
+    assert [name for name, _ in states] == names
+    assert states[-1][1] == "link states missing"
+    assert number(printed, "moves at", " rad/s") < 5e-3
+
+
 CHECKS = {
     "01_first_steps": first_steps,
     "02_four_representations": four_representations,
@@ -193,6 +202,7 @@ CHECKS = {
     "15_task_space": task_space,
     "16_lie_group_integration": lie_group_integration,
     "17_momenta_of_floating_bodies": momenta_of_floating_bodies,
+    "18_vendor_interface": vendor_interface,
 }
 
 
