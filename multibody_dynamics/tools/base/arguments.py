@@ -27,7 +27,7 @@ def not_negative(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0.0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} must be a number, zero or greater")
+        raise argparse.ArgumentTypeError(f"{text} is not a number, zero or greater")
     return value
 
 
