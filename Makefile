@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 # The two main commands: make demo, make test. Both create their environment, see scripts/environment.sh.
 RUN := scripts/environment.sh
 # One BLAS thread per process: with more, two processes block each other and take ten times as long.

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Install the package; name and version come from package.xml, as ROS tools expect."""
 
 from pathlib import Path

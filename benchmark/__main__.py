@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """All benchmarks: `make benchmark`.
 
 The rows of all tables are measured in one run, in one process on one core, alternating. Every

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Many states at a time: vector code for one robot."""
 
 from __future__ import annotations

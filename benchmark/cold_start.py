@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """From the start of a process to its first torque, without and with machine code in the cache."""
 
 from __future__ import annotations

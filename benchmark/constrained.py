@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Forward dynamics of mechanisms with n joints and m constraints: O(n) + O(m^3)."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """dQ/dq, dQ/dq', M and dq''/dq, dq''/dq', M^-1 of an arm, compared with Pinocchio."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Optimal exciting motions of the UR10e against the published ones: log det, in a minute.
 
 The published motions come with the data set of shamilmamedov/dynamic_calibration (UR10e, pattern

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """q'' of an arm and its derivatives by articulated bodies (ABA), compared with Pinocchio."""
 
 from __future__ import annotations

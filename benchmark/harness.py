@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Measurement shared by the benchmarks.
 
 All rows of a run are measured in one process on one core, alternating block by block, so changes in

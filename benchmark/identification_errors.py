@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """How often the stated intervals of identified parameters contain the true values.
 
 An arm with three joints moves along sums of sines. Two cases contain all kinds of parameters:

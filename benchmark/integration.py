@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Integration: steps per second of the example systems, and methods for joints with springs."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Q, Q' and Q'' of an arm and of a humanoid: general recursions, code for one robot, and peers."""
 
 from __future__ import annotations

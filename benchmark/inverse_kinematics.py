@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse kinematics of three arms for random reachable poses: success rate, accuracy and speed.
 
 This package is compared with a closed loop (CLIK) taken from Pinocchio's documentation, with the

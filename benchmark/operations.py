@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Multiplications and additions per joint, counted by running the recursions.
 
 The recursions run on numbers that count operations, for chains of 6 and of 7 general joints; the

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Other programs that compute the same, where they are installed: dynibo, and code by CasADi."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tables, pictures, JSON and the tables of docs/benchmark.md from the times of a run."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The road from a data sheet to a proven model, driven with simulated robots nobody has measured.
 
 The parameters of each hidden robot (mass, centre of mass and inertia of the links, springs, rotors,

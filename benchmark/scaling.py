@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Cost per joint in chains of up to 1000 joints: O(n)."""
 
 from __future__ import annotations

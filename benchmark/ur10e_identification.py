@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The joint identification of a real UR10e, compared with the method that came with the recordings.
 
 The recordings are the public ones of github.com/shamilmamedov/dynamic_calibration (S. Mamedov, S.

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """`multibody_dynamics validate`, from start to report, compared with only reading the bag.
 
 The messages are at 1 kHz: `--messages 3600000` is an hour. "Reading" is a

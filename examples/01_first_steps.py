@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Load a robot and compute Q, Q' and Q'' along a motion.
 
     python examples/01_first_steps.py --picture torques.png

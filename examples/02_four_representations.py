@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """One motion of a hand in four representations: twist to jounce, Jacobians, and the same Q in all.
 
     python examples/02_four_representations.py

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """What Q' and Q'' are for: tracking with springs in the joints, with and without these rates.
 
     python examples/03_elastic_joint_feedforward.py --picture tracking.png

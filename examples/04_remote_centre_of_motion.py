@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A surgical arm whose instrument pivots about one point, modelled in three ways.
 
 Joints 1 to 3, a lift and two parallel axes, bring the remote centre to the incision. The axes of

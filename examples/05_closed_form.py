@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """M(q) q'' + C(q, q') q' + g(q) = Q: which Coriolis matrix makes M' - 2C skew, and the energy.
 
     python examples/05_closed_form.py --picture energy.png

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """How many digits are right? The same recursion with numbers of 40 digits and in float64.
 
     python examples/06_exact_references.py

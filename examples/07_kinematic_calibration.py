@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Calibrate an arm that was built a little differently from its drawings, from measured poses.
 
     python examples/07_kinematic_calibration.py --picture calibration.png

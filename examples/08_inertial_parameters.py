@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Identify the base parameters of an arm from noisy torques along an exciting motion.
 
     python examples/08_inertial_parameters.py --picture torques.png

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A four-bar linkage: the torque of its motor, the rate of this torque, and its free swing.
 
     python examples/09_four_bar.py --picture four_bar.png

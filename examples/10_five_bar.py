@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A five-bar linkage with one, two and three motors: which motions and torques each choice allows.
 
     python examples/10_five_bar.py --picture five_bar.png

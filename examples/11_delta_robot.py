@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A delta robot on a circle: torques of its three motors, their rates Q' and Q''.
 
     python examples/11_delta_robot.py --picture delta.png

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A load on the rope of a crane: the trolley's acceleration is prescribed, the load swings freely.
 
     python examples/12_passive_pendulum.py --picture crane.png

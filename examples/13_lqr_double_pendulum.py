@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """An inverted double pendulum kept upright by one motor: linearisation, LQR, region of attraction.
 
     python examples/13_lqr_double_pendulum.py --picture pendulum.png

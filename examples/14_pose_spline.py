@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A smooth path of a hand through six poses, on the group SE(3), and the joints that follow it.
 
     python examples/14_pose_spline.py --picture spline.png

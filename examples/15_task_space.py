@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A hand on a circle and out of reach: joint motion to the fourth derivative, and Q, Q' and Q''.
 
     python examples/15_task_space.py --picture task_space.png

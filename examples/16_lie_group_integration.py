@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Heavy top and double pendulum in absolute coordinates: the effect of the group.
 
     python examples/16_lie_group_integration.py --picture groups.png

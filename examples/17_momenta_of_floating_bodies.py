@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A thrown box that tumbles about its intermediate axis, and a linkage that closes on itself.
 
     python examples/17_momenta_of_floating_bodies.py --picture tumbling.png

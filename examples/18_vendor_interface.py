@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A vendor's 1 kHz interface in Python: the generated controller in C computes every torque.
 
     python examples/18_vendor_interface.py

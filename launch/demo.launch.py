@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The demo under ros2 launch: an arm with elastic joints, its feedforward, a motion, and a report.
 
 ros2 launch multibody_dynamics demo.launch.py robot:=ROBOT.urdf output:=FOLDER

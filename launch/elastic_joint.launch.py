@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """An arm with elastic joints under control: simulated or real robot, controller, and motion.
 
 ros2 launch multibody_dynamics elastic_joint.launch.py

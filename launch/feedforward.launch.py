@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The feedforward node, configured and activated.
 
 ros2 launch multibody_dynamics feedforward.launch.py robot:=/path/to/arm.urdf.xacro

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """An arm with elastic joints in Gazebo, driven by our controller through ros2_control.
 
 ros2 launch multibody_dynamics gazebo.launch.py

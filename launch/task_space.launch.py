@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The task-space node, configured and activated: a tool motion in, joint torques out.
 
 ros2 launch multibody_dynamics task_space.launch.py robot:=/path/to/arm.urdf.xacro tool:=hand

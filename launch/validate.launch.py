@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Compares measured torques with those of the model, and yields a report and an exit status.
 
 ros2 launch multibody_dynamics validate.launch.py bag:=BAG robot:=/path/to/arm.urdf

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """`python -m multibody_dynamics`: the command `multibody_dynamics` if it is not on the path."""
 
 import sys

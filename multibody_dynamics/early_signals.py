@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """SIGINT and SIGTERM while the program of a node is still importing its modules.
 
 The imports take one or two seconds. Until the node installs its own handlers (nodes/base/runtime),

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The package's own files: launch/, config/ and package.xml, however it was installed."""
 
 from __future__ import annotations

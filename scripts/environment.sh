@@ -1,4 +1,7 @@
 #!/usr/bin/env bash
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 # Runs a command in the project's own Python environment, which is created first if it is missing
 # or out of date:
 #

@@ -1,4 +1,7 @@
 #!/usr/bin/env python3
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Check the imports between the rooms of the package and draw them in CONTRIBUTING.md.
 
 The tables in CONTRIBUTING.md list the rooms of each house (a folder with rooms) and their floors.

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """An independent reference for [MT13], matrix by matrix as in the paper."""
 
 import numpy as np

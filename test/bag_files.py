@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Bags for tests, like those recorded from a robot's joint_state_broadcaster."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Runs of the two-link arm with springs for tests of collision detection: noise-free states of the
 true robot, seen with a wrong model."""
 

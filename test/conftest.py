@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Shared by all tests: reference data, ROS domains, settings of hypothesis."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Names of all dependencies: as imported, as rosdep keys in package.xml, and on PyPI."""
 
 from __future__ import annotations

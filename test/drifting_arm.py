@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """An arm that works for days: residual statistics of its motion, with noise, heat and faults."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recordings of arms with known parameters, from closed forms of the motion and the flat map."""
 
 from __future__ import annotations

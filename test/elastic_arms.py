@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Arms with actuators of every kind for the tests of controllers, and their equations of motion."""
 
 from __future__ import annotations

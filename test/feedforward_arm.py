@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A robot arm for the feedforward node: its description, its settings, and its messages."""
 
 from __future__ import annotations

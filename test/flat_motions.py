@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Motions of elastic arms with all derivatives, and an arm with every kind of actuator."""
 
 from __future__ import annotations

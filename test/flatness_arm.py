@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A simulated arm in lockstep with the flatness controller node, in simulated time."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Generated controllers for the tests: robots, compiled libraries, and the same cycles in C and
 Python."""
 

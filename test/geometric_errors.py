@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Geometric errors for the tests, and robots in which each error is a joint coordinate."""
 
 from __future__ import annotations

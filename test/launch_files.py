@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The launch files, run with stand-ins for `launch` and `launch_ros`, which are not on PyPI."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """References to 50 digits for the tests of SO(3) and SE(3), and the angles of comparison."""
 
 from __future__ import annotations

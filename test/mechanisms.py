@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Closed mechanisms for the tests, and their dynamics with 40 digits by an independent route.
 
 The reference does not use the library's wrench bases and multipliers: a closed joint keeps two

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Arms whose state is estimated from their motors, springs and sensors."""
 
 from __future__ import annotations

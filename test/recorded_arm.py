@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A planar arm with elastic joints and friction, and bags of its states."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Runs a recursion as plain Python for one state, for tests of its intermediate results."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Dynamics from first principles to 40 digits, the reference for the recursions.
 
 A body is its particles p, known by J = integral p p^T dm (4x4, homogeneous), and moves by a product

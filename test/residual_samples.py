@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Random residual equations of a robot with N joints, whose errors are correlated in time."""
 
 from __future__ import annotations

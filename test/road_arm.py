@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The road of a planar arm with two springs, for tests: a hidden robot, its recordings, and what
 `identify` and `write-back` made of them."""
 

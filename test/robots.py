@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Robots for the tests: the Panda, random robots without zeros, and their Pinocchio twins."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Nodes under test in separate processes, and a peer node in the test that talks to them.
 
     def test_something(ros):                         # the fixture below

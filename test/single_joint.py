@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A single joint with a linear spring, for tests of torque control."""
 
 from __future__ import annotations

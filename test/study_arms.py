@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A small study for tests: the planar two-link arm on a short motion, and made-up results."""
 
 from functools import cache

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint rates from task rates to 40 digits, from the optimisation problem that defines them.
 
 `rates(t)` solves W (q' - z) = A^T mu, A q' + c_0 = -L mu at one time, with A from products of

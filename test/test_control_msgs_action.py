@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The action follow_joint_trajectory over the real middleware.
 
 Requires control_msgs, which is not on PyPI: collected only where it is installed, see conftest.py.

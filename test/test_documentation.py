@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """README and docs agree with the code: blocks run, tables are generated from it, links resolve."""
 
 import re

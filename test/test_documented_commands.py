@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Every command and YAML block in README and docs is run, or checked against its reader.
 
 `multibody_dynamics ...` is run if it takes seconds; otherwise its options are parsed. For

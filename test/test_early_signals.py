@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Ctrl-C while a node imports its modules ends it without a traceback."""
 
 from __future__ import annotations

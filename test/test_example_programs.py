@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The examples run as a user runs them and print correct numbers."""
 
 from __future__ import annotations

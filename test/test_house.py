@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The house of CONTRIBUTING.md: rooms, imports between them, faces, and the size of functions."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Launch files: everything that they name must exist. `ros2 launch` itself is not on PyPI.
 
 They are run with stand-ins for `launch` and `launch_ros`.

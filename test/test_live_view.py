@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The configurations of viewers name only topics, fields, joints and frames that exist."""
 
 from __future__ import annotations

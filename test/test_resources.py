@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """share_directory finds the files that belong to the code in every kind of installation."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The plugin of a generated controller with the real ros2_control: built, and driven through its
 life by the program in its own package.
 

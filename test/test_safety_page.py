@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """docs/safety.md: every line of its tables names a test that exists."""
 
 from __future__ import annotations

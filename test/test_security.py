@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The source is searched: no input of a user is executed, unpickled, or passed to a shell."""
 
 from __future__ import annotations

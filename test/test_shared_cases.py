@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Reference robots of the shared data: every stored number that the library computes.
 
 Torques, poses and rates were computed in 220-bit Taylor arithmetic and rounded once; all other

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Real arms: published parameters leave the residuals that their authors report.
 
 The recordings are written to a temporary folder as bags.

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Reference robots of the shared data, read by this package and by Pinocchio."""
 
 from __future__ import annotations

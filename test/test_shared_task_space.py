@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tools of the reference robots along analytic paths, against 40-digit differentiation.
 
 If the path determines the joint positions, Newton's method finds them at nine times with 40 digits,

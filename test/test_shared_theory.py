@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The papers' theory on the reference robots, checked by the methods of each module's tests."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The monitor of published torques finds every broken promise, and nothing else."""
 
 from __future__ import annotations

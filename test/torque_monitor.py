@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A separate process that judges every motor torque that a controller publishes.
 
 It knows nothing of the controller but the promises of docs/safety.md:

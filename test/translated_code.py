@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """C code for the tests: functions translated, compiled with all warnings, loaded and called."""
 
 from __future__ import annotations

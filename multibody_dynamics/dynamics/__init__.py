@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Lie-group dynamics of robot arms with elastic joints, in pure Python.
 
     from multibody_dynamics import dynamics as dyn

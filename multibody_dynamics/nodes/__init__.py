@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """ROS 2 nodes: message -> arrays -> dynamics -> message. No mechanics is computed here.
 
 The file of a node, `*_node.py`, shows its whole behaviour. The subpackages contain code shared by

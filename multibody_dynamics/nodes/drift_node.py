@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Watches a robot over days, and reports when it no longer behaves as before, and why.
 
 The differences between measured and predicted torques during the first hours of motion are the

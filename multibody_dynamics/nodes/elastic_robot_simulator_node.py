@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A simulated arm with elastic joints: receives motor commands, publishes link and motor states.
 
 Each cycle, in a separate thread, reads the newest command, publishes the current state, and

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Torque feedforward for robots with elastic joints: receives a trajectory and publishes joint
 torques with their first two rates, and motor commands, in one cycle per joint state.
 

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The controller of an arm with elastic joints: receives link and motor states and a trajectory,
 and publishes motor torques, in one cycle per pair of states.
 

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint and motor states of a simulated robot whose joints consist of a motor and a spring in
 series.
 

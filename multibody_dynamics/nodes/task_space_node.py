@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Torque feedforward for tool motions: receives a pose, a path or a trajectory of the end effector,
 and publishes joint torques with their first two rates, and motor commands, like feedforward_node.
 

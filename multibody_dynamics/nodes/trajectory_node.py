@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Sends a motion to `joint_trajectory`: a sum of sines, rest to rest through waypoints, or a file.
 
 The node waits for the receiver, sends the motion with a stamp slightly in the future (it must

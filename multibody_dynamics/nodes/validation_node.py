@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Compares measured torques with those of the model while the robot moves.
 
 It makes the comparison of `multibody_dynamics validate` on a stream of states: every output carries

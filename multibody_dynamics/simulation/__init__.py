@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Robots and controllers that are computed by other software.
 
 `mujoco_robot` contains the arm in MuJoCo, with the interface of :class:`.Plant`;

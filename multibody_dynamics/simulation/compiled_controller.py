@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A generated controller, compiled and loaded: a simulation runs the same code as the robot.
 
 ``multibody_dynamics generate ROBOT.urdf --elastic-joints SPRINGS.yaml --law ... -o DIR`` writes the

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The arm with elastic joints in MuJoCo: a plant that shares no dynamics with this package.
 
 MuJoCo itself reads the links from the URDF. Each motor behind a spring becomes a separate hinge in

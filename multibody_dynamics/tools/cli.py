@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The command `multibody_dynamics`: parse the arguments, run one command, report its errors.
 
 The commands are in `commands/`. Exit status: 0 on success; 1 if a run, a check or a comparison

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Print the ROS settings of this package's own processes as `export` lines for a shell:
 
 eval "$(python -m multibody_dynamics.tools.environment)"

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Shared by the launch files: launch arguments, and how nodes start and end.
 
 Only launch files import this module. It needs `launch` and `launch_ros`, which come with an

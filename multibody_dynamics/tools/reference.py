@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Generate the tables in docs/ from the code: symbols, public names, parameters of every node.
 
 `python -m multibody_dynamics.tools.reference` rewrites the text of docs/*.md between the comments

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Validation: compares the recorded motion of a robot with its model, without ROS.
 
 A recording is compared in one pass, as a stream. The modules, in the order of the data flow:

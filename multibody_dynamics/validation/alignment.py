@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Converts messages, in order of arrival, to samples of all joints on a uniform grid of times.
 
 The grid is origin + k period for all sources. Each sample on it has a key that increases by one

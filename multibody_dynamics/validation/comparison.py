@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Compares a recording with the model: filters, differentiates and predicts, in one pass."""
 
 from __future__ import annotations

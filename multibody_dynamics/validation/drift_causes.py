@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Finds which change of a robot explains why its residuals differ from earlier ones.
 
 Two periods share all unknowns of `drift_statistics`, except for those of one cause, which may have

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The equations of `drift_statistics`, from compared states and pairs of link and motor states."""
 
 from __future__ import annotations

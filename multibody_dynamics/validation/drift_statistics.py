@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Sufficient statistics of torque residuals: all that is kept of days of motion.
 
 Two kinds of equations explain the residuals e = measured - predicted, with small changes x of the

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Watches a robot over days for drift of its model, in bounded memory, and names the cause.
 
 The residuals of the first hours of motion are the reference. Later blocks of motion are compared

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Comparison of many recordings: one by one, in parallel processes, or on a Dask cluster.
 
 Each recording is compared separately, in batches of a fixed size, and the results are combined in

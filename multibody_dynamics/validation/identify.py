@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Identification from a recording: fitted to its first part, tested on the rest."""
 
 from __future__ import annotations

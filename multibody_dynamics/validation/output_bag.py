@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A bag with measured and predicted torques side by side, for PlotJuggler."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Reports of a comparison: HTML with embedded pictures, PNG, Markdown, and JSON for programs."""
 
 from __future__ import annotations

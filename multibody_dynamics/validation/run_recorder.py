@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Collects the samples of a recording for an identification, bounded in memory.
 
 Of a long recording, evenly spread pieces are kept.

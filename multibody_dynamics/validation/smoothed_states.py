@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Smooth states on the grid of a recording, piece by piece."""
 
 from __future__ import annotations

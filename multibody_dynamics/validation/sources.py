@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The sources of a recording: which messages carry which joints."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Compares states with the model as they arrive, with a delay.
 
 The kernels of the zero-phase filter are symmetric and finite, so a stream of states can use the

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A first look at a recording: sources of the joints, sampling rate, noise and cut-off."""
 
 from __future__ import annotations

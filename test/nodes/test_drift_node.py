@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """drift_node over the real middleware, with a simulated arm whose parts change."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Faults injected into a controller on the real middleware, while a separate process judges every
 torque that it publishes (torque_monitor.py): the promises of docs/safety.md."""
 

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Learning of a repeated trajectory by the flatness controller node, over the real middleware."""
 
 from __future__ import annotations

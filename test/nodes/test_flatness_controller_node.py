@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The flatness controller node over the real middleware, in a separate process.
 
 The test is the robot: it integrates the arm in lockstep, in simulated time, one step per answered

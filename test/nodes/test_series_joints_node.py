@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """series_joints_node over the real middleware: its outputs, their stamp, and rejected input."""
 
 from __future__ import annotations

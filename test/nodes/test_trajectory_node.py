@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """trajectory_node over the real middleware: what it sends and when, and how it reports failure."""
 
 from __future__ import annotations

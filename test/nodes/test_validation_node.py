@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """validation_node over the real middleware: its outputs agree with the reports that it writes."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The compiled controller in closed loop, and what its class refuses."""
 
 from __future__ import annotations

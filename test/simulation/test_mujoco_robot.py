@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The arm on MuJoCo against ElasticRobot: the same masses and motions by independent code."""
 
 from __future__ import annotations

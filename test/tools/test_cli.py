@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The command line: complete help, one-line errors, and correct exit statuses."""
 
 from __future__ import annotations

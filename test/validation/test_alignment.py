@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Samples at even times: sorted, merged, interpolated; everything dropped is reported."""
 
 from __future__ import annotations

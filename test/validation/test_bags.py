@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Bags of every kind, intact and damaged, and tables: the same samples, or a helpful error."""
 
 from __future__ import annotations

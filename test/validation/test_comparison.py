@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Complete comparisons with recordings of a robot whose torques are known, and their errors."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Changes are found at the stated rate of false alarms, and their cause is named."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The equations explain what a payload, friction and springs do to the residuals."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Sums of residual equations, and the noise that is learned from them."""
 
 from __future__ import annotations

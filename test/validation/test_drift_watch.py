@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Days of work: no alarm without a fault, and the right one with it."""
 
 from __future__ import annotations

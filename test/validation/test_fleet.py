@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Many recordings, compared one by one, in processes and on a cluster: equal results."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Parameters from the first part of a recording explain the rest of it."""
 
 from __future__ import annotations

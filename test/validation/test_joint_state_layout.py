@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """JointState messages from their bytes: the numbers of a deserializer, or an error."""
 
 from __future__ import annotations

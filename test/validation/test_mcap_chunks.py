@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Messages of MCAP chunks by their index: those that rosbags finds, or an error."""
 
 from __future__ import annotations

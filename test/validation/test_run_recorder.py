@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Samples for an identification: all of them, without gaps inside a stretch, bounded in number."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The pieces in which samples arrive do not change the smooth states."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A stream of states gives the same results as the recording, for every common sample."""
 
 from __future__ import annotations

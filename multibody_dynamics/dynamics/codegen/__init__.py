@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Straight-line machine code and C source from recorded computations; knows nothing about robots.
 
 A function written over scalars runs over expressions and leaves a graph. What its results need is a

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Work in a thread beside a control cycle.
 
 Only one thread of Python code runs at a time, and a thread that computes gives way to others every

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Vector code of a program for many states, on all cores, without the interpreter's lock."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """LLVM IR of loops over many states, several of them side by side in vector registers.
 
 There are two loops, for two layouts of the arrays. In the first, each state is one row of every

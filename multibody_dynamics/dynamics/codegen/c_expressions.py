@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Expressions of Python functions over scalars, translated into C.
 
 Every expression has a type (:mod:`.c_types`) and, where known, the set of values that it can have.

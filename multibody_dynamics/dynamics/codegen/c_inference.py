@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Types of the variables of a Python function over scalars, and the branches that are never taken.
 
 A variable has the type that holds all values assigned to it. Types may depend on each other through

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """C99 source of a program: a function of straight-line code on arrays.
 
 It allocates nothing, has no state, and needs only sine and cosine. Statements are in the order of

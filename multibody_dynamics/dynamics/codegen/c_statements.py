@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Statements of Python functions over scalars, translated into C.
 
 A variable is declared where it is first assigned, or before the block inside which that happens if

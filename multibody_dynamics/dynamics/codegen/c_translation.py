@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """C99 from Python functions over scalars: the same source that Numba compiles, translated.
 
 Straight-line code (:mod:`c_source`) suits recursions without branches. Functions that search,

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Types of translated Python functions: numbers, arrays, tuples, and what is known of their values.
 
 Every array has a known shape. A table of constants carries the values that occur in each of its

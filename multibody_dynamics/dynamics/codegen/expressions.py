@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Expressions that are recorded while a recursion runs over them.
 
 An expression is plus or minus one node of a graph, so a change of sign is no operation: products by

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """LLVM IR of a program: one function of straight-line code, for one state or for several lanes.
 
 With one lane, inputs and results are arrays of doubles. With more lanes, every number of a state is

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Machine code of LLVM IR for this processor, kept in the cache on disk.
 
 Numba brings llvmlite along. Only the code generator of LLVM runs. Its optimiser would find little

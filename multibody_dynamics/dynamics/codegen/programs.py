@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A recorded computation: the nodes that its results need, in the order of the recursion."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Built-in functions that check the rows of a state and run a kernel, all in machine code.
 
 A call through ctypes or Numba takes longer than the dynamics of a robot arm. `Calls.update` and

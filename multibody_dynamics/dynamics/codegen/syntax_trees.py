@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Names that statements of a Python function read and assign, from their syntax trees."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Removal of assignments to variables that are never read, and of loops and branches around them.
 
 The cases that do not occur in a robot leave such assignments behind (:mod:`.c_inference`).

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Control of arms with elastic joints: laws and gains, state estimation, observers, time scaling.
 
 Laws, observers and filters run in the control cycle and write into their own arrays; gains are

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Foundations of the package: errors, checked inputs, quantities with units, compilation.
 
 Every public function checks its arguments with the functions of this room, raises one of its

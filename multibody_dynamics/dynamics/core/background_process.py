@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A process for slow computations alongside a control cycle.
 
 Python code that takes milliseconds holds the interpreter's lock: in a thread of the controller's

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Products and transposes of batches of matrices and vectors."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Baumgarte's constraint stabilisation: constraint violations decay instead of drifting."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Rows of numbers that a caller passes every cycle, checked and copied by compiled code."""
 
 from __future__ import annotations

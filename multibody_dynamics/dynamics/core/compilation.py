@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Compilation of the recursions by Numba, from the same source that runs uncompiled.
 
 ``inlined`` marks a small function that compiled code may call; it remains a plain Python function.

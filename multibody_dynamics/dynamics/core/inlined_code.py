@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """How Numba compiles functions that only other compiled functions call.
 
 Numba makes a complete program of every function: wrappers for callers in Python and in C, optimised

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Arguments as finite float64 arrays, or an InputError that says what is wrong with them."""
 
 from __future__ import annotations

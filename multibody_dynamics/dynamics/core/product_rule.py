@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Leibniz rule: time derivatives of products and of solutions of linear systems, to any order.
 
 A *stack* is a list [x, x', x'', ...] of a quantity and its time derivatives. The Leibniz rule, with

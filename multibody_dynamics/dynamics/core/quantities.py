@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Quantities of a data sheet: {value, unit, side of the gear}.
 
 Readers return SI units on the link side of the gear, which is what the package uses throughout.

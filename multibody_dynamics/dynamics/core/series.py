@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Truncated power series in time, as scalars.
 
 A series holds the coefficients x, x', x''/2, ... x^(k)/k! of a quantity at one time. A recursion

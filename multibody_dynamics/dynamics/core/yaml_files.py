@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The reader of all YAML files: every failure is a one-line InputError that names the file.
 
 The files are YAML 1.1, as PyYAML reads them, except that

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Elastic joints: springs, motors, and the flat map between links and motors.
 
 A joint is rigid, series elastic, of variable stiffness, or antagonistic. Given the motion of the

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Actuators in the control cycle: motor feedforward and springs, compiled, for any mix of kinds.
 
 Both run :mod:`flat_map` in place, one state at a time, and never interrupt the cycle: `flags`

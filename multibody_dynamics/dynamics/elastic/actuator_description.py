@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The YAML description of actuators.
 
 config/elastic_joints/panda.yaml documents the keys of motors and linear springs,

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Actuators of one joint: rigid, series elastic, variable stiffness and antagonistic.
 
 Every motor obeys, on the link side of the gear,

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The actuators of a robot: one per joint, in any mix of kinds; see `actuator_kinds`."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The flat map of elastic joints over scalars, in both directions, for all kinds of actuators.
 
 `feedforward` computes theta, theta', theta'' and tau_m of the motors from q, q', q'', Q, Q', Q''

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Differential flatness of arms with elastic joints: from the motion of the links to the motors.
 
 The motion q(t), and for each joint with two motors its stiffness or pretension, are flat outputs:

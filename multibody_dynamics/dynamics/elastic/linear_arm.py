@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The linear equations of an arm with elastic joints near rest, as plain matrices.
 
     M x'' + D x' + K x = tau,    x = (q, theta)

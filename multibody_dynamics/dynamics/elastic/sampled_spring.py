@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """User-defined spring laws as piecewise polynomials, for compiled code.
 
 Planning evaluates any law in plain Python. The control cycle and the compiled plant need a table;

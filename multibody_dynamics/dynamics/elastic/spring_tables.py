@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The spring law s(phi) over scalars: value, derivatives, energy and inverse, written once.
 
 Compiled code runs these functions in the control cycle and over batches. A law is a piecewise

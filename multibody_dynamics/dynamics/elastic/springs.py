@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Spring laws: the torque s(phi) increases with the deflection phi = theta - q over its travel.
 
 The spring of a series elastic joint obeys Q = s(phi). The deflection for a torque with given

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Equations of motion of an arm with actuators of any kind, compiled: links, springs and motors.
 
 The simulated arm integrates them, and control laws use them to predict the state.

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The equations of motion of an arm with actuators: the time derivative of its state, compiled.
 
 Link side and motor side of [M21] (2), (3), with friction of the motors and torques e on the links:

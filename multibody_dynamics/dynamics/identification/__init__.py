@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Identification: parameters of a robot from recordings and measurements.
 
 Inertial parameters and joint friction by least squares over regressors, spring laws, kinematic

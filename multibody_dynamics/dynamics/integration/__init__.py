@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Time integration: bodies in absolute coordinates, trees in joint coordinates, general schemes.
 
 `integrate` runs Munthe-Kaas methods on SE(3) or SO(3) x R^3 for bodies whose joints are

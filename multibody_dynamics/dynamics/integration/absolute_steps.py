@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Compiled Munthe-Kaas steps of rigid bodies in absolute coordinates; [MT13] (37).
 
 The increment of one stage is Psi (n, 12): for each body, the increment of the pose in the Lie

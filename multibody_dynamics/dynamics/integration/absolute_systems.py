@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Rigid bodies in absolute coordinates with joints as constraints; [MT13] sections 1 to 3.
 
 The state is the pose and velocity of every body, without coordinates that could become singular;

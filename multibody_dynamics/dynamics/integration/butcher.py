@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Explicit Runge-Kutta methods, defined by their Butcher tableaux.
 
     k_j = F(t + c_j h, x + h sum_l a_jl k_l),     x(t + h) = x + h sum_j b_j k_j

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The example systems of [MT13] section 5, with values for the data that the paper leaves open.
 
 All bodies are aluminium boxes, 2700 kg/m^3, with frames at their centres of mass; the paper uses

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Constraints of a joint from the screws of its free motions.
 
 The relative motions that a lower pair allows form a group. Take the joint frame A on the first body

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The generalised-alpha method on Lie groups, for stiff systems with constraints; order 2.
 
 O. Bruels, A. Cardona, M. Arnold: Lie group generalized-alpha time integration of constrained

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Accelerations and multipliers of constrained bodies in absolute coordinates, compiled.
 
 [MT13] (3), the index-1 form of the Boltzmann-Hamel equations,

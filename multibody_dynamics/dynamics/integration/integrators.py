@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Time integration of rigid bodies in absolute coordinates by explicit Munthe-Kaas methods.
 
     result = dyn.integration.integrate(dyn.integration.examples.heavy_top(), t_end=1.0, step=1e-3)

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Integration of free bodies that conserves their spatial momentum exactly.
 
 In [M18d] (36), Pi^s' = W^s, the right-hand side does not contain Pi^s, and therefore any

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Munthe-Kaas methods: explicit Runge-Kutta methods on products of Lie groups; [MT13] (35)-(37).
 
 The equation X' = X F(t, X) is left-trivialised: F is in the Lie algebra. A step solves

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A Rosenbrock method of order 4 for stiff equations in a vector space, A-stable.
 
 Shampine's coefficients (ACM TOMS 8, 1982) for x' = F(t, x). A step takes four stages, three

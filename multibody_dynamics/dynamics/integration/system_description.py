@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The YAML description of rigid bodies in absolute coordinates, at t = 0; SI units, rad.
 
     name: slider_crank

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Time integration in joint coordinates: kinematic trees, and any q'' = f(t, q, q')."""
 
 from __future__ import annotations

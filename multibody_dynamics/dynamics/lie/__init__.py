@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The Lie groups SO(3) and SE(3), their screws, and the four representations of twists.
 
 Twists are (omega, v) and wrenches (m, f): angular part first. A pose maps the body frame to the

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The order of components, the names of the representations, and the table of symbols."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """exp, log and dexp^-1 of SO(3) and SE(3) over tuples of scalars, for compiled code.
 
 This is the single source of the scalar coefficients: :mod:`.so3` and :mod:`.se3` evaluate the same

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """State spaces of the integrators: products of SE(3), SO(3) x R^3, SO(3) and R^n.
 
 [MT13] sections 2 and 3. An element of a product is a tuple with one array per factor; an element of

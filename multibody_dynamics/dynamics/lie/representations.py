@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Conversion of twists, wrenches and their time derivatives between the four representations.
 
 With C = (R, r) the pose of a body frame, [M18k] table 3 and [M18d] (98)-(100); the last form of

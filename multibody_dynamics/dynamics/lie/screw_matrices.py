@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Matrices of vectors, screws and poses over any scalars, batched, without checks.
 
 The kernels of the functions of the same names in :mod:`.so3` and :mod:`.se3`. The entries may also

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Screw algebra over tuples of scalars: the vocabulary of the recursions.
 
 A vector is ``(x, y, z)``. A twist is ``(omega, v)`` and a wrench ``(m, f)``, angular part first.

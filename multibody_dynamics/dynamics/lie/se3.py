@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The group SE(3) of rigid-body motions, batched over leading dimensions.
 
 A screw or twist ``X = (omega, v)`` is (..., 6), angular part first; a pose ``C = [[R, p], [0, 1]]``

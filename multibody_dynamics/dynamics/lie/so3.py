@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The rotation group SO(3), batched over leading dimensions.
 
 A rotation vector ``omega`` is (..., 3) in rad, a rotation matrix ``R`` is (..., 3, 3). ``1`` is the

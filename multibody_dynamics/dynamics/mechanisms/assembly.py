@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Motions that obey the constraints: positions by Newton's method, derivatives by projection.
 
 Each step is the smallest one in the kinetic metric,

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse, forward and hybrid dynamics of mechanisms with closed loops; [K12] section 3.
 
     M q'' + b = tau + A^T lambda                                            (54)

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Constraint equations f(q) = 0, A q' = 0, A q'' + A' q' = 0, ... up to q''''; [K12] (55).
 
 A loop restricts the relative pose D = C_first^-1 C_second of two frames to the free motions h of

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Closed mechanisms: a tree of bodies and the constraints that close it; [K12] section 3.
 
 A closed mechanism is described by the tree that remains when each loop is cut at one joint, and by

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Motion subspaces of joints with several degrees of freedom; [K12] section 2.
 
 The child frame of a joint has the pose T(q) in the frame that the joint is mounted on, T(0) = 1.

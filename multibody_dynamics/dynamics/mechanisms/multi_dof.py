@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Dynamics of robots with multi-degree-of-freedom joints; [K12] Tables 2, 3 and 4.
 
 A :class:`MultiDofModel` has one body per joint and needs no massless bodies: joint i has the motion

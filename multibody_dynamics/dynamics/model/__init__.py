@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The robot: a tree of rigid bodies and joint screws, from URDF, joint screws or a DH table.
 
 The robot:

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A serial robot from its Denavit-Hartenberg (DH) parameters, standard or modified."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tables of a robot, for comparison with its data sheet."""
 
 from __future__ import annotations

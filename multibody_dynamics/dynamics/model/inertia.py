@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Spatial inertia (6, 6) of a rigid body, angular part first; [M21] (12) and (13).
 
 M = [[I, m c~], [-m c~, m 1]] with mass m, centre of mass (COM) c and inertia I about the origin of

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint screws of the common joints, for :func:`.model_from_screws`.
 
 Each function returns the screw Y (6,), or (k, 6) for a joint with k degrees of freedom, in the

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Memory layout of the recursions: one row of numbers per joint and one per body.
 
 The constants below are column indices of these rows. The joint frame of joint i has the joint axis

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Loads a robot from URDF, the robot description format of ROS.
 
 It reads links with their inertials, and revolute, continuous, prismatic, fixed, planar and floating

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Desired joint motions over time, continuous to the fourth derivative, and their limits.
 
 References:

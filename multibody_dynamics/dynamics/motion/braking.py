@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Paths to rest in bounded time: the stop of a controller that has to answer within its cycle.
 
 `stop` in :mod:`trajectories` tries 240 durations; `brake` finds a path of the same family, the

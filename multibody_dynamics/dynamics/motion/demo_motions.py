@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Demo motions of a robot, and the points that represent them in a message; independent of ROS.
 
 All motions begin and end at rest. Without explicit numbers a motion is derived from the limits of

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Limits of joint commands and motions; rates are per second, never per cycle.
 
 Revolute joints: rad, N m, N m/s. Prismatic joints: m, N, N/s.

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """References for elastic robots: joint motions continuous through the fourth derivative.
 
 The motor torque of an elastic joint depends on q''''. A reference therefore provides q, q', q'',

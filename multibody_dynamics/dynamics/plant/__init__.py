@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The simulated arm: links, springs, motors and drives integrated in time, with its sensors.
 
 ElasticRobot  an arm with actuators of any kind, stepped in time; deterministic

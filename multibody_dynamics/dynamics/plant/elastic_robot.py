@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The plant: an arm with actuators of any kind, its motors and their drives, integrated in time.
 
 Link side and motor side of [M21] (2), (3), with friction and a limited motor torque:

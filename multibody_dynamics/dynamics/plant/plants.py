@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The interface of a plant: a robot with elastic joints, moved in time by motor torques.
 
 Controllers, nodes and comparisons use only this interface, and can therefore run against plants

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Models of sensors and of signal transmission: resolution, noise, bandwidth and delay.
 
 Every source of noise is seeded: the same seed and the same signal give the same readings, bit for

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The O(n) recursions: recursive Newton-Euler (RNEA) to the second derivative of the torques.
 
 There is one module per representation of twists, each with a forward recursion (poses, twists,

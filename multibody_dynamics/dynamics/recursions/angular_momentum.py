@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The angular momentum of a body about its centre of mass, in inertial axes, and its derivatives.
 
 h = Theta omega with an inertia Theta that rotates with the body. Below, x* = x' - omega x x is the

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recursive Newton-Euler in body-fixed representation, [M18d] section 4.1.
 
 The derivatives are [M21] (40) to (42), corrected. Twists and wrenches of a body are in its joint

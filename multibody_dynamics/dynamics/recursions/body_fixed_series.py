@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recursive Newton-Euler in body-fixed representation over power series in time: any order.
 
 With series as scalars, the twist of a body contains all its derivatives, and the momentum balance

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recursive Newton-Euler in hybrid representation, [M18d] section 4.3, differentiated.
 
 Twists and wrenches of a body are in inertial axes, about the origin r of its joint frame:

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recursive Newton-Euler in mixed representation, [M18k] section 3.4, [M18d] sections 2.4, 3.4.
 
 The angular velocity of a body is in the axes of its joint frame, the velocity r' of the origin of

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Newton-Euler with a reference velocity: M q_r'' + C(q, q') q_r' + g, C of Christoffel symbols.
 
 Besides its twist V, every body has the reference twist V_r = J q_r', whose derivatives are taken

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Poses of the joint frames: the product of exponentials in two-frame form, [M18k] section 2."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recursive Newton-Euler in spatial representation, [M21] Algorithms 1 and 3, [M18d] section 4.2.
 
 Twists, joint screws and wrenches are in inertial axes about the inertial origin: along the tree

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Kinematics and dynamics of the rigid robot, with their derivatives: the core of the library.
 
 All functions accept leading batch dimensions (..., n) and return results in body or joint order, in

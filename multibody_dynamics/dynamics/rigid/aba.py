@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Articulated-body algorithm (ABA): forward and hybrid dynamics in O(n), with time derivatives.
 
 [K12] Tables 3 and 4. The bias forces are the inverse dynamics evaluated with all unknown

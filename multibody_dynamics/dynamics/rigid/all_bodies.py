@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint screws, twists, inertias and momenta of all bodies, in spatial representation.
 
 The closed forms are built from these quantities. In inertial axes about the inertial origin the

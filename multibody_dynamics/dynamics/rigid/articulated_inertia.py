@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Articulated-body inertia: solves M(q) x = b in O(n) for any split of the joints.
 
 [K12] Tables 3 and 4. The acceleration of body i is its acceleration with all unknown q'' at zero

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse dynamics of many states of one robot, by vector code on all cores."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Christoffel symbols of the first kind in closed form, [M18d] (86) and (87), both corrected.
 
 Gamma_ijk = (dM_ik/dq_j + dM_ij/dq_k - dM_jk/dq_i) / 2. Only those bodies l contribute that all

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The Coriolis matrix of the Christoffel symbols, and the derivative of the mass matrix, in O(n^2).
 
 Contracting the symbols of :mod:`.christoffel` with q' gives, summed over the bodies l of the tree

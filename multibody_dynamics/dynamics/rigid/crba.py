@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Composite rigid body algorithm (CRBA): the joint-space mass matrix, in spatial representation.
 
 In inertial axes about the inertial origin the inertias of a subtree simply add up, and

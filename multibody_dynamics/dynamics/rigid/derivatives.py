@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Analytical derivatives of inverse and forward dynamics; [K12] section 4.
 
 A displacement along q_j moves everything beyond joint j as one rigid body, by the screw S_j. In

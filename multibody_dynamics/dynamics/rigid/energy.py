@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Kinetic and potential energy, momentum and centre of mass of the whole robot.
 
 Along a motion with joint torques Q and applied wrenches W_i, on a base at rest, the power balance

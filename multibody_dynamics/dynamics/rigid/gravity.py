@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Gravity wrenches of the bodies and their time derivatives, [M21] section V.C."""
 
 from __future__ import annotations

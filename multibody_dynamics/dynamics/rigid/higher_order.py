@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Kinematics and inverse dynamics of any order, by the Leibniz rule in spatial representation.
 
 With ' for the time derivative and binomial coefficients C(k, j), from [M21] (6), (7) and (14):

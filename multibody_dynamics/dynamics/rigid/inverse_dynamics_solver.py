@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recursive Newton-Euler (RNEA) inverse dynamics with rates for the control cycle."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Geometric Jacobians of any body and their time derivatives, [M21] (8), [M18d] section 2."""
 
 from __future__ import annotations

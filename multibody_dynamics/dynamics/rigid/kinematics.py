@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Forward kinematics of a tree up to the jounce, by one recursion for each representation."""
 
 from __future__ import annotations

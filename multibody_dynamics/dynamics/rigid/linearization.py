@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Linearised equations of motion and their state-space form; [M18d] 6.1.
 
 Near an operating point (q, q', q'', tau), with small deviations dq and dtau,

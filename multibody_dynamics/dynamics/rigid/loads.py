@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Rigid loads, and the readings of six-axis force-torque sensors, with two time derivatives.
 
 A load exerts a wrench on the body that carries it. A load cell reads the wrench that everything

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Passive inverse dynamics, u = M q_r'' + C(q, q') q_r' + g and its rates, with C of the
 Christoffel symbols.
 

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Newton-Euler equations of one rigid body in any representation, [M18d] section 3.
 
 The equations of section 3 are all one equation in different moving frames. F is the twist of the

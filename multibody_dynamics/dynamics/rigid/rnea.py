@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recursive Newton-Euler (RNEA) inverse dynamics of a tree, with two time derivatives.
 
 The recursions themselves are in the room `recursions`, one module for each of the four

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Base of the solvers for the control cycle: fixed buffers, exchangeable robot and base."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Machine code of the inverse dynamics of one robot, for `InverseDynamicsSolver`."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse dynamics of one robot, recorded as straight-line code from the general recursions."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Kinematics of one robot, recorded as straight-line code from the general recursions.
 
 Body frames, and frames of links merged into bodies, are joints that do not move: the recursion of

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Gravity torques and generalised momentum of one robot, recorded as straight-line code."""
 
 from __future__ import annotations

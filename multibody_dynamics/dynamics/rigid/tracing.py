@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A robot whose state and constants are expressions, on which the recursions run.
 
 The recursions of the room `recursions` run over these expressions. Products with the constants of

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Large batches of states by vector code for one robot, compiled once and cached on disk.
 
 The functions of this room use it for a robot with its base at rest and without applied wrenches if

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Wrenches that the world applies to bodies: collected by name, and transformed between frames."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tool motions in task space: inverse kinematics to fourth order, redundancy, paths in SE(3).
 
 A task prescribes components of the motion of one tool. Inverse kinematics finds joint positions for

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse kinematics by the Levenberg-Marquardt method within the joint limits; compiled.
 
 The weighted squares of the errors e of :mod:`.pose_errors` are minimised from one start after

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Pose errors of tools and their Jacobian with respect to the joint positions; compiled.
 
 A tool at the pose C = (R, p) has the target C_t = (R_t, p_t). In inertial axes the error is

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Redundancy resolution: weights, secondary motion, damping near singularities, manipulability."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Paths in SE(3): motions of an end-effector frame, continuous through the jounce.
 
 Every path is a product of exponentials, [M21] (4), with screws X_i in the moving frame,

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse kinematics to the fourth derivative: [M21] Algorithm 2, generalised; compiled.
 
 The residual rate c of a task is the velocity of its tool relative to the target, plus `feedback`

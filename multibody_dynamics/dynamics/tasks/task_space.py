@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Task-space inverse dynamics: q ... q'''' and torques with rates from tool motions."""
 
 from __future__ import annotations

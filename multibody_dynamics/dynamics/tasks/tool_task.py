@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tasks: the prescribed components of the motion of a tool, and tool motions up to the jounce."""
 
 from __future__ import annotations

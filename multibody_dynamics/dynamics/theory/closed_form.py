@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The equations of motion in closed form, from the matrices of the whole system; [M18d] section 5.
 
 J = A X, a and b are the matrices of :mod:`.system_jacobian` in body representation, and

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Four equivalent descriptions of the configuration of a tree; [M18k] section 2.
 
 With body-fixed joint frames   C_{p,i} = S_{p,i} exp(Z_i q_i) S_{i,i}^-1       [M18d] (91)

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Partial derivatives of Jacobians of any order, and the second time derivative; [M18d] section 2.
 
 J_j are the columns of the Jacobian of a body, zero for joints that do not move it, [ , ] is the

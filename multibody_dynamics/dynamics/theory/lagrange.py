@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Lagrange's equations from the generalised momentum and the kinetic energy; [M18d] section 5.2.
 
 Let Pi^c_i be the spatial momentum of all bodies that joint i moves. Since dV_l/dq_i = [V_i, S_i] in

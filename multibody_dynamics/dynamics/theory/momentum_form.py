@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Equations of motion in the phase space of joint coordinates and body momenta; [M18d] (79).
 
     sum_i J_i^T (Pi_i' - W_i) = 0        M_i J_i q' = Pi_i

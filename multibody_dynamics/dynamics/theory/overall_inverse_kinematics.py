@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint coordinates, rates and accelerations from the motion of all bodies, as in motion capture.
 
 Two methods are available. For consistent data, which some motion of the joints reproduces exactly,

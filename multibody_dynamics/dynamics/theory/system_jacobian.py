@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The system Jacobian of all bodies, its factors and its time derivative.
 
 The stacked twists V (6n) of the n bodies are V = J q'. The system Jacobian J (6n, n) is the

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The subscriptions, timers and services that a node has from `activate` to `deactivate`.
 
 EventsExecutor may deliver events that were queued before their subscription or timer was destroyed.

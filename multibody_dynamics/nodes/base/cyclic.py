@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A node that runs one cycle per joint state: clock and clock jumps, checks of message stamps,
 watchdogs for missing input, and cycle statistics.
 """

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Cycle statistics and event counts on /diagnostics, at no noticeable cost to the control cycle.
 
 The cycle writes a few numbers into fixed buffers; percentiles and messages are computed once per

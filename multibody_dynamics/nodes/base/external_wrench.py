@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A measured contact wrench: the body that it acts on, its rates, and its expiry."""
 
 from __future__ import annotations

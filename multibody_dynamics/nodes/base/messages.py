@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Conversion between messages and arrays: inputs are matched by joint name and checked; outputs are
 written into preallocated messages.
 

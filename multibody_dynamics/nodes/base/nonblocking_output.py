@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Standard output and error that never block: a stopped terminal or a full pipe must not hold up
 the control cycle.
 

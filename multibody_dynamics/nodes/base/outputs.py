@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The messages that a node publishes every cycle: preallocated, filled in place, with one stamp."""
 
 from __future__ import annotations

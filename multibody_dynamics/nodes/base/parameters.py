@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """ROS parameters declared from one table: a frozen dataclass whose fields are the parameters.
 
 A field defines name, type and default, and through `parameter(...)` description, unit, range or

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Rejects positions that a joint cannot have reached since its last state.
 
 Such positions arrive if two publishers send different states on one topic, or if a sensor fails.

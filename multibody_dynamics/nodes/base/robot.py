@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The robot of a node: links from a URDF file, springs and motors from a YAML file."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A node whose robot is given by parameters or, if these do not name one, by the topic
 `robot_description`."""
 

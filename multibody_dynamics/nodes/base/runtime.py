@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The runtime of every node in this package: a robust life cycle, a run loop, and a clean shutdown.
 
 `ManagedNode` is a lifecycle node whose subclasses implement four plain methods (`configure`,

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A watchdog on the steady clock, in its own thread, that detects missing input.
 
 It uses the time of receipt, so a sender with a wrong clock cannot silence it, and does not depend

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Following a desired motion: trajectories and goals in, one reference per cycle out.
 
 following                       base class of nodes that follow trajectories

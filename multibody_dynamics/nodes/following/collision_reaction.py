@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The reaction of the flatness controller to contacts: the fault that they raise, the law that
 responds to it, and the retraction. Uses no ROS.
 

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The design of the flatness controller's laws, and the report on how well it can stop."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The messages that the flatness controller publishes every cycle."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The motion that a node follows: a hold or a trajectory, and possibly a trajectory that begins
 later. Uses ROS messages, but no node.
 

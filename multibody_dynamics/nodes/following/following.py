@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Base class of nodes that make a robot follow a trajectory: robot, desired motion and stiffness,
 their requests, goals and tolerances, external wrench, and motor limits.
 

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Stiffness and damping of a running impedance, from a message.
 
 A trajectory_msgs/JointTrajectory with one point: `joint_names` are the names of the values, and

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Trajectories with many points, planned in another process, so that the control cycle goes on.
 
 A JointTrajectory takes about 40 us per point to read, to interpolate and to compare with the

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Design of the laws, and judgement of their sampled loops: stable, reported, or refused."""
 
 from __future__ import annotations

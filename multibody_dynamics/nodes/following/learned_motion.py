@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A desired motion with the learned correction of a repeated trajectory. Uses ROS messages, but no
 node.
 

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Base class of nodes that follow trajectories and learn from their repetition."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Another law, other stiffness or damping, chosen while the node runs: judged in the background
 before they take effect.
 

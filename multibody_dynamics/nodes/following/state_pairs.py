@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Combines link and motor states, which arrive on two topics, into measured signals."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The trajectory of the second flat outputs of joints with variable stiffness.
 
 A stiffness in N m/rad, or a pretension in N m, enters the flat map with two derivatives. It

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Checks that a stop succeeds: supervises the joint speeds while a fault is active. Uses no ROS.
 
 A stop can fail: torques may arrive too late for any feedback, motors may lack friction, sensors may

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Base class of the flatness controller: its response to faults. It brings the arm to a damped
 stop, checks that the stop succeeds, and clears the fault or falls silent.
 

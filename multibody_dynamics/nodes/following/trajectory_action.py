@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The action ~/follow_joint_trajectory, as served by joint_trajectory_controller, for clients that
 send a motion and wait for its result, such as MoveIt. Requires control_msgs.
 

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The outcome of a requested motion: whether the robot follows it and arrives, within the
 tolerances of FollowJointTrajectory, and the error code and text of its result. Uses ROS messages,
 but no node.

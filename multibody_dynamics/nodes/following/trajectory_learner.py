@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Learning of a repeated trajectory, and its file, outside the control cycle. Uses no ROS."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The simulated arm: plant, sensors, environment, commands and timing.
 
 simulator_plant         plant and initial position from parameters; monitor of limits

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Mean motor torques over a cycle, as drives that average their currents report them.
 
 The torque of a position loop changes within a cycle: while a motor accelerates, it falls between

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The sensors of the simulated arm: encoders of links and motors, and joint torque sensors."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The environment of the simulated arm: payload, hit, external wrench, and commanded stiffnesses
 of joints without a motor that sets them."""
 

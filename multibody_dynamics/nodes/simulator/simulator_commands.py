@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Motor commands of the simulated arm: checks them and keeps the newest one, on any interface."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The timing of the simulator: when the next cycle runs, and the time of its state."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The plant of the simulator, created from parameters, and the monitor of its limits."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tool motions: poses, paths and trajectories of a tool in, joint motions out.
 
 path_planning          plans and checks the joint motion through poses; time law

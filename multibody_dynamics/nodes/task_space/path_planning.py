@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Plans the joint motion through poses of a tool, and checks it before it begins. Uses no node.
 
 The path of the tool is a curve C(s). `TaskSpaceSolver` follows it once, which yields the joints

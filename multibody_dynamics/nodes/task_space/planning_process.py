@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tool motions, read from large messages and planned in another process: the control cycle goes on.
 
 Reading a path of 3,000 poses takes 0.2 s, and planning it takes seconds; in the node itself, most

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tool motions in messages: checked, and transformed to inertial axes."""
 
 from __future__ import annotations

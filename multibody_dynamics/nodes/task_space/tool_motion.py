@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The desired motion of a node whose tool follows paths: holds, paths, and streamed points. Uses
 ROS messages, but no node."""
 

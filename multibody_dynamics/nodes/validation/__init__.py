@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Comparison of a running robot with its model: parameters, statistics and recordings.
 
 running_residuals      statistics of all samples and of the last seconds

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Running statistics of the deviation of measured from predicted torques. Does not use ROS."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Collects pairs of joint and motor states, from which springs are watched."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Records a topic of joint states, unmodified, in a bag."""
 
 from __future__ import annotations

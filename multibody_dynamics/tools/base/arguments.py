@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Types of command-line arguments, and options shared by several commands."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Loads robots when nodes have already reported the loader's warnings."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """HTML reports: a single page with embedded pictures, which needs no other files."""
 
 from __future__ import annotations

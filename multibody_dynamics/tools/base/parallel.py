@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Jobs on all cores, with their results in order."""
 
 from __future__ import annotations

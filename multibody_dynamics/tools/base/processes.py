@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Nodes as child processes: started as `ros2 launch` would start them, and stopped in order."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Progress bars for terminals; silent when the output is redirected."""
 
 from __future__ import annotations

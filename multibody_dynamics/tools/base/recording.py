@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recordings of one run of the nodes: read from the topics, kept as arrays, saved in one file."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """ROS settings with which this package's processes discover only each other.
 
 ROS 2 reads its settings from environment variables. This module chooses them for the demo, the

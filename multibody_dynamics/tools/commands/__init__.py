@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The commands, one file each. A command `scale-time` is a module `scale_time` with
 
     HELP                   one line for `multibody_dynamics --help`, without a full stop

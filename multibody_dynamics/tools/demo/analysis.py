@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """One run of the demo, compared with what the library computes offline.
 
 The reference comes from the trajectory message, the torques from the reference, the errors from the

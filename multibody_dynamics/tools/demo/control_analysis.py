@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """One run of the demo with one control law: tracking errors of the links, and motor loads.
 
 Only the torques are taken from the controller; everything else is computed offline.

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The report that compares the control laws: report.json, report.md, and two pictures."""
 
 from __future__ import annotations

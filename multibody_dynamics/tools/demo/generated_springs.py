@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Springs and motors for a robot for which no data is available.
 
 With the other joints locked, every link oscillates against its locked motor at SPRING_FREQUENCY;

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Shared by both reports: Markdown tables, units, and the sections on the setup."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Preparation of a demo: which runs to compare, and the parameters of the nodes for any robot."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Reports of both kinds of demo: write one again from its recordings, and print its results."""
 
 from __future__ import annotations

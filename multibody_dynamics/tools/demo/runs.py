@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Run and record a demo: simulator, feedforward or controller, and trajectory as processes.
 
 `run_demo` starts the nodes with the parameters that `prepare` wrote, once for each run of the

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The demo of task_space_node: the hand of an arm with elastic joints follows a path of poses.
 
 Simulator and task_space_node run as separate processes, in simulated time. The desired motion of

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Makes a bag readable again whose recording was interrupted, for example by a full disk.
 
 An MCAP file consists of records: a byte for the kind, eight for the length, and the content.

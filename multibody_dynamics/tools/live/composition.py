@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Run several nodes in one process, on one executor.
 
     multibody_dynamics compose feedforward_node trajectory_node --ros-args --params-file ROBOT.yaml

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The nodes that the launch files and the command `loop` start, and the arguments of both.
 
 A launch file declares the arguments of a `System` and turns its nodes into launch actions

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Counts the messages of a topic that were published but not received.
 
 Fast DDS numbers the messages of every publisher, so a gap in the numbers is a loss, whatever its

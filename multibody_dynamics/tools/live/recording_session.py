@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A recording from the command line: its progress, its end, and what was lost."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Start the nodes of a system as child processes, show their output, and supervise them.
 
 This is what `ros2 launch` does with the package's launch files, for computers without `launch`.

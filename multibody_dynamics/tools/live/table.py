@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The live table of `multibody_dynamics monitor`: torques, rates and margins of all joints, with
 periods and ages of the topics."""
 

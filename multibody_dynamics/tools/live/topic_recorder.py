@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Records topics into a bag: finds them, subscribes, and counts what is lost.
 
 Messages are taken from their queues without an executor, which costs 7 us each instead of 85, and

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Capsules around the collision geometry of a URDF, and exact checks of it, through Pinocchio.
 
 Spheres, cylinders and capsules are each enclosed by a capsule, boxes and meshes by the capsule of

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The demo motion of a robot, compared with its limits and as a table."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The picture of an excitation plan: joint motions, the path of the tool, expected errors."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The plan of an identification: exciting motions of a robot, and what they will reveal."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Integrate a system in absolute coordinates on one or both groups, and plot its errors."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Time scaling of a trajectory: its motion, the limits, and a report of both."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Thresholds of collision detection from a recording, and what they can find."""
 
 from __future__ import annotations

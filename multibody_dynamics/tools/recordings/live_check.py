@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Replay a recording through the running feedforward node over DDS; compare with the library.
 
 The filtered recorded motion is sent to the node as a trajectory; then the recorded states are

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint states from several topics, paired by their stamps."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Identification of springs from a recorded motion: differentiate, fit, write, plot.
 
 For the formats of a recording see `spring_recordings`.

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Comparison of recorded torques with the model: `multibody_dynamics validate`."""
 
 from __future__ import annotations

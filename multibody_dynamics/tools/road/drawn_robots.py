@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Robots as they may be, after an identification: drawn from the covariance of its parameters.
 
 Torques determine the base parameters beta = B pi of the links, not the inertia of every body. For

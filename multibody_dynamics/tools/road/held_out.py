@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recordings that were not used for the identification, against the data sheet and the result."""
 
 from __future__ import annotations

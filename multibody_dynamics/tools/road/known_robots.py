@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The robot of a data sheet, and the same robot with its identified parameters."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """How well the laws will follow a motion, given what is known of the robot.
 
 The robots that the recordings do not rule out are drawn, and every law drives each of them in the

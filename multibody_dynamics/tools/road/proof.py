@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The proof of an identified model: all of its steps, the report, and the numbers as JSON."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the steps of the road left behind, for the report: plan, identification, provenance."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The report of the whole road: one HTML page with its pictures in it."""
 
 from __future__ import annotations

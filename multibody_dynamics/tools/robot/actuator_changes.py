@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Writes identified springs and motors into an actuator file."""
 
 from __future__ import annotations

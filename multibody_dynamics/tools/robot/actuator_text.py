@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The text of an actuator file (YAML), in which only the numbers that differ are replaced.
 
 Comments, order and units remain: a number is converted to the unit and the side of the gear that

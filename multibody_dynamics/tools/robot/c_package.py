@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """C99 source of the dynamics of one robot: a library, a self-test and an example."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The table of what was identified, with the values before and after."""
 
 from __future__ import annotations

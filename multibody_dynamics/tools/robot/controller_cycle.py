@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The cycle of a generated controller in Python, composed of the classes of `dyn.control`.
 
 :class:`ControllerCycle` is the definition of what the generated C does: the same filters, laws,

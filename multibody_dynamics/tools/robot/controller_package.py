@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """C99 of a controller for one robot with elastic joints: library, self-test, example, timing.
 
 The recursions come from the recorded graph (:mod:`.c_package`), the springs and motors from the

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The plugin for ros2_control around a generated controller: C++17, parameters, package files.
 
 The templates in `controller_templates/ros2_control/` read as C++ with the prefix `robot_`, as those

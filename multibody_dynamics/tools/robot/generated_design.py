@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The settings of a generated controller, designed from the model, and its laws in Python."""
 
 from __future__ import annotations

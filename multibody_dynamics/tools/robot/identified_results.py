@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Reads the results of all commands that identify parameters of a robot.
 
     identified.json   of `identify` and `validate --identify`: links, friction, motors and springs,

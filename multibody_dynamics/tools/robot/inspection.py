@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inspection of a URDF file: how it is read, values that look wrong, the torques that the motors
 need, and whether this computer is fast enough to control the robot.
 

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Labels of joints in a picture of a robot in space: beside their joints, apart from each other.
 
 Joints of an arm often share a point, or lie behind each other in the picture. Each label is

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Distributes the inertia of a moving body over the links of the URDF that belong to it.
 
 A moving body is its link and everything fixed to it. Identification finds the inertia of the whole;

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A robot in one picture: frames, joint axes and masses in space beside the kinematic tree.
 
     from multibody_dynamics.tools.robot.plot_model import plot_model

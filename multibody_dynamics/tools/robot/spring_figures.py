@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The numbers of springs and motors from which gains, limits and motions are chosen.
 
 For each motor: the stiffness of its joint, the motor's resonance sqrt(K/M_m) with the links held,

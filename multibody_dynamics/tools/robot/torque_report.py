@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """How good the joints of a robot are as torque sources: three designs, joint by joint.
 
 multibody_dynamics torque-report ROBOT.urdf --elastic-joints SPRINGS.yaml -o report

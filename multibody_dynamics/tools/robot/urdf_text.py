@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The text of a URDF file, in which only numbers of inertials and friction are replaced.
 
 Expat reports where every tag begins; attributes are found within the tag. Everything else remains

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Writes identified parameters into the files of a robot, and lists what changed."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Collision detection on simulated contacts: what is found, how fast, and the false alarms.
 
     python -m multibody_dynamics.tools.study.collision_study [--plant mujoco] [--minutes 30]

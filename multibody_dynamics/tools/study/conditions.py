@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The conditions under which the laws are compared: errors of the model, delays, contacts,
 encoders, rates and speeds."""
 

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Laws at equal noise: for each law, the number that makes its motor torques as noisy as those of
 the reference.
 

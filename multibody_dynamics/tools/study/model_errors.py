@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Wrong models: a robot whose parameters are off by a given share, with random signs."""
 
 from __future__ import annotations

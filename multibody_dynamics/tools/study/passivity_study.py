@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Passivity in simulated contacts: the energy that each law creates, on both plants.
 
     python -m multibody_dynamics.tools.study.passivity_study [--plant mujoco] [--contacts 10000]

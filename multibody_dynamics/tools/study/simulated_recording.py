@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recordings of a simulated robot: drives move it along a motion, and its sensors are recorded.
 
 The robot is driven as by feedforward_node and the simulator's interface `motor_command`: the motor

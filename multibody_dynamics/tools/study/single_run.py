@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """One run of the study: a law follows the motion of a robot, cycle by cycle, under a condition."""
 
 from __future__ import annotations

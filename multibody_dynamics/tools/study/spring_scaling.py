@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Springs with scaled axes: s(phi) becomes a s(b phi).
 
 A torque factor a makes a spring that pulls a times as hard at the same deflection: an error of the

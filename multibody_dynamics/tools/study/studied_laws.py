@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The control laws of the study. For each law, one number, usually its bandwidth, sets the noise of
 the torques; see :mod:`equal_noise`."""
 

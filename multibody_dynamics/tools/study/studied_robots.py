@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The robots of the study: built in by name, or the user's own, each with a fast motion."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Sentences about the results: each is computed from the tables, and claims no more than they
 show."""
 

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The results of a study in files: study.json with everything, from which reports can be written
 again and merged, and study.csv with the tables."""
 

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Goals for the default law, and whether a study meets them."""
 
 from __future__ import annotations

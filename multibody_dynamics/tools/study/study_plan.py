@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Which runs a study consists of, and their execution on all cores.
 
 Every run is determined by its arguments, so the results do not depend on the number of processes or

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The results of a study as medians and worst cases."""
 
 from __future__ import annotations

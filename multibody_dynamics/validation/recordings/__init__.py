@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Reads recorded joint states from files, as a stream of arrays and without ROS.
 
 Reads rosbag2 recordings (MCAP and sqlite3, split and compressed) and tables (CSV and NumPy). Each

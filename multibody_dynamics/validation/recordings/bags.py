@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Rosbag2 recordings without ROS: sqlite3 and MCAP, split and compressed, read as a stream."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tables in files: CSV columns below a line of column names, or named NumPy arrays."""
 
 from __future__ import annotations

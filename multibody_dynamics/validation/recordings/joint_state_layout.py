@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """JointState messages straight from their CDR bytes, thousands at a time.
 
 The messages of a publisher differ in stamp and numbers only: names and array lengths, and thus the

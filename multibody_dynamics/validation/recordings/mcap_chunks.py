@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Fast reading of MCAP files via their index, which locates the messages of each chunk.
 
 A general reader goes from record to record, which takes some microseconds each. With default

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A recording of any kind: its overview, and its samples as a stream."""
 
 from __future__ import annotations

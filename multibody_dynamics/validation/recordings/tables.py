@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recordings in tables: CSV and NumPy files.
 
     .csv    a first line with the names of the columns: t (s), and for each joint `q JOINT`,

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Jobs beside a cycle run one after the other, and end with the program."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Many states on several threads: the same results as one after the other, in both layouts."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Many states by vector code: every state, whatever their number, and nothing beyond them."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Translated expressions: signs, divisions, comparisons, choices; what is decided beforehand."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Types of variables, and branches that no row of a table takes."""
 
 from __future__ import annotations

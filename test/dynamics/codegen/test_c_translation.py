@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Translated functions: the same values as in Python, without code for cases that do not occur."""
 
 from __future__ import annotations

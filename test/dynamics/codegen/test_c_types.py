@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Types in C: tables with their values, common types, structures of tuples."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recorded expressions: what vanishes, what is shared, and the values."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Programs as machine code: arithmetic, sines and cosines, lanes, and large angles."""
 
 from __future__ import annotations

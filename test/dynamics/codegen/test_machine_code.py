@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The machine code of a module is compiled once, and kept in memory and on disk."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Built-in functions that check rows and run a kernel, or Python where there is none."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Names in syntax trees: read, assigned, and variables of loops."""
 
 from __future__ import annotations

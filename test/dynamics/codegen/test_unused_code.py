@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Assignments that nobody reads are removed, with the loops and branches around them."""
 
 from __future__ import annotations

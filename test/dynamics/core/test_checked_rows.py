@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The rows of a cycle are accepted all together or not at all, whatever their type."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Compiled and plain code give the same numbers, and the cache on disk is never stale."""
 
 from __future__ import annotations

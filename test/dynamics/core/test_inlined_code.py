@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Functions that only compiled code calls: the same results, without machine code of their own."""
 
 from __future__ import annotations

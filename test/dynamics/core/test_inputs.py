@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Arguments are converted to float64 without loss, or rejected with the reason."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Stacks of derivatives against polynomials in time, whose derivatives are known."""
 
 from __future__ import annotations

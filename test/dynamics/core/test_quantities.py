@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Quantities with unit and side of the gear, motor data, and error messages."""
 
 from __future__ import annotations

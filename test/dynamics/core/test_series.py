@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Arithmetic of truncated power series in time against mpmath."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """YAML files: numbers as on data sheets, and one line for whatever is wrong."""
 
 import pytest

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The compiled actuators against those for arrays, which have independent tests of their own."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The YAML of actuators: every kind, linear springs and motors key by key, and its errors."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Kinds of actuators: the flat relations, their inverses, rates and filters; invalid input."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The container of actuators: names, columns, and the springs of all joints together."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The flat map with user-defined laws, which run in plain Python, against known laws."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The flat map and its inverse, verified on plants whose springs are written out here."""
 
 from __future__ import annotations

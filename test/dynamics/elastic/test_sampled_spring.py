@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """User-defined spring laws in compiled code, against the laws themselves in planning."""
 
 from __future__ import annotations

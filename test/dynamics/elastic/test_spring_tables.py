@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Spring laws over scalars, against polynomials of NumPy and splines of SciPy."""
 
 from __future__ import annotations

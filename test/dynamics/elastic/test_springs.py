@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Spring laws: derivatives, inverses, rates and energies by independent routes; travel; tables."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The slope of the state of an arm with actuators, against its springs and forward dynamics."""
 
 from __future__ import annotations

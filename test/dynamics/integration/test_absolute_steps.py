@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Compiled steps: projection, and agreement with the generic Munthe-Kaas method."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Systems in absolute coordinates: energies, momenta, matrices, and errors."""
 
 import numpy as np

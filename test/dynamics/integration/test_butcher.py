@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Butcher tableaux: order conditions, error estimates, dense output, and errors."""
 
 import numpy as np

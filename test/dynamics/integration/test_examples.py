@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The systems of [MT13] section 5 have the data of the paper."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Constraints of joints: they forbid all motions but the free ones; J and eta are derivatives."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Generalised alpha on Lie groups: order 2, closed joints, stiff springs."""
 
 import numpy as np

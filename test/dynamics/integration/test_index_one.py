@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The index-1 solution against dense algebra and joint coordinates, and with redundant rows."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Integration in absolute coordinates: scheme and claims of the paper, exact flows, orders."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Free bodies by their momenta: exact conservation, and the order of the method."""
 
 from dataclasses import replace

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Munthe-Kaas methods on products of groups: order, dense output, invariance."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The Rosenbrock method: its order, and its stability for stiff equations."""
 
 import numpy as np

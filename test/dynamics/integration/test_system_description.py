@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Systems in YAML: the same as in Python; errors name file and key."""
 
 import copy

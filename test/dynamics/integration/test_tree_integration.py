@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Integration in joint coordinates: order, energy, stiff springs, projection onto loops."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Order of components, names of representations, and a table of symbols that matches the code."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Exponentials and logarithms over tuples of scalars, at every angle."""
 
 import mpmath as mp

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """State spaces: the group axioms, and dexp^-1 by differences of the product."""
 
 import numpy as np

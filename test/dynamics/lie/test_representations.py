@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Twists, wrenches and their derivatives in the four representations, against power series."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The matrices without checks equal those of the groups, and take any scalars."""
 
 from __future__ import annotations

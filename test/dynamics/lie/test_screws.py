@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Screw algebra over tuples against matrices, for every supported kind of scalar."""
 
 from __future__ import annotations

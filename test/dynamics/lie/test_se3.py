@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """SE(3): group laws, and 50-digit references with omega and v scaled independently."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """SO(3): group laws, and 50-digit references at every scale of the angle."""
 
 from __future__ import annotations

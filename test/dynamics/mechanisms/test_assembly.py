@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Closed configurations and consistent motions, against 40-digit series and least squares."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Dynamics of closed mechanisms against virtual work, closed forms, Pinocchio and the paper."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Constraint residuals and matrices against differences and a 40-digit reference."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The description of closed mechanisms, and the errors in it."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Motion subspaces and their derivatives, against matrix exponentials and 40-digit differences."""
 
 from __future__ import annotations

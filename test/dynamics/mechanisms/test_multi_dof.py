@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Joints with several degrees of freedom: dynamics against compositions and Pinocchio."""
 
 from __future__ import annotations

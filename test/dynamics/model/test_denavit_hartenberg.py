@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tables of Denavit-Hartenberg parameters against URDF, [M21] and their own definition."""
 
 from __future__ import annotations

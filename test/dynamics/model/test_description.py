@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The tables of a robot: every number is read back."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Spatial inertia against systems of point masses."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """MultibodyModel: immutable, checked, with payloads that can be removed without a trace."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Rows of constants: the robot in joint frames, whose z axes are the joint axes."""
 
 from __future__ import annotations

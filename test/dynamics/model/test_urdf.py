@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Models from URDF, and helpful errors for every document that does not describe a robot."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Paths to rest: continuous, at rest at their end, within limits, found with few trials."""
 
 from __future__ import annotations

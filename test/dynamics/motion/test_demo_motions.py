@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Demo motions: within the limits of any robot, at rest at both ends, reproduced by points."""
 
 from __future__ import annotations

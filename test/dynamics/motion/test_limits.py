@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Limits are per second, not per cycle; clips are reported; non-finite values are rejected."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """C4 references against 40-digit minimisation, SciPy's splines, closed forms and invariances."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The plant: conservation laws, order of the integrator, closed forms, and flat feedforward."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The position loop of a drive: its law, its gains, and the torque that it reports."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The interface of a plant, tested on ElasticRobot; the MuJoCo plant has its own tests."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Encoders, torque sensors and delays against their definitions, and their seeds."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The derivatives of h = R Theta R^T omega against its power series in 40 digits."""
 
 from __future__ import annotations

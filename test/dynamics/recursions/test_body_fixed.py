@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The body-fixed recursion against the paper's, written with 6x6 matrices."""
 
 from __future__ import annotations

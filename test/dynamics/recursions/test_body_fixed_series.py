@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The recursion over power series equals the Leibniz recursion with 6x6 matrices, at any order."""
 
 from __future__ import annotations

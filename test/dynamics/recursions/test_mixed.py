@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The mixed recursion against [M18k] section 3.4 and [M18d] (56), (57)."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Forward and hybrid dynamics (ABA) against the inverse dynamics, energy, and Pinocchio's ABA."""
 
 from __future__ import annotations

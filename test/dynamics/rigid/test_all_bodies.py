@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Screws, inertias and momenta of all bodies against Jacobians, body frames and Pinocchio."""
 
 from __future__ import annotations

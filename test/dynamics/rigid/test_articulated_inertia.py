@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The factorised mass matrix against the mass matrix itself, [K12] (34), (49), (77)."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Vector code for many states equals the function for one, on any number of threads."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The mass matrix (CRBA) against kinetic energy, inverse dynamics and Pinocchio."""
 
 from __future__ import annotations

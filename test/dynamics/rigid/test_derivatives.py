@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Derivatives of the dynamics: complex steps, first principles, Pinocchio, laws of mechanics."""
 
 from __future__ import annotations

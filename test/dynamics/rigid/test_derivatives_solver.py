@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The solvers for the derivatives equal the functions and reuse their memory."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Energy, momentum and centre of mass: particles, Pinocchio, and conservation laws."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The gravity wrenches of [M21] (23), (24) and the corrected (25)."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse dynamics of any order against power series of the motion."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The inverse-dynamics solver equals the function and reuses its memory."""
 
 from __future__ import annotations

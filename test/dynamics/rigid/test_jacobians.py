@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Jacobians against the twists and accelerations of the recursion, and against power."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Forward kinematics against power series of products of exponentials, and on moving bases."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Linear models: pendulums by hand, the nonlinear robot nearby, and control design."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Loads and load cells against first principles, against payloads, and against each other."""
 
 from __future__ import annotations

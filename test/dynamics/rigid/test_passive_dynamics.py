@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """u = M q_r'' + C q_r' + g and its rates: closed forms, complex step, mpmath, Pinocchio, laws."""
 
 from __future__ import annotations

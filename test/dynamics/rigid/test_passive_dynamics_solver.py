@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The solver of u, u', u'' equals the function; its power moments are the gradient of x . u."""
 
 from __future__ import annotations

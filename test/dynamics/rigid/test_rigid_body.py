@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """One rigid body: momentum and Newton-Euler equations in all frames, against its particles."""
 
 from __future__ import annotations

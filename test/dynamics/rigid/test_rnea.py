@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse dynamics (RNEA) with rates, in every representation, against first principles."""
 
 from __future__ import annotations

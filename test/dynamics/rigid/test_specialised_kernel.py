@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Machine code for one robot: equal to the general recursion, and stored under what it contains."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recorded inverse dynamics equal the general recursions and Pinocchio, with fewer operations."""
 
 from __future__ import annotations

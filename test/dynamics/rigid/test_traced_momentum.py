@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Recorded gravity torques and momentum equal the general functions."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """What stays constant in traced code, and what a traced robot is made of."""
 
 from __future__ import annotations

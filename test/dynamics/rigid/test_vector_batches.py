@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Large batches by vector code equal the general functions, and are used where they pay."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Wrenches with rates from body frames to the inertial frame, and their errors."""
 
 from __future__ import annotations

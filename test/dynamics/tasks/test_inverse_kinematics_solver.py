@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse kinematics: forward(inverse), a closed form, singular poses, limits, failures."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Pose errors against logarithms, their derivative against differences, the free rotation."""
 
 from __future__ import annotations

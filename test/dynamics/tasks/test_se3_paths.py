@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Paths in SE(3) against power series of 40 digits, closed forms and group laws; errors."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """All orders of the joint rates are the derivatives of the first, along the motion; 40 digits."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """From tool motions to joint motion and torques: square, redundant and singular arms; errors."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Equations of motion from the matrices of the whole system, [M18d] section 5."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Descriptions of a tree: the same poses, against exact products of exponentials."""
 
 from __future__ import annotations

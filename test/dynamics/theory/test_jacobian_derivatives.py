@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Derivatives of Jacobians against power series to 40 digits, and the explicit forms of [M18d]."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Lagrange's equations against the energy of particles and the recursion."""
 
 from __future__ import annotations

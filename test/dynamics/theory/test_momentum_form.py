@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The phase space of joint coordinates and body momenta, [M18d] (79)."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint motion from the motion of all bodies: exact for consistent data, optimal otherwise."""
 
 from __future__ import annotations

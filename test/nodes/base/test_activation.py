@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Entities created for one activation end with it, over the real middleware."""
 
 from __future__ import annotations

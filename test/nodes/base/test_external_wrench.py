@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A contact wrench: its rates, the link that it acts on, and its expiry."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inputs matched by joint name, and outputs filled in place."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A pipe that nobody reads does not hold up a node; a pipe that is read loses nothing."""
 
 from __future__ import annotations

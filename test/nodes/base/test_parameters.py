@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The parameter tables; test_runtime.py tests them on a running node."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Positions that a joint cannot have reached since its last state."""
 
 from __future__ import annotations

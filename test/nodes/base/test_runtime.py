@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The life cycle of a node: its states, shutdown by a signal, and faults that it must survive."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The watchdog raises one alarm per silence, and none while simulated time is paused."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Reactions to contacts, without ROS: new contacts, what is compensated, and the return."""
 
 from __future__ import annotations

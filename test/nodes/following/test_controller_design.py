@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Laws of the flatness controller, made from its parameters."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Trajectories that are followed, when they start, and trajectories that are rejected."""
 
 from __future__ import annotations

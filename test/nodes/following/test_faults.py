@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Faults and missing states of the flatness controller, without ROS messages."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Stiffness and damping of a running impedance, from messages."""
 
 from __future__ import annotations

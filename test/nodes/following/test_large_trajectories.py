@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Trajectories with many points are planned in the background and give the same motion."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Which laws are accepted: at configuration, and at the first measured position."""
 
 from __future__ import annotations

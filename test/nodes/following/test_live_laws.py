@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Laws chosen while the node runs: which parameters are in effect when a verdict arrives."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Pairs of link and motor states: equal stamps, tolerated differences, rejected states."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The reference of stiffness: feasible range, clipping, and initial value."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Does an arm come to rest after a stop? Speeds over time are given; a fault or none follows."""
 
 from __future__ import annotations

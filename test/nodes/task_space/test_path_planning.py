@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint motions planned for paths of a tool, without ROS."""
 
 from __future__ import annotations

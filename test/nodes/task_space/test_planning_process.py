@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tool motions planned in another process equal those of the planner here, and end when they are no
 longer wanted."""
 

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """HTML reports are complete pages: text is escaped, pictures are inside."""
 
 from html.parser import HTMLParser

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Jobs in processes give the results of jobs in this process, in the same order."""
 
 import os

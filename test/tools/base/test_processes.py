@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Nodes as child processes: failures are reported, and signals are deferred."""
 
 from __future__ import annotations

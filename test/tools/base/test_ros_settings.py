@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """ROS settings with which the package's processes discover only each other."""
 
 from __future__ import annotations

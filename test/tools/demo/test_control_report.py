@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The report on the control laws, for synthetic runs with known results."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Preparing a demo: everything is checked before anything is written or deleted."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Short demos with real processes over DDS, which leave no process running."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The demo of the task space node, with real processes over DDS: the arm reaches the poses."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A bag that was truncated anywhere is readable up to that point."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Several nodes in one process all work, and shut down cleanly."""
 
 from __future__ import annotations

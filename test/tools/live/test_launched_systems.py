@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The systems of nodes that launch files and the command `loop` start."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Definitions of message types come from the installed packages."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Losses are found from the numbers of the messages, or from their stamps."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Nodes started and supervised by `multibody_dynamics loop`, as by a launch file."""
 
 from __future__ import annotations

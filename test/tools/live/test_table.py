@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The live table: rates from stamps, margins from the robot's limits, ages from the clock."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Collision geometry of a URDF: capsules that enclose it, and exact checks."""
 
 from __future__ import annotations

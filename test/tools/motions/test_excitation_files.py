@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """trajectory_node follows a plan's motions from its files; the text names the parameters."""
 
 from __future__ import annotations

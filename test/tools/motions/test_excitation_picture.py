@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The picture of a plan shows the motion of every joint and the error of every parameter."""
 
 from __future__ import annotations

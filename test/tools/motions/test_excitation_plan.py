@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Plans of an identification: their joined runs and their predictions."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The command `scale-time`: all formats of a trajectory, the results, and rejected input."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Thresholds from a recording file: the file, the report, and what is missing."""
 
 from __future__ import annotations

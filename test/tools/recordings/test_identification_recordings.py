@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tables are read by joint name, at evenly spaced times, and gaps are kept."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Replay through the real node: it answers every state, with the library's values."""
 
 from __future__ import annotations

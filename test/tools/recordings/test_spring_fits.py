@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Springs of a simulated arm from its recording: from encoders to YAML and picture."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Drawn robots have the drawn parameters, and are possible robots."""
 
 from dataclasses import replace

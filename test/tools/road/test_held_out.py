@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Held-out recordings: the identified model explains them, the data sheet does not."""
 
 from dataclasses import replace

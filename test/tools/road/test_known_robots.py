@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The data sheet and the identified robot, from the files of the road."""
 
 import numpy as np

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Predicted control errors: the identified model is better, and the truth lies within them."""
 
 from dataclasses import replace

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """What the steps left behind: missing steps are named, sources are identified by their content."""
 
 import json

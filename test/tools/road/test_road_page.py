@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The text of the report: conditions, what is left out, and the recommendation."""
 
 from dataclasses import replace

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Identified springs and motors return from the actuator file, whatever their law."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Generated C: compiles without warnings, equals the library, and tests itself."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The cycle of generated controllers in Python: its motion, and the recorded run."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Generated controllers: equal to Python cycle by cycle, with faults; clean, allocation-free C."""
 
 from __future__ import annotations

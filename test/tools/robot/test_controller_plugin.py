@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The ament package around a generated controller: complete and consistent files; trajectories
 read by its C++ against exact motions. The plugin itself needs ros2_control: test_ros2_control_*."""
 

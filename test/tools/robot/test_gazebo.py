@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A robot for Gazebo, tested without Gazebo: the same mechanics as ours, and consistent names."""
 
 from __future__ import annotations

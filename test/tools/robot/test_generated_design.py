@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Settings of generated controllers: those of the laws in Python, and refusals by name."""
 
 from __future__ import annotations

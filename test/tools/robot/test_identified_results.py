@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Results of the commands that identify parameters, and files that are not results."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Labels of joints in a picture are apart from each other, beside their joints, and follow them."""
 
 from __future__ import annotations

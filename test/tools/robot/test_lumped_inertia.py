@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The inertia of a body is distributed over its links such that the robot has it exactly."""
 
 from __future__ import annotations

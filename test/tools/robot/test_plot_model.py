@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The picture of a robot is correct: its lines and markers are read back and compared."""
 
 from __future__ import annotations

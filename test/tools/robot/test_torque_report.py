@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The report on torque sources: its numbers in every form, and arms of every kind."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Identified parameters return from the written files, with a table of what changed."""
 
 from __future__ import annotations

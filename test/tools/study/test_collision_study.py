@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A short version of the study in docs/collisions.md, on both plants."""
 
 from __future__ import annotations

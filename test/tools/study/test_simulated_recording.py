@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Simulated recordings obey the equation of the motors, and can be repeated."""
 
 from dataclasses import replace

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Single runs: they reproduce what is known of the laws, and lost runs are reported."""
 
 from dataclasses import replace

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Sentences about the results follow the numbers."""
 
 from multibody_dynamics.tools.study.equal_noise import EqualNoise

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Exact feedback linearisation: every joint becomes a chain of integrators with its own poles.
 
     q'''' = v = q_d'''' + k_3 e''' + k_2 e'' + k_1 e' + k_0 e,    e = q_d - q,

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Damped stop and hold with torques that arrive late: the last resort before the brakes.
 
 A delay T turns damping at the motor into excitation above a frequency of pi / (2 T), and turns

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Slow stop of an arm with elastic joints from its link states, when motor states are missing.
 
     tau = tau_rest(q) - S C p,    p = M(q) q',    C = share V B^-1

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Equilibrium of the links if the motors do not move: q_bar(theta), with the springs in balance.
 
     Q(q_bar, theta) = l(q_bar)

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Linear feedback with gains of the whole arm that follow the pose.
 
     tau = tau_ff + G(t) e - sum_i P_i(t) u_(k-i),    e = errors of q, q', theta, theta'

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The performance of a stop with late torques: time and distance of each motor, and the delay up to
 which the whole arm stays stable.
 

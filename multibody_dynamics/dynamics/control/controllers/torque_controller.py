@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A torque source: joints with springs exert commanded torques on their links.
 
     tau_m = u / a + (1 - 1 / a) load + friction + b d,

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Linear-quadratic (LQR) gains of the whole arm: every motor also uses the errors of other joints.
 
 Near rest at q, with one motor for each joint (:mod:`joint_gains` explains how two act as one),

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Gains of linear feedback and poles of feedback linearisation, designed from the model.
 
 At rest at q, under gravity and with the second outputs at their reference, a single joint obeys

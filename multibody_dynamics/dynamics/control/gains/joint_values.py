@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Numbers given for all joints or for each, and the bandwidths for which gains can be designed."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Passive gains by double diagonalisation: motors that damp the modes of the arm on its springs.
 
 At rest at q, one basis V diagonalises both the mass matrix M of the links behind springs and the

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The discrete algebraic Riccati equation, solved by doubling.
 
     P = A^T P A - A^T P B (R + B^T P B)^-1 B^T P A + Q

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Dampers that give every mode of a mass and a stiffness the same damping ratio.
 
 Double diagonalisation: with the modes X of K x = w^2 M x, scaled to X^T M X = 1,

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Elastic structure preserving control: dampers and springs on links; the joints stay elastic.
 
 The links of an arm with the spring torques Q = s(theta - q) are to move as if dampers D and springs

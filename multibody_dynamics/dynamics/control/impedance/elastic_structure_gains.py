@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Gains of elastic structure preserving control, designed joint by joint.
 
 With the link inertia m felt at the design position, a joint under (1) and (2) of

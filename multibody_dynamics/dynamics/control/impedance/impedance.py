@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Impedance control: links behind springs that feel like springs and dampers around the desired
 motion, with a storage function.
 

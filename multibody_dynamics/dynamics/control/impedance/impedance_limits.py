@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The largest stiffness of links behind springs: always softer than the springs.
 
 Felt from outside, a link behind a spring K is at most as stiff as K, with the motor locked. An

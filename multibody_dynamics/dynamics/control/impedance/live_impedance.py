@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Stiffness and damping that may change while a law runs, gradually and by name.
 
 The target of a law is an :class:`ImpedanceTarget`: plain numbers that can be compared, stored, and

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Changes of stiffness while an arm is in contact, without creating energy.
 
 A virtual spring that is stretched by e while its stiffness rises at K' gains the power e^T K' e / 2

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A spring between a tool and a target pose, seen from the joints; compiled.
 
 With the tool at the pose (R, p), its target (R_d, p_d), and in inertial axes

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Springs between the errors of motors and links, with the characteristics of the real ones.
 
 Elastic structure preserving control (`elastic_structure`) replaces every spring of an arm by one

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The control laws of an arm by name: their design, the judgement of their sampled loops, and
 what may change while they run."""
 

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Raises the bandwidth of the state filter until no torque comes too late to damp the arm.
 
 Velocities from encoders are filtered, and the filter lags. Above the frequency of

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The torque feedforward of a desired motion, as a sum of named terms.
 
     Q     = motion + gravity                       joint torques, with Q' and Q''

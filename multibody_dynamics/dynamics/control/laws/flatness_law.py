@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The control law of an elastic-joint arm: from measured signals and a desired motion to motor
 torques, once per cycle.
 

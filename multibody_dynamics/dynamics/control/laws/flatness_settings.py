@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Settings of the complete control cycle of an elastic-joint arm, :class:`.FlatnessLaw`."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Judges laws in a separate process while the control cycle runs, because judging takes seconds.
 
 See :class:`.BackgroundProcess` for what keeps the process from holding up the cycle.

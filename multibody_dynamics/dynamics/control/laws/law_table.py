@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The control laws by name and plain numbers, for configuration files and parameters.
 
 LAWS is the one table of laws: each row has the default bandwidth, the settings that the law takes,

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Lowers settings of a law until its sampled loop is stable in the whole joint range.
 
 The compensation of disturbances demands most of the model, because it acts on whatever the model

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Lowers torque feedback and stiffness of an impedance until its sampled loop is stable.
 
 An impedance may take any stiffness up to a share of the springs' while it runs, so its loop is

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """An arm with elastic joints as measured: the states of links and motors, the torques of springs
 and gravity, external torques, collisions."""
 

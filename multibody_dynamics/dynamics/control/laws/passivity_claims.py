@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Which laws claim to be passive in contacts, and under which conditions.
 
 PASSIVITY_CLAIMS is the one table of these claims. docs/impedance.md repeats it, a test compares the

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Passivity as a power balance: what a law stores, gains from contacts, and dissipates.
 
 An arm under a law is passive from external torques to link velocities if a stored energy V exists

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Whether a law is passive when it is sampled: the energy that it creates in random contacts.
 
 The law holds a simulated arm at a reference, with its torque held for each cycle, while random

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The energy that an arm stores under a law, over batches of states: the storage function V.
 
     motor_pd               E + e . K_P e / 2 - tau_d . theta

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Adaptive feedforward: masses and inertias estimated while the arm moves, within stated bounds.
 
 The joint torques are linear in the inertial parameters pi, u = Y(q, q', q_r', q_r'') pi. With the

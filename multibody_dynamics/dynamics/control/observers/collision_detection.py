@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Collision detection on the momentum of the links, with thresholds that follow the motion.
 
 The mean external torques of each cycle (:mod:`momentum_balance`) need no acceleration and, at

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Thresholds of collision detection, learned from a recorded motion without contacts.
 
 The recording passes the same estimator and filters as in the control cycle. For every joint and

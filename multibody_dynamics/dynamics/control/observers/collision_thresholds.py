@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The thresholds of collision detection: what they consist of, and the YAML file that holds them.
 
 A threshold is a sum of terms with non-negative coefficients, joint by joint:

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Disturbances of links and motors, estimated on both sides of the springs and compensated.
 
     links    p' = Q - beta - friction + tau_ext + d,        p = M(q) q'

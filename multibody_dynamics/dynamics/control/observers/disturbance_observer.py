@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """External joint torques without a sensor: the momentum observer of De Luca and Haddadin.
 
 The residual r = L (p - int (Q - beta - friction + r) dt), with the momentum p of the links

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inverse of the flat map: from the measured state of an elastic arm to q, q', q'', q'''.
 
     (q, q', theta, theta')  ->  Q, Q'  ->  q, q', q'', q'''

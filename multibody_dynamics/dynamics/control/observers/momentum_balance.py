@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """External torques between two samples, from the momentum on either side of the springs.
 
 With the generalised momentum p = M q' and M' = C + C^T (C from the Christoffel symbols), the links

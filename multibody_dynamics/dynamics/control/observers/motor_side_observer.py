@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Observer of the link and motor state from motor positions and torques alone.
 
 A model of the arm, corrected at the motors by the innovation e = theta - theta^ (^: estimated):

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The state of links and motors of an arm with elastic joints, from the available sensors.
 
 Link state (q, q') and motor state (theta, theta') come from one of SOURCES: by a

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The state at the time at which a torque takes effect, predicted over known delays.
 
 A sample that arrives at t shows the arm at t - d_s (`sensor_delay`), and the torque computed from

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Integral torques of motors that do not wind up while a limit cuts the torque."""
 
 from __future__ import annotations

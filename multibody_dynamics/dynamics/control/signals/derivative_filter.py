@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Velocity, acceleration and jerk from sampled positions, causal.
 
 A chain of m integrators, q^(m) taken as zero, corrected by the measured position y,

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A low-pass with equal real poles whose states give the rate of its output.
 
 Four first-order lags in series, z_i' = w (z_(i-1) - z_i), with the input z_0. The output is z_4,

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Torques that were sent, and when each of them acts after a known delay.
 
 A torque sent at t_k is held from t_k + delay until the next one takes effect, at t_(k+1) + delay.

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The frequency above which a damper at a motor excites instead of damping, because it comes late.
 
 A motor torque -D theta', computed from a filtered velocity and sent late, damps an oscillation

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The linear map of one cycle of any control law near rest, by differences of its update.
 
 A law is a map from the measured state, the torque that was sent before, and what the law remembers

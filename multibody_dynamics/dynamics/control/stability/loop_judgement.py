@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Whether a controller is stable throughout the joint range: its sampled loop at many poses.
 
 The inertia behind a spring changes with the pose, and so does the resonance that a delayed torque

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The sampled closed loop of an arm near rest: plant, hold, delay, filters, observers and feedback
 as one matrix.
 

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The largest bandwidth with which a sampled loop is stable in the whole joint range.
 
 Faster controllers demand more of the model: with the robot's parameters off by a stated share, they

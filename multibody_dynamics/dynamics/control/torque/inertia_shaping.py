@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Torque feedback that changes the apparent inertia of rotors behind springs.
 
 A motor with the torque

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """How fast gravity tips over links on torque sources, and how stiff their impedance must be.
 
 A torque source does not feel where its link is, so nothing but the impedance around it holds the

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """How good a joint is as a torque source: bandwidth, impedance, passivity, noise, limits.
 
 The measures of W. Rampeltshammer, A. Keemink, M. Sytsma, E. van Asseldonk, H. van der Kooij,

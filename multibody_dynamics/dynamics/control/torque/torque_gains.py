@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Gains of torque sources, designed joint by joint and checked with sampling and delay.
 
     inertia_shaping_gains   apparent inertia M_theta = K / w^2 and a damper (Albu-Schaeffer, Ott and

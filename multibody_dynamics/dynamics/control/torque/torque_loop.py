@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The torque loop of a single joint near rest, sampled, with delay: poles and frequency responses.
 
 A motor in front of a spring, its link locked, free with an inertia m, or moved from outside, under

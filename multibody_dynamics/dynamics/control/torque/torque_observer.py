@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Disturbance observer of motors against their springs, for torque control.
 
 A motor in front of a spring of deflection phi = theta - q, with its link at rest, obeys

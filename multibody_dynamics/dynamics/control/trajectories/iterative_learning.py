@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Iterative learning control: every repetition of a trajectory reduces its error.
 
     c_(j+1) = Q (c_j + gain (q_d - q_j)),        the law follows q_d + c

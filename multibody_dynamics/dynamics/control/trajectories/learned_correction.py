@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Corrections of a desired motion found by iterative learning, for the control cycle.
 
 A :class:`LearnedCorrection` is a spline c(t) of degree 5 over the time since the start of a

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Time scaling: slow a motion down uniformly until torques, rates, speeds and deflections stay
 within their limits.
 

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inertial parameters of bodies that can exist, as unconstrained numbers.
 
 A body can exist if its pseudo-inertia is positive definite. Written as U U^T, with U upper

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Joint friction as a smooth function of the velocity, with time derivatives."""
 
 from __future__ import annotations

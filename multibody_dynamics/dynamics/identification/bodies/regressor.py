@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The inverse dynamics as a linear function of the inertial parameters, and its base parameters.
 
 Body i has the ten parameters (m, mx, my, mz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz): mass, first moment m c,

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The Levenberg-Marquardt method for sums of squares and of their logarithms, with bounds.
 
 The method is that of J. J. More, "The Levenberg-Marquardt algorithm", in Numerical Analysis,

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The equations of links, motors and springs, as columns that parameters multiply.
 
 For a joint whose spring has the deflection phi = theta - q, the following equations are used,

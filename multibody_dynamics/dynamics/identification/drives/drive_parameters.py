@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The parameters of the joint identification, and the coefficients that follow from them.
 
 The parameters are one vector. Links and payloads come first, with the ten inertial parameters of

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Sums of the columns of all equations over the recordings, by frequency; and the fit to them.
 
 Of the filtered columns A_j of an equation, least squares needs only the matrices A_j^T A_j of their

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The filtered equations of all runs: computed once, weighted and judged many times.
 
 Memory is bounded: of long recordings, evenly spread pieces are used. Rare events, such as a

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """First values of the velocities v0 and vs of friction, from a search over all their nodes.
 
 Coulomb and Stribeck terms are linear in their sizes, but not in v0 and vs (`friction_terms`). A

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Friction as a function of the velocity v and the torque Q that the joint transmits:
 
     f = viscous v + offset + (coulomb + load |Q|) tanh(v / v0) + stribeck S(v / vs),

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The joint covariance of identified parameters.
 
 Standard errors alone overstate what is unknown: base parameters are correlated, and torques are

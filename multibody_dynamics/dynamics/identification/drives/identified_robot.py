@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The result of a joint identification: the robot with its new parameters, and how well each of
 them is known.
 

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Values with standard errors, and the robot that has them, from a fit of parameters.
 
 A value f(theta) has the standard error of its linearisation about the estimate. It is determined if

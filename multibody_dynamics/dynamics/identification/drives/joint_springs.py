@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The springs of a joint as columns, and the coefficients that multiply them.
 
 Joint torques and loads of the motors (`elastic.actuator_kinds`) are sums of columns, which follow

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """One recording for the joint identification: evenly timed samples of whatever was measured."""
 
 from __future__ import annotations

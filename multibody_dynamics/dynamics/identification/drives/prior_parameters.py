@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """All parameters of a robot before their identification: initial values, priors and bounds."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Optimal exciting motions: the Fourier series that are most informative about the parameters.
 
 Minimises a criterion of the information (`information_criterion`) subject to the limits of the

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Finite Fourier series as exciting motions, linear in their coefficients.
 
 Every joint follows

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """How much the torques along a motion say about the parameters, with its gradient.
 
 Joint torques tau = Y beta, with beta the base parameters and friction, are measured with white

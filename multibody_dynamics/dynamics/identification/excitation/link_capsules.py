@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Capsules around the links of a robot: their clearances and their box, with gradients.
 
 A capsule is a line segment with a radius. The clearance of two capsules is the distance of their

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The limits of a Fourier motion as smooth inequalities of its coefficients, with gradients.
 
 All values of one quantity along the motion, as shares u_t of its limit, enter one inequality

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Limits of an exciting motion, and how much of them a motion uses.
 
 The drive of a rigid joint supplies the torque Q of the inverse dynamics and the friction of the

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """How well each parameter will be known from planned motions, before anything moves.
 
 The torques of the drives are measured with white noise; the predicted standard errors are the roots

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The regressor of many states, and the gradient of a function of it with respect to the motion.
 
 With S_ij the screw of joint i, V_j and A_j the twist and the acceleration (minus gravity) of body

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Runs in which one joint moves at a time: for friction, for springs and for motors.
 
 All runs start and end at rest at one configuration, are continuous to the fourth derivative, and

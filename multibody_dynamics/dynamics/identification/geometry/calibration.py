@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Kinematic calibration: the geometric errors of a robot from measurements of its frames.
 
 Least squares over the error screws of [M18d] section 6.2, see :mod:`.geometric_sensitivity`.

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Sensitivity to geometric errors: derivatives with respect to error screws, [M18d] section 6.2.
 
 Joint i is mounted on its parent at B_i = C_parent(i),i (q_i = 0), [M18d] (92). Errors of this

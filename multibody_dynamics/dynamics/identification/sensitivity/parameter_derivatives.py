@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Derivatives of the dynamics with respect to any scalar parameter p, [K12] 4.2, Tables 5 to 7.
 
 Body-fixed, with T_i the pose of body i in its parent, S_i the joint screw, I_i the inertia and F_i

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Linear equations whose errors are correlated in time: least squares with valid covariances.
 
 The equations A x = b + e of n channels are sampled evenly in time. Least squares gives x; the

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """One low-pass filter for both sides of linear equations, and fewer equations after it.
 
 Torques are low-passed before a least-squares fit. If the equations tau = Y x hold at every time,

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Statistics of predicted compared with measured torques, computed in pieces and combined."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Spring laws from recorded motions: deflection phi = theta - q against joint torque.
 
 The samples obey Q = s(phi) + d phi' + b + noise, with the bias b of the torque sensor, s(0) = 0 and

@@ -1,4 +1,6 @@
 /* The cycle of the controller, and the functions that are called between cycles. */
+ * Copyright 2026 multibody_dynamics developers
+ * SPDX-License-Identifier: Apache-2.0
 #include "robot_controller_parts.h"
 
 #include <math.h>

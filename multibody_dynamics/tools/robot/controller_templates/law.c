@@ -1,4 +1,6 @@
 /* The law: feedforward of the flat map, and linear feedback of links and motors. */
+ * Copyright 2026 multibody_dynamics developers
+ * SPDX-License-Identifier: Apache-2.0
 #include "robot_controller_parts.h"
 
 #include <math.h>

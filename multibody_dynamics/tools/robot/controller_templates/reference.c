@@ -1,4 +1,6 @@
 #include "robot_reference.h"
+ * Copyright 2026 multibody_dynamics developers
+ * SPDX-License-Identifier: Apache-2.0
 
 #include <math.h>
 #include <stddef.h>

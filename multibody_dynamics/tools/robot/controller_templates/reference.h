@@ -1,4 +1,6 @@
 #ifndef ROBOT_REFERENCE_H
+ * Copyright 2026 multibody_dynamics developers
+ * SPDX-License-Identifier: Apache-2.0
 #define ROBOT_REFERENCE_H
 
 #include "robot_dynamics.h"

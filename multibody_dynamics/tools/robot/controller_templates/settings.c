@@ -1,4 +1,6 @@
 /* Settings: defaults and ranges. Names of joints, motors, states and faults. */
+ * Copyright 2026 multibody_dynamics developers
+ * SPDX-License-Identifier: Apache-2.0
 #include "robot_controller_parts.h"
 
 #include <math.h>

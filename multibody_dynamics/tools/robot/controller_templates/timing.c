@@ -1,4 +1,6 @@
 /*
+ * Copyright 2026 multibody_dynamics developers
+ * SPDX-License-Identifier: Apache-2.0
  * Times of robot_update, from the state to the torque, while the arm follows a motion: hot, one
  * cycle after the other, also with stops, whose first cycles are the longest ones; and after
  * sleeping, one every millisecond. Arguments: cycles, and 0 for hot cycles only.

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Bumpless transfer: no step of torque on activation or between laws, limits per second."""
 
 from __future__ import annotations

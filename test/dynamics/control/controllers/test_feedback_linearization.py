@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Feedback linearisation: placed poles, measured in the decay of errors along a motion.
 
 The plant is the textbook model, integrated with a torque that is continuous in time.

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Damped stop and hold from motor states alone, on moving arms of every kind."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A stop with torques that arrive late: delays, jitter, pauses, and motors without friction."""
 
 from __future__ import annotations

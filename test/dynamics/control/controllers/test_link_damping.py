@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The stop from link states alone: its poles on whole arms, the limit of its damping, a motion."""
 
 from __future__ import annotations

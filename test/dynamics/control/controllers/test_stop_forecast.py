@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The forecast of a stop, against simulated stops and the poles of sampled systems."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The torque source: its formula, exact torques on the plant, limits, disturbances, whole arms."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Linear-quadratic gains of the whole arm, against scipy on a numerically linearised plant."""
 
 from __future__ import annotations

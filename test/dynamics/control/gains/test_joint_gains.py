@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Designs of gains: the poles they place, the margins they keep, and the input they reject."""
 
 from __future__ import annotations

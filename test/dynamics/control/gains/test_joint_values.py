@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Bandwidths and poles out of all proportion are refused by every law, with the joint's name."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """ESP and ESPi: the closed loop that they promise, on arms of every kind."""
 
 from __future__ import annotations

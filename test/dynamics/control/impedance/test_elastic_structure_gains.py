@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Gains of ESP and ESPi, joint by joint."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Impedances of links behind springs: stiffness, storage function, changes of stiffness."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Targets of laws whose stiffness and damping may change while they run."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A spring between tool and target: the exact gradient of its potential."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Springs between the errors of links and virtual motors: deflections and rates of their loads."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The laws of an arm by name: what is installed, lowered, or changed while they run."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Filters made faster for the resonance of a small last link."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Settings of the control cycle that cannot work are rejected."""
 
 from __future__ import annotations

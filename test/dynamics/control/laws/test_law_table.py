@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Laws created from plain numbers, and new numbers for a running law."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """What is measured of an arm: links at rest in place of missing ones, contacts."""
 
 from __future__ import annotations

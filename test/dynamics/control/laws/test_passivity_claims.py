@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The claims of passivity: in one table, in the documentation, and nowhere else."""
 
 from __future__ import annotations

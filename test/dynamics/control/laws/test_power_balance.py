@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Passivity: in 13,200 random states and contacts, storage gains what contacts supply, less what is
 dissipated; and no law that claims it creates energy in sampled contacts on two plants."""
 

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Energy that laws create in sampled contacts, on both plants."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Adaptive feedforward: descent, bounds, the change of the torques, and whole control loops."""
 
 from __future__ import annotations

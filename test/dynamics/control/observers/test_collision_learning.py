@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Learned thresholds: the lowest envelope, and what a recording must contain."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The file of thresholds: what is written is read, and what does not fit is refused by name."""
 
 from __future__ import annotations

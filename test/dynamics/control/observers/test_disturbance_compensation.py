@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Compensation of disturbances: estimates against the truth, and what linear feedback gains."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The momentum observer against known wrenches on simulated robots, and its discretisation."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The inverse of the flat map returns the motion given to the forward map."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The momentum balance: closed forms of its terms, and impulses between two samples."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Link states from motor encoders: against the plant, the error equations, other actuators."""
 
 from __future__ import annotations

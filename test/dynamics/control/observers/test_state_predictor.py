@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The predicted state: against the plant at that time, and with a model that is wrong."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Derivatives of sampled positions: poles, polynomials, phase and noise as documented."""
 
 from __future__ import annotations

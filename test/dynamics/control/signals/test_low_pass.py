@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The low-pass with four equal poles: the differential equation, its rate, and its range."""
 
 from __future__ import annotations

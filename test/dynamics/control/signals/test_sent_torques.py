@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Torques behind a delay: means against a fine sum, and the limits of the memory."""
 
 from __future__ import annotations

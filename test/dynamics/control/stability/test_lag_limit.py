@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The frequency above which late dampers excite, against simulated signals."""
 
 from __future__ import annotations

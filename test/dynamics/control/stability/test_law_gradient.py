@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Slopes of control laws at rest, against gains that are known."""
 
 from __future__ import annotations

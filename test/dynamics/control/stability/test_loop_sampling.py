@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The matrix of the sampled loop against the real controller and the plant, cycle by cycle."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The largest bandwidth with which a loop is stable at all poses."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inertia shaping: the shaped motor's equation for every kind, the formula of the paper, and the
 motion of the plant in closed form."""
 

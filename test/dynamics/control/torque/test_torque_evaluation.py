@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Measures of torque control: closed forms, limits of motors, and what cannot be evaluated."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Gains of torque sources: nominal loops, optimality, stability with delay, every kind of arm."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The linear torque loop: closed forms at fast sampling, and simulations of law and plant."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Iterative learning on simulated arms whose models are wrong, and its rules on known loops."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Learned corrections against SciPy's splines, and their transitions against differences."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Slowing down: the scaling law against recomputed dynamics, the factor against brute force."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inertias that are always possible, and how far they are from each other."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Minima of sums of squares and of logarithms, inside and at bounds."""
 
 from __future__ import annotations

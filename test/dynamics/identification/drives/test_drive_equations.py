@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """With the true parameters, all equations hold for trees with prismatic and off-axis joints."""
 
 from __future__ import annotations

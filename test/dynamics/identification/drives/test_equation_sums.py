@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Sums by frequency contain everything, and the noise of the positions is subtracted."""
 
 from __future__ import annotations

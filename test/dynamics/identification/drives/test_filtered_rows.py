@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Outliers and samples at rest are left out, noise is measured, and memory is bounded."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A fit that ended in the wrong minimum of friction is corrected by the search over velocities."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Tabulated friction terms equal the closed forms between their nodes."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The covariance of identified parameters agrees with standard errors and with drawn values."""
 
 from dataclasses import replace

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """identified.json is written and read without loss, and errors name the invalid entry."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The numbers of links and springs are those of the robot that is returned."""
 
 from __future__ import annotations

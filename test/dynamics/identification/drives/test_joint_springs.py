@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Springs of all kinds of joints: their columns equal the actuators' torques, and joints with two
 motors or a variable stiffness are identified with the rest of the robot."""
 

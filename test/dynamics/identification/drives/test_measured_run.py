@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """A run knows what was measured, and rejects inconsistent arguments."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Initial values, priors and bounds of all parameters follow from settings, robot and signals."""
 
 from __future__ import annotations

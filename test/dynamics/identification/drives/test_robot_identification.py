@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Known robots are recovered from whatever was measured, within the stated errors."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Optimal motions: better than random ones, within all limits, repeatable, also in parallel."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The basis of Fourier motions: linear, C4, and at rest at both ends."""
 
 from __future__ import annotations

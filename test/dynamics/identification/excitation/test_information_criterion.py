@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The criteria of the information: their definition, their gradient, and their invariance."""
 
 from __future__ import annotations

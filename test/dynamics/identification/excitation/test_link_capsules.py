@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Capsules: distances of segments by brute force, slopes by central differences, pairs and box."""
 
 from __future__ import annotations

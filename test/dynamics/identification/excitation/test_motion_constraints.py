@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Inequalities of Fourier motions: gradients for every kind of drive, and the safe side."""
 
 from __future__ import annotations

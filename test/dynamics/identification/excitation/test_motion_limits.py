@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """The use of limits agrees with independent computations, and invalid limits are refused."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Predicted errors: those of simulated identifications, and what cannot be known."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Regressors of many states and their gradient, against the plain regressor and 40 digits."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Runs of single joints: their shape, their continuity, and their limits."""
 
 from __future__ import annotations

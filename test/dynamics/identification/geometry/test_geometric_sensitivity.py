@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Geometric parameters against robots in which each is the coordinate of a joint at rest.
 
 For such a robot everything is known independently: its Jacobians and their rates, its dynamics for

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Derivatives by parameters: first principles, the matrices, the regressor, the geometric ones."""
 
 from __future__ import annotations

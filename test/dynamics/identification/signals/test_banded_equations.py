@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Standard errors of least squares with coloured errors; a wrong factor of 1.5 would fail."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Filter and derivatives without lag: polynomials, sines, pieces, and noise cut-offs."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Springs from samples: exact laws, noise within the stated errors, invalid input; the plant."""
 
 from __future__ import annotations

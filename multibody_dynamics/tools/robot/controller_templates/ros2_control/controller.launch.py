@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 """Start the controller manager, robot_state_publisher, the broadcaster and this controller.
 
 The description of the robot needs a tag <ros2_control> with the interfaces of controllers.yaml; the

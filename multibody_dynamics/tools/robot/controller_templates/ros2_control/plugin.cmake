@@ -1,3 +1,6 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
 # The plugin for ros2_control; included by ../CMakeLists.txt.
 
 enable_language(CXX)

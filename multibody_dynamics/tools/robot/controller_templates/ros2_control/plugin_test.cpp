@@ -1,3 +1,6 @@
+// Copyright 2026 multibody_dynamics developers
+// SPDX-License-Identifier: Apache-2.0
+
 /*
  * Runs the plugin through its life with the interfaces of ros2_control and an ideal arm in place of
  * the hardware: activation, motion, refused trajectories, stop, missing states, deactivation. Counts

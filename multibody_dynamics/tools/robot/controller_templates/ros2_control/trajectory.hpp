@@ -1,3 +1,6 @@
+// Copyright 2026 multibody_dynamics developers
+// SPDX-License-Identifier: Apache-2.0
+
 #ifndef ROBOT_ROS2_CONTROL_TRAJECTORY_HPP
 #define ROBOT_ROS2_CONTROL_TRAJECTORY_HPP
 
