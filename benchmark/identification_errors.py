@@ -14,14 +14,23 @@ Before each identification, all parameters are wrong by 10 to 30 %. Every run ha
 that of 18-bit encoders in the positions, and noise of the torques, white or coloured.
 The table contains the share of values within 1.96 standard errors, by kind of parameter, and the
 rms of (value - true) / standard error, which should be 0.95 and 1. The springs of the third case
-are those of `identify_spring` with noise of the torque sensor.
+are those of `identify_spring`, with noise of the torque sensor and of both encoders.
+
+    python benchmark/identification_errors.py --runs 200 --keep errors.jsonl
+
+With --keep, every run is appended to a file as soon as it is computed. A benchmark that was
+interrupted continues from there, and the table contains all runs of the file.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -225,22 +234,27 @@ def noisy(run: idn.MeasuredRun, rng: np.random.Generator, time: float) -> idn.Me
 
 
 def deviations(
-    case: Case, time: float, runs: range, **settings: bool
-) -> Iterator[dict[str, float]]:
-    """(value - true) / standard error of every parameter of each run; NaN if not determined."""
-    for run in runs:
-        rng = np.random.default_rng(1000 + run)
-        found = idn.identify_robot(
-            case.model,
-            [noisy(each, rng, time) for each in case.runs],
-            case.actuators,
-            settings=case.settings._replace(**settings),
-        )
-        estimates = {**found.robot.estimates(), **found.combinations}
-        yield {
-            name: (estimates[name].value - value) / estimates[name].error
-            for name, value in case.true.items()
-        }
+    name: str, cutoff: float, time: float, run: int, *, spectral: bool = False
+) -> dict[str, float]:
+    """(value - true) / standard error of every parameter of a run; NaN if not determined."""
+    case = case_of(name, cutoff)
+    rng = np.random.default_rng(1000 + run)
+    found = idn.identify_robot(
+        case.model,
+        [noisy(each, rng, time) for each in case.runs],
+        case.actuators,
+        settings=case.settings._replace(spectral=spectral),
+    )
+    estimates = {**found.robot.estimates(), **found.combinations}
+    return {
+        key: (estimates[key].value - value) / estimates[key].error
+        for key, value in case.true.items()
+    }
+
+
+@cache
+def case_of(name: str, cutoff: float) -> Case:
+    return (elastic_case if name == "elastic" else rigid_case)(cutoff)
 
 
 def kind_of(name: str) -> str:
@@ -253,7 +267,7 @@ def kind_of(name: str) -> str:
     return f"{owner} {kind}" if owner in ("load", "payload") else side + kind
 
 
-def spring_deviations(time: float, runs: range) -> Iterator[dict[str, float]]:
+def spring_deviations(time: float, run: int) -> dict[str, float]:
     """The same for a cubic spring with damper and sensor bias, with samples smoothed as by
     `multibody_dynamics identify-springs`."""
     t = np.arange(0.0, 22.0, 1.0 / RATE)
@@ -261,16 +275,58 @@ def spring_deviations(time: float, runs: range) -> Iterator[dict[str, float]]:
     true = {"K": 300.0, "K3": 4e4, "damping": 2.0, "bias": 0.2}
     phid = 0.15 * np.cos(3 * t) + 0.22 * np.cos(11 * t + 1)
     Q = 300 * phi + 4e4 * phi**3 + 2.0 * phid + 0.2
-    for run in runs:
-        rng = np.random.default_rng(5000 + run)
-        sensed = Q + 0.1 * noise(rng, (len(t), 1), time, RATE)[:, 0]
-        smooth, rates, _ = smoothed(t, np.stack([phi, sensed], axis=1), WINDOW)
-        fit = idn.identify_spring(*smooth.T, rates[:, 0], law="cubic", damping=True)
-        yield {p.name: (p.value - true[p.name]) / p.error for p in fit.parameters}
+    rng = np.random.default_rng(5000 + run)
+    sensed = Q + 0.1 * noise(rng, (len(t), 1), time, RATE)[:, 0]
+    measured = phi + np.sqrt(2.0) * ENCODER * rng.normal(size=len(t))
+    smooth, rates, _ = smoothed(t, np.stack([measured, sensed], axis=1), WINDOW)
+    fit = idn.identify_spring(*smooth.T, rates[:, 0], law="cubic", damping=True)
+    return {p.name: (p.value - true[p.name]) / p.error for p in fit.parameters}
+
+
+class Job(NamedTuple):
+    """One run: case, cut-off in Hz (0 for springs), correlation time in s, seed, weights."""
+
+    case: str
+    cutoff: float
+    time: float
+    run: int
+    spectral: bool
+
+    def deviations(self) -> dict[str, float]:
+        if self.case == "spring":
+            return spring_deviations(self.time, self.run)
+        return deviations(self.case, self.cutoff, self.time, self.run, spectral=self.spectral)
+
+
+def computed(job: Job) -> tuple[Job, dict[str, float]]:
+    return job, job.deviations()
+
+
+def kept(file: Path | None) -> dict[Job, dict[str, float]]:
+    """The runs in a file of --keep; none without it."""
+    if file is None or not file.is_file():
+        return {}
+    rows = (json.loads(line) for line in file.read_text().splitlines())
+    return {Job(*job): {k: np.nan if z is None else z for k, z in z_of.items()}
+            for job, z_of in rows}  # fmt: skip
+
+
+def all_runs(jobs: list[Job], file: Path | None, workers: int) -> dict[Job, dict[str, float]]:
+    """The deviations of the runs in the file, followed by those of the other jobs."""
+    found = kept(file)
+    wanted = [job for job in jobs if job not in found]
+    with ProcessPoolExecutor(workers) as executor:
+        for job, z_of in executor.map(computed, wanted):
+            found[job] = z_of
+            if file is not None:
+                plain = {k: z if np.isfinite(z) else None for k, z in z_of.items()}
+                with file.open("a") as rows:
+                    rows.write(json.dumps([job, plain]) + "\n")
+    return found
 
 
 def summarised(
-    found: Iterator[dict[str, float]], group: Callable[[str], str]
+    found: Iterable[dict[str, float]], group: Callable[[str], str]
 ) -> dict[str, tuple[float, float, float, int]]:
     """Coverage, rms, share determined, and number of values, by kind of parameter."""
     groups: dict[str, list[float]] = {}
@@ -295,25 +351,28 @@ def main() -> None:
     parser.add_argument("--correlation-times", type=float, nargs="+", default=[0.0, 0.1], help="s")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=[*CASES])
     parser.add_argument("--spectral", action="store_true", help="weights by spectra of residuals")
+    parser.add_argument("--keep", type=Path, help="file of all runs, to continue later")
+    parser.add_argument("--workers", type=int, default=1, help="processes")
     options = parser.parse_args()
-    runs = range(options.first, options.first + options.runs)
-    print("| case | cut-off, Hz | correlation time, s | parameter | coverage | rms | determined |")
-    print("|---|---|---|---|---|---|---|", flush=True)
-    for name in options.cases:
-        for time in options.correlation_times:
-            for cutoff in options.cutoffs if name != "spring" else [np.nan]:
-                if name == "spring":
-                    rows = summarised(spring_deviations(time, runs), str)
-                else:
-                    case = (elastic_case if name == "elastic" else rigid_case)(cutoff)
-                    found = deviations(case, time, runs, spectral=options.spectral)
-                    rows = summarised(found, kind_of)
-                for kind, (inside, spread, share, _) in rows.items():
-                    print(
-                        f"| {name} | {cutoff:g} | {time:g} | {kind} | {inside:.1%} | {spread:.2f} "
-                        f"| {share:.0%} |",
-                        flush=True,
-                    )
+    jobs = [
+        Job(name, cutoff, time, run, options.spectral)
+        for run in range(options.first, options.first + options.runs)
+        for name in options.cases
+        for time in options.correlation_times
+        for cutoff in (options.cutoffs if name != "spring" else [0.0])
+    ]
+    found = all_runs(jobs, options.keep, options.workers)
+    print("| case | cut-off, Hz | correlation time, s | runs | parameter | coverage | rms "
+          "| determined |")  # fmt: skip
+    print("|---|---|---|---|---|---|---|---|")
+    for key in dict.fromkeys((job.case, job.cutoff, job.time, job.spectral) for job in found):
+        own = [z for job, z in found.items() if (*job[:3], job.spectral) == key]
+        rows = summarised(own, str if key[0] == "spring" else kind_of)
+        for kind, (inside, spread, share, _) in rows.items():
+            print(
+                f"| {key[0]} | {key[1]:g} | {key[2]:g} | {len(own)} | {kind} | {inside:.1%} "
+                f"| {spread:.2f} | {share:.0%} |"
+            )
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def road() -> RoadOfArm:
     paths = []
     for k, (name, frequency) in enumerate((("fitted", 1.0), ("held_out", 0.7))):
         path = folder / f"{name}.npz"
-        recording(model, actuators, frequency, k).write(path, model)
+        recording(model, actuators, frequency, k).write(path, actuators)
         paths.append(path)
     with redirect_stdout(StringIO()):
         robot = ["--urdf", str(URDF), "--elastic-joints", str(SPRINGS)]
@@ -86,6 +86,51 @@ def road() -> RoadOfArm:
         assert cli.main(["identify", *map(str, paths), *robot, "-o", identified]) == 0
         assert cli.main(["write-back", identified, *robot, "-o", str(folder / "new")]) == 0
     return RoadOfArm(model, actuators, *paths, RobotFiles(URDF, SPRINGS, folder / "identified"))
+
+
+ELBOW = CONFIG / "robots" / "antagonistic_elbow.urdf"
+TENDONS = CONFIG / "elastic_joints" / "antagonistic.yaml"
+STRETCHED = 1.25  # true spring of the agonist over that of the data sheet
+
+
+def changing_stiffness(t):
+    """The stiffness (k, 3, 1) of the elbow in N m/rad at times (k,), with its rates."""
+    w = 3.0
+    rows = [90.0 + 15.0 * np.sin(w * t), 15.0 * w * np.cos(w * t), -15.0 * w**2 * np.sin(w * t)]
+    return np.stack(rows, axis=-1)[..., None]
+
+
+@cache
+def road_of_tendons() -> RoadOfArm:
+    """The same for an arm with an antagonistic elbow, whose stiffness changes during the motion."""
+    folder = Path(mkdtemp())
+    model = dyn.load_urdf(ELBOW)
+    known = dyn.load_actuators(TENDONS, model.joint_names)
+    found = Results()
+    found.springs["elbow_agonist"] = {
+        f"c{i + 1}": Figure(STRETCHED * c)
+        for i, c in enumerate(known.actuators[1].agonist_spring.coefficients)
+    }
+    found.motors["elbow_antagonist"] = {
+        "inertia": Figure(HEAVIER * known.actuators[1].antagonist.inertia)
+    }
+    (folder / "hidden").mkdir()
+    for name, content in write_back(found, ELBOW, TENDONS).files.items():
+        (folder / "hidden" / name).write_bytes(content)
+    real = dyn.load_actuators(folder / "hidden" / TENDONS.name, model.joint_names)
+    paths = []
+    for k, (name, frequency) in enumerate((("fitted", 1.0), ("held_out", 0.7))):
+        motion = exciting_motion(model, duration=6.0, ramp=1.0, frequency=frequency)
+        commands = motor_commands(model, known, motion, 2e-3, changing_stiffness)
+        plant = ElasticRobot(model, real, drive=drive_of(model, known, commands.q[0]))
+        paths.append(folder / f"{name}.npz")
+        record(plant, commands, EXACT, NOISE, k).write(paths[-1], known)
+    with redirect_stdout(StringIO()):
+        robot = ["--urdf", str(ELBOW), "--elastic-joints", str(TENDONS)]
+        identified = str(folder / "identified")
+        assert cli.main(["identify", *map(str, paths), *robot, "-o", identified]) == 0
+        assert cli.main(["write-back", identified, *robot, "-o", str(folder / "new")]) == 0
+    return RoadOfArm(model, real, *paths, RobotFiles(ELBOW, TENDONS, folder / "identified"))
 
 
 def truth(road: RoadOfArm) -> dict[str, float]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...dynamics.core import Array
+from ...dynamics.core import Array, InputError
 from ...validation.comparison import Validation, validate
 from ...validation.settings import Settings
 from ..base.progress import ProgressBar
@@ -47,6 +47,12 @@ class HeldOut(NamedTuple):
         return self.before.residuals[0].rms, self.after.residuals[0].rms
 
     @property
+    def unit(self) -> str:
+        """The unit of these errors: N for prismatic joints."""
+        kinds = {kind == "prismatic" for kind in self.after.joint_types}
+        return " or ".join({False: "N m", True: "N"}[kind] for kind in sorted(kinds))
+
+    @property
     def normalized(self) -> tuple[Array, Array]:
         """The same as shares (n,) of the standard deviations of the measured torques."""
         return self.before.residuals[0].normalized, self.after.residuals[0].normalized
@@ -77,6 +83,46 @@ def compare_held_out(
         after = validate(path, same, robot=known.identified, progress=ProgressBar("messages"))
         found.append(HeldOut(path, before, after))
     return found
+
+
+class HeldEquation(NamedTuple):
+    """rms residual of one equation of `identify` on recordings that it did not fit: with the data
+    sheet and as identified; `kind` is that of the equation, `unit` N m or N."""
+
+    joint: str
+    kind: str
+    unit: str
+    before: float
+    after: float
+
+
+def held_equations(
+    recordings: Sequence[Path], known: KnownRobots, report: Mapping[str, Any]
+) -> list[HeldEquation]:
+    """The equations by which to judge a robot if the motion of its links does not determine that
+    of its motors: one with two motors at a joint, or a variable stiffness. Empty for all other
+    robots, and without recordings.
+
+    Raises InputError for recordings that `identify` did not hold out.
+    """
+    actuators = known.sheet.actuators
+    if actuators is None or not actuators.variable_joints or not recordings:
+        return []
+    names = report.get("held out") or []
+    for path in recordings:
+        if path.stem not in names:
+            raise InputError(
+                f"{path}: the stiffness of {', '.join(actuators.variable_joints)} can change, so "
+                "the motion of the links does not determine that of the motors, and only "
+                "recordings that `identify` held out can be judged: "
+                f"{', '.join(names) or 'none'}. Run `identify` with this recording as the last one"
+            )
+    return [
+        HeldEquation(each["joint"], each["kind"], each["unit"], each["held_before"],
+                     each["held_after"])
+        for each in report.get("residuals") or ()
+        if "held_after" in each
+    ]  # fmt: skip
 
 
 def overall(held: Sequence[HeldOut]) -> tuple[Array, Array]:

@@ -13,7 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .held_out import HeldOut, RecordingOptions, compare_held_out, overall
+from .held_out import (
+    HeldEquation,
+    HeldOut,
+    RecordingOptions,
+    compare_held_out,
+    held_equations,
+    overall,
+)
 from .known_robots import RobotFiles, load_known
 from .predicted_control import Prediction, Proof, predict
 from .road_artefacts import collect
@@ -57,20 +64,28 @@ def prove(
         recordings=tuple(recordings),
     )
     known = load_known(files)
-    held = compare_held_out(recordings, files, known, reading or RecordingOptions())
+    equations = held_equations(recordings, known, artefacts.report)
+    compared = () if equations else recordings
+    held = compare_held_out(compared, files, known, reading or RecordingOptions())
     prediction = predict(proof, workers) if proof else None
-    road = Road(known, artefacts, held, prediction)
+    road = Road(known, artefacts, held, prediction, equations)
     page = write_road(road, folder)
-    content = figures(held, prediction)
+    content = figures(held, prediction, equations)
     (folder / FILE).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     is_better = True
     if held:
         before, after = overall(held)
         is_better = bool(np.log(after / before).mean() < 0.0)
+    elif equations:
+        is_better = bool(np.mean([np.log(each.after / each.before) for each in equations]) < 0.0)
     return Proven(tuple(summary(road)), page, is_better)
 
 
-def figures(held: Sequence[HeldOut], prediction: Prediction | None) -> dict[str, Any]:
+def figures(
+    held: Sequence[HeldOut],
+    prediction: Prediction | None,
+    equations: Sequence[HeldEquation] = (),
+) -> dict[str, Any]:
     """The results as plain numbers; the error of a lost robot is null."""
     content: dict[str, Any] = {
         "validation": {
@@ -81,6 +96,8 @@ def figures(held: Sequence[HeldOut], prediction: Prediction | None) -> dict[str,
             for each in held
         }
     }
+    if equations:
+        content["equations"] = [each._asdict() for each in equations]
     if prediction is not None:
         content["control"] = [
             {

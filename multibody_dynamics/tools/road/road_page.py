@@ -18,7 +18,7 @@ from ... import __version__
 from ..base.pages import heading, listing, paragraph, picture, preformatted, table, write_page
 from ..robot.changes_table import KEPT, SHARED, Change
 from ..study.studied_laws import REFERENCE, law_of
-from .held_out import HeldOut, overall
+from .held_out import HeldEquation, HeldOut, overall
 from .known_robots import KnownRobots
 from .predicted_control import AS_GOOD, CASES, HIGH, LawErrors, Prediction
 from .road_artefacts import VERDICTS, Artefacts
@@ -42,6 +42,7 @@ class Road:
     artefacts: Artefacts
     held: Sequence[HeldOut]
     prediction: Prediction | None
+    equations: Sequence[HeldEquation] = ()
 
 
 def write_road(road: Road, folder: Path) -> Path:
@@ -158,6 +159,18 @@ def _row(change: Change) -> tuple[str, ...]:
 
 def _validation(road: Road) -> Iterator[str]:
     yield heading("Validation on recordings that were not used for the fit")
+    if road.equations:
+        yield paragraph(
+            "The stiffness of this robot can change, so the motion of its links does not determine "
+            "that of its motors. These are the residuals of the equations of identify, on the "
+            "recordings that it held out."
+        )
+        rows = [
+            (each.joint, each.kind, f"{each.before:.3g}", f"{each.after:.3g}", each.unit)
+            for each in road.equations
+        ]
+        yield table(("joint or motor", "equation", "rms before", "after", "unit"), rows)
+        return
     if not road.held:
         yield paragraph("No recording was given.")
         return
@@ -172,7 +185,13 @@ def _validation(road: Road) -> Iterator[str]:
             (name, *(f"{row[j]:.3g}" for row in (*each.rms, *each.normalized)))
             for j, name in enumerate(each.after.joint_names)
         ]
-        heads = ("joint", "rms before, N m (N)", "after", "share of the torque before", "after")
+        heads = (
+            "joint",
+            f"rms before, {each.unit}",
+            "after",
+            "share of the torque before",
+            "after",
+        )
         yield table(heads, rows, f"{each.path.name}, below {each.after.cutoff:.3g} Hz")
         yield picture(draw_torques(each), f"torques of {each.path.name}")
 
@@ -225,8 +244,14 @@ def summary(road: Road) -> list[str]:
         worst = int((after / before).argmax())
         lines.append(
             f"torque residual on {len(road.held)} recording(s) not used for the fit: "
-            f"{_joined(before)} N m (N) before, {_joined(after)} after; largest remaining share "
+            f"{_joined(before)} {road.held[0].unit} before, "
+            f"{_joined(after)} after; largest remaining share "
             f"{after[worst] / before[worst]:.0%} at {names[worst]}"
+        )
+    for each in road.equations:
+        lines.append(
+            f"equation of the {each.kind}, {each.joint}: rms residual {each.before:.3g} "
+            f"{each.unit} before, {each.after:.3g} after"
         )
     if road.prediction is not None:
         for row in road.prediction.rows:

@@ -75,7 +75,7 @@ def draw_torques(held: HeldOut) -> Any:
                   label="error of the identified model")  # fmt: skip
         axis.set_title(name, fontsize=9)
         if k % columns == 0:
-            axis.set_ylabel("torque  [N m or N]", fontsize=9)
+            axis.set_ylabel(f"torque  [{held.unit}]", fontsize=9)
         if k >= len(used) - columns:
             axis.set_xlabel("time  [s]", fontsize=9)
     handles, labels = axes[0, 0].get_legend_handles_labels()

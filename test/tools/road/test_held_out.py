@@ -33,7 +33,7 @@ def test_damped_springs_are_compared_at_their_settled_deflections(tmp_path):
     dampers = tuple(replace(each, damping=20.0) for each in actuators.actuators)
     damped = replace(actuators, actuators=dampers)
     file = tmp_path / "damped.npz"
-    recording(model, damped, 1.5, 3).write(file, model)
+    recording(model, damped, 1.5, 3).write(file, damped)
     friction = dyn.identification.JointFriction.none(2)
     with_dampers, without = (Robot(model, friction, each) for each in (damped, actuators))
     known = replace(load_known(road().files), sheet=without, identified=with_dampers)

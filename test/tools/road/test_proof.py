@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 import yaml
 
+from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools.road.predicted_control import Proof
 from multibody_dynamics.tools.road.proof import prove
 from multibody_dynamics.tools.study.studied_laws import REFERENCE
-from road_arm import motion_file, road
+from road_arm import motion_file, road, road_of_tendons
 
 
 @cache
@@ -63,6 +64,32 @@ def test_the_numbers_are_those_of_the_report():
     assert row["worst"] == max(row["errors"])
     assert content["recommended"]["law"] == REFERENCE
     assert any("Recommended" in line for line in proven().lines)
+
+
+def test_the_road_of_an_arm_whose_stiffness_changes(tmp_path):
+    road = road_of_tendons()
+    new = road.files.identified.parent / "new"
+    written = dyn.load_actuators(new / "antagonistic.yaml", road.model.joint_names).actuators[1]
+    real = road.actuators.actuators[1]
+    for phi in (0.3, 0.5, 0.7):  # rad, extensions during the motion
+        for found, true in zip(written.springs, real.springs, strict=True):
+            assert found.torque(phi) == pytest.approx(float(true.torque(phi)), rel=0.02)
+    for found, true in zip(written.motors, real.motors, strict=True):
+        assert found.inertia == pytest.approx(true.inertia, rel=0.02)
+    proof = Proof(road.files, laws=(REFERENCE,), draws=1, motion=motion_file(), rate=500.0)
+    found = prove(road.files, proof, recordings=(road.held_out,), written=new, folder=tmp_path)
+    assert found.is_better
+    content = json.loads((tmp_path / "proof.json").read_text())
+    errors = {each["case"]: each["worst"] for each in content["control"]}
+    assert errors["identified"] < 0.5 * errors["sheet"]
+    equations = {(each["joint"], each["kind"]): each for each in content["equations"]}
+    assert len(equations) == 5  # of three motors and two links
+    for joint in ("elbow_agonist", "elbow_antagonist"):
+        assert equations[joint, "motor"]["after"] < 0.5 * equations[joint, "motor"]["before"]
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "elbow_agonist" in text
+    with pytest.raises(dyn.InputError, match=r"fitted\.npz: the stiffness of elbow can change"):
+        prove(road.files, None, recordings=(road.fitted,), folder=tmp_path)
 
 
 def test_without_recordings_and_simulation_the_steps_are_named_as_missing(tmp_path):

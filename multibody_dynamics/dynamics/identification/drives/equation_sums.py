@@ -18,7 +18,15 @@ With the derivative D_j of z_j, the covariance of theta is
     P (sum_j sum_bands D_j^T A_j^T A_j D_j S_j / W_j^2) P + P B P,
     P = (sum_j sum_bands D_j^T A_j^T A_j D_j / W_j + B)^-1,
 
-where B is the second derivative of the prior. The second term is its share.
+where B is the second derivative of the prior. The second term is its share: theta is pulled by
+P B (theta_0 - theta) towards the mean theta_0 of the prior, which may be many of its standard
+deviations away. In the last fit, the prior is therefore centred on the result of the one before
+(iterated Tikhonov regularisation: J. T. King, D. Chillingworth, "Approximation of generalized
+inverses by iterated regularization", Numer. Funct. Anal. Optim. 1(5), 1979). Where the recordings
+say something, it then acts twice, and pulls theta by only (P B)^2 (theta_0 - theta); where they say
+nothing, theta keeps its value. The covariance becomes
+
+    (P + P B P) (sum_j sum_bands D_j^T A_j^T A_j D_j S_j / W_j^2) (P + P B P) + P B P B P B P.
 """
 
 from __future__ import annotations
@@ -47,7 +55,7 @@ SETTLED = 0.05  # typical relative change of the spectra that ends the first rou
 CLOSE = 0.02  # standard errors by which parameters still move in the last round
 FIRST_ERROR = 0.3  # of an equation, relative to its left side, before the first fit
 FLOOR = 1e-10  # of the power of residuals, relative to the powers of all terms: rounding
-PRIOR_SHARE = 0.1  # of a variance; parameters with more are not determined by the recordings
+PRIOR_SHARE = 0.05  # of a variance; parameters with more are not determined by the recordings
 
 
 class EquationSums:
@@ -99,12 +107,11 @@ class EquationSums:
 @dataclass(frozen=True, eq=False)
 class Fit:
     """Parameters theta (p,), coefficients z of each channel, and the densities (channels, bands) of
-    the errors with the covariances (channels, bands, bands) of their logarithms."""
+    the errors by whose inverses the equations were weighted."""
 
     theta: Array
     z: list[Array]
     density: Array
-    spread: Array
 
 
 def left_side(channel: Channel, z: Array) -> Array:
@@ -125,11 +132,25 @@ class Uncertainty(NamedTuple):
     determined: bool
 
 
+class _About(NamedTuple):
+    """edge : (p,) mask of the parameters at bounds. inner : indices (f,) of the others that are
+    free. P, prior : (f, f) of these. density : (channels, bands) of the errors. spread : the
+    covariances (channels, bands, bands) of the logarithms of the densities."""
+
+    edge: NDArray[np.bool_]
+    inner: NDArray[np.intp]
+    P: Array
+    prior: Array
+    density: Array
+    spread: Array
+
+
 class LeastSquares:
     """The fit of parameters to sums, and its covariance.
 
     spectral : weights by the spectra of the residuals; otherwise each equation has one weight.
     noisy : sums with all noise, from which the errors are judged; default: the same.
+    repeated : the prior has the result of a fit as its mean, as at the top of this file.
     """
 
     def __init__(
@@ -140,6 +161,7 @@ class LeastSquares:
         *,
         spectral: bool = True,
         noisy: EquationSums | None = None,
+        repeated: bool = False,
     ) -> None:
         self._sums, self._noisy = sums, noisy or sums
         self._coefficients, self.parameters = coefficients, parameters
@@ -147,7 +169,8 @@ class LeastSquares:
         self._free = np.flatnonzero(np.array(parameters.free))
         self._mean = np.array(parameters.mean)
         self._spread = np.array(parameters.spread)
-        self._known: tuple[Fit, Any] | None = None
+        self._is_repeated = repeated
+        self._known: tuple[Fit, _About] | None = None
         self._total: list[Array] | None = None
 
     def fit(self, begin: Array | None = None) -> Fit:
@@ -157,14 +180,14 @@ class LeastSquares:
             theta = self._approached(theta)
         if not self._spectral and self._noisy is self._sums:
             theta = self._minimum(theta, self._concentrated)
-        density, spread = self._spectra(theta, self._flat(self._powers(theta)))
+        density = self._spectra(theta, self._flat(self._powers(theta)))[0]
         for _ in range(ROUNDS):
             before, theta = theta, self._solved(theta, density)
-            density, spread = self._spectra(theta, density)
+            density = self._spectra(theta, density)[0]
             if self._is_close(theta, before, density):
                 break
         z = [self._coefficients.of(each, theta)[0] for each in self._sums.channels]
-        return Fit(theta, z, density, spread)
+        return Fit(theta, z, density)
 
     def cost(self, fit: Fit) -> float:
         """The negative logarithm of likelihood and prior, with one weight for each equation."""
@@ -304,49 +327,43 @@ class LeastSquares:
         used = np.flatnonzero(D.any(axis=0))
         return z, D[:, used], used
 
-    def _slopes(self, theta: Array, sums: EquationSums) -> list[Array]:
-        """D_j^T A_j^T A_j D_j (bands, f, f) of all channels for the free parameters."""
-        found = []
-        for channel, each in zip(sums.channels, sums.sums, strict=True):
-            D = self._coefficients.of(channel, theta)[1][:, self._free]
-            used = np.flatnonzero(np.abs(D).any(axis=0))
-            wide = np.zeros((len(each), len(self._free), len(self._free)))
-            wide[:, used[:, None], used] = D[:, used].T @ each @ D[:, used]
-            found.append(wide)
-        return found
-
     def _spectra(
         self, theta: Array, density: Array, *, smooth: bool = False
     ) -> tuple[Array, Array]:
-        """Densities of the residuals, corrected for the parameters fitted in each band; with
-        spectral weights, or if smooth, as functions of the frequency."""
-        slopes = self._slopes(theta, self._sums)
-        P = self._inverse(theta, slopes, density)
+        """Densities (channels, bands) of the residuals, corrected for the parameters fitted in each
+        band, and the covariances (channels, bands, bands) of their logarithms: with spectral
+        weights, or if smooth, as functions of the frequency. Otherwise, the densities are constant,
+        and the covariances zero."""
+        P = _inverse(self._curvature(theta, density, self._sums))
         middle = (self._sums.edges[1:] + self._sums.edges[:-1]) / 2.0
         found = np.ones(density.shape)
         spread = np.zeros((*density.shape, density.shape[1]))
         powers = self._powers(theta)
-        for j, (slope, counts) in enumerate(zip(slopes, self._sums.counts, strict=True)):
-            used = np.flatnonzero(counts)
-            if not used.size:
+        for j, (channel, sums, counts) in enumerate(
+            zip(self._sums.channels, self._sums.sums, self._sums.counts, strict=True)
+        ):
+            bands = np.flatnonzero(counts)
+            if not bands.size:
                 continue
-            fitted = np.einsum("bpq,qp->b", slope, P) / density[j]
-            freedom = np.clip(counts - fitted, LEAST_FREEDOM * counts, counts)[used]
-            found[j, used], spread[j][np.ix_(used, used)] = smooth_spectrum(
-                powers[j, used], freedom, middle[used]
-            )
-            if not (self._spectral or smooth):
-                found[j] = powers[j, used].sum() / freedom.sum()
+            _, D, used = self._derivative(channel, theta)
+            across = D @ P[np.ix_(used, used)] @ D.T
+            fitted = np.einsum("bpq,pq->b", sums, across) / density[j]
+            freedom = np.clip(counts - fitted, LEAST_FREEDOM * counts, counts)[bands]
+            if self._spectral or smooth:
+                found[j, bands], spread[j][np.ix_(bands, bands)] = smooth_spectrum(
+                    powers[j, bands], freedom, middle[bands]
+                )
+            else:
+                found[j] = powers[j, bands].sum() / freedom.sum()
         return found, spread
 
-    def _inverse(self, theta: Array, slopes: Sequence[Array], density: Array) -> Array:
-        """P of the free parameters."""
+    def _curvature(self, theta: Array, density: Array, sums: EquationSums) -> Array:
+        """The Gauss-Newton matrix (f, f) of the free parameters, with the prior."""
         H = self._prior(theta).convex
-        for slope, each in zip(slopes, density, strict=True):
-            H += np.einsum("bpq,b->pq", slope, 1.0 / each)
-        size = 1.0 / np.sqrt(np.diag(H))
-        inverse = np.linalg.inv(H * np.outer(size, size))
-        return np.asarray(inverse * np.outer(size, size))
+        for channel, each, weight in zip(sums.channels, sums.sums, density, strict=True):
+            _, D, used = self._derivative(channel, theta)
+            H[np.ix_(used, used)] += D.T @ np.einsum("bpq,b->pq", each, 1.0 / weight) @ D
+        return H
 
     def uncertainties(self, fit: Fit, combinations: Array) -> list[Uncertainty]:
         """The standard errors of combinations (m, p) of the parameters of a fit.
@@ -354,15 +371,13 @@ class LeastSquares:
         They are widened by Student's t, so 1.96 of them on either side contain 95 %. Parameters at
         their bounds count as known.
         """
-        edge, inner, slopes, P, true = self._about(fit)
-        u = P @ combinations[:, inner].T
-        kept = ~edge[self._free]
-        prior = self._prior(fit.theta).convex[np.ix_(kept, kept)]
-        variance, widened = self._variances(fit, u, slopes, true)
-        by_prior = np.einsum("pm,pq,qm->m", u, prior, u)
-        total = variance * widened**2 + by_prior
-        touched = np.abs(combinations[:, edge]).sum(axis=1) > 0.0
-        known = (by_prior <= PRIOR_SHARE * total) & (total > 0.0) & ~touched
+        about = self._about(fit)
+        by_score, by_prior = self._effects(about, combinations)
+        variance, widened = self._variances(fit, about, by_score)
+        owed = np.einsum("pm,pq,qm->m", by_prior, about.prior, by_prior)
+        total = variance * widened**2 + owed
+        touched = np.abs(combinations[:, about.edge]).sum(axis=1) > 0.0
+        known = (owed <= PRIOR_SHARE * total) & (total > 0.0) & ~touched
         return [
             Uncertainty(float(np.sqrt(value)), bool(use))
             for value, use in zip(total, known, strict=True)
@@ -371,57 +386,80 @@ class LeastSquares:
     def covariance(self, fit: Fit, combinations: Array) -> Array:
         """The covariance (m, m) of combinations (m, p) of the parameters of a fit, with the squares
         of the errors of `uncertainties` on its diagonal."""
-        edge, inner, slopes, P, true = self._about(fit)
-        u = P @ combinations[:, inner].T
-        kept = ~edge[self._free]
-        prior = self._prior(fit.theta).convex[np.ix_(kept, kept)]
-        middle = sum(
-            np.einsum("bpq,b->pq", slope, here / each**2)
-            for slope, each, here in zip(slopes, fit.density, true, strict=True)
-        )
-        widened = self._variances(fit, u, slopes, true)[1]
-        by_noise = (u.T @ middle @ u) * np.outer(widened, widened)
-        return np.asarray(by_noise + u.T @ prior @ u)
+        about = self._about(fit)
+        by_score, by_prior = self._effects(about, combinations)
+        found = np.zeros((len(combinations), len(combinations)))
+        for channel, sums, each, here in self._channels(fit, about):
+            v = self._of_columns(fit, about, channel, by_score)
+            found += v.T @ np.einsum("bpq,b->pq", sums, here / each**2) @ v
+        widened = self._variances(fit, about, by_score)[1]
+        return np.asarray(found * np.outer(widened, widened) + by_prior.T @ about.prior @ by_prior)
 
-    def _variances(
-        self, fit: Fit, u: Array, slopes: Sequence[Array], true: Array
-    ) -> tuple[Array, Array]:
-        """Variances (m,) by noise of the combinations P^-1 u (f, m), and the factors (m,) by which
-        Student's t widens their square roots."""
-        shares = np.stack(
-            [
-                np.einsum("pm,bpq,qm->bm", u, slope, u, optimize=True) * (here / each**2)[:, None]
-                for slope, each, here in zip(slopes, fit.density, true, strict=True)
-            ]
-        )
-        variance = shares.sum(axis=(0, 1))
-        noise = np.einsum("jbm,jbc,jcm->m", shares, fit.spread, shares)
+    def profile(self, fit: Fit, k: int, own: NDArray[np.intp]) -> tuple[Array, Array, Array]:
+        """How the cost depends on some parameters of equation k, if all others are fitted again.
+
+        own : indices (m,) of these parameters, which occur in no other equation. Returns the
+        gradient (columns,) and the curvature (columns, columns) of the cost for changes of the
+        coefficients by them, and their variances (m,) for a unit of the cost; 0 at bounds.
+        """
+        about = self._about(fit)
+        H = self._curvature(fit.theta, fit.density, self._sums)
+        kept = np.searchsorted(self._free, about.inner)
+        H = H[np.ix_(kept, kept)]
+        G = np.einsum("bpq,b->pq", self._sums.sums[k], 1.0 / fit.density[k])
+        z, D = self._coefficients.of(self._sums.channels[k], fit.theta)
+        others = np.flatnonzero(~np.isin(about.inner, own))
+        across = G @ D[:, about.inner[others]]
+        Q = G - across @ _inverse(H[np.ix_(others, others)]) @ across.T
+        variance = np.zeros(len(fit.theta))
+        variance[about.inner] = np.diag(_inverse(H))
+        return G @ z, Q, variance[own]
+
+    def _effects(self, about: _About, combinations: Array) -> tuple[Array, Array]:
+        """The derivatives (f, m) of the estimates of combinations (m, p) with respect to the score,
+        sum_j D_j^T A_j^T e_j / W_j, and to the score of the prior, B (theta_0 - theta)."""
+        u = about.P @ combinations[:, about.inner].T
+        if not self._is_repeated:
+            return u, u
+        again = about.P @ (about.prior @ u)
+        return u + again, again
+
+    def _variances(self, fit: Fit, about: _About, by_score: Array) -> tuple[Array, Array]:
+        """Variances (m,) by noise of estimates with derivatives (f, m) with respect to the score,
+        and the factors (m,) by which Student's t widens their square roots."""
+        shares = []
+        for channel, sums, each, here in self._channels(fit, about):
+            v = self._of_columns(fit, about, channel, by_score)
+            shares.append(np.einsum("bpm,pm->bm", sums @ v, v) * (here / each**2)[:, None])
+        rows = np.stack(shares)
+        variance = rows.sum(axis=(0, 1))
+        noise = np.einsum("jbm,jbc,jcm->m", rows, about.spread, rows, optimize=True)
         freedom = 2.0 * variance**2 / np.maximum(noise, 1e-300)
         return variance, np.asarray(widening(freedom))
 
-    def _about(
-        self, fit: Fit
-    ) -> tuple[NDArray[np.bool_], NDArray[np.intp], list[Array], Array, Array]:
-        """Which parameters are at bounds (p,), the others that are free, their sums by band, P, and
-        the densities of the errors, which do not depend on the combinations."""
-        if self._known is not None and self._known[0] is fit:
-            return self._known[1]
-        edge = self._at_bounds(fit.theta)
-        kept = np.flatnonzero(~edge[self._free])
-        slopes = [each[:, kept[:, None], kept] for each in self._slopes(fit.theta, self._noisy)]
-        inner = self._free[kept]
-        H = self._prior(fit.theta).convex[np.ix_(kept, kept)]
-        for slope, each in zip(slopes, fit.density, strict=True):
-            H += np.einsum("bpq,b->pq", slope, 1.0 / each)
-        size = 1.0 / np.sqrt(np.diag(H))
-        P = np.linalg.inv(H * np.outer(size, size)) * np.outer(size, size)
-        true = fit.density if self._spectral else self._true_density(fit)
-        self._known = fit, (edge, inner, slopes, P, true)
-        return self._known[1]
+    def _channels(self, fit: Fit, about: _About) -> Any:
+        """Every equation with its sums, weights and densities of the errors by band."""
+        noisy = self._noisy
+        return zip(noisy.channels, noisy.sums, fit.density, about.density, strict=True)
 
-    def _true_density(self, fit: Fit) -> Array:
-        """The densities of the errors, if one weight per equation was used."""
-        return self._spectra(fit.theta, fit.density, smooth=True)[0]
+    def _of_columns(self, fit: Fit, about: _About, channel: Channel, u: Array) -> Array:
+        """The changes (columns, m) of the coefficients of an equation with changes (f, m) of the
+        inner parameters."""
+        return np.asarray(self._coefficients.of(channel, fit.theta)[1][:, about.inner] @ u)
+
+    def _about(self, fit: Fit) -> _About:
+        """What the errors of all combinations have in common."""
+        if self._known is None or self._known[0] is not fit:
+            edge = self._at_bounds(fit.theta)
+            kept = np.flatnonzero(~edge[self._free])
+            inside = np.ix_(kept, kept)
+            P = _inverse(self._curvature(fit.theta, fit.density, self._noisy)[inside])
+            prior = self._prior(fit.theta).convex[inside]
+            density, spread = self._spectra(fit.theta, fit.density, smooth=True)
+            if self._spectral:
+                density = fit.density
+            self._known = fit, _About(edge, self._free[kept], P, prior, density, spread)
+        return self._known[1]
 
     def _at_bounds(self, theta: Array) -> NDArray[np.bool_]:
         """(p,) mask of the parameters that are at a bound."""
@@ -430,3 +468,9 @@ class LeastSquares:
         return np.asarray((theta <= lower + near) | (theta >= upper - near)) & np.array(
             self.parameters.free
         )
+
+
+def _inverse(H: Array) -> Array:
+    """The inverse of a positive definite matrix, with its diagonal scaled to one."""
+    size = 1.0 / np.sqrt(np.diag(H))
+    return np.asarray(np.linalg.inv(H * np.outer(size, size)) * np.outer(size, size))

@@ -45,9 +45,10 @@ class VelocityNodes:
         """Bounds of log v0 or log vs: the first and the last node."""
         return float(np.log(self.values[0])), float(np.log(self.values[-1]))
 
-    def weights(self, log_velocity: float) -> tuple[Array, Array]:
-        """Weights (NODES,) of the tabulated terms for this velocity, and their derivative."""
-        at = float(np.clip(log_velocity, *self.bounds))
+    def weights(self, log_velocity: float | Array) -> tuple[Array, Array]:
+        """Weights (..., NODES) of the tabulated terms for velocities (...), and their
+        derivatives."""
+        at = np.clip(log_velocity, *self.bounds)
         return np.asarray(self._spline(at)), np.asarray(self._slope(at))
 
     def coulomb(self, v: Array) -> Array:

@@ -18,11 +18,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
-from ...core import Array, InputError
+from ...core import Array, InputError, as_real, read_arrays
 
 FILE = "covariance.npz"
 
@@ -57,12 +56,12 @@ class IdentifiedCovariance:
         Raises InputError, naming the file, if its content is something else.
         """
         file = path / FILE if path.is_dir() else path
+        content = read_arrays(file)
         try:
-            with np.load(file) as content:
-                names = tuple(str(name) for name in content["names"])
-                values, covariance = content["values"], content["covariance"]
-                links = int(content["links"])
-        except (OSError, ValueError, KeyError, BadZipFile) as error:
+            names = tuple(str(name) for name in content["names"])
+            values, covariance = (as_real(key, content[key]) for key in ("values", "covariance"))
+            links = int(content["links"])
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
             raise InputError(f"{file}: cannot be read: {error}") from None
         m = len(names)
         if values.shape != (m,) or covariance.shape != (m, m) or not 0 <= links <= m:

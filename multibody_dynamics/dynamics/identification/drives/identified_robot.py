@@ -115,11 +115,15 @@ def read_identified(path: Path) -> dict[str, Any]:
     file = path / FILE if path.is_dir() else path
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{file}: cannot be read: {error}") from None
     if not isinstance(content, dict) or not set(PARTS[:2]) <= set(content) <= set(PARTS):
         raise InputError(f"{file}: expected a mapping with {', '.join(PARTS)}")
-    return {part: _read(content.get(part, {}), f"{file}: {part}") for part in PARTS}
+    found = {part: _read(content.get(part, {}), f"{file}: {part}") for part in PARTS}
+    for part, values in found.items():
+        if isinstance(values, IdentifiedValue):
+            raise InputError(f"{file}: {part}: expected a mapping from names, not a single value")
+    return found
 
 
 def _plain(value: Any) -> Any:
@@ -137,11 +141,15 @@ def _read(value: Any, where: str) -> Any:
     number, error, determined = (
         value.get(key) for key in ("value", "standard error", "determined")
     )
-    if not isinstance(number, int | float) or not isinstance(determined, bool):
+    try:
+        if not isinstance(number, int | float) or not isinstance(determined, bool):
+            raise TypeError
+        return IdentifiedValue(float(number), float("nan" if error is None else error), determined)
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
-            f"{where}: expected a number `value` and a boolean `determined`, got {value}"
-        )
-    return IdentifiedValue(float(number), float("nan" if error is None else error), determined)
+            f"{where}: expected a number `value`, a number or null `standard error` and a boolean"
+            f" `determined`, got {value}"
+        ) from None
 
 
 def leaves(values: Values, prefix: str = "") -> Iterator[tuple[str, IdentifiedValue]]:

@@ -3,14 +3,16 @@
 
 """Values with standard errors, and the robot that has them, from a fit of parameters.
 
-A value f(theta) has the standard error of its linearisation about the estimate. It is determined if
-the prior contributes at most a tenth of its variance; otherwise the value is reported as not
-determined, and keeps what was known before to the extent that the recordings do not contradict it.
+A value f(theta) has the standard error of its linearisation about the estimate; those of friction
+are widened where its velocities make the likelihood differ from its quadratic approximation
+(`friction_profiles`). A value is determined if the prior contributes at most a twentieth of its
+variance; otherwise it is reported as not determined, and keeps what was known before to the extent
+that the recordings do not contradict it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,6 +39,7 @@ from ..bodies.regressor import base_parameters, with_inertial_parameters
 from .drive_equations import DriveEquations
 from .drive_parameters import Parameters, body_names
 from .equation_sums import Fit, LeastSquares, Uncertainty
+from .friction_profiles import Widening
 from .identified_covariance import IdentifiedCovariance
 from .identified_robot import IdentifiedRobot, IdentifiedValue
 from .joint_springs import spring_coefficients
@@ -57,8 +60,10 @@ class Reader:
         solver: LeastSquares,
         fit: Fit,
         gains: NDArray[np.bool_],
+        widenings: Mapping[str, Widening],
     ) -> None:
         self._equations, self._parameters = equations, parameters
+        self._widenings = widenings
         self._theta, self._index = fit.theta, parameters.index
         self._gains, self._solver, self._fit = gains, solver, fit
         self._model = equations.model
@@ -69,7 +74,14 @@ class Reader:
     def _numbers(self, names: Sequence[str]) -> list[IdentifiedValue]:
         """Parameters by name; logarithms are converted to the numbers themselves."""
         values, rows = self._rows(names)
-        return _valued(values, self._uncertainties(rows))
+        errors = [
+            Uncertainty(wide.factor * each.error, each.determined and wide.is_closed)
+            for each, wide in zip(self._uncertainties(rows), self._wide(names), strict=True)
+        ]
+        return _valued(values, errors)
+
+    def _wide(self, names: Sequence[str]) -> list[Widening]:
+        return [self._widenings.get(name, Widening(1.0, True)) for name in names]
 
     def _rows(self, names: Sequence[str]) -> tuple[Array, Array]:
         """Values (m,) of parameters by name, and their derivatives (m, p)."""
@@ -240,6 +252,8 @@ class Reader:
         more, slopes = self._rows(drives)
         public = [_public(name) for name in drives]
         covariance = self._solver.covariance(self._fit, np.concatenate([rows, slopes]))
+        factors = np.array([1.0] * len(names) + [each.factor for each in self._wide(drives)])
+        covariance *= np.outer(factors, factors)
         return IdentifiedCovariance(
             (*names, *public), np.concatenate([values, more]), covariance, len(names)
         )

@@ -38,6 +38,7 @@ from .filtered_rows import (
     sums_of,
     without_outliers,
 )
+from .friction_profiles import friction_widenings
 from .friction_search import searched_friction
 from .identified_covariance import IdentifiedCovariance
 from .identified_robot import IdentifiedRobot, IdentifiedValue
@@ -54,9 +55,10 @@ DRIFT_SIZE = 0.02  # of the friction parameter that changes
 
 
 class ChannelResidual(NamedTuple):
-    """rms of the residual of one equation of one joint or motor, N m (currents times the gain),
+    """rms of the residual of one equation of one joint or motor (of a current: times its gain),
     before and after identification, and `size`, the rms of its left side: for runs that were
-    fitted, and for those that were held out (NaN without any)."""
+    fitted, and for those that were held out (NaN without any). unit : N m, or N if the joint is
+    prismatic."""
 
     joint: str
     kind: str
@@ -185,8 +187,11 @@ class _Identification:
                 fit = self._fitted(sums, fit.theta)
         sums, fit, rejected = self._without_outliers(blocks, sums, fit)
         solver, fit, bias = self._without_noise(sums, fit)
-        solver, fit = self._with_drift(solver, fit)
-        reader = Reader(self.equations, self.parameters, solver, fit, self.gains)
+        solver, fit = self._again(*self._with_drift(solver, fit))
+        widenings = friction_widenings(
+            self.equations, self.coefficients, self.parameters, solver, fit
+        )
+        reader = Reader(self.equations, self.parameters, solver, fit, self.gains, widenings)
         robot = reader.robot(self.settings.links)
         combinations = reader.combinations() if self.settings.links else {}
         self._remark(rejected, bias, reader)
@@ -348,6 +353,16 @@ class _Identification:
         )  # fmt: skip
         return kept, kept.fit(fit.theta)
 
+    def _again(self, solver: LeastSquares, fit: Fit) -> tuple[LeastSquares, Fit]:
+        """A last fit with the prior centred on the result of the one before, so that a wrong data
+        sheet does not pull the result towards itself (see `equation_sums`)."""
+        self.parameters.mean[:] = fit.theta.tolist()
+        last = LeastSquares(
+            solver._sums, self.coefficients, self.parameters,
+            spectral=self.settings.spectral, noisy=solver._noisy, repeated=True,
+        )  # fmt: skip
+        return last, last.fit(fit.theta)
+
     def _remark(self, rejected: float, bias: float, reader: Reader) -> None:
         """Notes about the data and about what they do not determine."""
         if rejected > 0.0:
@@ -381,7 +396,8 @@ class _Identification:
                 rms = np.sqrt(np.maximum(powers, 0.0) / count) if count else np.full(3, np.nan)
                 figures += rms.tolist()
             joint = self.model.joint_names[channel.joint]
-            scale, unit = 1.0, "N m"
+            scale = 1.0
+            unit = "N" if self.model.joint_types[channel.joint] == "prismatic" else "N m"
             if channel.kind in ("rigid", "motor"):
                 joint = self.motor_names[channel.motor]
                 if self.gains[channel.motor]:

@@ -1,14 +1,19 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sums by frequency contain everything, and the noise of the positions is subtracted."""
+"""Sums by frequency contain everything, the noise of the positions is subtracted, and a repeated
+prior does not draw the result."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from multibody_dynamics.dynamics.identification.drives.drive_equations import Channel
-from multibody_dynamics.dynamics.identification.drives.equation_sums import EquationSums
+from multibody_dynamics.dynamics.identification.drives.drive_parameters import Parameters
+from multibody_dynamics.dynamics.identification.drives.equation_sums import (
+    EquationSums,
+    LeastSquares,
+)
 
 CHANNELS = [Channel("rigid", 0, 0, {}, 3), Channel("rigid", 1, 1, {}, 2)]
 PLACES = [slice(1, 4), slice(4, 6)]
@@ -42,3 +47,53 @@ def test_noise_of_known_size_is_taken_away_from_the_sums():
     assert np.allclose(noisy.sums[0].sum(axis=0), before)  # the copy was changed, not the sums
     error = np.abs(corrected.sums[0].sum(axis=0) - wanted).max() / wanted.max()
     assert error < 0.1 < np.abs(before - wanted).max() / wanted.max()
+
+
+class Linear:
+    """Coefficients of the equations y = A x: the parameters themselves."""
+
+    def of(self, channel, theta):
+        return np.append(theta, -1.0), np.vstack([np.eye(len(theta)), np.zeros(len(theta))])
+
+
+def fits_with_a_wrong_prior(seed, repeated):
+    """Two rows of values and errors: a fit whose prior is many of its deviations off, and a last
+    fit with the prior about its result."""
+    rng = np.random.default_rng(seed)
+    A = np.random.default_rng(99).normal(size=(400, 3)) * [1.0, 0.12, 1e-4]
+    blocks = {"links": slice(0, 3), "signal": slice(3, 4)}
+    channels = [Channel("rigid", 0, 0, blocks, 4)]
+    sums = EquationSums(channels, [slice(0, 4)], len(A))
+    y = A @ TRUE + 0.3 * rng.normal(size=len(A))
+    sums.add(0, np.column_stack([A, y]))
+    parameters = Parameters()
+    for k, mean in enumerate((4.0, 4.0, 4.0)):
+        parameters.add(f"x{k}", mean, 0.5)
+    fit = LeastSquares(sums, Linear(), parameters).fit()
+    if repeated:
+        parameters.mean[:] = fit.theta.tolist()
+    solver = LeastSquares(sums, Linear(), parameters, repeated=repeated)
+    fit = solver.fit(fit.theta)
+    return fit.theta, solver.uncertainties(fit, np.eye(3)), solver.covariance(fit, np.eye(3))
+
+
+TRUE = np.array([1.0, 1.0, 1.0])
+
+
+def test_a_repeated_prior_hardly_draws_what_the_samples_determine():
+    values, errors, covariances = zip(*(fits_with_a_wrong_prior(k, True) for k in range(25)),
+                                      strict=True)  # fmt: skip
+    values = np.array(values) - TRUE
+    stated = np.array([[each.error for each in row] for row in errors])
+    assert np.allclose([np.diag(C) for C in covariances], stated**2)
+    once = np.array([fits_with_a_wrong_prior(k, False)[0] for k in range(25)]) - TRUE
+    # The prior is off by six of its standard deviations, and draws x1 by 1.4 of its own.
+    assert abs(once[:, 1].mean()) > 2.0 * abs(values[:, 1].mean()) > 0.0
+    z = values[:, :2] / stated[:, :2]
+    assert 0.7 < np.sqrt(np.mean((z - z.mean(axis=0)) ** 2)) < 1.3
+    determined = np.array([[each.determined for each in row] for row in errors])
+    assert determined[:, :2].all()
+    assert not determined[:, 2].any()
+    # Without information, the error is the standard deviation of the prior, and the value stays.
+    assert np.allclose(stated[:, 2], 0.5, rtol=1e-3)
+    assert np.allclose(values[:, 2], 3.0, atol=0.02)

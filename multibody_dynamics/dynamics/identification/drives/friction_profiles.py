@@ -1,0 +1,222 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Intervals of friction parameters from the profile of the likelihood over v0 and vs.
+
+The velocities v0 and vs of Coulomb and Stribeck friction enter nonlinearly (`friction_terms`). If
+the motion hardly distinguishes the two terms, the likelihood falls slowly on one side of its
+maximum, or has a second one, and the standard errors of its curvature at the maximum are too small.
+Here, a parameter x has the interval of all values for which the profile of the likelihood,
+
+    C(x) = minimum of the cost over all other parameters,
+
+exceeds its minimum by less than 1.96^2 s^2 / (2 P_xx), with the standard error s and the inverse P
+of the curvature: the likelihood-ratio test with the correction for correlated errors (J. T. Kent,
+"Robust properties of likelihood ratio tests", Biometrika 69(1), 1982). For a quadratic cost, this
+is x +- 1.96 s. Otherwise, the standard error becomes the farther end's distance from x, divided by
+1.96.
+
+Everything but v0 and vs is linear in the equation of a joint or motor. For each pair (v0, vs) of a
+grid, the cost is minimised over the sizes of friction and, in its quadratic approximation, over all
+other parameters of the robot.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core import Array
+from .drive_equations import Channel, DriveEquations
+from .drive_parameters import Coefficients, Parameters
+from .equation_sums import Fit, LeastSquares
+from .friction_terms import NODES, VelocityNodes
+
+WIDTH = 1.96  # standard errors on either side
+NEAR, NEAR_POINTS = 5.0, 41  # half width in standard errors, and size, of the fine grid
+FAR_POINTS = 2 * NODES  # between the bounds of v0 and vs
+RIDGE = 1e-9  # relative, of the normal matrices of the sizes
+
+
+class Widening(NamedTuple):
+    """The factor on the standard error of a parameter, and whether its interval ends within the
+    values that v0 and vs can have."""
+
+    factor: float
+    is_closed: bool
+
+
+class _Grid(NamedTuple):
+    """log v0 and log vs (g,) of all pairs, sizes (g, k) of the best friction with its cost (g,)
+    above that of the fit, and their variances (g, k) for a unit of the cost."""
+
+    coulomb: Array
+    stribeck: Array
+    sizes: Array
+    cost: Array
+    variance: Array
+
+
+def friction_widenings(
+    equations: DriveEquations,
+    coefficients: Coefficients,
+    parameters: Parameters,
+    solver: LeastSquares,
+    fit: Fit,
+) -> dict[str, Widening]:
+    """The factors by which the standard errors of friction parameters must be multiplied."""
+    found: dict[str, Widening] = {}
+    for k, channel in enumerate(equations.channels):
+        if "coulomb" not in channel.blocks:
+            continue
+        site = equations.site_of(channel)
+        if parameters.free[parameters.index[f"{site}.coulomb_velocity"]]:
+            found |= _Site(equations, coefficients, parameters, channel, site).widenings(
+                solver, fit, k
+            )
+    return found
+
+
+class _Site:
+    """The friction of one equation."""
+
+    def __init__(
+        self,
+        equations: DriveEquations,
+        coefficients: Coefficients,
+        parameters: Parameters,
+        channel: Channel,
+        site: str,
+    ) -> None:
+        self._nodes, self._channel = equations.nodes_of(channel), channel
+        self._coefficients, self._site = coefficients, site
+        self._index = parameters.index
+        self._sizes = [
+            name for name in ("viscous", "offset", "coulomb", "load", "stribeck")
+            if name in channel.blocks and parameters.free[self._index[f"{site}.{name}"]]
+        ]  # fmt: skip
+        velocities = ["coulomb_velocity"]
+        velocities += ["stribeck_velocity"] * ("stribeck" in self._sizes)
+        self._names = [f"{site}.{name}" for name in (*self._sizes, *velocities)]
+
+    def widenings(self, solver: LeastSquares, fit: Fit, k: int) -> dict[str, Widening]:
+        """The factors by name. k : the number of the equation."""
+        where = [self._index[name] for name in self._names]
+        rows = np.eye(len(fit.theta))[where]
+        errors = np.array([each.error for each in solver.uncertainties(fit, rows)])
+        g, Q, variance = solver.profile(fit, k, np.array(where))
+        grid = self._grid(fit, errors, g, Q)
+        above = grid.cost - min(float(grid.cost.min()), 0.0)
+        found = {}
+        for name, i, error, own in zip(self._names, where, errors, variance, strict=True):
+            if not (error > 0.0 and own > 0.0):  # at a bound
+                continue
+            limit = 0.5 * (WIDTH * error) ** 2 / own
+            value, kind = float(fit.theta[i]), name.removeprefix(f"{self._site}.")
+            if kind in self._sizes:
+                ends, closed = _of_size(grid, above, self._sizes.index(kind), limit), True
+                if kind == "stribeck":
+                    ends = max(ends[0], 0.0), ends[1]
+                distance = max(ends[1] - value, value - ends[0])
+            else:
+                at = grid.coulomb if kind == "coulomb_velocity" else grid.stribeck
+                ends, closed = _of_velocity(at, above, limit)
+                distance = max(float(np.expm1(ends[1] - value)), -float(np.expm1(ends[0] - value)))
+            found[name] = Widening(max(1.0, distance / (WIDTH * error)), closed)
+        return found
+
+    def _grid(self, fit: Fit, errors: Array, g: Array, Q: Array) -> _Grid:
+        """The best sizes and their cost for all pairs of v0 and vs.
+
+        g, Q : gradient (columns,) and curvature of the cost for changes of the coefficients.
+        """
+        logs = [
+            _logs(self._nodes, float(fit.theta[self._index[name]]), float(error))
+            for name, error in zip(self._names, errors, strict=True)
+            if name.endswith("_velocity")
+        ]
+        pairs = np.meshgrid(*logs, indexing="ij")
+        coulomb, stribeck = pairs[0].ravel(), pairs[-1].ravel()
+        z, D = self._coefficients.of(self._channel, fit.theta)
+        blocks = self._channel.blocks
+        of = {name: np.arange(blocks[name].start, blocks[name].stop) for name in self._sizes}
+        places = np.concatenate([*of.values()])
+        T = np.zeros((len(coulomb), len(z), len(self._sizes)))
+        scale = float(D[blocks["viscous"].start, self._index[f"{self._site}.viscous"]])
+        for k, (name, columns) in enumerate(of.items()):
+            at = {"coulomb": coulomb, "load": coulomb, "stribeck": stribeck}.get(name)
+            T[:, columns, k] = scale if at is None else scale * self._nodes.weights(at)[0]
+        here = np.zeros_like(z)
+        here[places] = z[places]
+        return self._best(coulomb, stribeck, T[:, places], here[places], g[places],
+                          Q[np.ix_(places, places)])  # fmt: skip
+
+    # wide: the quadratic cost of one equation, for all pairs of velocities
+    def _best(
+        self, coulomb: Array, stribeck: Array, T: Array, here: Array, g: Array, Q: Array
+    ) -> _Grid:
+        """cost = g^T (T a - here) + (T a - here)^T Q (T a - here) / 2, least over the sizes a."""
+        A = T.swapaxes(1, 2) @ (Q @ T)
+        b = T.swapaxes(1, 2) @ (g - Q @ here)
+        inverse, sizes = _solved(A, b)
+        least = float(-g @ here + 0.5 * here @ Q @ here)
+        cost = least + 0.5 * np.einsum("gk,gk->g", sizes, b)
+        if "stribeck" in self._sizes:  # which is the last one, and not negative
+            _, without = _solved(A[:, :-1, :-1], b[:, :-1])
+            negative = sizes[:, -1] < 0.0
+            other = least + 0.5 * np.einsum("gk,gk->g", without, b[:, :-1])
+            cost = np.where(negative, other, cost)
+            sizes[negative, :-1], sizes[negative, -1] = without[negative], 0.0
+        return _Grid(coulomb, stribeck, sizes, cost, np.einsum("gkk->gk", inverse))
+
+
+def _solved(A: Array, b: Array) -> tuple[Array, Array]:
+    """The inverses of matrices (g, k, k), and -A^-1 b (g, k)."""
+    size = 1.0 / np.sqrt(np.maximum(np.einsum("gkk->gk", A), 1e-300))
+    scaled = A * size[:, :, None] * size[:, None, :] + RIDGE * np.eye(A.shape[1])
+    inverse = np.linalg.inv(scaled) * size[:, :, None] * size[:, None, :]
+    return inverse, -np.einsum("gij,gj->gi", inverse, b)
+
+
+def _logs(nodes: VelocityNodes, middle: float, error: float) -> Array:
+    """Values of log v0 or log vs: close ones near the estimate, others up to the bounds."""
+    near = middle + NEAR * min(error, 1.0) * np.linspace(-1.0, 1.0, NEAR_POINTS)
+    far = np.linspace(*nodes.bounds, FAR_POINTS)
+    return np.unique(np.clip(np.concatenate([near, far]), *nodes.bounds))
+
+
+def _of_size(grid: _Grid, above: Array, k: int, limit: float) -> tuple[float, float]:
+    """The ends of the interval of a size: those of all pairs of velocities together."""
+    inside = above <= limit
+    if not inside.any():
+        return float("nan"), float("nan")
+    half = np.sqrt(2.0 * (limit - above[inside]) * np.maximum(grid.variance[inside, k], 0.0))
+    middle = grid.sizes[inside, k]
+    return float((middle - half).min()), float((middle + half).max())
+
+
+def _of_velocity(at: Array, above: Array, limit: float) -> tuple[tuple[float, float], bool]:
+    """The ends of the interval of log v0 or log vs, and whether they are within the grid."""
+    values, which = np.unique(at, return_inverse=True)
+    profile = np.full(len(values), np.inf)
+    np.minimum.at(profile, which, above)
+    inside = np.flatnonzero(profile <= limit)
+    if not inside.size:
+        return (float("nan"), float("nan")), False
+    roots = np.sqrt(np.maximum(profile, 0.0) / limit)
+    ends = [
+        _crossing(values, roots, int(inside[0]), -1),
+        _crossing(values, roots, int(inside[-1]), 1),
+    ]
+    closed = bool(inside[0] > 0 and inside[-1] < len(values) - 1)
+    return (ends[0], ends[1]), closed
+
+
+def _crossing(values: Array, roots: Array, last: int, step: int) -> float:
+    """Where the root of the profile, which is nearly linear, becomes one beyond a value."""
+    beyond = last + step
+    if not 0 <= beyond < len(values):
+        return float(values[last])
+    share = (1.0 - roots[last]) / (roots[beyond] - roots[last])
+    return float(values[last] + share * (values[beyond] - values[last]))

@@ -1,0 +1,108 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Intervals of friction are those of the likelihood profile, found here by repeated fits."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from drive_runs import motion, planar
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.identification.drives import robot_identification
+
+idn = dyn.identification
+V0, VS = 0.06, 0.15
+SIZES = {"viscous": 0.6, "coulomb": 0.7, "offset": 0.1, "stribeck": 0.4}
+TRUE = {**SIZES, "coulomb_velocity": V0, "stribeck_velocity": VS}
+
+
+@cache
+def recorded():
+    """Two rigid joints with Stribeck friction, without noise."""
+    model, _ = planar()
+    rows = motion(model, 6.0, seed=2)
+    x = rows[1] / VS
+    Q = dyn.inverse_dynamics(model, *rows[:3]).tau + SIZES["viscous"] * rows[1] + SIZES["offset"]
+    Q += SIZES["coulomb"] * np.tanh(rows[1] / V0)
+    return model, rows[0], Q + SIZES["stribeck"] * np.sqrt(2.0 * np.e) * x * np.exp(-(x**2))
+
+
+def identified(monkeypatch, noise, seed=0, cutoff=10.0):
+    """The result for torques with noise, what the widenings were computed from, and these."""
+    model, q, Q = recorded()
+    kept = []
+
+    def spy(*given):
+        kept.append((given, own := widen(*given)))
+        return own
+
+    widen = idn_widenings
+    monkeypatch.setattr(robot_identification, "friction_widenings", spy)
+    torque = Q + noise * np.random.default_rng(seed).standard_normal(Q.shape)
+    run = idn.MeasuredRun("run", 500.0, q=q, sensor=torque)
+    settings = idn.IdentificationSettings(cutoff=cutoff, links=False, delays=False, stribeck=True)
+    found = idn.identify_robot(model, [run], settings=settings)
+    return found, *kept[0]
+
+
+idn_widenings = robot_identification.friction_widenings
+
+
+def test_little_noise_makes_the_likelihood_quadratic(monkeypatch):
+    found, _, widenings = identified(monkeypatch, 1e-3)
+    assert len(widenings) == 2 * len(TRUE)
+    for name, each in widenings.items():
+        assert each.is_closed, name
+        assert 1.0 <= each.factor < 1.03, (name, each)
+    for joint in found.robot.model.joint_names:
+        for name in TRUE:
+            assert found.robot.joints[joint][name].determined
+
+
+@pytest.mark.parametrize("kind", ["coulomb_velocity", "stribeck", "viscous"])
+def test_the_cost_of_fits_at_the_end_of_an_interval_is_that_of_the_test(monkeypatch, kind):
+    _, (_, _, parameters, solver, fit), widenings = identified(monkeypatch, 0.1, seed=1)
+    weighted = solver._weighted(fit.density)
+    least = solver._model(fit.theta, weighted).value
+    name = f"link {recorded()[0].joint_names[1]}.{kind}"
+    i = parameters.index[name]
+    (own,) = np.flatnonzero(solver._free == i)
+    row = np.eye(len(fit.theta))[[i]]
+    (stated,) = solver.uncertainties(fit, row)
+    variance = solver.profile(fit, 1, np.array([i]))[2][0]
+    half = 1.96 * widenings[name].factor * stated.error
+    is_log = kind.endswith("velocity")
+    ends = [np.log1p(side * half) if is_log else side * half for side in (1.0, -1.0)
+            if not is_log or side * half > -1.0]  # fmt: skip
+    above = []
+    for end in ends:
+        theta = fit.theta.copy()
+        theta[i] += end
+        solver._free = np.delete(solver._free, own)  # all others follow
+        above.append(solver._model(solver._solved(theta, fit.density), weighted).value - least)
+        solver._free = np.insert(solver._free, own, i)
+    limit = 0.5 * (1.96 * stated.error) ** 2 / variance
+    assert widenings[name].factor >= (1.0 if kind == "viscous" else 1.02)
+    # The interval ends on one side at the limit; its other side lies within the symmetric one.
+    assert min(above) == pytest.approx(limit, rel=0.1) or min(above) > limit
+    assert min(abs(x / limit - 1.0) for x in above) < 0.1
+
+
+def test_intervals_of_weakly_determined_friction_contain_the_true_values(monkeypatch):
+    inside, narrow = [], []
+    for seed in range(20):
+        found, _, widenings = identified(monkeypatch, 0.15, seed, cutoff=5.0)
+        for joint, figures in found.robot.joints.items():
+            for name, true in TRUE.items():
+                each = figures[name]
+                if each.determined:
+                    z = abs(each.value - true) / each.error
+                    inside.append(z < 1.96)
+                    narrow.append(z * widenings[f"link {joint}.{name}"].factor < 1.96)
+    assert len(inside) > 100
+    assert np.mean(inside) > 0.92
+    assert sum(narrow) < sum(inside)  # the curvature alone does not suffice
