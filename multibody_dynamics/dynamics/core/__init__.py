@@ -48,11 +48,12 @@ Series            truncated power series in time that takes the place of a scala
 turning           sine and cosine, as series, of an angle that grows from zero
 Baumgarte         rates of Baumgarte's constraint stabilisation, 1/s
 
-Data sheets and YAML files:
+Data sheets and files:
 
 quantities        quantities of a data sheet: {value, unit, side of the gear}
 read_yaml         the contents of a YAML file
 read_yaml_documents  its documents, separated by ---
+read_arrays       the arrays of a .npz file by name
 
 Computations alongside a control cycle:
 
@@ -103,6 +104,7 @@ from .inputs import (
     read_only,
     spread,
 )
+from .npz_files import read_arrays
 from .product_rule import leibniz, product
 from .series import Series, turning
 from .yaml_files import read_yaml, read_yaml_documents
@@ -119,7 +121,7 @@ __all__ = [
     "times", "transposed", "product_rule", "leibniz", "product", "Series", "turning",
     "Baumgarte",
     # data sheets
-    "quantities", "read_yaml", "read_yaml_documents",
+    "quantities", "read_yaml", "read_yaml_documents", "read_arrays",
     "BackgroundProcess",
     # compilation
     "compiled", "inlined", "copy_row", "IS_COMPILED", "when_compiling",

@@ -44,7 +44,7 @@ class BackgroundProcess:
     nice : what is added to its niceness; a higher value means a lower priority.
 
     >>> process = BackgroundProcess()
-    >>> future = process.submit(function, argument)  # at once
+    >>> future = process.submit(function, argument)  # returns immediately
     >>> process.close()
     """
 

@@ -56,7 +56,8 @@ class CheckedRows:
     """An array `values` (k, n), k <= 5; :meth:`take` sets either all of its rows or none.
 
     `names` are the names of the rows and `labels` those of the columns, for error messages. With
-    `is_fallback`, nothing is compiled: other code takes the usual rows, and :meth:`take` the rest.
+    `is_fallback`, nothing is compiled: :meth:`take` then gets only the rows that faster code has
+    refused.
     """
 
     def __init__(

@@ -42,6 +42,9 @@ except ImportError:
 CACHE_VARIABLE = "MULTIBODY_DYNAMICS_CACHE_DIR"
 # Attributes of bytecode that depend on where in its file a statement is, and methods
 _PLACES = {"co_filename", "co_firstlineno", "co_linetable", "co_lnotab", "co_lines", "co_positions"}
+# Fused multiply-add is the only fast-math option. Functions that are inlined have the same options,
+# or they would have those of the function that happens to call them first in a process.
+OPTIONS = {"fastmath": {"contract"}, "error_model": "numpy"}
 DIGITS = 24  # of the hash that names the folder
 CHECKSUM = hashlib.sha256().digest_size  # bytes at the beginning of every file of the cache
 _LIBRARY = __name__.rsplit(".", 2)[0]  # multibody_dynamics.dynamics
@@ -119,12 +122,15 @@ def cache_directory() -> Path | None:
     It lies below $MULTIBODY_DYNAMICS_CACHE_DIR, else $NUMBA_CACHE_DIR, else the user's cache
     folder; if that is not writable, below a folder in the temporary directory that the user owns.
     """
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    chosen = os.environ.get(CACHE_VARIABLE) or os.environ.get("NUMBA_CACHE_DIR")
+    variables = (CACHE_VARIABLE, "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
+    chosen = next(filter(None, map(os.environ.get, variables)), None)
+    bases = []
+    with suppress(RuntimeError):  # without HOME, a user may have no home folder at all
+        bases.append(Path(chosen or Path.home() / ".cache") / "multibody_dynamics")
     user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
     fallback = Path(tempfile.gettempdir()) / f"multibody_dynamics-{user}"
     sources = Path(__file__).parents[1]
-    for base in (Path(chosen or home) / "multibody_dynamics", fallback):
+    for base in (*bases, fallback):
         try:
             base.mkdir(parents=True, exist_ok=True, mode=0o700)
             # The owner of the folder decides what code runs here, and any user could create it.
@@ -154,7 +160,7 @@ else:
 _CACHE = cache_directory() if IS_COMPILED else None
 
 if IS_COMPILED:
-    from .inlined_code import InlinedCompiler
+    from .inlined_code import CompleteCompiler, InlinedCompiler
 
 
 def _with_checksum(content: bytes) -> bytes:
@@ -279,7 +285,9 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Mark `function` as callable from compiled code, and return it unchanged."""
     if not IS_COMPILED:
         return function
-    return register_jitable(pipeline_class=InlinedCompiler, no_cfunc_wrapper=True)(function)
+    return register_jitable(pipeline_class=InlinedCompiler, no_cfunc_wrapper=True, **OPTIONS)(
+        function
+    )
 
 
 @inlined
@@ -293,7 +301,7 @@ def copy_row(target, source):
 
 
 def compiled(function: Callable[..., Any], variant: str = "") -> Callable[..., Any]:
-    """The machine code of a recursion. Fused multiply-add is the only fast-math option used.
+    """The machine code of a recursion.
 
     Functions made by one factory each need their own `variant`: Numba files machine code by name,
     and two processes that compile at the same time would pick up each other's.
@@ -302,7 +310,7 @@ def compiled(function: Callable[..., Any], variant: str = "") -> Callable[..., A
         return function
     if variant:
         function.__qualname__ = f"{function.__qualname__}.{variant}"
-    machine_code = numba.njit(fastmath={"contract"}, error_model="numpy")(function)
+    machine_code = numba.njit(pipeline_class=CompleteCompiler, **OPTIONS)(function)
     # The name of the folder covers the sources of this library only.
     if _CACHE and function.__module__.startswith(f"{_LIBRARY}."):
         machine_code._cache = _FunctionCache(function)

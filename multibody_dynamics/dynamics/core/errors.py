@@ -8,9 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+LONGEST = 1000  # characters of a message
+
 
 class DynamicsError(ValueError):
-    """Base class of all errors that this package raises deliberately."""
+    """Base class of all errors that this package raises deliberately.
+
+    Messages quote what was found in files: they are printed in one line, and a long one is cut in
+    the middle.
+    """
+
+    def __str__(self) -> str:
+        text = " ".join(filter(None, map(str.strip, super().__str__().splitlines())))
+        return text if len(text) <= LONGEST else f"{text[:700]} ... {text[-250:]}"
 
 
 class ModelError(DynamicsError):

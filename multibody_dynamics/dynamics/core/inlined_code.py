@@ -17,6 +17,7 @@ from numba import _dynfunc
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import AnalysisPass, register_pass
+from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NativeLowering
 
 
@@ -55,10 +56,27 @@ class _Registration(AnalysisPass):
         return False
 
 
+def _equal_for_callees() -> None:
+    """Numba compiles a function once for each set of flags of its callers. Set the flags that do
+    not affect the callees to the same values, so that each callee is compiled only once."""
+    seen = ConfigStack().top()
+    seen.enable_looplift = seen.enable_pyobject_looplift = False
+    seen.no_cpython_wrapper = seen.no_cfunc_wrapper = True
+
+
+class CompleteCompiler(Compiler):
+    """Numba's compiler, for functions that Python calls."""
+
+    def define_pipelines(self) -> Any:
+        _equal_for_callees()
+        return super().define_pipelines()
+
+
 class InlinedCompiler(Compiler):
     """Numba's compiler, for functions that only compiled code calls."""
 
     def define_pipelines(self) -> Any:
+        _equal_for_callees()
         state = self.state
         state.library = _IntermediateCode(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True

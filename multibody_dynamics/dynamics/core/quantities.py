@@ -170,7 +170,7 @@ def numbers(values: Any, where: str) -> tuple[float, ...]:
 def to_link_side(entry: Mapping[str, Any], where: str, dimension: str, gear: Gear) -> float:
     """Factor that converts a value with this unit and side to SI units on the link side."""
     side = entry["side"]
-    if side not in gear.motions:
+    if not isinstance(side, str) or side not in gear.motions:
         raise InputError(f"{where}: side (of the gear) must be motor or link, got {side!r}")
     factor = _factor(entry["unit"], where, dimension, gear.motions[side])
     return factor * gear.ratio ** _TO_LINK_SIDE[dimension] if side == "motor" else factor

@@ -113,7 +113,8 @@ traced_robot                      a robot over expressions, on which the recursi
 TracedRobot                       result: arguments of the recursions
 traced_motion                     poses and twists of frames of a traced robot
 CYCLES                            {representation: compiled inverse dynamics of one state}
-forward_dynamics_cycle            compiled forward dynamics of one state
+forward_dynamics_cycle            compiled forward dynamics of a batch of states
+plain_forward_dynamics_cycle      the same for one state, for compiled code that calls it
 forward_dynamics_scratch          its scratch arrays
 ModelSolver                       base class of the solvers for the control cycle
 pseudo_inertias                   second moments of the mass (n, 4, 4) of the bodies, joint frames
@@ -140,6 +141,7 @@ from .aba import (
     forward_dynamics_scratch,
     generic_forward_dynamics,
     hybrid_dynamics,
+    plain_forward_dynamics_cycle,
     trace_forward_dynamics,
 )
 from .all_bodies import along_paths, spatial_bodies, subtree_sums
@@ -254,8 +256,8 @@ __all__ = [
     "twists_in_frame",
     # building blocks for the rooms above
     "vector_batch", "traced_robot", "TracedRobot", "traced_motion",
-    "CYCLES", "forward_dynamics_cycle", "forward_dynamics_scratch", "ModelSolver",
-    "pseudo_inertias", "base_rows", "body_rows", "joint_poses", "spatial_jacobians",
+    "CYCLES", "forward_dynamics_cycle", "plain_forward_dynamics_cycle", "forward_dynamics_scratch",
+    "ModelSolver", "pseudo_inertias", "base_rows", "body_rows", "joint_poses", "spatial_jacobians",
     "spatial_bodies", "subtree_sums",
     "along_paths", "with_rates", "wrench_rows", "prescribed_joints", "singular", "ROUNDING",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ from ..model import MultibodyModel, check_model
 from .rnea import InverseDynamics, inverse_dynamics
 from .traced_dynamics import trace_inverse_dynamics
 from .tracing import MOST_JOINTS
-from .vector_batches import model_key
+from .vector_batches import SHARED, adaptable_inputs, structure_key
 
 
 class BatchInverseDynamics:
@@ -29,8 +29,9 @@ class BatchInverseDynamics:
     The same as :func:`.inverse_dynamics` with a base at rest and without applied wrenches, but for
     large batches: straight-line code for this robot evaluates several states at a time, side by
     side in vector registers, on all cores. The constructor compiles, which takes a second for an
-    arm, or loads the code from the cache. Without Numba, and for
-    robots with more than 64 joints, it calls `inverse_dynamics`.
+    arm, or loads the code from the cache; a robot that differs only by a payload or by gravity uses
+    the same code. Without Numba, and for robots with more than 64 joints, it calls
+    `inverse_dynamics`.
 
     `evaluate` takes arrays (..., n) with the joints of a state side by side, and transposes them in
     blocks that fit into the first cache. `evaluate.columns` takes arrays (n, ...) with the states
@@ -45,9 +46,12 @@ class BatchInverseDynamics:
         self.model, self.order = model, order
         self._kernel: BatchKernel | None = None
         if available() and model.n <= MOST_JOINTS:
-            key = f"inverse_dynamics-{order}-batch-{model_key(model)}"
-            arrays = (order + 3) + (order + 1)
-            self._kernel = BatchKernel(key, arrays, lambda: trace_inverse_dynamics(model, order))
+            self._kernel = BatchKernel(
+                f"inverse_dynamics-{order}-batch-{structure_key(model)}",
+                (order + 3) + len(SHARED) + (order + 1),
+                lambda: trace_inverse_dynamics(model, order, inputs=adaptable_inputs(model)),
+                SHARED,
+            )
 
     # wide: the state is spelled out, one argument for each derivative of q
     def __call__(
@@ -68,7 +72,8 @@ class BatchInverseDynamics:
         q, qd, qdd, qddd, qdddd : (..., n), rad or m and per s^k, as many as `order` needs; leading
             dimensions broadcast. Contiguous float64 arrays of one shape are read in place.
         out : (order + 1, ..., n) contiguous float64 array for the results, which are then views of
-            it; this saves the allocation of new memory for each batch.
+            it; this saves the allocation of new memory for each batch. It must not overlap an
+            input.
         threads : largest number of threads; default: one per available core. The results do not
             depend on it.
 
@@ -82,7 +87,7 @@ class BatchInverseDynamics:
     ) -> InverseDynamics:
         """Q, Q' and Q'' as (n, ...) from `state`, q and its derivatives (n, ...).
 
-        `out` is (order + 1, n, ...) and must not overlap an input. All else as in a call.
+        `out` is (order + 1, n, ...). All else as in a call.
         """
         return self._evaluate(state, out, threads, 0)
 
@@ -105,19 +110,27 @@ class BatchInverseDynamics:
         rows = self._contiguous(given, joints)
         results = self._results((self.order + 1, *rows[0].shape), out)
         count = rows[0].size // n
-        if self._kernel is None:
-            found = inverse_dynamics(self.model, *(np.moveaxis(row, joints, -1) for row in rows))
-            for result, torque in zip(results, found, strict=False):
-                result[...] = np.moveaxis(np.asarray(torque), -1, joints)
+        if any(np.may_share_memory(row, results) for row in rows):
+            raise InputError("out: expected an array that does not overlap the inputs")
+        if joints == 0 and (self._kernel is None or count < self._kernel.lanes):
+            turned = self._evaluate([np.moveaxis(row, 0, -1) for row in rows], None, threads, -1)
+            for result, torque in zip(results, turned, strict=False):
+                result[...] = np.moveaxis(np.asarray(torque), -1, 0)
+        elif self._kernel is None:
+            for result, torque in zip(results, inverse_dynamics(self.model, *rows), strict=False):
+                result[...] = torque
         elif joints == 0:
-            if any(np.may_share_memory(row, results) for row in rows):
-                raise InputError("out: expected an array that does not overlap the inputs")
             arrays = [array.reshape(n, count) for array in (*rows, *results)]
-            if not self._kernel.columns(arrays, count, threads):
+            if not self._kernel.columns(self._with_robot(arrays), count, threads):
                 self._checked(given, joints)  # raises
-        elif not self._kernel.rows([*rows, *results], count, threads):
+        elif not self._kernel.rows(self._with_robot([*rows, *results]), count, threads):
             self._checked(given, joints)  # raises
         return InverseDynamics(*results, *(None,) * (2 - self.order))
+
+    def _with_robot(self, arrays: list[Array]) -> list[Array]:
+        """The arrays of the kernel: the numbers of the robot follow the state."""
+        rows = self.order + 3
+        return [*arrays[:rows], self.model.joint_rows, self.model.gravity, *arrays[rows:]]
 
     @staticmethod
     def _results(shape: tuple[int, ...], out: Array | None) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 from ..core import Array, CheckedRows, compiled, inlined
 from ..model import MultibodyModel
 from .aba import forward_dynamics_scratch, plain_forward_dynamics_cycle
-from .articulated_inertia import inverse_recursion, singular
+from .articulated_inertia import inverse_recursion, prescribed_joints, singular
 from .derivatives import SUBTREE_ROW, inverse_dynamics_derivatives_cycle
 from .solvers import ModelSolver
 
@@ -141,7 +141,7 @@ class ForwardDynamicsDerivativesSolver(_DerivativesSolver):
             *self._constants,
             self.state,
             self.applied_wrenches.reshape(n, 18),
-            np.zeros(n, dtype=bool),
+            prescribed_joints(model, ()),
             motion,
             np.zeros((3, n)),
             *scratch,

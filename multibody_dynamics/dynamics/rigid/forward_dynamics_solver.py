@@ -12,8 +12,9 @@ import numpy as np
 
 from ..core import STATE_ROWS, Array, CheckedRows, InputError
 from ..model import MultibodyModel
+from ..model.records import WRENCH
 from .aba import TORQUE_ROWS, forward_dynamics_cycle, forward_dynamics_scratch
-from .articulated_inertia import singular
+from .articulated_inertia import prescribed_joints, singular
 from .solvers import ModelSolver
 
 
@@ -30,16 +31,15 @@ class ForwardDynamicsSolver(ModelSolver):
     The results are views that the next call overwrites. `solver.applied_wrenches` (n, 3, 6),
     `set_base` and `set_model` work as in `InverseDynamicsSolver`.
 
-    Use an instance from one thread only. `update()` checks nothing and returns False if the mass
+    Use an instance from one thread only. `update()` checks nothing. It returns 1, or 0 if the mass
     matrix is singular; `solver.result` is then invalid.
     """
 
     def __init__(self, model: MultibodyModel, order: int = 0) -> None:
         if order not in (0, 1, 2):
             raise InputError(f"order: expected 0, 1 or 2 derivatives of q'', got {order!r}")
-        n = model.n
-        scratch = forward_dynamics_scratch(n)
-        super().__init__(model, scratch.bodies)
+        n, bases = model.n, np.zeros((1, WRENCH))
+        super().__init__(model, bases)
         self.order = order = int(order)
         motion, torques = np.zeros((5, n)), np.zeros((3, n))
         self.state: Array = motion[:2]
@@ -52,12 +52,13 @@ class ForwardDynamicsSolver(ModelSolver):
         self.update = partial(
             forward_dynamics_cycle,
             *self._constants,
-            np.zeros(n, dtype=bool),
+            prescribed_joints(model, ()),
             order,
-            motion,
-            torques,
-            self.applied_wrenches.reshape(n, 18),
-            *scratch,
+            bases,
+            motion[None],
+            torques[None],
+            self.applied_wrenches.reshape(1, n, 18),
+            *forward_dynamics_scratch(n),
         )
         self.update()
 

@@ -24,6 +24,7 @@ from ..core import (
     Array,
     InputError,
     as_state,
+    broadcast_shapes,
     check_sequence,
     compiled,
     copy_row,
@@ -209,7 +210,7 @@ def reference_motion(
     checked_order(state, reference)
     rates, shape, count = as_state(model.joint_names, *reference, names=REFERENCE)
     motion = forward_kinematics(model, *state, base=base, representation="body")
-    full = np.broadcast_shapes(shape, motion.pose.shape[:-3])
+    full = broadcast_shapes(("state and base", "reference"), (motion.pose.shape[:-3], shape))
     qr = np.moveaxis(np.broadcast_to(rates.reshape(*shape, 5, model.n), (*full, 5, model.n)), -2, 0)
     twists = [x for x in motion[1:] if x is not None]
     X, joint_rates = model.body_screws, np.moveaxis(_rows(model, state, full), -2, 0)

@@ -75,7 +75,7 @@ def _cycle(recursion: ModuleType) -> Callable[..., None]:
     return inlined(cycle)
 
 
-LARGE_BATCH = 2**17  # states, from which on vector code computes; the general code is fast, too
+LARGE_BATCH = 2**17  # states; from here on vector code is used. The general code is fast, too
 
 PLAIN_CYCLES = MappingProxyType({name: _cycle(module) for name, module in RECURSIONS.items()})
 CYCLES = MappingProxyType({name: compiled(cycle, name) for name, cycle in PLAIN_CYCLES.items()})

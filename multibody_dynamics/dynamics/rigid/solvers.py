@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..codegen import GUARD_STEP
-from ..core import Array, InputError
+from ..core import Array, InputError, locked
 from ..lie import Representation
 from ..model import MultibodyModel, check_model
 from ..model.records import COM, INERTIA, MASS, WRENCH
@@ -22,8 +22,8 @@ from .rnea import dynamic_base_rows
 class ModelSolver:
     """A compiled `update` bound to fixed buffers; the robot and its base can be exchanged.
 
-    `bodies` (n + 1, BODY_ROW) are the rows that `update` works on. `self._constants` (parents,
-    joints, gravity) are its first three arguments.
+    The first row of `bodies` (..., BODY_ROW) is the motion of the base that `update` reads.
+    `self._constants` (parents, joints, gravity) are its first three arguments.
     """
 
     update: Callable[[], Any]
@@ -37,7 +37,10 @@ class ModelSolver:
         wrenches = np.zeros(-(-model.n * 18 // GUARD_STEP) * GUARD_STEP)
         self._wrench_numbers = wrenches
         self.applied_wrenches: Array = wrenches[: model.n * 18].reshape(model.n, 3, 6)
-        self._constants = (model.parents, np.array(model.joint_rows), np.array(model.gravity))
+        self._joints, self._gravity = np.array(model.joint_rows), np.array(model.gravity)
+        # read only like the arrays of a model, so that the same machine code serves both
+        views = locked(self._joints.view()), locked(self._gravity.view())
+        self._constants = (model.parents, *views)
         self._base_row = bodies[0, :WRENCH]
         self._base: BaseMotion | None = None
         self.set_base(None)
@@ -78,9 +81,8 @@ class ModelSolver:
                 f"make a new {type(self).__name__} for it"
             )
         self.__dict__["model"] = model
-        _, joints, gravity = self._constants
-        joints[:] = model.joint_rows
-        gravity[:] = model.gravity
+        self._joints[:] = model.joint_rows
+        self._gravity[:] = model.gravity
         self.set_base(self._base)
 
     def set_pseudo_inertias(self, P: Array) -> None:
@@ -90,7 +92,7 @@ class ModelSolver:
         For adaptation in the control cycle: it checks nothing, does not change `model`, and takes
         a few microseconds. The body frame has the pose `model.body_in_joint` in the joint frame.
         """
-        joints = self._constants[1]
+        joints = self._joints
         mass = joints[:, MASS] = P[:, 3, 3]
         com = joints[:, COM : COM + 3] = P[:, :3, 3] / np.where(mass > 0.0, mass, 1.0)[:, None]
         about_com = P[:, :3, :3] - P[:, :3, 3, None] * com[:, None, :]

@@ -13,8 +13,8 @@ from ..codegen import compile_module, function_text, lanes, module_text, stored,
 from ..core import Array
 from ..model import MultibodyModel
 from .traced_dynamics import trace_inverse_dynamics
-from .tracing import TracedInputs, constant_columns
-from .vector_batches import structure_key
+from .tracing import constant_columns
+from .vector_batches import adaptable_inputs, structure_key
 
 ORDER = 2
 FUNCTION = "inverse_dynamics"
@@ -51,7 +51,7 @@ class SpecialisedKernel:
         """The address of the machine code, compiled if necessary."""
         address = self.ready()
         if address is None:
-            inputs = TracedInputs(joints=~self._constant, gravity=~self._weightless)
+            inputs = adaptable_inputs(self._model)
             program = trace_inverse_dynamics(self._model, ORDER, inputs=inputs, pause=pause)
             width = lanes()
             text = function_text(program, FUNCTION, width=width)

@@ -23,8 +23,10 @@ from ..model import MultibodyModel, check_model
 from ..model.records import MASS
 from .tracing import MOST_JOINTS, TracedInputs, constant_columns
 
-LARGE_BATCH = 2**15  # states, from which on functions use vector code
+LARGE_BATCH = 2**15  # states; from here on functions use vector code
 MOST_OPERATIONS = 40_000  # of a program that is compiled without being asked for; about 5 s
+
+SHARED = ("joints", "gravity")  # inputs that are single rows for all states
 
 Shape = tuple[Any, ...]  # of integers, and "n" for the number of joints
 
@@ -56,7 +58,7 @@ def vector_batch(
     trace : makes the program, with the argument `inputs` unless it is kinematic.
     rows : the inputs (..., n), in the order of the program. None for an input that is not given.
     results : the shape of each result of one state; "n" stands for the number of joints.
-    large : the number of states from which on vector code is used.
+    large : the smallest number of states for which vector code is used.
     kinematic : the program contains no inertial parameters. Other programs read them in each call,
         so that a payload needs no new code.
     before : the number of rows that the program declares before the numbers of the robot; all of
@@ -75,8 +77,8 @@ def vector_batch(
     batch, inputs = states
     make, key = trace, f"{name}-batch-{geometry_key(model)}"
     if not kinematic:
-        reads = TracedInputs(joints=~constant_columns(model), gravity=model.gravity != 0.0)
-        make, key = partial(trace, inputs=reads), f"{name}-batch-{structure_key(model)}"
+        make = partial(trace, inputs=adaptable_inputs(model))
+        key = f"{name}-batch-{structure_key(model)}"
         place = len(inputs) if before is None else before
         inputs[place:place] = [model.joint_rows, model.gravity]
     shapes = [*results, ("n",)] if has_margins else results
@@ -107,9 +109,9 @@ def _states(
     return batch, [np.ascontiguousarray(x, dtype=np.float64) for x in full]
 
 
-def model_key(model: MultibodyModel) -> str:
-    """A hash of all numbers of a robot on which a program can depend."""
-    return _digest(model.parents, model.joint_rows, model.gravity, model.body_in_joint)
+def adaptable_inputs(model: MultibodyModel) -> TracedInputs:
+    """The inputs of code that `structure_key` names: a payload needs no new code."""
+    return TracedInputs(joints=~constant_columns(model), gravity=model.gravity != 0.0)
 
 
 def geometry_key(model: MultibodyModel) -> str:
@@ -142,7 +144,7 @@ def _kernel(key: str, arrays: int, trace: Callable[[], Program]) -> BatchKernel 
         return program
 
     try:
-        return BatchKernel(key, arrays, small_enough, shared=("joints", "gravity"))
+        return BatchKernel(key, arrays, small_enough, shared=SHARED)
     except (_TooLargeError, ZeroDivisionError):  # the latter if no state has a result
         _not_compiled.add(key)
         return None

@@ -451,6 +451,16 @@ def test_a_folder_that_cannot_be_written_is_replaced(clean_environment, tmp_path
     assert cache_directory() is None
 
 
+def test_a_user_without_a_home_gets_a_temporary_folder(clean_environment, tmp_path):
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    clean_environment.setattr(Path, "home", no_home)
+    assert cache_directory().is_relative_to(tmp_path / "tmp")
+    clean_environment.setenv(CACHE_VARIABLE, str(tmp_path / "chosen"))
+    assert cache_directory().is_relative_to(tmp_path / "chosen")
+
+
 def test_a_temporary_folder_of_another_user_is_not_trusted(clean_environment, tmp_path):
     (tmp_path / "a file").write_text("")
     clean_environment.setenv(CACHE_VARIABLE, str(tmp_path / "a file" / "cache"))

@@ -14,6 +14,7 @@ if not IS_COMPILED:
     pytest.skip("nothing is compiled without Numba, which is optional", allow_module_level=True)
 
 import numba
+from numba.core import event
 from numba.core.codegen import JITCodeLibrary
 
 
@@ -71,6 +72,42 @@ def test_results_are_those_of_python(function, compiler):
     assert compiler(function)(found, 0.7) == function(expected, 0.7)
     np.testing.assert_allclose(found, expected, rtol=1e-14)
     assert not np.array_equal(found, rows())
+
+
+def test_the_first_caller_does_not_decide_how_numbers_are_rounded():
+    @inlined
+    def ratio(a, b, c):
+        return (a * b + c) / c
+
+    def first(a, b, c):
+        return ratio(a, b, c)
+
+    def second(a, b, c):
+        return ratio(a, b, c)
+
+    a, b = 1.0 + 2.0**-30, 1.0 - 2.0**-30  # a b = 1 - 2^-60, which a product rounds to 1
+    others, ours = numba.njit(first), compiled(second)
+    assert others(a, b, -1.0) == ours(a, b, -1.0)
+    assert others(1.0, 1.0, 0.0) == ours(1.0, 1.0, 0.0) == np.inf  # not a ZeroDivisionError
+
+
+def test_callers_of_both_kinds_share_a_function():
+    @inlined
+    def inner(x):
+        return x + 1.0
+
+    @inlined
+    def outer(x):
+        return 2.0 * inner(x)
+
+    def whole(x):
+        return outer(x) - inner(x)
+
+    with event.install_recorder("numba:compile") as recorder:
+        assert compiled(whole)(3.0) == 4.0
+    started = [each for _, each in recorder.buffer if each.is_start]
+    names = [each.data["dispatcher"].py_func.__name__ for each in started]
+    assert sorted(names) == ["inner", "outer", "whole"]
 
 
 def test_exceptions_are_raised():

@@ -160,6 +160,24 @@ def test_wrong_arguments_are_named():
         BatchInverseDynamics(model, 3)
 
 
+def test_a_payload_needs_no_new_code(monkeypatch):
+    model = random_tree(4, 5)
+    BatchInverseDynamics(model)
+    heavy = model.with_payload("body4", 2.0, (0.1, 0.2, 0.3), np.eye(3)).with_gravity((1, -2, 3))
+
+    def never(*_, **__):
+        raise AssertionError("traced again")
+
+    monkeypatch.setattr(batch_inverse_dynamics, "trace_inverse_dynamics", never)
+    evaluate, rows = BatchInverseDynamics(heavy), states(model, 20)
+    expected, columns = dyn.inverse_dynamics(heavy, *rows), np.moveaxis(rows, -1, 1)
+    for found, turned, wanted in zip(
+        evaluate(*rows), evaluate.columns(*columns), expected, strict=True
+    ):
+        assert error(found, wanted) < 1e-12
+        assert error(turned.T, wanted) < 1e-12
+
+
 def test_long_robots_stay_with_the_function(monkeypatch):
     def never(*_):
         raise AssertionError("traced")

@@ -399,7 +399,7 @@ def test_a_wrong_kernel_is_not_used(monkeypatch):
 
 @needs_calls
 @pytest.mark.filterwarnings("ignore:.*cannot be specialised")
-def test_a_failing_compiler_leaves_the_general_kernel(tmp_path, monkeypatch):
+def test_a_failing_compiler_leaves_the_general_kernel(monkeypatch):
     def fail(self, pause):
         raise RuntimeError("no code generator")
 
@@ -505,7 +505,7 @@ def test_the_specialised_solver_allocates_no_lasting_memory(way):
 
 
 @needs_calls
-def test_a_program_ends_cleanly_while_a_kernel_is_compiled(tmp_path):
+def test_a_program_ends_cleanly_while_a_kernel_is_compiled():
     """The cache of machine code of this library is used, but not that of the kernel."""
     program = (
         "from multibody_dynamics.dynamics.codegen import machine_code\n"

@@ -204,6 +204,8 @@ def test_wrong_rows_are_rejected_and_named():
         passive(model, (q, q, q), (q, q, None))
     with pytest.raises(dyn.InputError, match=r"\bqd\b"):
         passive(model, (q, q[:5]), (q, q))
+    with pytest.raises(dyn.InputError, match=r"do not broadcast: .*reference \(2,\)"):
+        dyn.rigid.reference_motion(model, np.zeros((2, 3, 7)), np.zeros((2, 2, 7)))
     with pytest.raises(dyn.InputError, match="qrd: expected 7 scalars"):
         dyn.rigid.generic_passive_inverse_dynamics(model, (q, q), (q[:2], q))
 

@@ -14,7 +14,6 @@ from multibody_dynamics.dynamics.identification.bodies import regressor
 from multibody_dynamics.dynamics.rigid import vector_batches
 from multibody_dynamics.dynamics.rigid.vector_batches import (
     geometry_key,
-    model_key,
     structure_key,
     vector_batch,
 )
@@ -169,7 +168,6 @@ def test_keys_cover_what_is_constant(model):
     rotors, turned = model.with_reflected_inertia(np.ones(4)), model.with_gravity((1, 2, 3))
     other, same = random_tree(4, 5), model.with_gravity(model.gravity)
     for key, alike in (
-        (model_key, [same]),
         (geometry_key, [same, heavy, rotors]),
         (structure_key, [same, heavy, turned]),
     ):
