@@ -236,8 +236,8 @@ class SpringSolver:
         )
         self._lower, self._upper = actuators.spring_travel.T
         self.update()
-        for actuator in actuators.actuators:  # compiles the laws: link_position, in cycles beside
-            for spring in actuator.springs[:1]:  # this solver, runs them
+        for actuator in actuators.actuators:  # compiles the inverse laws, which link_position
+            for spring in actuator.springs[:1]:  # evaluates in cycles that use this solver
                 spring.deflection(0.0, beyond="continue")
 
     @property

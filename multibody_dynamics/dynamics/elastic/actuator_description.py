@@ -88,7 +88,12 @@ def load_actuators(
     Raises InputError that names the file, joint and key, and states what is expected.
     """
     where, joints = joint_entries(source, joint_names, "actuators")
-    types = dict(zip(joint_names, joint_types, strict=True)) if joint_types is not None else {}
+    if joint_types is not None and len(joint_types) != len(joint_names):
+        raise InputError(
+            f"joint_types: expected one for each of {len(joint_names)} joints, got "
+            f"{len(joint_types)}"
+        )
+    types = dict(zip(joint_names, joint_types or (), strict=False))
     actuators, sources = [], []
     for name in joint_names:
         at = f"{where}: joint '{name}'"

@@ -362,12 +362,20 @@ class Actuators:
         :meth:`SeriesElastic.deflection_after`."""
         phi = as_array("deflection", deflection, (self.n,), self.joint_names)
         return self._filtered(
-            torque, lambda each, i, Q: each.deflection_after(phi[..., i], Q, dt, beyond=beyond)
+            torque,
+            lambda each, i, Q: each.deflection_after(phi[..., i], Q, dt, beyond=beyond),
+            phi.shape[:-1],
         )
 
-    def _filtered(self, torque: Any, advance: Callable[[SeriesElastic, int, Rows], Array]) -> Array:
+    def _filtered(
+        self,
+        torque: Any,
+        advance: Callable[[SeriesElastic, int, Rows], Array],
+        batch: tuple[int, ...] = (),
+    ) -> Array:
         torque = as_array("torque", torque, (3, self.n), self.joint_names)
-        result = np.zeros((*torque.shape[:-2], self.n))
+        shape = broadcast_shapes(("torque", "deflection"), (torque.shape[:-2], batch))
+        result = np.zeros((*shape, self.n))
         for i in np.flatnonzero(self.is_damped).tolist():
             actuator = self.actuators[i]
             assert isinstance(actuator, SeriesElastic)

@@ -7,8 +7,8 @@
 and the second outputs; `springs_recursion` computes Q, Q' and the loads from links and motors.
 :mod:`actuator_kinds` gives the relations. The functions run over the joints of a robot in the
 control cycle (:mod:`actuator_cycle`), or over a batch of states of one actuator. They never raise:
-a spring continues along its tangents beyond its travel, an infeasible second output is clipped to
-the nearest feasible value, and flags report both.
+a spring continues along its tangents beyond its travel (where an infeasible pretension takes it),
+an infeasible stiffness is clipped to the nearest feasible value, and flags report both.
 
 ``JOINT`` row: one actuator
     KIND                     RIGID, SERIES, VARIABLE, BY_PRETENSION or BY_STIFFNESS (antagonistic)
@@ -66,7 +66,8 @@ MOTOR_ROW = 5
 BEYOND_TRAVEL = 1
 """Flag of a motor: the spring in front of it is beyond its travel."""
 SECOND_OUTPUT_CLIPPED = 2
-"""Flag of the motors of a joint: its requested stiffness or pretension was infeasible."""
+"""Flag of the motors that set a stiffness, or of the joint's motor if none does: the requested
+stiffness was infeasible. An infeasible pretension sets BEYOND_TRAVEL."""
 
 LEAST_SHARE = 0.1
 """A driven stiffness is never taken below this share of the minimum of its range."""

@@ -8,7 +8,7 @@ polynomial, and tables of numbers describe the springs of a robot:
 
 ``LAW`` row: one spring
     FIRST, LAST                the rows of its pieces, LAST included
-    DEGREE                     of the polynomials; 1: a straight line
+    DEGREE                     of the polynomials; 1: a straight line through the origin
     LOWER, UPPER               its travel; the law continues along its tangents beyond it
     LEAST, GREATEST            the torques at the ends of the travel
 
@@ -71,7 +71,7 @@ def spring_tables(springs: Sequence[Any], *, own_laws: bool = False) -> SpringTa
             f"{type(spring).__name__}: compiled code requires a piecewise polynomial law, such as "
             f"its SampledSpring"
         )
-    known = [(np.zeros(1), np.zeros((1, 1))) if found is None else found for found in polynomials]
+    known = [_known(found) for found in polynomials]
     degree = max((coefficients.shape[1] - 1 for _, coefficients in known), default=0)
     tables = SpringTables(
         np.zeros((len(springs), LAW_ROW)),
@@ -93,6 +93,16 @@ def spring_tables(springs: Sequence[Any], *, own_laws: bool = False) -> SpringTa
         ]
         first = last + 1
     return tables
+
+
+def _known(found: tuple[Array, Array] | None) -> tuple[Array, Array]:
+    """Starts and coefficients of a law. Degree 1 stands for one line through the origin; other
+    lines become parabolas without curvature."""
+    starts, coefficients = (np.zeros(1), np.zeros((1, 1))) if found is None else found
+    is_line = len(starts) == 1 and coefficients[0, 0] == 0.0
+    if coefficients.shape[1] == 2 and not is_line:
+        coefficients = np.pad(coefficients, ((0, 0), (0, 1)))
+    return starts, coefficients
 
 
 @inlined

@@ -118,7 +118,7 @@ def test_the_feedforward_is_the_flat_map(actuators):
 
 @each_robot
 def test_beyond_the_travel_springs_continue_and_are_reported(actuators):
-    """Thirty times the torques; second outputs within their feasible range, if it is not empty."""
+    """Thirty times the torques for which the second outputs are feasible."""
     cycle = MotorFeedforward(actuators)
     rng = np.random.default_rng(2)
     beyond = 0

@@ -226,6 +226,10 @@ def test_missing_joints_and_sides_are_named():
     del data["joints"]["antagonistic"]["antagonist"]
     with pytest.raises(InputError, match=r"antagonistic'.*key 'antagonist' is missing"):
         load_actuators(data, NAMES)
+    with pytest.raises(
+        InputError, match=r"joint_types: expected one for each of \d+ joints, got 1"
+    ):
+        load_actuators(description(), NAMES, ("revolute",))
 
 
 # Linear springs and motors: every key, unit and mistake

@@ -161,6 +161,10 @@ def test_filters_of_damped_springs_do_not_affect_other_joints():
     assert found.tolist() == [damped.deflection_after(np.array(0.1), rows, 0.01), 0.0]
     settled = actuators.settled_deflection(torque)
     np.testing.assert_allclose(settled, [0.2 - 4.0 * 5.0 / 100.0**2, 0.0])
+    several = actuators.deflection_after(np.array([[0.1, 0.7], [0.2, 0.0]]), torque, 0.01)
+    np.testing.assert_array_equal(several[0], found)
+    with pytest.raises(InputError, match=r"torque \(3,\), deflection \(2,\)"):
+        actuators.deflection_after(np.zeros((2, 2)), np.zeros((3, 3, 2)), 0.01)
 
 
 def test_bad_input_is_named():

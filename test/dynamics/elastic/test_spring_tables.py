@@ -16,6 +16,7 @@ from multibody_dynamics.dynamics.elastic import spring_tables as tables
 from multibody_dynamics.dynamics.elastic.springs import (
     CubicSpring,
     LinearSpring,
+    PiecewisePolynomial,
     PolynomialSpring,
     Spring,
     TableSpring,
@@ -148,6 +149,23 @@ def test_no_springs_and_a_changed_spring():
     assert laws.shape[0] == pieces.shape[0] == 0
     stiffer = replace(SPRINGS["linear"], K=351.0)  # type: ignore[type-var]
     assert tables.spring_law(*tables.spring_tables([stiffer]), 0, 0.1)[:2] == (35.1, 351.0)
+
+
+class TwoSlopes(PiecewisePolynomial):
+    """A soft and a stiff line that meet at 0.2, and reach zero torque at 0.1."""
+
+    def polynomials(self):
+        return np.array([-1.0, 0.2]), np.array([[-110.0, 100.0], [10.0, 300.0]])
+
+
+def test_lines_that_do_not_pass_the_origin_and_several_lines():
+    table = tables.spring_tables([TwoSlopes(travel=(-1.0, 1.0))])
+    for phi in (-0.9, 0.0, 0.1, 0.19, 0.3, 0.9):
+        wanted = 100.0 * (phi - 0.1) if phi < 0.2 else 10.0 + 300.0 * (phi - 0.2)
+        s, slope, *rest = tables.spring_law(*table, 0, phi)
+        assert s == pytest.approx(wanted, abs=1e-12)
+        assert (slope, *rest) == (100.0 if phi < 0.2 else 300.0, 0.0, 0.0)
+        assert tables.spring_deflection(*table, 0, s, 0.5) == pytest.approx(phi, abs=1e-12)
 
 
 def test_an_unknown_law_is_rejected():

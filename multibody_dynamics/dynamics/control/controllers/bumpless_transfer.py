@@ -111,9 +111,12 @@ class BumplessTransfer:
         self._elapsed = 0.0
         self._held[:] = self.torque
 
-    def update(self, dt: float, *state: Any, **references: Any) -> Array:
+    def update(self, dt: float, *state: Any, elapsed: float = 0.0, **references: Any) -> Array:
         """Compute `torque`, to be sent `dt` s after the last one. The other arguments are those of
         :meth:`.Controller.update`, which this calls.
+
+        elapsed : s that have actually passed since the last torque, if more than `dt`. Observers of
+            disturbances take it into account, but the torque changes only by what `dt` allows.
 
         Raises the errors of that method for `law`, and InputError before the first activation;
         `torque` is then unchanged.
@@ -123,10 +126,10 @@ class BumplessTransfer:
             raise InputError("no law is active yet: call activate first, with the present torque")
         if not 0.0 < dt < np.inf:  # before it reaches an integrator
             raise InputError(f"dt is {dt} s; the time since the last torque must be positive")
+        elapsed, dt = max(elapsed, dt), min(dt, self.max_step)
         for each in (law, before):
-            if each is not None and dt > self.max_step:
-                each.elapsed = each.elapsed or dt
-        dt = min(dt, self.max_step)
+            if each is not None and elapsed > dt:
+                each.elapsed = each.elapsed or elapsed
         law.period = dt
         wanted = law.update(*state, **references)
         if before is not None:

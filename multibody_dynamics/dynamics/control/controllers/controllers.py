@@ -335,7 +335,8 @@ class LinearFeedback(Controller):
     adaptation : how masses and inertias in the feedforward adapt, see
         :class:`.AdaptiveFeedforward`; None for no adaptation.
 
-    Without compensation, only the rows of the state with non-zero gains are used.
+    Without compensation and adaptation, only those rows of the state are used whose gains,
+    including that of the integral, are not zero.
     Attributes: `compensation` and `adaptive`, each None if not in use.
     """
 

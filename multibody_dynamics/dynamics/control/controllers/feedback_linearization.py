@@ -32,7 +32,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Array, InputError
+from ...core import Array, InputError, read_only
 from ...elastic import (
     Actuators,
     Antagonistic,
@@ -42,6 +42,7 @@ from ...elastic import (
     greatest_stiffness,
 )
 from ...model import MultibodyModel
+from ...model.records import WRENCH
 from ...rigid import ModelSolver, forward_dynamics_cycle, forward_dynamics_scratch, singular
 from ..gains.joint_gains import JointPoles, check_fit
 from .controllers import PERIOD, Controller
@@ -54,7 +55,7 @@ class HybridChain(ModelSolver):
     the given q'', q''' of the prescribed joints.
 
     motion (5, n), torque (3, n): the caller's buffers; `update` overwrites the unknown entries, and
-    returns False where the mass matrix is singular.
+    returns 0 where the mass matrix is singular.
     """
 
     def __init__(
@@ -65,18 +66,19 @@ class HybridChain(ModelSolver):
         motion: Array,
         torque: Array,
     ) -> None:
-        scratch = forward_dynamics_scratch(model.n)
-        super().__init__(model, scratch.bodies)
-        self.prescribed = prescribed.copy()
+        bases = np.zeros((1, WRENCH))
+        super().__init__(model, bases)
+        self.prescribed = read_only(prescribed, np.bool_)
         self.update = partial(
             forward_dynamics_cycle,
             *self._constants,
             self.prescribed,
             order,
-            motion,
-            torque,
-            self.applied_wrenches.reshape(model.n, 18),
-            *scratch,
+            bases,
+            motion[None],
+            torque[None],
+            self.applied_wrenches.reshape(1, model.n, 18),
+            *forward_dynamics_scratch(model.n),
         )
         self.update()
 

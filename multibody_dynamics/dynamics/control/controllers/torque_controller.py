@@ -49,7 +49,8 @@ class TorqueController(Controller):
 
     Parameters
     ----------
-    gains : gains of the motors; may be set between updates.
+    gains : gains of the motors; may be set between updates: the observer then starts again from
+        zero.
     delay : s from a measurement to its torque; the observer allows for it in whole periods.
     link_stiffness, link_damping : (n,) or a scalar, N m/rad and N m s/rad. :meth:`update` adds the
         torques of these springs and dampers between desired and actual links to the reference: an

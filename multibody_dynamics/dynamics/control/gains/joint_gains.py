@@ -123,10 +123,10 @@ class JointPoles:
     ) -> JointPoles:
         """The same poles for all joints, or a mapping from the name of every joint to its poles.
 
-        second: the two poles of the second outputs, in the same form; default: the two slowest of
-        the joint. Raises InputError, naming the joint, for an unknown or missing joint, a wrong
-        number of poles, complex poles without their conjugates, and poles not left of the imaginary
-        axis.
+        second: the two poles of the second outputs, in the same form; default: the real parts of
+        the two slowest of the joint. Raises InputError, naming the joint, for an unknown or missing
+        joint, a wrong number of poles, complex poles without their conjugates, and poles not left
+        of the imaginary axis.
         """
         names, variable = actuators.joint_names, actuators.variable_joints
         given = _by_name("poles", poles, names)

@@ -46,7 +46,7 @@ class DesignedLaws:
     ----------
     settings : of every law, and how the state is estimated; `signals` : names of the signals that
         are measured.
-    second : (v,) second outputs, read at each judgement; None for zeros.
+    second : (v,) second outputs, read at each design and judgement.
 
     Attributes
     ----------
@@ -69,11 +69,11 @@ class DesignedLaws:
         actuators: Actuators,
         settings: FlatnessSettings,
         signals: tuple[str, ...],
-        second: Array | None = None,
+        second: Array,
     ) -> None:
         self.model, self.actuators, self.settings = model, actuators, settings
         self._signals = signals
-        self.second: Array = np.zeros(len(actuators.variable_joints)) if second is None else second
+        self.second = second
         self.on_links: LinkDampingController | None = None
         if signals == ("link_position", "motor_position"):
             stop_time = settings.controllers["hold"].stop_time
@@ -105,8 +105,9 @@ class DesignedLaws:
     def design(self, q: Array) -> None:
         """Design every law of `settings` for rest at q (n,).
 
-        Raises InputError where the gains of `settings.law` or of "hold" are not stable there; other
-        laws that cannot be designed are listed in `undesigned`.
+        Raises DynamicsError or InputError where `settings.law`, "hold" or, if there are reactions,
+        "joint_impedance" cannot be designed, for example because its gains are not stable there;
+        other laws that cannot be designed are listed in `undesigned`.
         """
         self._laws, self.undesigned = {}, {}
         for name in self.settings.controllers:
@@ -138,10 +139,12 @@ class DesignedLaws:
             law.limit(torque)
 
     def _settings_of(self, name: str, q: Array) -> ControllerSettings:
-        """Settings of a law for rest at q (n,). Without link encoders they leave out observers of
-        disturbances and contacts, which would compare the model with link states that come from
-        the model."""
+        """Settings of a law for rest at q (n,), with the present second outputs unless others are
+        given. Without link encoders they leave out observers of disturbances and contacts, which
+        would compare the model with link states that come from the model."""
         settings = replace(self.settings.controllers[name], position=q)
+        if "stiffness" in LAWS[name].own and settings.stiffness is None:
+            settings = replace(settings, stiffness=self.second.copy())
         if "link_position" not in self._signals:
             observers = LAWS[name].own & {"disturbance_bandwidth", "contact_bandwidth"}
             without: dict[str, Any] = dict.fromkeys(observers, 0.0)
@@ -263,7 +266,7 @@ class DesignedLaws:
     def change(self, settings: FlatnessSettings, keep: str = "") -> str:
         """Use other settings from the next design on. Of the laws already designed, only those with
         live stiffness or damping change, gradually, and only where these settings differ from the
-        previous ones; the law `keep` does not.
+        previous ones; the law `keep` does not. Reactions keep what they were designed with.
 
         Returns why a stiffness was refused, if the law cannot take it; otherwise "".
         """

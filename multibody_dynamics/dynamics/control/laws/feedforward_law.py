@@ -33,8 +33,9 @@ class FeedforwardLaw:
 
     The caller writes `desired`, `stiffness` and `applied_wrenches`; `update` overwrites all other
     arrays in place. `desired` and `applied_wrenches` are the buffers of the inverse dynamics solver
-    (its `state` and `applied_wrenches`), `joint_torque` and `motion` are its results, and the
-    springs read the same `desired`: nothing is copied between them.
+    (its `state` and `applied_wrenches`), `joint_torque` is its result, and the springs read the
+    same `desired`: nothing is copied between them. `motion` is the result of a second solver,
+    without gravity, to which `update` copies both buffers.
 
     Attributes
     ----------

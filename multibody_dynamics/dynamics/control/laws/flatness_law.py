@@ -121,10 +121,8 @@ class FlatnessLaw:
         self.laws.renew()
 
     def design(self, q: Array) -> None:
-        """Design the estimator and every law for rest at q (n,), see :meth:`.DesignedLaws.design`.
-
-        Raises InputError where the gains of `settings.law` or of "hold" are not stable there.
-        """
+        """Design the estimator and every law for rest at q (n,). Raises the errors of
+        :meth:`.DesignedLaws.design`, and InputError where the springs cannot hold the arm."""
         self.arm.estimator.design(q)
         self.laws.design(q)
 
@@ -251,11 +249,12 @@ class FlatnessLaw:
         self._inverse.update()
         return self.reference.update().torque
 
-    def update(self, step: float, lead: float) -> None:
+    def update(self, step: float, lead: float, elapsed: float = 0.0) -> None:
         """Compute `transfer.torque`, `step` s after the last update.
 
-        lead: s, from `desired` to `ahead`. Raises DynamicsError where the law has no solution or
-        the predicted state diverges.
+        lead: s, from `desired` to `ahead`. elapsed: s that have actually passed, if more than
+        `step`; see :meth:`.BumplessTransfer.update`. Raises DynamicsError where the law has no
+        solution or the predicted state diverges.
         """
         self.is_predicted &= self.name not in STOPS  # a stop may have begun since `measure`
         if not self.is_predicted:
@@ -281,6 +280,7 @@ class FlatnessLaw:
             ahead=self.ahead,
             stiffness=self.stiffness if self.stiffness.size else None,
             past=self._past if self.settings.delay else None,
+            elapsed=elapsed,
         )
         self._sent_at = self._sample
         if self.arm.observes_links and isinstance(law, HoldController):

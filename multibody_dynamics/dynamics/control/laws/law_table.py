@@ -280,6 +280,16 @@ def _state_feedback(
     return _linear_feedback(model, actuators, settings, gains)
 
 
+def _one_number(settings: ControllerSettings) -> float:
+    """`integral`, for gains of the whole arm."""
+    if np.ndim(settings.integral):
+        raise InputError(
+            f"integral: expected one number for gain_design '{settings.gain_design}', got "
+            f"{settings.integral}"
+        )
+    return float(settings.integral)
+
+
 def _scheduled_feedback(
     model: MultibodyModel, actuators: Actuators, settings: ControllerSettings, q: Array
 ) -> ScheduledFeedback:
@@ -299,7 +309,7 @@ def _scheduled_feedback(
         q,
         update_time=settings.gain_update_time,
         designs_in_background=settings.designs_in_background,
-        integral=float(settings.integral),
+        integral=_one_number(settings),
         **_feedforward_settings(settings),
     )
 
@@ -670,7 +680,7 @@ def _attribute(law: Controller, path: str) -> Any:
 
 def retune(controller: Controller, settings: ControllerSettings) -> None:
     """Change the gains of a running law between two updates; integrators and filters keep their
-    state.
+    state, but the observer of "torque_control" starts again from zero.
 
     The settings must name the same law and variant; gains are designed for the controller's current
     model. The torque jumps by the change of the gains times the current error: retune at rest or in

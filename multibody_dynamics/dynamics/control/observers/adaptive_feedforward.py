@@ -20,8 +20,8 @@ therefore written as
     P_i = known_i + T_i N_i T_i^T,    low 1 <= N_i <= high 1 (eigenvalues),
 
     links    known = 0, T T^T the pseudo-inertia of the model, low = 1 - bound, high = 1 / low
-    payload  known that of the model, T T^T = diag(r^2, r^2, r^2, 1) m_max about the centre of the
-             payload's frame, low = 0, high = 1
+    payload  known that of the model, T T^T = diag(r^2, r^2, r^2, 1) m_max about the origin of the
+             frame of its body, low = 0, high = 1
 
 and a step is N <- clip(N - step rate / (g + floor^2) T^T L T), where clip limits the eigenvalues:
 the orthogonal projection onto a convex set, which never moves N away from any value within the

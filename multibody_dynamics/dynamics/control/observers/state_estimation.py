@@ -78,10 +78,10 @@ class StateEstimator:
     filtered from Q, taken as linear between two samples.
 
     Attributes: `state`, a JointState of views into the filter or the observer, which `update`
-    overwrites in place; `link` (order, n), q and its derivatives up to the order of the filter, (2,
-    n) with the observer; `signals`, the names that each update needs; `starts`; `refused`, how many
-    samples the observer rejected. Not thread-safe. Raises InputError for joints that the source
-    cannot estimate.
+    overwrites in place; `link`, q and its derivatives to order - 1 with the filter, (order, n), q
+    and q' with the observer, (2, n); `signals`, the names that each update needs; `starts`;
+    `refused`, how many samples the observer rejected. Not thread-safe. Raises InputError for joints
+    that the source cannot estimate.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ from ...core import Array
 from ..observers.state_estimation import StateEstimation
 from ..signals.derivative_filter import discretised
 
-GRID = 2000  # frequencies up to that of every second sample
+GRID = 2000  # frequencies, up to half the sampling rate
 
 
 def lag_limit(estimation: StateEstimation | None, delay: float, period: float) -> float:

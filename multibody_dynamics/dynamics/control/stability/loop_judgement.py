@@ -162,8 +162,8 @@ def judge_loop(
 class LoopJudge:
     """The poses and errors of :func:`judge_loop`, for several controllers of one robot.
 
-    The arguments are those of that function; of `controller`, only the robot is used. `poses`
-    (p, n): the first is the design pose.
+    The arguments are those of that function; of `controller`, only the robot and the period are
+    used. `poses` (p, n): the first is the design pose.
     """
 
     def __init__(

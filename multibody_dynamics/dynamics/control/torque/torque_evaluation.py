@@ -43,7 +43,8 @@ class TorqueEvaluation:
     impedance : (k,) Z = -Q / q' at the link, N m s/rad.
     noise : (2,) standard deviations of motor and spring torque from the encoders, N m.
     delay_margin : s, additional delay at which the first loop becomes unstable, with the link
-        locked, or with its smallest inertia; inf if it exceeds MAX_DELAY periods.
+        locked, or with its smallest inertia; inf if both are stable with a total delay of MAX_DELAY
+        periods.
     apparent_inertia : M_theta = share M_m, kg m^2.
     """
 

@@ -48,7 +48,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core import Array, InputError, as_array
+from ...core import Array, InputError, as_array, read_arrays
 from .learned_correction import LearnedCorrection
 
 FORMAT = 1
@@ -324,13 +324,12 @@ class IterativeLearning:
     def load(cls, path: str | Path) -> IterativeLearning:
         """Read a file that :meth:`save` has written. Raises InputError for any other."""
         try:
-            with np.load(path, allow_pickle=False) as file:
-                given = {name: file[name] for name in file.files}
-        except (OSError, ValueError, EOFError, AttributeError) as error:
-            raise InputError(f"cannot read a learned correction from {path}: {error}") from None
+            given = read_arrays(path)
+        except InputError as error:
+            raise InputError(f"cannot read a learned correction: {error}") from None
         try:
             return cls._of(given)
-        except (KeyError, InputError, ValueError) as error:
+        except (KeyError, ValueError, TypeError, OverflowError) as error:
             raise InputError(f"{path} is not a learned correction: {error}") from None
 
     @classmethod

@@ -174,6 +174,27 @@ def test_estimates_of_disturbances_do_not_change_over_a_long_gap():
     assert np.abs(estimates[31] - estimates[30]).max() > 0.0  # and go on after it
 
 
+def test_observers_know_the_time_that_has_passed_and_the_torque_changes_as_in_a_shorter_one():
+    arm = linear_arm()
+    reference = exciting(arm, 0.4)
+    laws, limits = [], JointCommandLimits(arm.actuators.motor_names, torque_rate=[50.0, 50.0])
+    for options in ({"elapsed": 0.008}, {}):
+        plant, law = start(arm, reference), law_of(arm, "motor_pd", disturbance_bandwidth=120.0)
+        transfer = BumplessTransfer(arm.actuators, limits)
+        transfer.activate(law)
+        for k in range(30):
+            transfer.update(1e-3, reference(1e-3 * k), *plant.state)
+        q, qd, theta, thetad = plant.state
+        before = transfer.torque.copy()
+        dt = 0.002 if options else 0.008
+        transfer.update(dt, reference(0.037), q, qd + 0.1, theta, thetad + 0.1, **options)
+        assert np.abs(transfer.torque - before).max() <= 50.0 * dt * (1 + 1e-9)
+        laws.append(law)
+    found, wanted = (law.compensation.link for law in laws)
+    np.testing.assert_array_equal(found, wanted)
+    assert np.abs(found).max() > 0.0
+
+
 def test_limits_are_per_second_and_laws_receive_the_torque_that_was_sent():
     arm = linear_arm()
     names = arm.actuators.motor_names

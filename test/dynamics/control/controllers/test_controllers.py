@@ -224,8 +224,8 @@ def weak_shoulder(limit: float) -> Arm:
 
 @pytest.mark.parametrize("kind", ["integral", "integral without anti-windup", "observer"])
 def test_a_saturated_motor_does_not_wind_up_an_integral(kind):
-    """The shoulder saturates and, with an integral, is stuck for a second before it moves; the
-    overshoot equals that of the law without integral."""
+    """The shoulder saturates and, with an integral, is stuck for a second before it moves. The
+    overshoot is that of the law without an integral, except without anti-windup."""
     arm = weak_shoulder(1.3 * abs(gravity_forces(*weak_shoulder(1.0)[::2])[0]))
     model, actuators, rest = arm
     limit = actuators.torque_limit

@@ -7,15 +7,51 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from elastic_arms import at_rest_under, linear_arm
+from elastic_arms import at_rest_under, linear_arm, variable_arm
+from multibody_dynamics.dynamics.control.laws.law_table import make_controller
 from multibody_dynamics.dynamics.control.observers.state_estimation import StateEstimation
 
 
 @pytest.mark.parametrize("source", ["motor_encoders_and_torque_sensors", "motor_encoders"])
 def test_without_link_encoders_there_is_no_stop_on_links(source):
     assert at_rest_under(linear_arm(), estimation=StateEstimation(source)).laws.on_links is None
+
+
+@pytest.mark.parametrize("name", ["state_feedback", "hold"])
+def test_gains_are_designed_for_the_present_stiffness(name):
+    arm = variable_arm()
+    law = at_rest_under(arm, law=name)
+    model, actuators, k = arm.model, arm.actuators, 0.8 * law.stiffness[0]
+    settings = law.laws.settings.controllers[name]
+
+    def expected(**changes):
+        given = replace(settings, position=arm.rest, **changes)
+        return make_controller(model, actuators, given).gains.values
+
+    law.stiffness[0] = k
+    law.design(arm.rest)
+    found = law.laws[name].gains.values
+    np.testing.assert_array_equal(found, expected(stiffness=k))
+    assert not np.allclose(found, expected(), rtol=1e-3)  # those for the middle of the range
+    given = {name: replace(settings, stiffness=1.1 * k)}
+    law.laws.settings = replace(law.settings, controllers={**law.settings.controllers, **given})
+    law.design(arm.rest)
+    np.testing.assert_array_equal(law.laws[name].gains.values, expected(stiffness=1.1 * k))
+
+
+def test_reactions_to_collisions_keep_the_stiffness_that_was_judged():
+    law = at_rest_under(linear_arm(), reactions={"soft": 0.5})
+    laws, given = law.laws, law.settings.controllers
+    before = laws["soft"].aimed
+    changed = replace(given["joint_impedance"], link_stiffness=(60.0, 40.0))
+    changed = replace(law.settings, controllers={**given, "joint_impedance": changed})
+    assert not laws.change(changed)
+    assert laws["soft"].aimed == before
+    laws.design(linear_arm().rest)  # which the caller judges
+    assert laws["soft"].aimed.stiffness == (30.0, 20.0)
 
 
 def test_late_torques_of_an_earlier_run_are_forgotten():

@@ -36,7 +36,6 @@ from multibody_dynamics.dynamics.rigid.crba import gravity_forces
 
 PERIOD = 2e-3
 DELAY_PERIOD = 1e-3
-TOUCHED_AT = 500  # cycle
 
 
 MOTOR_ENCODERS = StateEstimation("motor_encoders", bandwidth=25.0, max_step=0.4)

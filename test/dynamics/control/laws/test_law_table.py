@@ -182,6 +182,9 @@ def test_invalid_settings_are_rejected():
     model, actuators, _ = linear_arm()
     with pytest.raises(InputError, match="position"):
         make_controller(model, actuators, ControllerSettings(position=[0.0]))
+    several = {"integral": [1.0, 2.0], "disturbance_bandwidth": 0.0, "gain_design": "coupled"}
+    with pytest.raises(InputError, match=r"integral: expected one number .*gain_design 'coupled'"):
+        make_controller(model, actuators, ControllerSettings(law="state_feedback", **several))
 
 
 @pytest.mark.parametrize(
