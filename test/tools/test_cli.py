@@ -14,6 +14,7 @@ import pytest
 from matplotlib.image import imread
 
 from multibody_dynamics import __version__
+from multibody_dynamics.dynamics import load_actuators
 from multibody_dynamics.dynamics.elastic.actuator_cycle import VARIANTS
 from multibody_dynamics.dynamics.motion.demo_motions import MOTIONS
 from multibody_dynamics.resources import share_directory
@@ -26,7 +27,7 @@ COMMANDS = (
     "demo", "task-demo", "report", "inspect", "torque-report", "plot", "generate", "trajectory",
     "record", "record-demo", "identify", "identify-springs", "write-back", "scale-time",
     "integrate", "gazebo", "monitor", "compose", "validate", "collision-thresholds", "study",
-    "excite", "prove", "loop",
+    "excite", "prove", "loop", "fuzz",
 )  # fmt: skip
 
 
@@ -217,6 +218,31 @@ def test_demo_rejects_files_before_it_starts_nodes(capsys, tmp_path):
     printed = rejected(capsys, "demo", "--elastic-joints", str(springs), *output)
     assert "springs.yaml" in printed
     assert "elbow" in printed
+
+
+@pytest.mark.parametrize("command", ["inspect", "torque-report", "study", "identify-springs"])
+def test_units_of_springs_must_match_the_type_of_the_joint(capsys, tmp_path, command):
+    """The springs of sliding joints do not fit revolute ones."""
+    springs = tmp_path / "springs.yaml"
+    spring = "{law: linear, stiffness: {value: 500.0, unit: N/m, side: link}}"
+    motor = "{gear_ratio: 1.0, inertia: {value: 1.0, unit: kg, side: link}}"
+    entry = f"{{motion: prismatic, spring: {spring}, motor: {motor}}}"
+    springs.write_text(f"joints: {{shoulder: {entry}, elbow: {entry}}}")
+    assert load_actuators(springs, ["shoulder", "elbow"]).n == 2
+    urdf = str(Path(PANDA).with_name("planar_two_link.urdf"))
+    recording = tmp_path / "motion.csv"
+    heads = "t,q shoulder,q elbow,theta shoulder,theta elbow,Q shoulder,Q elbow\n"
+    recording.write_text(heads + "".join(f"{0.01 * k},0,0,0,0,0,0\n" for k in range(100)))
+    elastic = ["--elastic-joints", str(springs)]
+    words = {
+        "inspect": [urdf, *elastic],
+        "torque-report": [urdf, *elastic],
+        "study": ["--urdf", urdf, *elastic, "-o", str(tmp_path / "study")],
+        "identify-springs": [str(recording), "--urdf", urdf, *elastic],
+    }[command]
+    assert cli.main([command, *words]) == 2
+    assert "joint 'shoulder'" in (printed := capsys.readouterr().err)
+    assert "prismatic" in printed
 
 
 def test_a_command_that_needs_ros_reports_that_it_is_missing():

@@ -43,6 +43,7 @@ COMMANDS = (  # in the order of --help
     "collision_thresholds",
     "scale_time",
     "integrate",
+    "fuzz",
 )
 
 

@@ -54,6 +54,11 @@ def run(options: argparse.Namespace) -> int:
     from ..demo.reports import print_results
     from ..demo.runs import run_demo
 
+    if options.plant and options.compare == "feedforwards":
+        raise InputError(
+            f"--plant {options.plant[0]}: has no effect with --compare feedforwards, which always"
+            " runs on the package's own plant"
+        )
     wanted = {}
     if options.compare != "controllers":
         wanted[options.output] = FEEDFORWARDS
@@ -79,7 +84,8 @@ def run(options: argparse.Namespace) -> int:
         demo.write()
     model = demos[0].model
     print(f"{model.name}, {model.n} joints; the very first start takes a minute to compile")
-    if not options.plant and len(available_plants()) < len(PLANTS):
+    compares_controllers = options.compare != "feedforwards"
+    if compares_controllers and not options.plant and len(available_plants()) < len(PLANTS):
         print("MuJoCo is not installed (multibody_dynamics[mujoco]): one plant instead of two")
     return max(
         print_results(run_demo(demo, domain_id=options.domain_id), demo.folder) for demo in demos

@@ -73,8 +73,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
                             + (" (effort of the URDF)" if name == "torque" else ""))  # fmt: skip
     parser.add_argument("--box", metavar="X,Y,Z,X,Y,Z", type=numbers, default=[],
                         help="lower and upper corner of a box that links and tool must not leave,"
-                        " m, in the frame of the base; write --box=-1,... if it begins with a"
-                        " minus")  # fmt: skip
+                        " m, in the frame of the base")  # fmt: skip
     parser.add_argument("--clearance", metavar="M", type=not_negative, default=0.02,
                         help="minimum distance between links, m (%(default)s)")  # fmt: skip
     parser.add_argument("--link-radius", metavar="M", type=positive, default=0.06,

@@ -72,7 +72,10 @@ def run(options: argparse.Namespace) -> int:
     print(f"{options.recording}:", *motion.used, sep="\n  ")
     actuators = None
     if options.elastic_joints:
-        actuators = load_actuators(options.elastic_joints, motion.joint_names)
+        joints = motion.joint_names
+        known = dict(zip(model.joint_names, model.joint_types, strict=True)) if model else {}
+        types = [known[joint] for joint in joints] if known.keys() >= set(joints) else None
+        actuators = load_actuators(options.elastic_joints, joints, types)
     fits, reasons, samples = identify(
         motion,
         torque=options.torque,

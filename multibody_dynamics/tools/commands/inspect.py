@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     print(*inspection.summary(model, warned), "", *inspection.tree(model), sep="\n")
     actuators = None
     if options.elastic_joints:
-        actuators = load_actuators(options.elastic_joints, model.joint_names)
+        actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
     found = inspection.check(model)
     print("\nChecks")
     for finding in found:

@@ -11,7 +11,10 @@ from pathlib import Path
 from ..base.arguments import numbers
 
 HELP = "Draw a robot: frames, joint axes, masses, and its kinematic tree"
-DETAILS = "Shows the robot in the middle of its joint ranges, or at the given configuration."
+DETAILS = (
+    "Shows the robot at the given configuration or, by default, with each joint in the middle of"
+    " the part of its range between -1 and 1 rad (m)."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..base.recording import PARAMETERS
+    from ..base.node_parameters import PARAMETERS
     from ..demo.preparation import CONTROL_FOLDER
     from ..demo.reports import print_results, write_again
 

@@ -50,17 +50,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    import numpy as np
-
     from ...dynamics import load_actuators
     from ...dynamics.control import LoopTiming
     from ...dynamics.core import InputError
     from ..robot import inspection
     from ..robot.torque_page import write_torque_report
-    from ..robot.torque_report import lines, torque_report
+    from ..robot.torque_report import lines, middle_of_limits, torque_report
 
     model, _ = inspection.load(options.robot)
-    actuators = load_actuators(options.elastic_joints, model.joint_names)
+    actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
     if options.friction > 1.0:
         raise InputError(f"--friction is {options.friction:g}: must be from 0 to 1")
     timing = LoopTiming(
@@ -68,13 +66,10 @@ def run(options: argparse.Namespace) -> int:
         delay=1e-3 * options.delay,
         velocity_filter=(3, options.filter),
     )
-    with np.errstate(invalid="ignore"):  # no limits: inf - inf
-        middle = 0.5 * (model.limits.lower + model.limits.upper)
-    position = np.where(np.isfinite(middle), middle, 0.0)
     report = torque_report(
         model,
         actuators,
-        position if options.position is None else options.position,
+        middle_of_limits(model) if options.position is None else options.position,
         timing,
         resolution=options.resolution,
         bandwidth=options.bandwidth,

@@ -47,7 +47,8 @@ def run(options: argparse.Namespace) -> int:
         # Load the files before they reach the output folder: only loadable files may end up there.
         model, _ = inspection.load(new / options.urdf.name)
         if options.elastic_joints:
-            load_actuators(new / options.elastic_joints.name, model.joint_names)
+            springs = new / options.elastic_joints.name
+            load_actuators(springs, model.joint_names, model.joint_types)
         options.output.mkdir(exist_ok=True)
         for name in files:
             (new / name).replace(options.output / name)
