@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
-
 from ..core import Array
 from .batch_text import batch_module
 from .machine_code import compile_module, lanes, stored
@@ -58,14 +56,8 @@ class BatchKernel:
     def columns(self, arrays: Sequence[Array], count: int, threads: int | None = None) -> bool:
         """The same for states in the columns of the arrays (entries, count): nothing is transposed.
 
-        No result may overlap an input.
+        There are at least `lanes` states, and no result overlaps an input.
         """
-        if count < self.lanes:  # too few for a vector
-            copies = [np.ascontiguousarray(array.T) for array in arrays]
-            finite = self.rows(copies, count, threads)
-            for array, copy in zip(arrays, copies, strict=True):
-                array[:] = copy.T
-            return finite
         addresses = [array.ctypes.data for array in arrays]
         return _run(
             lambda first, end: self._columns(*addresses, first, end, count),

@@ -33,7 +33,7 @@ from .c_types import (
 )
 
 Function = Callable[..., Any]
-_CALLS = {  # name: result, and its name in C; arguments are converted to double
+_CALLS = {  # name: its name in C; arguments and result are double
     "abs": "fabs", "expm1": "expm1", "exp": "exp", "tanh": "tanh", "sqrt": "sqrt",
     "sin": "sin", "cos": "cos", "copysign": "copysign",
 }  # fmt: skip
@@ -119,9 +119,16 @@ class Expressions:
         left_values, right_values = self.value(test.left).values, self.value(right).values
         if left_values is None or right_values is None:
             return None
-        compare = _COMPARISONS[type(operation)][1]
+        compare = self._operator(test, operation)[1]
         results = {compare(a, b) for a in left_values for b in right_values}
         return results.pop() if len(results) == 1 else None
+
+    def _operator(self, node: ast.Compare, operation: ast.cmpop) -> tuple[str, Any]:
+        """A comparison in C, and as a function of Python."""
+        found = _COMPARISONS.get(type(operation))
+        if found is None:
+            raise self.fail(node, f"'{type(operation).__name__}' is not in the subset")
+        return found
 
     # Text
 
@@ -272,7 +279,7 @@ class Expressions:
             if any(isinstance(x, ast.Call) for x in ast.walk(each)):
                 raise self.fail(node, "a call in a chain of comparisons would run twice")
         texts = [
-            f"{_operand(a, 5)} {_COMPARISONS[type(op)][0]} {_operand(b, 5)}"
+            f"{_operand(a, 5)} {self._operator(node, op)[0]} {_operand(b, 5)}"
             for a, b, op in zip(values, values[1:], node.ops, strict=False)
         ]
         return Value(" && ".join(texts), BOOL, 4 if len(texts) == 1 else 1)
@@ -320,7 +327,7 @@ class Expressions:
         return Value(f"{found.name}({', '.join(texts)})", found.result)
 
 
-# Syntax trees
+# Operands
 
 
 def _as_double(value: Value) -> Value:

@@ -117,8 +117,8 @@ define ptr @update(ptr %self, ptr %unused) {
 }
 """
 
-# Check all rows while they are copied to the scratch, which they may be views of the state into;
-# then move them to the state and run. None if a row is not an array as expected, or not finite.
+# Check all rows while copying them to the scratch, since they may be views of the state; then move
+# them to the state and run. None if a row is not an array as expected, or not finite.
 CALL = f"""
 define ptr @call(ptr %self, ptr %arguments, i64 %given) {{
 start:

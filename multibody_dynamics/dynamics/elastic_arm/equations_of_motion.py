@@ -28,7 +28,7 @@ from ..elastic import (
     springs_recursion,
 )
 from ..model import MultibodyModel
-from ..rigid import forward_dynamics_cycle, forward_dynamics_scratch
+from ..rigid import forward_dynamics_scratch, plain_forward_dynamics_cycle
 
 
 class ArmTables(NamedTuple):
@@ -134,7 +134,7 @@ def arm_slope(tables, scratch, state, second, tau, dx):
         torques[0, i] = torque[i] + scratch.external[i]
         motion[0, i] = q[i]
         motion[1, i] = qd[i]
-    regular = forward_dynamics_cycle(
+    regular = plain_forward_dynamics_cycle(
         tables.parents,
         tables.bodies,
         tables.gravity,

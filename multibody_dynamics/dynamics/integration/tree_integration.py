@@ -130,7 +130,7 @@ def integrate_tree(
     solver = ForwardDynamicsSolver(model)
     for body, wrench in as_mapping("wrenches", wrenches).items():
         row = as_array(f"wrench on '{body}'", wrench, (6,))
-        solver.applied_wrenches[model.body_index(body), 0] = row
+        solver.applied_wrenches[model.body_index(body), 0] += row  # two frames of one body
     torques = _Torques(held, torque if callable(torque) else None, springs)
 
     def acceleration(t: float, q: Array, qd: Array) -> Array:

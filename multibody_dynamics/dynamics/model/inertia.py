@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Array, ModelError, ModelWarning, as_array
+from ..core import Array, InputError, ModelError, ModelWarning, as_array
 from ..lie import se3, so3
 
 ROUNDING = 1e-6  # relative; data sheets print about five digits
@@ -31,7 +31,11 @@ def spatial_inertia(mass: float, com: Any, inertia_com: Any) -> Array:
     c = so3.hat(as_array("com", com, (3,)))
     inertia = as_array("inertia_com", inertia_com, (3, 3))
     m = float(as_array("mass", mass, ()))
-    return np.block([[inertia - m * c @ c, m * c], [-m * c, m * np.eye(3)]])
+    with np.errstate(over="ignore", invalid="ignore"):
+        M = np.block([[inertia - m * c @ c, m * c], [-m * c, m * np.eye(3)]])
+    if not np.isfinite(M).all():
+        raise InputError(f"a mass of {m:g} kg with its centre at {com}: too large to compute with")
+    return M
 
 
 def decompose(M: Any) -> tuple[float, Array, Array]:

@@ -87,7 +87,8 @@ class MultibodyModel:
     gravity : (3,) in m/s^2, inertial axes, e.g. (0, 0, -9.81).
     reflected_inertia : (n,) rotor inertia on the link side of the gear, kg m^2 or kg, included in
         the torque of a rigid joint. It must be zero for an elastic joint, whose motor carries it.
-    frames : every name that functions accept as a `body`: bodies, links merged into them, payloads.
+    frames : every name that functions accept as a `body`: bodies, the base, links merged into one
+        of these, and payloads.
 
     All arrays are read-only; copies and pickles are checked like new models. `==` compares
     identity, not content. Raises ModelError if the data do not describe a valid robot.
@@ -217,7 +218,7 @@ class MultibodyModel:
         return int(joint)
 
     def frame(self, body: str | int) -> Frame:
-        """Frame of a body (name or index), of a link merged into one, or of a payload."""
+        """Frame of a body (name or index), of the base, of a merged link, or of a payload."""
         if isinstance(body, str):
             if body in self.frames:
                 return self.frames[body]
@@ -263,7 +264,8 @@ class MultibodyModel:
         if isinstance(reflected_inertia, Mapping):
             values = self.reflected_inertia.copy()
             for joint, value in reflected_inertia.items():
-                values[self.joint_index(joint)] = value
+                i = self.joint_index(joint)
+                values[i] = as_array(f"reflected inertia of '{joint}'", value, ())
             reflected_inertia = values
         values = as_array("reflected_inertia", reflected_inertia, (self.n,), self.joint_names)
         if (values < 0).any():

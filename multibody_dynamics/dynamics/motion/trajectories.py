@@ -249,8 +249,8 @@ def interpolate(
     times : (k,) s, not negative, increasing.
     positions, velocities, accelerations : (k, n) or k rows. None omits a whole argument, a row or
         an element; a row may also be empty, as in messages, or all NaN. A point without any data is
-        an error, as is any other NaN. The last point needs all positions, as does the first without
-        `start`; other points may have velocities alone.
+        an error, as is any other NaN. The first point needs all positions unless `start` is given,
+        the last unless `end` is; other points may have velocities alone.
     start, end : (5, n) states at the first and last time. Default: rest at the first and the last
         position. In that case a velocity given there is an error, and an acceleration is ignored:
         planners give the one just after the start, but a motion from rest begins with zero.

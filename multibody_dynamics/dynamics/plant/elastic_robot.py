@@ -371,9 +371,10 @@ class ElasticRobot:
 
         motor_torque: (m,), held throughout, or (2 k + 1, m) at the ends and middles of the k =
         :meth:`inner_steps` of dt, which keeps the order of the integrator. stiffness: (2 k + 1, v)
-        at the same instants, for the joints whose stiffness no motor sets; it replaces the
-        attribute `stiffness` with its rate. Raises InputError for a wrong shape, NaN or infinity,
-        and DynamicsError where the motion diverges; the state is then unchanged.
+        at the same instants, for the joints whose stiffness no motor sets; during this step, it
+        takes the place of both rows of the attribute `stiffness`. Raises InputError for a wrong
+        shape, NaN or infinity, and DynamicsError where the motion diverges; the state is then
+        unchanged.
         """
         steps = self.inner_steps(dt)
         m, v = len(self.actuators.motors), len(self.actuators.variable_joints)

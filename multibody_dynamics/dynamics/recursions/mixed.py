@@ -6,8 +6,8 @@
 The angular velocity of a body is in the axes of its joint frame, the velocity r' of the origin of
 that frame in inertial axes: V = (R^T omega, r'). A wrench is (R^T m, f). Since the two halves
 transform differently from body to body, this form suits the balance of a single body, (56) and
-(57). The torques are computed by a separate recursion; their rates are computed in the body-fixed
-representation, to which the motion is converted.
+(57). Torques without rates are computed in this form. If rates are required, the motion is
+converted to the body-fixed representation, whose recursion computes the torques and their rates.
 
 The rows of the bodies hold C_{parent,i} in the columns of the joint screw, as in `body_fixed`.
 """
@@ -186,7 +186,7 @@ def apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies
 
 @inlined
 def backward_recursion(parents, joints, gravity, state, order, bodies, result):
-    """Joint torques by the balance (56), (57) of [M18d]; their rates in body-fixed representation.
+    """Joint torques by the balance (56), (57) of [M18d]; with rates, in body-fixed representation.
 
     Parameters as for :func:`.spatial.backward_recursion`. If order > 0, `to_body_fixed` must have
     run before. `gravity` is not used, since it is part of the acceleration of the base.

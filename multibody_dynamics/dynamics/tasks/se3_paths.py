@@ -432,7 +432,10 @@ def concatenate(paths: Sequence[PosePath], pauses: float | Sequence[float] = 0.0
     """
     if not paths:
         raise TrajectoryError("concatenate: no paths given")
-    waits = np.broadcast_to(as_array("pauses", pauses, ()), (len(paths) - 1,))
+    waits, gaps = as_array("pauses", pauses, ()), len(paths) - 1
+    if waits.shape not in ((), (gaps,)):
+        raise InputError(f"pauses: expected a number or {gaps} of them, got shape {waits.shape}")
+    waits = np.broadcast_to(waits, (gaps,))
     if np.any(waits < 0):
         raise TrajectoryError(f"pauses cannot be negative, got {pauses}")
     for k, (before, after) in enumerate(pairwise(paths)):

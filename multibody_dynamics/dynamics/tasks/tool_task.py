@@ -203,7 +203,8 @@ def task_motion(
 ) -> TaskMotion:
     """Motion of the tool of a task by forward kinematics, [M21] Algorithm 1.
 
-    q ... q'''' are (..., n); None means zero. Raises InputError as `forward_kinematics` does.
+    q ... q'''' are (..., n). Where one is None, the rates of the tool that depend on it are zero in
+    the result. Raises InputError as `forward_kinematics` does.
     """
     index, offset = task.tool_in(model)
     motion = forward_kinematics(

@@ -39,6 +39,10 @@ def called_in_a_chain(x, count):
     return 1.0 if 0.0 < _doubled(x) < count else 0.0
 
 
+def among(x, count):
+    return 1.0 if x in (1.0, 2.0) else 0.0
+
+
 def choices(x, y):
     return (x if x < y <= 2.0 else -y) - (1.0 if not (x > 0.0 or y > 0.0) else abs(x))
 
@@ -83,6 +87,7 @@ def test_a_floor_division_of_real_numbers_is_refused():
     [
         (power, r"power, line 2: .*2\.0 \*\* x"),
         (called_in_a_chain, r"would run twice: .*_doubled\(x\)"),
+        (among, "among, line 2: 'In' is not in the subset"),
     ],
 )
 def test_what_is_outside_the_subset_is_named(wrong, why):

@@ -75,6 +75,18 @@ def test_any_second_order_equation_and_projection():
     assert free.q.shape == free.qd.shape == (201, 1)
 
 
+def test_wrenches_on_two_names_of_one_body_act_together():
+    """The flange and the hand are fixed to the last link."""
+    wrench = np.array([1.0, -2.0, 0.5, 3.0, 4.0, -5.0])
+
+    def moved(**wrenches):
+        motion = dyn.integration.integrate_tree(ROBOT, Q, QD, 2e-3, 1e-3, wrenches=wrenches)
+        return motion.qd[-1]
+
+    both = moved(panda_link7=wrench, panda_link8=2.0 * wrench)
+    np.testing.assert_allclose(both, moved(panda_link7=3.0 * wrench), rtol=1e-12)
+
+
 def test_invalid_arguments_raise():
     with pytest.raises(dyn.InputError, match=r"q: expected shape \(..., 7\)"):
         dyn.integration.integrate_tree(ROBOT, Q[:3], QD, 0.1, 0.01)

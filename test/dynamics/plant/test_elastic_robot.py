@@ -344,7 +344,7 @@ def test_the_step_follows_from_the_fastest_mode_and_an_unstable_one_is_rejected(
 
 
 def test_the_accepted_steps_are_stable():
-    """At 2.5 of the limit 2.6, a wheel's oscillation decays; with a rejected step it would grow."""
+    """At |lambda| h = 2.5, just below the limit 2.6, an undamped oscillation does not grow."""
     omega = np.sqrt(500.0 * 2)
     joints = linear(("joint1",), 500.0, 1.0)
     robot = ElasticRobot(wheel(1.0), joints, step=2.5 / omega)

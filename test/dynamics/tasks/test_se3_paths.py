@@ -100,7 +100,7 @@ def test_derivatives_from_power_series_of_40_digits(name):
 
 @every_path
 def test_each_rate_is_the_slope_of_the_preceding_one(path):
-    """By differences of fourth order in all representations, without using the class."""
+    """By differences of fourth order in three representations; the twist also by the poses."""
     h = 1e-3 * min(path.duration, 2.0)
     peaks = path.peak_values()
     for t in inner_times(path, 4):
@@ -366,6 +366,10 @@ def test_bad_poses_are_rejected():
         ),
         (lambda A: dyn.tasks.concatenate([]), "no path"),
         (lambda A: dyn.tasks.concatenate([dyn.tasks.line(A, A, 1)] * 2, -1.0), "negative"),
+        (
+            lambda A: dyn.tasks.concatenate([dyn.tasks.line(A, A, 1)] * 2, [1.0, 2.0]),
+            r"pauses: expected a number or 1 of them, got shape \(2,\)",
+        ),
         (lambda A: PATHS["line"].within([1, 2]), "limits"),
         (lambda A: PATHS["line"](np.nan), "nan"),
         (lambda A: PATHS["line"].sample(0.5), "shape"),
