@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dynamics.core import Array
+from ..dynamics.core import Array, as_real
 
 WIDTH = 7  # unknowns of one equation: four of a payload, three of a joint
 LOAD = 4  # mass and first moment of a payload
@@ -129,7 +129,7 @@ class DriftSums:
         """The sums from a row that :meth:`packed` returned."""
         k = 2 * n
         ends = np.cumsum([k * WIDTH**2, k * WIDTH, k, k])
-        normal, right, square, count, seconds = np.split(np.asarray(row, np.float64), ends)
+        normal, right, square, count, seconds = np.split(as_real("sums", row), ends)
         return cls(
             normal.reshape(k, WIDTH, WIDTH), right.reshape(k, WIDTH), square, count,
             float(seconds[0]),

@@ -16,17 +16,16 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 
-from ..dynamics.core import Array, InputError
+from ..dynamics.core import Array, InputError, read_arrays
 from .drift_causes import Change, PeriodComparison, changes
 from .drift_statistics import DriftSums, Layout, Noise, solved
-from .settings import Robot
+from .settings import Robot, Settings
 
 CLASSES = 4  # levels of warmth
 HOUR = 3_600_000_000_000  # ns
@@ -99,13 +98,17 @@ class DriftWatch:
     """Statistics and verdicts of one robot. Not thread-safe.
 
     body : the index of the body that may carry a payload.
+    comparison : how measured and predicted torques were computed.
 
     Attributes: `warmth`; `drifts`, the changes found in the last judged block, at any level;
     `judged`, number of blocks; `stamp` of the newest samples, ns.
     """
 
-    def __init__(self, robot: Robot, settings: DriftSettings, body: int) -> None:
+    def __init__(
+        self, robot: Robot, settings: DriftSettings, body: int, comparison: Settings
+    ) -> None:
         self._robot, self._settings, self._body = robot, settings, body
+        self._comparison = comparison
         self._n = robot.model.n
         self.forget()
 
@@ -236,14 +239,18 @@ class DriftWatch:
 
     def _identity(self) -> str:
         """A hash of everything on which the statistics depend."""
-        model, friction = self._robot.model, self._robot.friction
-        parts = (model.inertias, model.screws, model.poses, model.reflected_inertia,
-                 friction.viscous, friction.amplitude, friction.steepness)  # fmt: skip
+        model, friction, actuators = self._robot.model, self._robot.friction, self._robot.actuators
+        parts = (model.inertias, model.screws, model.poses, model.reflected_inertia, model.gravity,
+                 friction.viscous, friction.offset, friction.amplitude, friction.steepness,
+                 friction.shift)  # fmt: skip
         found = hashlib.sha256(f"{model.joint_names} {self._body}".encode())
         for part in parts:
             found.update(np.ascontiguousarray(part).tobytes())
-        settings = asdict(self._settings)
-        found.update(str([settings[key] for key in ("segment", "warm_up_time")]).encode())
+        springs = () if actuators is None else (actuators.actuators, actuators.torque_sources)
+        settings, how = self._settings, self._comparison
+        held = sorted(how.held.items())
+        words = (springs, settings.segment, settings.warm_up_time, how.cutoff, how.from_positions)
+        found.update(f"{words} {held}".encode())
         return found.hexdigest()
 
     def save(self, file: Path) -> None:
@@ -287,19 +294,25 @@ class DriftWatch:
 
         Raises InputError if it cannot be read, or belongs to another robot or other settings.
         """
+        arrays = read_arrays(file)
         try:
-            with np.load(file) as found:
-                facts: dict[str, Any] = json.loads(str(found["facts"]))
-                arrays = {key: found[key] for key in found if key != "facts"}
-                identity = facts["identity"]
-        except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile) as error:
+            facts = json.loads(str(arrays.pop("facts")))
+            identity = facts["identity"]
+        except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{file}: cannot be read: {error}") from None
         if identity != self._identity():
             raise InputError(
-                f"{file}: belongs to another robot, friction or settings; remove it to start a new"
-                " reference"
+                f"{file}: belongs to another robot, mounting, friction, springs or settings;"
+                " remove it to start a new reference"
             )
         self.forget()
+        try:
+            self._continue(facts, arrays)
+        except (LookupError, TypeError, ValueError, OverflowError) as error:
+            self.forget()
+            raise InputError(f"{file}: cannot be read: {error}") from None
+
+    def _continue(self, facts: dict[str, Any], arrays: dict[str, Array]) -> None:
         for key, row in arrays.items():
             self._restore(key, row, arrays)
         self.warmth, self.stamp = float(facts["warmth"]), int(facts["stamp"])

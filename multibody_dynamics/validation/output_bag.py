@@ -10,12 +10,11 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-from rosbags.rosbag2 import StoragePlugin, Writer
-from rosbags.typesys import Stores, get_typestore
 
 from ..dynamics.core import Array, InputError
 from .comparison import Compared
 from .recordings import JOINT_STATE, JointStateLayout, Samples
+from .recordings.bag_library import StoragePlugin, Stores, Writer, get_typestore
 from .survey import Survey
 
 TOPICS = ("measured", "predicted", "error")

@@ -136,9 +136,14 @@ def write_fleet(
     problems: Sequence[str],
     folder: Path,
 ) -> None:
-    """Write index.html, fleet.md and fleet.json for many recordings."""
+    """Write index.html, fleet.md and fleet.json for many recordings.
+
+    rows : for each, its path, number of compared samples, largest nrms, the same with the
+    identified parameters, rms of all joints, and its page.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    table = (("recording", "compared", "largest nrms", "rms of all joints", "report"), rows)
+    heads = ("recording", "compared", "largest nrms", "identified", "rms of all joints", "report")
+    table = (heads, rows)
     blocks: list[tuple[str, Any]] = [("table", table)]
     if totals:
         blocks += [

@@ -114,7 +114,7 @@ def equipped(
 def _with_data(model: MultibodyModel, file: Path) -> tuple[MultibodyModel, JointFriction]:
     given = read_yaml(file) or {}
     if not isinstance(given, Mapping) or set(given) - set(KEYS):
-        found = sorted(set(given) - set(KEYS)) if isinstance(given, Mapping) else given
+        found = [key for key in given if key not in KEYS] if isinstance(given, Mapping) else given
         raise InputError(
             f"{file}: {found}: expected a mapping with some of the keys {', '.join(KEYS)}"
         )

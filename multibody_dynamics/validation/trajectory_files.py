@@ -20,11 +20,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import yaml
-from rosbags.rosbag2 import Reader, StoragePlugin, Writer
-from rosbags.typesys import Stores, get_typestore
 
 from ..dynamics.core import Array, InputError, read_yaml_documents
-from .recordings import read_columns, stacked
+from .recordings import read_columns, stacked, times_in
+from .recordings.bag_library import Reader, StoragePlugin, Stores, Writer, get_typestore
 
 MESSAGE = "trajectory_msgs/msg/JointTrajectory"
 COLUMNS = (("q", "qd", "qdd"), ("q", "q'", "q''"))  # column names in tables
@@ -134,6 +133,7 @@ def _of_rows(path: Path, joints: Any, times: Any, given: Mapping[str, Any], form
     stamps = _numbers("times", times)
     if not len(stamps):
         raise InputError("the trajectory has no points")
+    times_in(path, stamps)
     data = np.full((3, len(stamps), len(names)), np.nan)
     for own, name in zip(data, ROWS, strict=True):
         rows = given.get(name)

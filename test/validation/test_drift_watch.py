@@ -6,19 +6,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from drifting_arm import Arm
+from drifting_arm import Arm, robot
 from multibody_dynamics.dynamics import InputError
+from multibody_dynamics.dynamics.elastic import LinearSpring
 from multibody_dynamics.validation.drift_watch import DriftSettings, DriftWatch
+from multibody_dynamics.validation.settings import Settings
 
+COMPARISON = Settings(Path(), cutoff=5.0)
 SETTINGS = DriftSettings(segment=2.0, block=30.0, reference=60.0, warm_up_time=120.0)
 
 
 def watch(settings=SETTINGS):
-    return DriftWatch(Arm(np.random.default_rng(0)).known, settings, 1)
+    return DriftWatch(robot(), settings, 1, COMPARISON)
 
 
 def work(watch, arm, seconds):
@@ -128,14 +132,14 @@ def test_memory_is_bounded_and_complete(tmp_path):
 
 def test_memory_of_something_else(trained, tmp_path):
     file, _ = trained
-    with pytest.raises(InputError, match="belongs to another robot, friction or settings"):
+    with pytest.raises(InputError, match="belongs to another robot, mounting, friction, springs"):
         watch(replace(SETTINGS, segment=1.0)).load(file)
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot be read: No such file"):
         watch().load(tmp_path / "absent.npz")
     broken = tmp_path / "broken.npz"
     for content in (file.read_bytes()[:1000], b""):
         broken.write_bytes(content)
-        with pytest.raises(InputError, match="cannot be read"):
+        with pytest.raises(InputError, match="not a NumPy archive"):
             watch().load(broken)
     with broken.open("wb") as stream:
         np.savez(stream, facts=np.array("{}"))
@@ -143,8 +147,35 @@ def test_memory_of_something_else(trained, tmp_path):
         watch().load(broken)
     with broken.open("wb") as stream:
         np.save(stream, np.zeros(3))
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="not a NumPy archive"):
         watch().load(broken)
+
+
+def softer(known):
+    first, *others = known.actuators.actuators
+    first = replace(first, spring=LinearSpring(499.0))
+    return replace(known, actuators=replace(known.actuators, actuators=(first, *others)))
+
+
+@pytest.mark.parametrize(
+    ("changed", "how"),
+    [
+        (lambda known: replace(known, model=known.model.with_gravity([0.0, 9.81, 0.0])), {}),
+        (softer, {}),
+        (lambda known: replace(known, actuators=None), {}),
+        (lambda known: replace(known, friction=replace(known.friction, offset=[0.1, 0.0])), {}),
+        (lambda known: known, {"cutoff": 6.0}),
+        (lambda known: known, {"from_positions": True}),
+        (lambda known: known, {"held": {"finger": 0.01}}),
+    ],
+)
+def test_a_memory_is_not_continued_after_a_change_of_what_it_depends_on(trained, changed, how):
+    file, _ = trained
+    settings = replace(SETTINGS, warm_up_time=1.0)
+    DriftWatch(robot(), settings, 1, COMPARISON).load(file)  # made anew, the same
+    other = DriftWatch(changed(robot()), settings, 1, replace(COMPARISON, **how))
+    with pytest.raises(InputError, match="belongs to another"):
+        other.load(file)
 
 
 def test_settings_that_contradict_each_other():

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +59,7 @@ def learn_from(
         "recording": path.name,
         "duration": f"{motion.t[-1] - motion.t[0]:.4g} s",
         "rate": f"{1.0 / np.median(np.diff(motion.t)):.4g} Hz",
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
         "version": __version__,
     }
     return learn_thresholds(model, actuators, recording, settings, learned_from=learned_from)

@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from ...dynamics.core import Array, InputError
+from ...dynamics.core import Array, InputError, read_arrays
 from ...dynamics.identification import CarriedPayload, MeasuredRun
 from ...dynamics.model import MultibodyModel
 from ...validation.alignment import GAP
-from ...validation.recordings import Recording, read_arrays, read_columns, signal_in, times_in
+from ...validation.recordings import Recording, read_columns, signal_in, times_in
 from ...validation.survey import turning_joints
 from .pairing import pair
 from .spring_recordings import Motion, read_motion
@@ -88,7 +88,7 @@ def read_run(
         )
         return _run(path, motion.t, _signals(path, motion, motors), payload)
     recording = Recording(path)
-    recording.overview.require(path, topics or None)
+    recording.overview.require(path, topics)
     batches = list(recording.read(topics or None, progress=progress))
     names = {prefix + joint: j for j, joint in enumerate(model.joint_names) if joint not in held}
     used = [batch for batch in batches if set(names) & set(batch.names)]

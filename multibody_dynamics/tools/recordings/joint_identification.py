@@ -188,11 +188,12 @@ def lines(
         yield f"held out: {', '.join(_described(run) for run in held)}"
     yield f"equations below {found.cutoff:.3g} Hz; +-: one standard error; (..): not determined"
     robot = found.robot
+    gain_unit = "N m/A" if "prismatic" not in robot.model.joint_types else "N m/A (N/A)"
     parts = {
         "friction of the links": robot.joints,
         "motors": robot.motors,
         "springs": robot.springs,
-        "drive gains, N m/A": robot.gains,
+        f"drive gains, {gain_unit}": robot.gains,
         "delays, s": robot.delays,
     }
     for title, values in parts.items():
@@ -213,11 +214,11 @@ def lines(
         )
     yield ""
     yield (
-        f"{'rms of the residuals':{WIDTH + 10}}{'torque':>9}{'before':>9}{'after':>9}"
+        f"{'rms of the residuals':{WIDTH + 15}}{'torque':>9}{'before':>9}{'after':>9}"
         + (f"{'held out:':>12}{'before':>9}{'after':>9}" if held else "")
     )
     for each in found.residuals:
-        row = f"  {each.joint:{WIDTH}}{each.kind:8}{each.size:9.3g}{each.before:9.3g}"
+        row = f"  {each.joint:{WIDTH}}{each.kind:8}{each.unit:5}{each.size:9.3g}{each.before:9.3g}"
         row += f"{each.after:9.3g}"
         if held:
             row += f"{each.held_size:12.3g}{each.held_before:9.3g}{each.held_after:9.3g}"
@@ -251,6 +252,7 @@ def draw(found: RobotIdentification, file: Path) -> None:
     every = max(len(course.times) // 3000, 1)
     t = course.times[::every] - course.times[0]
     t, breaks = _with_breaks(t)
+    units = " or ".join(sorted({each.unit for each in found.residuals}, reverse=True))
     for k, residual in enumerate(found.residuals):
         axis = axes[k // columns, k % columns]
         measured, predicted = (
@@ -262,7 +264,7 @@ def draw(found: RobotIdentification, file: Path) -> None:
         axis.plot(t, measured - predicted, color=VERMILION, lw=0.8, label="difference")
         axis.set_title(f"{residual.joint}, {residual.kind}", fontsize=9)
         if k % columns == 0:
-            axis.set_ylabel("torque  [N m or N]", fontsize=9)
+            axis.set_ylabel(f"torque  [{units}]", fontsize=9)
         if k >= count - columns:
             axis.set_xlabel("time  [s]", fontsize=9)
     axes[0, 0].legend(fontsize=7, frameon=False)

@@ -12,20 +12,18 @@ by stamp, with the results that the library computes in this process for the sam
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
 import numpy as np
 import rclpy
 import yaml
 from builtin_interfaces.msg import Duration, Time
 from rclpy.context import Context
-from rosbags.rosbag2 import StoragePlugin, Writer
-from rosbags.typesys import Stores, get_typestore
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -35,19 +33,13 @@ from ...dynamics.rigid import inverse_dynamics
 from ...nodes.base.qos import RELIABLE
 from ...validation.comparison import Compared, validate
 from ...validation.recordings import JOINT_STATE, Recording
+from ...validation.recordings.bag_library import StoragePlugin, Stores, Writer, get_typestore
 from ...validation.settings import Settings
 from ...validation.survey import Survey
 from ..base.models import load_quietly
+from ..base.node_parameters import FEEDFORWARD
 from ..base.processes import NodeProcesses, RunError
-from ..base.recording import (
-    FEEDFORWARD,
-    PERCENTILES,
-    QUEUE,
-    RATES,
-    TOPICS,
-    Recorder,
-    reference_of,
-)
+from ..base.recording import PERCENTILES, QUEUE, RATES, TOPICS, Recorder, reference_of
 from ..base.recording import Recording as Received
 from ..base.ros_settings import DOMAIN_VARIABLE, ros_context, ros_settings
 
@@ -119,7 +111,7 @@ def live_check(
     motion = _motion(path, settings)
     folder.mkdir(parents=True, exist_ok=True)
     urdf = folder / "live.urdf"
-    urdf.write_text(_without_limits(settings.urdf.read_text(encoding="utf-8")), encoding="utf-8")
+    urdf.write_bytes(_without_limits(settings.urdf.read_bytes()))
     model = load_quietly(urdf).with_gravity(settings.gravity)
     parameters = folder / "live.yaml"
     parameters.write_text(yaml.safe_dump(_parameters(model, urdf, settings)))
@@ -146,7 +138,7 @@ class _Motion(NamedTuple):
 
 
 def _motion(path: Path, settings: Settings) -> _Motion:
-    """The first stretch without a gap, of 1 s to LONGEST. Raises InputError if there is none."""
+    """The first stretch without a gap, up to LONGEST. Raises InputError if it is under 1 s."""
     parts: list[Compared] = []
     looks: list[Survey] = []
 
@@ -188,10 +180,12 @@ def _motion(path: Path, settings: Settings) -> _Motion:
     return _Motion(t[:count] - t[0], state[:, :count], recorded, np.concatenate(rows)[order])
 
 
-def _without_limits(urdf: str) -> str:
+def _without_limits(urdf: bytes) -> bytes:
     """The URDF with wide limits: the recorded motion is replayed even where it exceeds them."""
-    wide = '<limit lower="-1e4" upper="1e4" velocity="1e6" effort="1e9"/>'
-    return re.sub(r"<limit\b[^>]*/>", wide, urdf)
+    robot = ElementTree.fromstring(urdf)
+    for limit in robot.iter("limit"):
+        limit.attrib.update(lower="-1e4", upper="1e4", velocity="1e6", effort="1e9")
+    return ElementTree.tostring(robot)
 
 
 def _parameters(model: MultibodyModel, urdf: Path, settings: Settings) -> dict[str, Any]:

@@ -108,6 +108,7 @@ def identify(
         joint = motion.joint_names[i]
         if motor == joint + STIFFNESS:
             reasons[motor] = f"joint '{joint}': use the command identify for a variable stiffness"
+            progress(j + 1, len(motion.motor_names))
             continue
         side = -1.0 if motor == joint + ANTAGONIST else 1.0
         phi, phid = (side * (theta[k, :, j] - q[k, :, i]) for k in range(2))

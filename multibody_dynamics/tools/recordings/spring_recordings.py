@@ -25,12 +25,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...dynamics.core import Array, InputError
+from ...dynamics.core import Array, InputError, read_arrays
 from ...dynamics.model import MultibodyModel
 from ...validation.recordings import (
     JointSamples,
     Recording,
-    read_arrays,
     read_columns,
     signal_in,
     stacked,
@@ -299,9 +298,9 @@ def _read_npz(path: Path) -> _Sides:
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{path}: not a recording of the demo: {error}") from None
         return _Sides(batches, (LINKS,), MOTORS)
-    joints = tuple(str(name) for name in arrays.pop("joint_names", ()))
-    motors = tuple(str(name) for name in arrays.pop("motor_names", joints))
-    return _of_table(path, arrays, joints, motors)
+    names = np.atleast_1d(arrays.pop("joint_names", np.array([], dtype=str)))
+    motors = np.atleast_1d(arrays.pop("motor_names", names))
+    return _of_table(path, arrays, tuple(map(str, names)), tuple(map(str, motors)))
 
 
 def _of_table(

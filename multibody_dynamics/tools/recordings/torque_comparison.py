@@ -92,13 +92,16 @@ def _write_reports(
     rows, problems = [], []
     for path, folder, outcome in zip(recordings, folders, outcomes, strict=True):
         if isinstance(outcome, str):
-            rows.append((str(path), "-", "-", "-", "-"))
+            rows.append((str(path), "-", "-", "-", "-", "-"))
             problems.append(outcome)
             continue
-        page, worst = _report(outcome, robot, settings, folder, problems)
+        page, identified = _report(outcome, robot, settings, folder, problems)
         rms = " ".join(f"{x:.3g}" for x in outcome.residuals[0].rms)
         link = page.relative_to(options.output).as_posix()
-        rows.append((str(path), str(outcome.residuals[0].count), f"{outcome.worst:.4g}", rms, link))
+        count, before = str(outcome.residuals[0].count), f"{outcome.worst:.4g}"
+        after = "-" if identified is None else f"{identified:.4g}"
+        rows.append((str(path), count, before, after, rms, link))
+        worst = outcome.worst if identified is None else identified
         if options.max_nrms is not None and not worst <= options.max_nrms:
             problems.append(
                 f"{path}: normalised error {worst:.4g}, larger than --max-nrms {options.max_nrms:g}"
@@ -132,8 +135,9 @@ def _compared(options: argparse.Namespace, settings: Settings, robot: Robot) -> 
 
 def _report(
     outcome: Validation, robot: Robot, settings: Settings, folder: Path, problems: list[str]
-) -> tuple[Path, float]:
-    """Identify, write and print; return the page and the largest normalised error."""
+) -> tuple[Path, float | None]:
+    """Identify, write and print; return the page, and the largest normalised error with the
+    identified parameters, if any."""
     found = None
     if settings.identify:
         try:
@@ -144,7 +148,7 @@ def _report(
     page = write_report(replace(outcome, samples=outcome.trace, recorded=None), folder, found)
     print("\n".join(summary(outcome, found, page)))
     problems += outcome.problems
-    return page, outcome.worst if found is None else float(found.after.normalized.max())
+    return page, None if found is None else float(found.after.normalized.max())
 
 
 def _live(options: argparse.Namespace, settings: Settings) -> list[str]:

@@ -14,13 +14,12 @@ JointStateLayout    a JointState's CDR bytes as arrays: reads and writes thousan
 Samples             stamps (k,) ns and rows (k, 3, n) of messages with one layout
 read_columns        the columns of a .csv file by name
 stacked             columns as one array (k, n)
-read_arrays         the arrays of a .npz file by name
 times_in            checked times (k,), s
 signal_in           a checked signal (k, n)
 """
 
 from .bags import JOINT_STATE, JointSamples, Overview
-from .columns import read_arrays, read_columns, signal_in, stacked, times_in
+from .columns import read_columns, signal_in, stacked, times_in
 from .joint_state_layout import JointStateLayout, Samples
 from .recording import Recording
 
@@ -29,5 +28,5 @@ __all__ = [
     # messages
     "JointStateLayout", "Samples",
     # tables
-    "read_columns", "stacked", "read_arrays", "times_in", "signal_in",
+    "read_columns", "stacked", "times_in", "signal_in",
 ]  # fmt: skip

@@ -17,9 +17,9 @@ from weakref import finalize
 import numpy as np
 import yaml
 from numpy.typing import NDArray
-from rosbags.rosbag2 import Reader
 
 from ...dynamics.core import Array, InputError
+from .bag_library import Reader
 from .joint_state_layout import JointStateReader, Packed
 from .mcap_chunks import Chunk, Messages, chunks_of
 
@@ -88,6 +88,8 @@ class Bag:
             self._reader.open()
             finalize(self, self._reader.close)
             self._chunks = self._indexed()
+        except InputError:
+            raise
         except Exception as error:  # sqlite, MCAP, YAML and zstd each raise their own errors
             raise InputError(f"{path}: not a readable recording: {_advised(error)}") from None
 
@@ -107,11 +109,14 @@ class Bag:
     def overview(self) -> Overview:
         """From the index or the metadata, without reading messages."""
         reader = self._reader
-        there = sorted(reader.topics.items())
-        topics = {name: topic.msgcount for name, topic in there if topic.msgtype == JOINT_STATE}
-        others = {name: str(topic.msgtype) for name, topic in there if name not in topics}
-        begin = reader.start_time
-        return Overview(topics, begin, max(reader.end_time - 1, begin), others)
+        try:
+            there = sorted(reader.topics.items())
+            topics = {name: topic.msgcount for name, topic in there if topic.msgtype == JOINT_STATE}
+            others = {name: str(topic.msgtype) for name, topic in there if name not in topics}
+            begin = reader.start_time
+            return Overview(topics, begin, max(reader.end_time - 1, begin), others)
+        except Exception as error:  # values of other types in the metadata
+            raise InputError(f"{self.path}: not a readable recording: {error}") from None
 
     def read(
         self,

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import csv
 import re
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
-from numpy.lib.npyio import NpzFile
 
 from ...dynamics.core import Array, InputError
 
@@ -58,21 +55,6 @@ def stacked(path: Path, columns: Mapping[str, Array], names: Sequence[str]) -> A
     if missing:
         raise InputError(f"{path}: column '{missing[0]}' is missing")
     return np.stack([columns[name] for name in names], axis=1)
-
-
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of a .npz file by name. Raises InputError, naming the file, for anything else."""
-    try:
-        archive = np.load(path)
-        if isinstance(archive, NpzFile):
-            with archive:
-                return {name: archive[name] for name in archive.files}
-        reason: object = (
-            "it contains a single unnamed array (numpy.save), not named arrays (numpy.savez)"
-        )
-    except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
-        reason = error
-    raise InputError(f"{path}: not a NumPy archive of numbers: {reason}")
 
 
 def times_in(path: Path, t: Any) -> Array:

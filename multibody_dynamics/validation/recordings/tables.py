@@ -20,9 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ...dynamics.core import Array, InputError
+from ...dynamics.core import Array, InputError, read_arrays
 from .bags import JointSamples
-from .columns import read_arrays, read_columns, signal_in, times_in
+from .columns import read_columns, signal_in, times_in
 
 SUFFIXES = (".csv", ".npz")
 SIGNALS = ("q", "qd")  # besides the effort

@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from rosbags.rosbag2 import StoragePlugin
 
 from bag_files import messages_of, motion, write_bag
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.base.ros_settings import DOMAIN_VARIABLE
+from multibody_dynamics.tools.recordings.live_check import _without_limits
 from multibody_dynamics.validation.recordings.bags import overview
 from robots import CONFIG
 
@@ -41,3 +43,15 @@ def test_the_live_node_agrees_with_the_library(tmp_path, monkeypatch, capsys, ro
     topics = overview(out / "live").topics
     assert len(topics) == 4
     assert min(topics.values()) >= sent
+
+
+@pytest.mark.parametrize("end", ["/>", "></limit>", " > <!-- rad --> </limit >"])
+def test_limits_are_widened_however_they_are_written(end):
+    urdf = ARM.read_bytes()
+    assert urdf.count(b"<limit") == MODEL.n
+    rewritten = re.sub(rb"(<limit[^>]*?)\s*/>", rb"\1" + end.encode(), urdf)
+    limits = dyn.parse_urdf(_without_limits(rewritten)).limits
+    assert (limits.upper == 1e4).all()
+    assert (limits.lower == -1e4).all()
+    assert (limits.velocity == 1e6).all()
+    assert (limits.effort == 1e9).all()

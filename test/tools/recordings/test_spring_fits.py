@@ -338,7 +338,7 @@ def test_missing_data_in_a_bag_is_reported(tmp_path, capsys):
         assert says in capsys.readouterr().err
 
 
-def test_a_truncated_bag_is_used_up_to_its_end(tmp_path, capsys):
+def test_a_malformed_message_in_a_bag_is_skipped_and_reported(tmp_path, capsys):
     motion = recorded()
     links, motors = sides(motion)
     messages = messages_of(motion.t, links, MODEL.joint_names)

@@ -127,6 +127,18 @@ def test_several_recordings(bag, tmp_path, capsys):
     assert "| recording |" in (out / "fleet.md").read_text()
 
 
+def test_the_fleet_shows_the_errors_before_and_after_identification(bag, tmp_path):
+    out = tmp_path / "out"
+    arguments = ["--cutoff", 10, "--identify", "friction", "-o", out]
+    assert run(bag, tmp_path / "absent", *arguments) == 1
+    row, absent = json.loads((out / "fleet.json").read_text())["recordings"]
+    report = json.loads((out / "day_1" / "report.json").read_text())
+    assert row["largest nrms"] == f"{report['largest nrms']:.4g}"
+    after = report["identification"]["after"].values()
+    assert row["identified"] == f"{max(each['nrms'] for each in after):.4g}"
+    assert absent["identified"] == "-"
+
+
 def test_recordings_are_compared_even_if_identification_fails(tmp_path, capsys):
     t, rows = motion(MODEL, 250, RATE)
     short = write_bag(tmp_path / "day.1", messages_of(t, rows, MODEL.joint_names))

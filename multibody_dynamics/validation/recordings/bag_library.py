@@ -1,0 +1,54 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The names of the library rosbags, which reads and writes bags; it is optional.
+
+No rosdep key installs rosbags without pip. Without it, everything works except bags: the first use
+of one of these names then raises an InputError that says what to install.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from ...dynamics.core import InputError
+
+try:
+    from rosbags import interfaces
+    from rosbags.rosbag2 import Reader, StoragePlugin, Writer, WriterError
+    from rosbags.rosbag2.metadata import dump_qos_v9
+    from rosbags.typesys import Stores, TypesysError, get_types_from_msg, get_typestore
+except ImportError as error:
+    _reason = str(error)
+
+    class _Missing:
+        """In place of every name: raises InputError when called, or when an attribute is read."""
+
+        def __call__(self, *arguments: Any, **options: Any) -> NoReturn:
+            raise InputError(
+                f"bags require the Python package rosbags ({_reason}); install it with"
+                " pip install 'rosbags>=0.11'"
+            )
+
+        def __getattr__(self, name: str) -> NoReturn:
+            self()
+
+    class WriterError(Exception): ...  # type: ignore[no-redef]
+
+    class TypesysError(Exception): ...  # type: ignore[no-redef]
+
+    interfaces = Reader = StoragePlugin = Writer = _Missing()
+    dump_qos_v9 = Stores = get_types_from_msg = get_typestore = _Missing()
+
+
+def require_bags() -> None:
+    """Raise InputError if bags cannot be read and written here."""
+    if isinstance(Reader, type):
+        return
+    Reader()
+
+
+__all__ = [
+    "Reader", "StoragePlugin", "Stores", "TypesysError", "Writer", "WriterError",
+    "dump_qos_v9", "get_types_from_msg", "get_typestore", "interfaces", "require_bags",
+]  # fmt: skip
