@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -97,10 +98,13 @@ class RosHarness:
         parameters: Mapping[str, Any] | None = None,
         *arguments: str,
         program: Path | None = None,
+        variables: Mapping[str, str] | None = None,
+        before: Callable[[], None] | None = None,
     ) -> NodeProcess:
         """Start `multibody_dynamics.nodes.<name>`, or a program, in the namespace of the harness.
 
         `arguments` are further ROS arguments. A program can import the helpers in test/.
+        `variables` are added to its environment; `before` is called in the new process.
         """
         number = len(self._processes)
         settings = self._folder / f"{name}_{number}.yaml"
@@ -114,9 +118,14 @@ class RosHarness:
         ]  # fmt: skip
         places = [str(Path(__file__).parent), self.environment.get("PYTHONPATH", "")]
         environment = {**self.environment, "PYTHONPATH": os.pathsep.join(filter(None, places))}
+        environment |= variables or {}
         with log.open("wb") as output:
             process = subprocess.Popen(
-                command, env=environment, stdout=output, stderr=subprocess.STDOUT
+                command,
+                env=environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                preexec_fn=before,
             )
         node = NodeProcess(name, process, log)
         self._processes.append(node)
@@ -221,7 +230,12 @@ class RosHarness:
         return int(node.process.returncode)
 
     def close(self) -> None:
+        is_measured = "COVERAGE_PROCESS_CONFIG" in os.environ  # coverage is saved by a regular exit
         for node in self._processes:
+            if is_measured and node.exit_code is None:
+                node.send(signal.SIGTERM)
+                with suppress(subprocess.TimeoutExpired):
+                    node.process.wait(timeout=PATIENCE / 3.0)
             if node.exit_code is None:
                 node.process.kill()
                 node.process.wait()

@@ -77,7 +77,7 @@ class DriftNode(DescribedNode):
 
     def activate(self) -> None:
         p = self.parameters
-        self._watch = DriftWatch(self._robot, p.settings(), self._body)
+        self._watch = DriftWatch(self._robot, p.settings(), self._body, self._settings)
         self._file = Path(p.state_file) if p.state_file else None
         self._failure = ""
         self._remember()

@@ -5,9 +5,9 @@
 torques with their first two rates, and motor commands, in one cycle per joint state.
 
 The desired motion q..q'''' is evaluated at the stamp of each complete joint state plus `lookahead`,
-and every output carries that stamp. The measured state is used for the first hold, and to reject
-motions that would begin with a jump; it is not fed back. docs/feedforward_node.md describes topics,
-parameters and behaviour.
+and every output carries the stamp of this state. The measured state is used for the first hold, and
+to reject motions that would begin with a jump; it is not fed back. docs/feedforward_node.md
+describes topics, parameters and behaviour.
 """
 
 from __future__ import annotations

@@ -245,7 +245,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
             if self._faults.is_silent:
                 return
             # After missed cycles, the torque may change by no more than two cycles allow.
-            law.update(min(step, 2.0 * self._period), self._lead)
+            law.update(min(step, 2.0 * self._period), self._lead, elapsed=step)
             problem = "" if law.is_finite() else "the computed torque is not finite"
         except DynamicsError as error:
             problem = str(error)

@@ -183,9 +183,8 @@ class TrajectoryNode(ManagedNode):
         p = self.parameters
         self._model = load_model(p)
         self._motion, self._points, quality = _motion_and_points(self._model, p)
-        self._publisher = self.create_lifecycle_publisher(
-            JointTrajectory, "joint_trajectory", RELIABLE
-        )
+        topic = "joint_trajectory"
+        self._publisher = self.create_lifecycle_publisher(JointTrajectory, topic, RELIABLE)
         self.get_logger().info(
             f"{p.motion} for {self._model.name}: {self._motion.duration:.2f} s,"
             f" {len(self._points.times)} points{quality}"
@@ -194,8 +193,7 @@ class TrajectoryNode(ManagedNode):
     def activate(self) -> None:
         p = self.parameters
         self._measured = JointStates(self._model.joint_names)
-        self._sent, self._end = 0, None
-        self._deadline = time.monotonic() + p.patience
+        self._sent, self._end, self._deadline = 0, None, time.monotonic() + p.patience
         self._activation = activation = Activation(self)
         activation.subscribe(JointState, "joint_states", self._on_state, best_effort())
         self._is_receiver_ready, self._receiver = not p.ready_topic, None
@@ -219,7 +217,7 @@ class TrajectoryNode(ManagedNode):
     def cleanup(self) -> None:
         if self._publisher is not None:
             self.destroy_lifecycle_publisher(self._publisher)
-            self._publisher = None
+        self._publisher = None
 
     # Receiving states and sending the motion
 
@@ -242,7 +240,9 @@ class TrajectoryNode(ManagedNode):
         p, now = self.parameters, self._now()
         if self._end is None:
             self._send_when_possible()
-        elif now >= self._end:
+            return
+        self._deadline = time.monotonic() + p.patience  # of the next wait
+        if now >= self._end:
             self._end = None
             off = np.abs(self._measured.position - self._points.positions[-1])
             joint = self._model.joint_names[off.argmax()]

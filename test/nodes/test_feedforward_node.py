@@ -58,6 +58,11 @@ def gravity_torque(q: Any = Q0) -> Any:
     return dyn.gravity_forces(MODEL, q)
 
 
+def far_from_start(command: JointTrajectory) -> bool:
+    """Whether a motor is farther from Q0 than gravity deflects its spring."""
+    return bool(np.abs(np.array(command.points[0].positions) - Q0).max() > 0.2)
+
+
 def counted(ros: RosHarness, key: str) -> int:
     return int(ros.diagnosis(": inputs")[2].get(key, 0))
 
@@ -297,10 +302,15 @@ def test_a_signal_during_a_motion_leaves_a_hold_against_gravity(ros, tmp_path, n
     arm = Arm(ros)
     arm.drive(lambda: arm.torque, "a torque")
     arm.move()
-    arm.drive(lambda: arm.rate and np.abs(arm.rate[-1].effort).max() > 1.0, "the motion")
+    arm.drive(lambda: arm.motor and far_from_start(arm.motor[-1]), "the motion")
     node.send(number)
     assert ros.leave(node, number) == 0
     ros.until(lambda: not np.any(arm.rate[-1].effort), "the last output")
+    ros.until(lambda: stamp_of(arm.motor[-1]) == stamp_of(arm.torque[-1]), "all of it")
+    assert far_from_start(arm.motor[-1])
+    theta = np.array(arm.motor[-1].points[0].positions)
+    held = theta - np.array(arm.torque[-1].effort) / STIFFNESS
+    close(arm.torque[-1].effort, gravity_torque(held))
     assert "Traceback" not in node.output
 
 

@@ -684,8 +684,9 @@ def weak_springs(folder: Path) -> Path:
 
 
 def test_the_stiffness_of_an_impedance_changes_by_topic(ros):
-    """Live, by name, within the ramp, judged where it was not; refused stiffness changes nothing
-    and names the joint; a parameter changes only what it is set to; activation returns to it."""
+    """Live, by name, within the ramp, judged where it was not; a refusal changes nothing and names
+    the joint; setting one parameter changes no other value; activation returns to the parameters.
+    """
     stiff = {"link_stiffness": [40.0, 30.0], "stiffness_time": 0.2}
     arm = Arm(ros, law="joint_impedance", judged_poses=5, **stiff)
     reference = ros.publisher(JointTrajectory, "impedance_reference")

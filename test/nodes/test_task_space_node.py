@@ -290,7 +290,6 @@ def test_paths_are_followed_stopped_and_replaced(ros):
     mean = (velocities[1:] + velocities[:-1]) / 2
     assert np.abs(np.diff(positions, axis=0) / steps - mean).max() < 50 * steps.max() ** 2
 
-    values = ros.diagnosis(": task")[2]
     measures = dyn.tasks.manipulability(MODEL, TASK, arm.joints())
     arm.drive(lambda: ros.diagnosis(": task")[1] == "holding", "the hold")
     values = ros.diagnosis(": task")[2]

@@ -26,6 +26,7 @@ from multibody_dynamics.nodes.base.messages import (
     set_stamp,
 )
 from multibody_dynamics.nodes.base.parameters import ParameterError
+from multibody_dynamics.nodes.base.qos import RELIABLE
 from multibody_dynamics.nodes.trajectory_node import (
     TrajectoryParameters,
     load_model,
@@ -177,6 +178,27 @@ def test_it_fails_without_joint_states(ros, tmp_path):
     ros.until(lambda: node.exit_code is not None, "its exit")
     assert node.exit_code == 1
     assert "no complete state received on /test/joint_states" in node.output
+
+
+def test_it_is_patient_again_after_every_motion(ros, tmp_path):
+    """A receiver that restarts during a motion, which takes longer than the patience."""
+    received: list[JointTrajectory] = []
+
+    def listen() -> Any:
+        return ros.peer.create_subscription(
+            JointTrajectory, "joint_trajectory", received.append, RELIABLE
+        )
+
+    receiver, send = listen(), state_sender(ros, (0.0, 0.5))
+    chosen = {"exit_when_done": True, "patience": 1.5, "repeat": 2, "start_delay": 1.5}
+    node = ros.start(NODE, settings(tmp_path, **chosen))
+    ros.until(lambda: received, "the first trajectory", each=send)
+    ros.peer.destroy_subscription(receiver)
+    ros.until(lambda: "completed motion 1 of 2" in node.output, "the end of a motion", each=send)
+    listen()
+    ros.until(lambda: node.exit_code is not None, "the end of the second motion", each=send)
+    assert node.exit_code == 0
+    assert len(received) == 2
 
 
 def test_it_waits_for_the_ready_topic(ros, tmp_path):

@@ -15,6 +15,7 @@ position_check     rejects positions that a joint cannot have reached
 outputs            preallocated messages that are published together, with one stamp
 external_wrench    a measured contact wrench with rates and expiry
 diagnostics        cycle statistics, event counts, statuses on /diagnostics
+scheduling         real-time priority, locked memory, chosen processors
 nonblocking_output standard output and error that never hold up a cycle
 qos                quality of service of publishers and subscriptions
 """

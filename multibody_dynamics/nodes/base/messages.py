@@ -156,8 +156,10 @@ class JointStates:
 
     @property
     def missing(self) -> list[str]:
-        """Joints without a message since the last complete state."""
+        """Joints that the next state is waiting for; none after a complete state."""
         names = self._matcher.joint_names
+        if self.stamp and not self._is_new.any():
+            return []
         return [name for name, new in zip(names, self._is_new, strict=True) if not new]
 
     def went_back(self, message: JointState, now: int, tolerance: int) -> bool:

@@ -16,7 +16,7 @@ import json
 import math
 import sys
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Generic, TypeVar
@@ -40,6 +40,7 @@ TYPES = {
     str: Parameter.Type.STRING,
     tuple[str, ...]: Parameter.Type.STRING_ARRAY,
     tuple[float, ...]: Parameter.Type.DOUBLE_ARRAY,
+    tuple[int, ...]: Parameter.Type.INTEGER_ARRAY,
 }
 TYPE_NAMES = {
     Parameter.Type.BOOL: "bool",
@@ -48,6 +49,7 @@ TYPE_NAMES = {
     Parameter.Type.STRING: "string",
     Parameter.Type.STRING_ARRAY: "string[]",
     Parameter.Type.DOUBLE_ARRAY: "double[]",
+    Parameter.Type.INTEGER_ARRAY: "int[]",
 }
 
 
@@ -63,11 +65,12 @@ def parameter(
     bounds: tuple[float, float] | None = None,
     choices: Sequence[str] = (),
     live: bool = False,
+    startup: bool = False,
 ) -> Any:
     """A field of a parameter dataclass.
 
     bounds: minimum and maximum, inclusive. choices: the allowed strings. live: the parameter
-    may change at any time; otherwise only while the node is unconfigured.
+    may change at any time; startup: never; otherwise only while the node is unconfigured.
     """
     return dataclasses.field(
         default=default,
@@ -77,6 +80,7 @@ def parameter(
             "bounds": bounds,
             "choices": tuple(choices),
             "live": live,
+            "startup": startup,
         },
     )
 
@@ -92,6 +96,21 @@ class NodeParameters:
         "events",
         "executor: 'events' uses half the CPU time of 'single', which is the fallback",
         choices=("events", "single"),
+    )
+    scheduling_priority: int = parameter(
+        0,
+        "real-time priority (SCHED_FIFO) of the cycle, and one less for the other threads of the"
+        " process, in force while the node is configured; 0: normal priority",
+        bounds=(0, 99),
+        startup=True,
+    )
+    lock_memory: bool = parameter(
+        False, "keep the memory of the process from being swapped out (mlockall)", startup=True
+    )
+    processors: tuple[int, ...] = parameter(
+        (),
+        "numbers of the processors on which the process may run, from 0; empty: as started",
+        startup=True,
     )
 
     def check(self) -> None:
@@ -137,6 +156,7 @@ class ParameterServer(Generic[P]):
         self._fields = {field.name: field for field in dataclasses.fields(table)}
         self._is_configured = is_configured
         self._check, self._on_change = check, on_change
+        self._is_declared = False
         types = field_types(table)
         for name, field in self._fields.items():
             default = _to_ros(field.default)
@@ -156,9 +176,12 @@ class ParameterServer(Generic[P]):
                 node.set_parameters([found])
             self.values = dataclasses.replace(self.values, **self._checked([found]))
         self.values.check()
+        self._is_declared = True
         self._warn_of_unused_overrides(node)
         node.add_on_set_parameters_callback(self._on_set)
-        node.add_post_set_parameters_callback(self._after_set)
+        self._announces = hasattr(node, "add_post_set_parameters_callback")  # Humble has none
+        if self._announces:
+            node.add_post_set_parameters_callback(self._after_set)
 
     def _warn_of_unused_overrides(self, node: Node) -> None:
         """Report misspelt names of parameters or of the node, which rclpy ignores silently."""
@@ -200,8 +223,14 @@ class ParameterServer(Generic[P]):
         try:
             changes = self._checked(parameters)
             for name, value in changes.items():
-                fixed = not self._fields[name].metadata["live"]
-                if fixed and self._is_configured() and value != getattr(self.values, name):
+                data = self._fields[name].metadata
+                if data["startup"] and self._is_declared and value != getattr(self.values, name):
+                    raise ParameterError(f"{name} is fixed at startup; restart the node")
+                if (
+                    not data["live"]
+                    and self._is_configured()
+                    and value != getattr(self.values, name)
+                ):
                     raise ParameterError(
                         f"{name} is fixed once the node is configured; clean up the node first"
                     )
@@ -210,6 +239,8 @@ class ParameterServer(Generic[P]):
             self._check(values)
         except InputError as error:
             return SetParametersResult(successful=False, reason=str(error))
+        if not self._announces:
+            self._after_set(parameters)
         return SetParametersResult(successful=True)
 
     def _after_set(self, parameters: Sequence[Parameter]) -> None:
@@ -237,7 +268,7 @@ def markdown_table(table: type[NodeParameters]) -> str:
             f"`{json.dumps(_to_ros(field.default))}`",
             data["unit"],
             allowed,
-            "live" if data["live"] else "unconfigured",
+            "live" if data["live"] else "startup" if data["startup"] else "unconfigured",
             data["description"],
         )
         lines.append("| " + " | ".join(cells) + " |")
@@ -248,6 +279,12 @@ def field_types(table: type[NodeParameters]) -> dict[str, Parameter.Type]:
     """The ROS type of every parameter, from the annotation of its field."""
     hints = typing.get_type_hints(table)
     return {field.name: TYPES[hints[field.name]] for field in dataclasses.fields(table)}
+
+
+def _when_fixed(data: Mapping[str, Any]) -> str:
+    if data["startup"]:
+        return "fixed at startup"
+    return "" if data["live"] else "fixed once the node is configured"
 
 
 def _to_ros(value: Any) -> Any:
@@ -263,7 +300,7 @@ def _descriptor(field: dataclasses.Field[Any]) -> ParameterDescriptor:
             text
             for text in (
                 f"one of: {', '.join(data['choices'])}" if data["choices"] else "",
-                "" if data["live"] else "fixed once the node is configured",
+                _when_fixed(data),
             )
             if text
         ),

@@ -29,6 +29,7 @@ from typing import Any, ClassVar
 import rclpy
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import ChangeState
+from rclpy.context import Context
 from rclpy.duration import Duration
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
@@ -43,6 +44,7 @@ from ...dynamics.core import DynamicsError, when_compiling
 from ...dynamics.rigid import specialise_solvers
 from .nonblocking_output import never_block
 from .parameters import NodeParameters, ParameterError, ParameterServer, field_types
+from .scheduling import check_processors, return_to_normal, schedule
 
 RCLError = rclpy_implementation.RCLError
 SUCCESS = TransitionCallbackReturn.SUCCESS
@@ -73,6 +75,7 @@ class ManagedNode(LifecycleNode):
         super().__init__(name, **options)
         self.leave = threading.Event()  # set or replaced by the run loop
         self.has_failed = False
+        self._is_scheduled = False
         self._ignore_negative_time()
         self._server = ParameterServer(
             self,
@@ -222,9 +225,16 @@ class ManagedNode(LifecycleNode):
         return self._attempt("recover", state, self._release)
 
     def _configure(self) -> None:
-        with when_compiling(self.get_logger().info, self._check_leave):
+        check_processors(self.parameters)
+        if self._is_scheduled:
+            return_to_normal()
+        log = self.get_logger()
+        with when_compiling(log.info, self._check_leave):
             self.configure()
         self._check_leave()
+        if in_force := schedule(self.parameters, log.warning):  # everything has been compiled
+            log.info(f"running with {in_force}")
+            self._is_scheduled = self.parameters.scheduling_priority > 0
 
     def _check_leave(self) -> None:
         if self.leave.is_set():
@@ -326,16 +336,35 @@ def help_text(module: ModuleType) -> str:
 
 
 def initialise(arguments: Sequence[str]) -> None:
-    """rclpy.init without its signal handlers; ParameterError for invalid ROS arguments."""
+    """rclpy.init without its signal handlers; ParameterError for invalid ROS arguments, and if
+    there is no folder for logs."""
     try:
         rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO)
     except RCLError as error:
-        reason = re.sub(r", at \S+:\d+", "", str(error)).removeprefix("failed to initialize rcl: ")
+        reason = _one_line(error).removeprefix("failed to initialize rcl: ")
+        if "log directory" in reason:
+            raise ParameterError(
+                f"{reason}: set ROS_LOG_DIR to a folder that can be written; by default, it is"
+                " .ros/log in the home folder ($HOME)"
+            ) from None
         raise ParameterError(f"ROS arguments: {reason}") from None
 
 
+def create(node_class: Callable[[], ManagedNode]) -> ManagedNode:
+    """A new node; ParameterError if the middleware refuses it, for example for lack of keys."""
+    try:
+        return node_class()
+    except RCLError as error:
+        raise ParameterError(_one_line(error)) from None
+
+
+def _one_line(error: Exception) -> str:
+    """The text of an error of rcl, without places in its source."""
+    return " ".join(re.sub(r", at \S+:\d+", "", str(error)).split())
+
+
 def _run(node_class: Callable[[], ManagedNode], leave: threading.Event) -> int:
-    node = node_class()
+    node = create(node_class)
     node.leave = leave
     executor = make_executor(node.parameters.executor)
     executor.add_node(node)
@@ -374,8 +403,8 @@ def spin(executor: Executor, leave: threading.Event, log: RcutilsLogger) -> None
                 log.warning(f"dropped one event: {error}")
 
 
-def make_executor(kind: str) -> Executor:
-    """The executor of this kind: 'events' or 'single'.
+def make_executor(kind: str, context: Context | None = None) -> Executor:
+    """The executor of this kind, 'events' or 'single', in a context, by default the global one.
 
     'events' is rclpy's EventsExecutor if available, else the SingleThreadedExecutor. The
     MultiThreadedExecutor loses most messages at 1 kHz.
@@ -388,5 +417,5 @@ def make_executor(kind: str) -> Executor:
                 "this rclpy has no EventsExecutor; using the SingleThreadedExecutor"
             )
         else:
-            return EventsExecutor()
-    return SingleThreadedExecutor()
+            return EventsExecutor(context=context)
+    return SingleThreadedExecutor(context=context)

@@ -354,8 +354,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     collision_stiffness: float = parameter(
         0.1,
-        "collision_reaction impedance: stiffness as a share of that of joint_impedance"
-        " (link_stiffness)",
+        "collision_reaction impedance: stiffness as a share of that of joint_impedance at"
+        " configuration",
         bounds=(0.0, 1.0),
     )
     retract_distance: float = parameter(

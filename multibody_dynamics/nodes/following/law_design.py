@@ -73,7 +73,8 @@ def prepare_laws(
         if refusal := take_judgement(law.laws, p, name, judgement, logger):
             if name == p.law:
                 raise ParameterError(refusal)
-            logger.warning(refusal)
+            use = "stops the arm after a fault" if name == HOLD else "responds to collisions"
+            logger.warning(f"{refusal}; it {use} all the same")
     if law.laws.lowered:
         law.design(position)
     return Prepared(law, p, position)

@@ -153,7 +153,8 @@ class LiveLaws:
 
     def check(self, settings: FlatnessSettings) -> None:
         """Raise InputError if the law in force cannot take the stiffness of these settings."""
-        self._laws.requested(self.in_force, settings)
+        pending = self._tuning
+        self._laws.requested(self.in_force, settings, pending.target if pending else None)
 
     def choose(self, p: Parameters, settings: FlatnessSettings, then: Callable[[], None]) -> None:
         """Bring what the parameters choose into force, at once or after its judgement, and call
@@ -339,7 +340,8 @@ class LiveLaws:
 
     def _bring_into_force(self, p: Parameters, then: Callable[[], None]) -> None:
         if self.is_unstable:
-            del self._known[self._key(self._running())]  # to be judged before it is chosen again
+            # to be judged before it is chosen again; unknown under delays that have just changed
+            self._known.pop(self._key(self._running()), None)
         self.is_unstable = False
         self._drop_tuning("another law was accepted")
         self.in_force, self.refused, self._accepted = p.law, "", p

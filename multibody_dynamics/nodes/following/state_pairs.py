@@ -137,5 +137,6 @@ class StatePairs:
 
 
 def missing_of(states: Sequence[JointStates]) -> str:
-    """Names of the joints and motors without a message yet, for log messages."""
+    """Names of the joints and motors without a message since the last complete state, for log
+    messages."""
     return ", ".join(name for each in states for name in each.missing)

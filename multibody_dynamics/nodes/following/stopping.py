@@ -171,8 +171,11 @@ class StoppingNode(FollowingNode):
     def _on_no_links(self) -> None:
         match self._faults.links_missing(self._law.name):
             case Reaction.WAIT:
-                missing = missing_of([self._inputs.sides["links"]]) or "no stamp matches the motors"
-                self.get_logger().warning(f"no link states yet: {missing}")
+                missing = missing_of([self._inputs.sides["links"]])
+                why = missing or (
+                    "no stamp matches the motors" if self._inputs.pairs.alone else "they have ended"
+                )
+                self.get_logger().warning(f"no link states yet: {why}")
             case Reaction.STOP:
                 self._fail(self._faults.no_links())
             case Reaction.SILENCE:

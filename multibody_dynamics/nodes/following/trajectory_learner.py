@@ -24,7 +24,8 @@ class TrajectoryLearner:
         learned; otherwise it is created after the first run.
     robot, joint_names : of the robot; InputError if those of the file differ.
     settings : of a new file.
-    log : called with a text after every run, from that thread.
+    log : called with a text after every run, from that thread, and when a run is skipped, from the
+        thread of the caller.
 
     Attributes: `learning`, replaced as a whole; None before the first trajectory of a new file.
     `learns`: whether runs are learned from; may be set at any time.

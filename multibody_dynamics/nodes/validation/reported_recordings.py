@@ -13,8 +13,9 @@ from pathlib import Path
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from sensor_msgs.msg import JointState
 
-from ...dynamics.core import DynamicsError
+from ...dynamics.core import DynamicsError, InputError
 from ...validation.comparison import validate
+from ...validation.recordings.bag_library import require_bags
 from ...validation.report import summary, write_report
 from ...validation.settings import Robot, Settings
 from ...validation.survey import SHORTEST
@@ -28,7 +29,7 @@ class ReportedRecordings:
 
     output: folder of the recordings; "": nothing is recorded. robot, settings: the model and the
     settings of the comparison. urdf_text: the robot's URDF if it does not come from a file, or "".
-    The constructor raises ParameterError if the folder cannot be created.
+    The constructor raises ParameterError if the folder cannot be created, or rosbags is missing.
     """
 
     def __init__(
@@ -42,8 +43,9 @@ class ReportedRecordings:
     ) -> None:
         if output:
             try:
+                require_bags()
                 Path(output).mkdir(parents=True, exist_ok=True)
-            except OSError as error:
+            except (InputError, OSError) as error:
                 raise ParameterError(f"output: {error}") from None
         self._output, self._topic, self._log = output, topic, log
         self._robot, self._settings, self._urdf_text = robot, settings, urdf_text

@@ -10,11 +10,10 @@ import time
 from pathlib import Path
 
 from rclpy.serialization import serialize_message
-from rosbags.rosbag2 import StoragePlugin, Writer
-from rosbags.typesys import Stores, get_typestore
 from sensor_msgs.msg import JointState
 
 from ...validation.recordings import JOINT_STATE
+from ...validation.recordings.bag_library import StoragePlugin, Stores, Writer, get_typestore
 
 
 class StateRecorder:

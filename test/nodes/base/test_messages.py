@@ -61,7 +61,9 @@ class TestJointStates:
     def test_order_is_by_name_and_other_joints_are_ignored(self):
         states = JointStates(NAMES)
         shuffled = {"finger": 9.0, "wrist": 3.0, "shoulder": 1.0, "wheel": 8.0, "elbow": 2.0}
+        assert states.missing == list(NAMES)
         assert states.accept(joint_state(shuffled), NOW, SECOND)
+        assert states.missing == []
         np.testing.assert_array_equal(states.position, [1.0, 2.0, 3.0])
         assert states.stamp == NOW
 
@@ -73,6 +75,7 @@ class TestJointStates:
         assert states.accept(joint_state({"wrist": 3.0, "elbow": 2.0}, NOW - 5), NOW)
         assert states.stamp == NOW  # the newest of the stamps that make up the state
         np.testing.assert_array_equal(states.position, [1.0, 2.0, 3.0])
+        assert states.missing == []
         assert states.foreign == 1
         # The next state requires every joint again.
         assert not states.accept(joint_state({"elbow": 4.0, "wrist": 5.0}, NOW + 9), NOW)

@@ -9,10 +9,15 @@ import dataclasses
 from dataclasses import dataclass
 
 import pytest
+import rclpy
+from rclpy.context import Context
+from rclpy.node import Node
+from rclpy.parameter import Parameter
 
 from multibody_dynamics.nodes.base.parameters import (
     NodeParameters,
     ParameterError,
+    ParameterServer,
     field_types,
     markdown_table,
     parameter,
@@ -34,6 +39,13 @@ def test_markdown_table():
         " without a lifecycle manager or launch file |",
         '| `executor` | string | `"events"` |  | events, single | unconfigured | executor:'
         " 'events' uses half the CPU time of 'single', which is the fallback |",
+        "| `scheduling_priority` | int | `0` |  | 0 ... 99 | startup | real-time priority"
+        " (SCHED_FIFO) of the cycle, and one less for the other threads of the process, in force"
+        " while the node is configured; 0: normal priority |",
+        "| `lock_memory` | bool | `false` |  |  | startup | keep the memory of the"
+        " process from being swapped out (mlockall) |",
+        "| `processors` | int[] | `[]` |  |  | startup | numbers of the processors on which the"
+        " process may run, from 0; empty: as started |",
         "| `gain` | double | `0.5` | 1/s | 0 ... 2 | live | how much |",
         "| `joints` | string[] | `[]` |  |  | unconfigured | whose |",
     ]
@@ -65,3 +77,22 @@ def test_every_number_of_the_feedforward_node_has_a_range_that_contains_its_defa
 def test_parameters_of_the_feedforward_node_are_checked_against_each_other(changes, says):
     with pytest.raises(ParameterError, match=says):
         FeedforwardParameters(**changes).check()
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize("distribution", ["humble", "jazzy"])
+def test_accepted_changes_take_effect_and_are_announced(distribution, monkeypatch):
+    """In ROS 2 Humble, rclpy has no callback after parameters were set."""
+    if distribution == "humble":
+        monkeypatch.delattr(Node, "add_post_set_parameters_callback")
+    context = Context()
+    rclpy.init(context=context)
+    node = rclpy.create_node("example", context=context)
+    changes = []
+    server = ParameterServer(node, Example, on_change=changes.append)
+    accepted, refused = node.set_parameters([Parameter("gain", value=g) for g in (1.5, 3.0)])
+    assert (accepted.successful, refused.successful) == (True, False)
+    assert [values.gain for values in changes] == [server.values.gain] == [1.5]
+    assert node.get_parameter("gain").value == 1.5
+    node.destroy_node()
+    rclpy.try_shutdown(context=context)

@@ -203,6 +203,16 @@ def test_another_law_ends_the_report_and_the_unstable_one_is_judged_before_it_re
     assert not bench.laws.is_unstable
 
 
+def test_another_law_together_with_other_delays_while_the_law_in_force_is_unstable(bench):
+    """As the report advises: "reduce the delay, or choose another law"."""
+    bench.choose(command_delay=0.004, predict_state=False)
+    bench.verdict("motor_pd", growth=3.0)
+    assert bench.laws.is_unstable
+    bench.choose(law="esp", command_delay=0.002, predict_state=False)
+    bench.verdict("esp")
+    assert (bench.laws.in_force, bench.laws.is_unstable) == ("esp", False)
+
+
 def test_the_law_that_stops_the_arm_is_judged_again_too(monkeypatch):
     bench = Bench(monkeypatch, hold=judgement(-1.0))
     try:
