@@ -17,6 +17,7 @@ from ...dynamics.codegen import Program, c_source
 from ...dynamics.core import STATE_ROWS, Array, InputError
 from ...dynamics.model.records import ANGULAR
 from ...dynamics.rigid import TracedInputs, trace_forward_dynamics, trace_inverse_dynamics
+from .notice import signed
 
 # of the largest component, in the self-test: of inverse dynamics and of forward dynamics, whose
 # errors grow with the condition of the mass matrix
@@ -70,13 +71,14 @@ def c_package(model: MultibodyModel, options: Options = DEFAULTS) -> dict[str, s
         raise InputError(f"precision: expected double or float, got {options.precision}")
     functions = _functions(model, name, options)
     library = f"{name}_dynamics"
-    return {
+    files = {
         f"{library}.h": _header(model, name, functions, options),
         f"{library}.c": _source(library, functions, options),
         "self_test.c": _self_test(library, functions, options),
         "example.c": _example(model, name, functions[options.order], options),
         "CMakeLists.txt": CMAKE.replace("LIBRARY", library),
     }
+    return signed(files)
 
 
 def write(files: Mapping[str, str], folder: Path) -> None:

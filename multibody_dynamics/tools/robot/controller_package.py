@@ -33,6 +33,7 @@ from ...dynamics.rigid import (
 from .controller_cycle import MOST_STALLED, SEGMENTS, SHORTEST_SEGMENT, record_cycles
 from .controller_plugin import in_tables, in_template, plugin_files
 from .generated_design import LONGEST_LEAD, ControllerDesign, motors_at_rest, start_position
+from .notice import signed
 
 TEMPLATES = Path(__file__).parent / "controller_templates"
 MARK = "//TABLES//"
@@ -55,7 +56,7 @@ def controller_package(
     name = name or c_source.identifier(design.model.name)
     if c_source.identifier(name) != name:
         raise InputError(
-            f"name: '{name}' is no lower-case identifier of C; try '{c_source.identifier(name)}'"
+            f"name: '{name}' is not a lower-case C identifier; try '{c_source.identifier(name)}'"
         )
     texts = {
         "dynamics.h": _dynamics_header(design),
@@ -85,7 +86,7 @@ def controller_package(
         files[own] = head + _folded_rows(text.replace("\n\n\n", "\n\n"))
     cmake = (TEMPLATES / "CMakeLists.txt").read_text(encoding="utf-8")
     files["CMakeLists.txt"] = cmake.replace("ROBOT", name)
-    return files | plugin_files(design, name, sources)
+    return signed(files | plugin_files(design, name, sources))
 
 
 def source_of(path: Path) -> str:

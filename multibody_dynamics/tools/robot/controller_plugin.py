@@ -34,6 +34,8 @@ PARAMETERS_MARK = "//PARAMETERS//"
 TABLES_MARK = "//TABLES//"
 STATE_RATE = 50.0  # Hz
 START_TIMEOUT = 0.5  # s
+# Refuses zero in arrays: generate_parameter_library has no strict bounds for elements.
+SMALLEST = float(np.finfo(float).tiny)
 
 
 class Number(NamedTuple):
@@ -41,7 +43,7 @@ class Number(NamedTuple):
 
     name : of the parameter. field : in C, without index for rows of a table. description : with
     unit. is_positive : whether zero is refused, too; None: every number is allowed. row : of the
-    table in C; None if the field is no table.
+    table in C; None if the field is no table. largest : allowed value.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Number(NamedTuple):
     description: str
     is_positive: bool | None = True
     row: int | None = None
+    largest: float = np.inf
 
 
 NUMBERS = (
@@ -61,7 +64,7 @@ NUMBERS = (
     Number("gains.motor_velocity", "gains", "N m s/rad or N s/m, of each motor on its velocity"
            " error", None, 3),
     Number("friction", "friction", "share of the friction of each motor that is compensated",
-           False),
+           False, largest=1.0),
     Number("lead", "lead", "s, by which the feedforward leads: half a cycle and the delay of the"
            " drives", False),
     Number("disturbance_bandwidth", "disturbance_bandwidth", "rad/s, of the compensation of"
@@ -206,7 +209,11 @@ def _number_definition(design: ControllerDesign, number: Number) -> dict[str, An
     row = [float(x) for x in value]
     rules: dict[str, Any] = {"fixed_size": [len(row)]}
     if number.is_positive is not None:
-        rules["lower_element_bounds"] = [0.0]
+        least = SMALLEST if number.is_positive else 0.0
+        if np.isfinite(number.largest):
+            rules["element_bounds"] = [least, number.largest]
+        else:
+            rules["lower_element_bounds"] = [least]
     return _definition("double_array", row, text, **rules)
 
 

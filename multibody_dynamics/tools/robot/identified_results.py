@@ -106,7 +106,7 @@ def read_results(path: Path) -> Results:
 def _load(file: Path) -> Any:
     try:
         return json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{file}: cannot be read: {error}") from None
 
 
@@ -117,6 +117,8 @@ def _read_json(file: Path, found: Results) -> list[str]:
              "springs": found.springs}  # fmt: skip
     for part, target in parts.items():
         for name, values in content[part].items():
+            if not isinstance(values, Mapping):
+                raise InputError(f"{file}: {part}.{name}: expected a mapping from names to values")
             target[name] = {key: Figure(*value) for key, value in leaves(values)}
     return [
         f"{file.name}: {part}.{name} = {value.value:.6g} +- {value.error:.2g} is not part of a URDF"
@@ -132,6 +134,8 @@ def _spring_laws(file: Path) -> dict[str, dict[str, Any]]:
         raise InputError(f"{file}: expected the springs of `identify-springs`")
     laws = {}
     for joint, entry in joints.items():
+        if entry is not None and not isinstance(entry, Mapping):
+            raise InputError(f"{file}: joints.{joint}: expected a mapping, got {entry!r}")
         for key, value in (entry or {}).items():
             if key == "spring":
                 laws[joint] = value

@@ -65,6 +65,6 @@ def write_body(text: UrdfText, model: MultibodyModel, body: str, M: Array) -> st
             text.set_inertia(link, own)
             return link
     raise InputError(
-        f"link '{body}': no link of this body can take the change, because the others, fixed to it "
-        f"({', '.join(heaviest)}), are heavier than the identified body"
+        f"link '{body}': no single link of this body ({', '.join(heaviest)}) can take the change: "
+        f"with the others as in the file, its mass or its principal moments would be impossible"
     )

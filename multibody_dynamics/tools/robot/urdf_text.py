@@ -27,11 +27,10 @@ MATRIX = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1,
 
 @dataclass
 class Tag:
-    """A start tag: its bytes from `begin` to `end`, and the end of the element, `close`."""
+    """A start tag: its bytes from `begin` to `end`."""
 
     begin: int
     end: int
-    close: int
     attributes: dict[str, tuple[int, int, str]]  # begin and end of the value, value
     is_empty: bool  # <tag/>
 
@@ -79,13 +78,11 @@ class UrdfText:
         start = len(self.data) - len(self.data.lstrip())
         parser = expat.ParserCreate()
         path: list[str] = []
-        opened: list[Tag] = []
         current: list[Element] = []
 
         def on_start(name: str, attributes: dict[str, str]) -> None:
             tag = self._tag(start + parser.CurrentByteIndex, attributes)
             path.append(name)
-            opened.append(tag)
             depth = len(path)
             if depth == 1:
                 self._robot = tag.end
@@ -97,7 +94,6 @@ class UrdfText:
                 current[0].inside["/".join(path[2:])] = tag
 
         def on_end(name: str) -> None:
-            opened.pop().close = start + parser.CurrentByteIndex
             path.pop()
 
         parser.StartElementHandler, parser.EndElementHandler = on_start, on_end
@@ -116,7 +112,7 @@ class UrdfText:
             name = found.group(1).decode(errors="replace")
             places[name] = (*found.span(group), attributes.get(name, ""))
             at = found.end()
-        return Tag(begin, close + 1, close + 1, places, self.data[close - 1 : close] == b"/")
+        return Tag(begin, close + 1, places, self.data[close - 1 : close] == b"/")
 
     def inertia(self, link: str) -> Array | None:
         """M (6, 6) of a link about the origin of its frame; None without an <inertial>."""

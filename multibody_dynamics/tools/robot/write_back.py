@@ -97,17 +97,18 @@ def _figures_of(report: Path) -> Iterable[str]:
     try:
         content = json.loads(report.read_text(encoding="utf-8")).get("identification") or {}
         rows = [
-            (joint, content.get("before", {}).get(joint, {}).get("rms"), after.get("rms"))
+            (joint, content.get("before", {}).get(joint, {}).get("rms"), after.get("rms"), "")
             for joint, after in (content.get("after") or {}).items()
         ]
         for each in content.get("residuals") or ():
             held = each.get("held_before") is not None
             keys = ("held_before", "held_after") if held else ("before", "after")
-            rows.append((each["joint"], *(each.get(key) for key in keys)))
+            unit = f" {each['unit']}" if "unit" in each else ""
+            rows.append((each["joint"], *(each.get(key) for key in keys), unit))
     except (OSError, ValueError, AttributeError, KeyError, TypeError):
         return
-    for joint, before, after in rows:
-        yield f"{joint}: rms of the torque residual {_number(before)}, now {_number(after)}"
+    for joint, before, after, unit in rows:
+        yield f"{joint}: rms of the torque residual {_number(before)}, now {_number(after)}{unit}"
 
 
 def _number(value: float | None) -> str:

@@ -52,7 +52,7 @@ def package(request):
     return design, controller_package(design, "arm", ["robot.urdf, SHA-256 0123"])
 
 
-def test_every_file_tells_its_source(package):
+def test_every_file_names_its_source(package):
     _, files = package
     for file, text in files.items():
         if file != "CMakeLists.txt":
@@ -116,6 +116,33 @@ def test_every_field_is_a_parameter_with_description_default_and_use(package):
         assert np.array_equal(parameters[name]["default_value"], value)
     m = len(design.actuators.motors)
     assert parameters["torque_limit"]["validation"]["fixed_size<>"] == [m]
+
+
+def test_bounds_of_arrays_are_those_of_the_core(package):
+    """The library has no strict bounds for elements: a bound above zero refuses zero."""
+    _, files = package
+    tree = yaml.safe_load(files["ros2_control/parameters.yaml"])["arm_ros2_control_parameters"]
+    rules = {name: each.get("validation", {}) for name, each in leaves(tree)}
+    for name in ("torque_limit", "velocity", "stop_acceleration", "hold_gains.position"):
+        (least,) = rules[name]["lower_element_bounds<>"]
+        assert 0.0 < least < 1e-300
+        assert "." in repr(least)  # otherwise it would not become a floating-point literal
+    assert rules["link_disturbance_limit"]["lower_element_bounds<>"] == [0.0]
+    assert rules["friction"]["element_bounds<>"] == [0.0, 1.0]
+    assert not {"lower_element_bounds<>", "element_bounds<>"} & rules["lower"].keys()
+
+
+def test_the_diagnostics_have_every_count(package):
+    _, files = package
+    counts = re.search(r"typedef struct \{([^}]*)\} arm_counts;", files["arm_controller.h"])
+    fields = re.findall(r"unsigned long (\w+);", counts[1])
+    shown = re.findall(
+        r"entry\(\"[^\"]+\", std::to_string\(counts\.(\w+)\)", files["ros2_control/plugin.cpp"]
+    )
+    assert shown == fields
+    report = re.search(r"struct Report\s*\{(.*?)\n  \};", files["ros2_control/plugin.hpp"], re.S)
+    lost = re.findall(r"unsigned long (\w+);", report[1])
+    assert re.findall(r"std::to_string\(report\.(\w+)\)", files["ros2_control/plugin.cpp"]) == lost
 
 
 def test_the_mock_hardware_has_the_interfaces_that_are_claimed(package):
@@ -284,7 +311,7 @@ def test_points_without_rates_and_at_rest_rest(reader):
 
 
 @needs_messages
-def test_a_point_at_time_zero_only_tells_the_rates(reader, exact):
+def test_a_point_at_time_zero_contributes_only_to_the_rates(reader, exact):
     time = 0.1 * np.arange(4)
     rows = sampled(exact, 1.0 + time)
     times, states = reader(time, rows)
@@ -306,8 +333,9 @@ def test_unusable_messages_are_refused_with_their_reason(reader):
     refused("joint 'a' is missing", first_joint="x")
     refused("1 to 30 are possible", [], np.zeros((0, JOINTS, 3)))
     refused("1 to 30 are possible", np.arange(1.0, 32.0), np.zeros((31, JOINTS, 3)))
-    refused("point 1 does not", [0.5, 0.5, 1.0])
-    refused("point 0 does not", [0.0], np.zeros((1, JOINTS, 3)))
+    late = "it must be positive, and later than that of the point before"
+    refused(f"point 1 has the time from start 0.500000 s: {late}", [0.5, 0.5, 1.0])
+    refused(f"point 0 has the time from start 0.000000 s: {late}", [0.0], np.zeros((1, JOINTS, 3)))
     for bad in (np.nan, np.inf):
         for quantity in range(3):
             wrong = rows.copy()

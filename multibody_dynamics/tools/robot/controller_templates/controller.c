@@ -1,6 +1,9 @@
-/* The cycle of the controller, and the functions that are called between cycles. */
+/*
  * Copyright 2026 multibody_dynamics developers
  * SPDX-License-Identifier: Apache-2.0
+ */
+
+/* The cycle of the controller, and the functions that are called between cycles. */
 #include "robot_controller_parts.h"
 
 #include <math.h>

@@ -1,6 +1,9 @@
-#ifndef ROBOT_CONTROLLER_H
+/*
  * Copyright 2026 multibody_dynamics developers
  * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef ROBOT_CONTROLLER_H
 #define ROBOT_CONTROLLER_H
 
 #include "robot_actuators.h"

@@ -1,6 +1,9 @@
-/* What the files of the controller share; callers need robot_controller.h alone. */
+/*
  * Copyright 2026 multibody_dynamics developers
  * SPDX-License-Identifier: Apache-2.0
+ */
+
+/* What the files of the controller share; callers need robot_controller.h alone. */
 #ifndef ROBOT_CONTROLLER_PARTS_H
 #define ROBOT_CONTROLLER_PARTS_H
 

@@ -1,6 +1,9 @@
-/* What the model does not explain, on both sides of the springs, from the balance of momentum. */
+/*
  * Copyright 2026 multibody_dynamics developers
  * SPDX-License-Identifier: Apache-2.0
+ */
+
+/* What the model does not explain, on both sides of the springs, from the balance of momentum. */
 #include "robot_controller_parts.h"
 
 #include <math.h>

@@ -1,6 +1,9 @@
 /*
  * Copyright 2026 multibody_dynamics developers
  * SPDX-License-Identifier: Apache-2.0
+ */
+
+/*
  * The controller without ROS: an ideal arm in place of the hardware, one point to reach, and a cycle
  * of 1 ms. On a robot, read the encoders in place of `measure`, and write output.torque after
  * robot_update, which belongs in the thread that writes the torques.

@@ -1,6 +1,9 @@
-/* The law: feedforward of the flat map, and linear feedback of links and motors. */
+/*
  * Copyright 2026 multibody_dynamics developers
  * SPDX-License-Identifier: Apache-2.0
+ */
+
+/* The law: feedforward of the flat map, and linear feedback of links and motors. */
 #include "robot_controller_parts.h"
 
 #include <math.h>

@@ -1,6 +1,9 @@
-#include "robot_reference.h"
+/*
  * Copyright 2026 multibody_dynamics developers
  * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "robot_reference.h"
 
 #include <math.h>
 #include <stddef.h>

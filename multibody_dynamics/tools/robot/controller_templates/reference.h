@@ -1,6 +1,9 @@
-#ifndef ROBOT_REFERENCE_H
+/*
  * Copyright 2026 multibody_dynamics developers
  * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef ROBOT_REFERENCE_H
 #define ROBOT_REFERENCE_H
 
 #include "robot_dynamics.h"
@@ -31,7 +34,7 @@ typedef struct {
 
 /*
  * A motion in segments that join with q..q'''': each begins in the state in which the one before
- * ends. Before the first segment, and from its end on, the motion is at the state `last`.
+ * ends. Before the first segment, the motion is at its start; from `end` on, at the state `last`.
  */
 typedef struct {
     robot_segment segments[ROBOT_SEGMENTS]; /* a ring */

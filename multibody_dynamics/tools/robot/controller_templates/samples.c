@@ -1,6 +1,9 @@
 /*
  * Copyright 2026 multibody_dynamics developers
  * SPDX-License-Identifier: Apache-2.0
+ */
+
+/*
  * The measured positions: validity of samples, and filters of them, each a chain of integrators that
  * the samples correct. Velocities are states of the filters.
  */

@@ -1,6 +1,9 @@
 /*
  * Copyright 2026 multibody_dynamics developers
  * SPDX-License-Identifier: Apache-2.0
+ */
+
+/*
  * Runs the controller through recorded cycles of the Python package, from activation to a motion
  * and a stop, and compares every torque. The exit status is 0 if all agree.
  */

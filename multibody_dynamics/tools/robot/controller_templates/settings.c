@@ -1,6 +1,9 @@
-/* Settings: defaults and ranges. Names of joints, motors, states and faults. */
+/*
  * Copyright 2026 multibody_dynamics developers
  * SPDX-License-Identifier: Apache-2.0
+ */
+
+/* Settings: defaults and ranges. Names of joints, motors, states and faults. */
 #include "robot_controller_parts.h"
 
 #include <math.h>
@@ -22,6 +25,16 @@ static int are_from_zero(const double *row, int count)
 {
     for (int i = 0; i < count; ++i) {
         if (!(row[i] >= 0.0)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int are_shares(const double *row, int count)
+{
+    for (int i = 0; i < count; ++i) {
+        if (!(row[i] >= 0.0 && row[i] <= 1.0)) {
             return 0;
         }
     }
@@ -85,10 +98,10 @@ static const char *wrong_gain(const robot_parameters *p)
             return "gains";
         }
     }
-    if (!is_finite_row(p->friction, MOTORS)) {
+    if (!are_shares(p->friction, MOTORS)) {
         return "friction";
     }
-    if (!(p->disturbance_bandwidth >= 0.0)) {
+    if (!is_from_zero(p->disturbance_bandwidth)) {
         return "disturbance_bandwidth";
     }
     if (!is_finite_row(p->hold_gains[0], MOTORS) || !is_finite_row(p->hold_gains[1], MOTORS) ||

@@ -1,6 +1,9 @@
 /*
  * Copyright 2026 multibody_dynamics developers
  * SPDX-License-Identifier: Apache-2.0
+ */
+
+/*
  * States and faults: transitions between laws, missing samples, tracking errors, clocks that jump or
  * stop.
  */

@@ -1,6 +1,9 @@
-/* In place of the law after a fault: a damped stop of the motors and a hold; the torque at rest. */
+/*
  * Copyright 2026 multibody_dynamics developers
  * SPDX-License-Identifier: Apache-2.0
+ */
+
+/* In place of the law after a fault: a damped stop of the motors and a hold; the torque at rest. */
 #include "robot_controller_parts.h"
 
 #include <math.h>

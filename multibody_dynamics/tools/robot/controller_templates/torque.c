@@ -1,6 +1,9 @@
-/* The torque that is sent: fades from the torque before, limits of torques and of their rates. */
+/*
  * Copyright 2026 multibody_dynamics developers
  * SPDX-License-Identifier: Apache-2.0
+ */
+
+/* The torque that is sent: fades from the torque before, limits of torques and of their rates. */
 #include "robot_controller_parts.h"
 
 #include <math.h>

@@ -193,7 +193,7 @@ robot_answer ElasticJointController::begin_motion(double now)
   return robot_append(&core_, start, motion_end_state_);
 }
 
-/* Pass one point to the core: it costs less than a cycle of the law, and the torque is written. */
+/* Pass one point to the core after writing the torque; it costs less than a cycle of the law. */
 void ElasticJointController::take_point(double now)
 {
   if (next_point_ >= motion_.count) {
@@ -231,7 +231,8 @@ void ElasticJointController::tell(double now, bool is_urgent)
   report_.time = now;
   if (is_urgent || has_changed || ++cycles_since_report_ >= cycles_per_report_) {
     cycles_since_report_ = 0;
-    [[maybe_unused]] const bool is_sent = reports_.push(report_); /* full if nobody listens */
+    /* The queue is full if the callbacks do not run; the next report counts what was lost. */
+    report_.lost_reports += reports_.push(report_) ? 0 : 1;
   }
 }
 
@@ -351,7 +352,9 @@ CallbackReturn ElasticJointController::on_configure(const rclcpp_lifecycle::Stat
   }
   core_parameters_ = chosen_parameters();
   if (robot_initialise(&core_, &core_parameters_) != 0) {
-    RCLCPP_ERROR(logger, "a parameter is out of range; see robot_controller.h");
+    RCLCPP_ERROR(
+      logger, "the parameter %s is out of range; see robot_controller.h",
+      robot_wrong_parameter(&core_parameters_));
     return CallbackReturn::FAILURE;
   }
   robot_parameters designed;
@@ -530,6 +533,7 @@ void ElasticJointController::publish_diagnostics(const Report & report)
     entry("cycles", std::to_string(counts.cycles)),
     entry("stalled cycles", std::to_string(counts.stalled_cycles)),
     entry("time jumps", std::to_string(counts.time_jumps)),
+    entry("late cycles", std::to_string(counts.late_cycles)),
     entry("coasted cycles", std::to_string(counts.coasted_cycles)),
     entry("refused samples", std::to_string(counts.refused_samples)),
     entry("refused points", std::to_string(counts.refused_points)),
@@ -537,7 +541,8 @@ void ElasticJointController::publish_diagnostics(const Report & report)
     entry("limited torques", std::to_string(counts.limited_torques)),
     entry("limited torque rates", std::to_string(counts.limited_rates)),
     entry("cycles with unread states", std::to_string(report.lost_reads)),
-    entry("cycles with unwritten torques", std::to_string(report.lost_writes))};
+    entry("cycles with unwritten torques", std::to_string(report.lost_writes)),
+    entry("lost reports", std::to_string(report.lost_reports))};
   diagnostic_msgs::msg::DiagnosticArray message;
   message.header.stamp = get_node()->now();
   message.status.push_back(status);

@@ -60,6 +60,7 @@ private:
     double time;              /* s, of the cycle */
     unsigned long lost_reads; /* cycles in which a state interface could not be read */
     unsigned long lost_writes;
+    unsigned long lost_reports; /* before this one: refusals, changes or periodic reports */
     robot_answer refusal;
     std::size_t refused_point;
   };

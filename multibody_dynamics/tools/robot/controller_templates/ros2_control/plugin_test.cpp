@@ -270,7 +270,7 @@ void test_motions(Bench & bench)
   auto first = bench.goal(-0.5 * distance, 0.5); /* back, in two messages that join in motion */
   first.points[0].velocities.assign(ROBOT_JOINTS, 0.0);
   first.points[0].accelerations.assign(ROBOT_JOINTS, 0.0);
-  first.points[0].velocities.back() = -1.5 * distance; /* of joint 0, in s */
+  first.points[0].velocities.back() = -1.5 * distance; /* rad/s or m/s, of joint 0 */
   auto second = bench.goal(-distance, 0.5);
   second.header.stamp = rclcpp::Time(bench.now + 500 * PERIOD, RCL_ROS_TIME);
   bench.send(first);

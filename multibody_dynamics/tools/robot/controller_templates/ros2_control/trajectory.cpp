@@ -182,8 +182,8 @@ std::string TrajectoryReader::read(const Message & message, double start, Motion
     }
     const double time = seconds(points[k].time_from_start);
     if (k >= first && !(time > before)) {
-      return "the times from the start must be positive and increase, which point " +
-             std::to_string(k) + " does not";
+      return "point " + std::to_string(k) + " has the time from start " + std::to_string(time) +
+             " s: it must be positive, and later than that of the point before";
     }
     before = time;
   }

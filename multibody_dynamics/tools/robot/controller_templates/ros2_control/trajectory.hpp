@@ -17,6 +17,7 @@
 namespace robot_ros2_control
 {
 /* One segment stays free for the path to rest, and one for waiting until the motion begins. */
+static_assert(ROBOT_SEGMENTS >= 3, "the plugin needs a segment for at least one point");
 constexpr std::size_t MOST_POINTS = ROBOT_SEGMENTS - 2;
 
 /* The points of one message, as they pass to the cycle: q..q'''' in the order of the core. */
