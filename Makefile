@@ -6,12 +6,13 @@ RUN := scripts/environment.sh
 # One BLAS thread per process: with more, two processes block each other and take ten times as long.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(RUN) python -m pytest --timeout 900 --durations 15
 
-.PHONY: help docs demo demo-mujoco test lint benchmark clean
+.PHONY: help docs demo demo-mujoco test coverage lint benchmark clean
 
 help:
 	@echo "make demo         run the arm with elastic joints over ROS 2 and write a report"
 	@echo "make demo-mujoco  run only the control laws, with MuJoCo as the robot"
 	@echo "make test         check the style and types, and run every test"
+	@echo "make coverage     run every test, and count lines and branches, also of node processes"
 	@echo "make docs         build the documentation site in build/site"
 	@echo "make lint         the first part of test: style and types"
 	@echo "make benchmark    time the dynamics in comparison with Pinocchio"
@@ -29,11 +30,22 @@ test: lint
 	$(PYTEST) -m "not ros" -n 2
 	$(PYTEST) -m ros
 
+# Nodes in processes of their own are measured as well: setup.cfg has the settings.
+coverage:
+	rm -rf build/coverage
+	-$(RUN) coverage run -m pytest --timeout 900 $(ARGS)
+	$(RUN) coverage combine --quiet
+	$(RUN) coverage html --quiet
+	$(RUN) coverage report --include "*/nodes/*" --fail-under 90
+	$(RUN) coverage report
+	@echo "open build/coverage/html/index.html"
+
 docs:
 	$(RUN) python -m sphinx -q -W --keep-going -b html docs build/site
 	@echo "open build/site/index.html"
 
 lint:
+	$(RUN) ruff format --check
 	$(RUN) ruff check
 	$(RUN) mypy
 

@@ -87,13 +87,14 @@ setup(
         # An independent plant for the simulator; it has no rosdep key.
         "mujoco": ["mujoco>=3.3,<4"],
         # For building the documentation site with `make docs`; ROS tools do not install it.
-        "docs": ["furo>=2023.9", "myst-parser>=2.0", "sphinx>=7.2"],
+        "docs": ["furo>=2023.9", "latex2mathml>=3.75", "myst-parser>=2.0", "sphinx>=7.2"],
         # The reference for the tests. Its wheels need NumPy 2, so an installed ROS 2 (NumPy 1.26)
         # uses the ROS package instead.
         "pinocchio": ["pin>=4.0"],
         "test": [
             "catkin-pkg>=1.0",
             "colcon-common-extensions>=0.3",
+            "coverage>=7.10",  # measures processes that tests start
             "hypothesis>=6.98",
             "mpmath>=1.2",
             "mypy>=1.9",

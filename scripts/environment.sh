@@ -25,7 +25,7 @@
 set -euo pipefail
 
 if [[ $# -eq 0 || $1 == -h || $1 == --help ]]; then # print the lines above
-    sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    sed -n '/^# Runs/,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
     exit $(($# == 0 ? 2 : 0))
 fi
 

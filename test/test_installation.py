@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The package installed by pip and colcon: executables, share files, ament index, code."""
+"""The package as sdist and wheel, and installed by pip and colcon: files, executables, code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,8 +21,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "multibody_dynamics"
 EXECUTABLES = {NAME, *(file.stem for file in (ROOT / NAME / "nodes").glob("*_node.py"))}
-PARTS = (NAME, "launch", "config", "resource")
+INSTALLED = (NAME, "launch", "config", "resource")
+DEVELOPMENT = ("benchmark", "docs", "examples", "scripts", "test", ".ci")
 
+# Not for an sdist: worktrees of git have a file .git.
+NOT_SOURCE = {".git"}
 PROBE = f"""
 import {NAME}.dynamics
 from {NAME}.resources import share_directory
@@ -61,21 +66,80 @@ def scratch_environment(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
+def files_below(folder: Path, *parts: str) -> set[str]:
+    found = (f for part in parts for f in (folder / part).rglob("*") if f.is_file())
+    return {f.relative_to(folder).as_posix() for f in found if "__pycache__" not in f.parts}
+
+
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of all installed files, because a build writes into the source folder."""
+    """A copy of all files, because a build writes into the source folder."""
     folder = tmp_path_factory.mktemp("source")
     for file in ROOT.iterdir():
-        if file.is_file():
+        if file.is_file() and file.name not in NOT_SOURCE:
             shutil.copy(file, folder)
-    for part in PARTS:
+    for part in (*INSTALLED, *DEVELOPMENT):
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
     return folder
 
 
+@pytest.fixture(scope="module")
+def sdist(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An sdist of the package, unpacked."""
+    folder = tmp_path_factory.mktemp("sdist")
+    expected = source_files(source)
+    build = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
+    run(sys.executable, "-c", build, str(folder), cwd=source)
+    assert source_files(source) == expected  # the build leaves nothing behind
+    (archive,) = folder.glob("*.tar.gz")
+    with tarfile.open(archive) as content:
+        content.extractall(folder, filter="data")
+    (unpacked,) = folder.glob(f"{NAME}-*/")
+    return unpacked
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel built from the sdist, without a network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-index", "--no-build-isolation"]
+    run(*pip, "--no-deps", "--wheel-dir", folder, sdist, cwd=folder)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+def source_files(folder: Path) -> set[str]:
+    """Every file of the project."""
+    own = {file.name for file in folder.iterdir() if file.is_file()}
+    return own | files_below(folder, *INSTALLED, *DEVELOPMENT)
+
+
+def test_the_sdist_contains_every_file_of_the_project(sdist, source):
+    generated = {"PKG-INFO"}
+    assert source_files(sdist) - generated == source_files(source)
+
+
+def test_the_wheel_contains_the_package_its_data_and_nothing_else(wheel, source):
+    """Pure Python: it installs without a compiler, on every platform."""
+    assert wheel.name.endswith("-py3-none-any.whl")
+    with zipfile.ZipFile(wheel) as content:
+        names = {name for name in content.namelist() if not name.endswith("/")}
+    info = next(name.partition("/")[0] for name in names if ".dist-info/" in name)
+    assert info == f"{wheel.name.split('-py3')[0]}.dist-info"
+    data = info.replace(".dist-info", ".data") + "/data/share"
+    share = {f"{data}/{NAME}/{name}" for name in files_below(source, "launch", "config")}
+    share |= {f"{data}/{NAME}/package.xml", f"{data}/ament_index/resource_index/packages/{NAME}"}
+    rest = {name for name in names if not name.startswith(f"{info}/")}
+    assert rest == files_below(source, NAME) | share
+    assert f"{info}/licenses/LICENSE" in names or f"{info}/LICENSE" in names
+
+
 @pytest.fixture(scope="module", params=["wheel", "editable", "colcon"])
 def installation(
-    request: pytest.FixtureRequest, source: Path, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    source: Path,
+    wheel: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Installation:
     folder = tmp_path_factory.mktemp(request.param)
     if request.param == "colcon":
@@ -93,7 +157,7 @@ def installation(
     if request.param == "editable":
         run(*pip, "--editable", source, cwd=folder)
         return Installation(folder, folder / "bin", source / NAME, python)
-    run(*pip, source, cwd=folder)
+    run(*pip, wheel, cwd=folder)
     (code,) = folder.glob(f"lib/python3*/site-packages/{NAME}")
     return Installation(folder, folder / "bin", code, python)
 
@@ -108,6 +172,8 @@ def test_executables_are_in_place_and_start(installation):
     for name in EXECUTABLES:
         assert os.access(installation.executables / name, os.X_OK), name
     assert "usage" in installation.run(installation.executables / NAME, "--help")
+    robot = installation.prefix / "share" / NAME / "config" / "robots" / "planar_two_link.urdf"
+    assert "2 joints" in installation.run(installation.executables / NAME, "inspect", str(robot))
 
 
 def test_share_files_and_index_marker_are_in_place(installation, source):

@@ -36,6 +36,13 @@ GAZEBO = {"controller_manager", "robot_state_publisher", "ros_gz_bridge", "ros_g
 SYSTEMS = ROOT / NAME / "tools" / "live" / "launched_systems.py"
 # Only for launch files; test_launch_files.py runs them with stand-ins for launch and launch_ros.
 NEEDS_LAUNCH = f"{NAME}.tools.launch_arguments"
+OLDEST = 3, 10  # of the supported versions of Python
+LATER = {  # names of the standard library that came after it
+    "builtins.BaseExceptionGroup", "builtins.ExceptionGroup", "contextlib.chdir", "datetime.UTC",
+    "enum.StrEnum", "enum.verify", "hashlib.file_digest", "itertools.batched", "tomllib",
+    "typing.LiteralString", "typing.Never", "typing.NotRequired", "typing.Required", "typing.Self",
+    "typing.assert_never", "typing.assert_type", "typing.override", "typing.reveal_type",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +142,12 @@ def test_setup_py_declares_what_is_imported(arguments):
     assert distributions(extras["ros"]) == ros
     assert distributions(extras["pinocchio"]) == {"pin"}
     assert distributions(extras["mujoco"]) == {"mujoco"}
-    assert distributions(extras["docs"]) == {"furo", "myst-parser", "sphinx"}
+    assert distributions(extras["docs"]) == {
+        "furo",
+        "latex2mathml",
+        "myst-parser",
+        "sphinx",
+    }
     assert distributions(extras["dask"]) == {"dask"}
     others = runtime | ros | {"pin", "mujoco", "dask"}
     assert distributions(extras["test"]) == development - others | COMMANDS.keys()
@@ -152,11 +164,12 @@ def test_package_xml_is_that_of_an_ament_python_package(manifest):
 
 def test_versions_agree(manifest, arguments):
     changelog = get_changelog_from_path(str(ROOT), package_name=NAME)
-    released = [version for version, _, _ in changelog.foreach_version() if version]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    released = [version for version, _, _ in changelog.foreach_version(reverse=True) if version]
     assert manifest.version == multibody_dynamics.__version__
     assert manifest.version == arguments["version"]
-    assert manifest.version == released[0]
-    assert manifest.version == yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"]
+    assert manifest.version == released[0] == citation["version"]
+    assert changelog.get_date_of_version(manifest.version).date() == citation["date-released"]
 
 
 def test_licence_is_the_same_everywhere(manifest, arguments):
@@ -221,7 +234,67 @@ def test_dynamics_needs_no_ros_and_no_simulator():
     assert "mujoco" not in modules
 
 
+def test_studies_and_proofs_need_no_ros():
+    """What `study`, `excite`, `identify` and `prove` import, in a process without ROS."""
+    folders = ("study", "road", "motions", "robot")
+    modules = [
+        f"{NAME}.tools.{folder}.{file.stem}"
+        for folder in folders
+        for file in (ROOT / NAME / "tools" / folder).glob("[!_]*.py")
+    ]
+    program = (
+        "import sys, importlib\n"
+        "sys.modules['rclpy'] = sys.modules['rcl_interfaces'] = sys.modules['sensor_msgs'] = None\n"
+        f"for name in {modules}: importlib.import_module(name)"
+    )
+    run = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
 # the text
+
+
+def newer_names(source: str) -> list[str]:
+    """What a module uses that the oldest supported Python lacks. Raises SyntaxError."""
+    tree = ast.parse(source, feature_version=OLDEST)
+    used = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            used |= {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
+        elif isinstance(node, ast.Import):
+            used |= {each.name for each in node.names}
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            used.add(f"{node.value.id}.{node.attr}")
+        elif isinstance(node, ast.Name):
+            used.add(f"builtins.{node.id}")
+    return sorted(used & LATER)
+
+
+def test_the_code_runs_with_the_oldest_supported_python(arguments):
+    assert arguments["python_requires"] == ">=" + ".".join(map(str, OLDEST))
+    files = [ROOT / "setup.py", *sources(*RUNTIME, *DEVELOPMENT, "scripts")]
+    found = {str(file): newer_names(file.read_text()) for file in files}
+    assert {file: names for file, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("from datetime import UTC, datetime", ["datetime.UTC"]),
+        ("import datetime\ndatetime.datetime.now(datetime.UTC)", ["datetime.UTC"]),
+        ("import tomllib", ["tomllib"]),
+        ("raise ExceptionGroup('', [])", ["builtins.ExceptionGroup"]),
+        ("from .typing import Self", []),
+    ],
+)
+def test_names_of_newer_pythons_are_found(source, names):
+    assert newer_names(source) == names
+
+
+def test_syntax_of_newer_pythons_is_refused():
+    for source in ("try:\n    f()\nexcept* ValueError:\n    pass", "type Row = list[float]"):
+        with pytest.raises(SyntaxError):
+            newer_names(source)
 
 
 def test_no_file_has_a_path_of_a_particular_machine():

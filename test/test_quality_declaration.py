@@ -1,0 +1,66 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What QUALITY_DECLARATION.md refers to exists, and it justifies every dependency."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from catkin_pkg.package import parse_package
+
+import multibody_dynamics
+from dependencies import IMPORTS
+
+ROOT = Path(__file__).resolve().parents[1]
+TEXT = (ROOT / "QUALITY_DECLARATION.md").read_text(encoding="utf-8")
+
+
+def section(title: str) -> str:
+    """The text below a heading, up to the next one of the same depth or above."""
+    head = re.search(rf"^(#+) {re.escape(title)}.*\n", TEXT, re.MULTILINE)
+    assert head, title
+    rest = TEXT[head.end() :]
+    return re.split(rf"^#{{1,{len(head[1])}}} ", rest, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def named(text: str) -> set[str]:
+    """Names in backticks in the first column of the tables."""
+    cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    return {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
+
+
+def test_every_test_and_document_exists():
+    files = set(re.findall(r"`(test/[\w/]+\.py)`", TEXT))
+    files |= set(re.findall(r"\]\(((?!http)[^)#]+)(?:#[^)]*)?\)", TEXT))
+    assert len(files) > 30
+    assert [file for file in sorted(files) if not (ROOT / file).exists()] == []
+
+
+def test_every_dependency_is_justified():
+    ros = named(section("Direct Runtime ROS Dependencies"))
+    others = named(section("Direct Runtime Non-ROS Dependencies"))
+    manifest = parse_package(str(ROOT))
+    by_key = {dependency.rosdep: dependency for dependency in IMPORTS.values()}
+    python = {d.name for d in manifest.exec_depends if d.name.startswith("python3-")}
+    assert {by_key[key].pypi for key in python} <= others
+    assert {d.name for d in manifest.exec_depends} - python == ros
+    assert others >= {"rosbags", "mujoco", "dask", "pin"}  # optional, without a rosdep key
+
+
+def test_no_dependency_needs_pip():
+    manifest = parse_package(str(ROOT))
+    dependencies = [*manifest.exec_depends, *manifest.test_depends, *manifest.build_depends]
+    assert [d.name for d in dependencies if d.name.endswith("-pip")] == []
+
+
+def test_the_version_is_the_current_one_and_stable():
+    assert f"The version is {multibody_dynamics.__version__}." in section("Version Stability")
+    assert int(multibody_dynamics.__version__.partition(".")[0]) >= 1
+
+
+def test_the_readme_links_to_the_declaration():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    quality = readme.partition("\n## Quality\n")[2].partition("\n## ")[0]
+    assert "(QUALITY_DECLARATION.md)" in quality
