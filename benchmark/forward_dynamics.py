@@ -24,7 +24,7 @@ from multibody_dynamics.dynamics.codegen import (
     module_text,
     table_text,
 )
-from multibody_dynamics.dynamics.rigid import forward_dynamics_cycle
+from multibody_dynamics.dynamics.rigid import plain_forward_dynamics_cycle
 from multibody_dynamics.dynamics.rigid.specialised_kernel import addresses
 from multibody_dynamics.dynamics.rigid.tracing import constant_columns
 from multibody_dynamics.resources import share_directory
@@ -38,7 +38,7 @@ def repeat(count, parents, joints, gravity, prescribed, order, state, *rest):
     total = 0.0
     for k in range(count):
         state[0, 0] = 1e-9 * k
-        forward_dynamics_cycle(parents, joints, gravity, prescribed, order, state, *rest)
+        plain_forward_dynamics_cycle(parents, joints, gravity, prescribed, order, state, *rest)
         total += state[2, 0]
     return total
 

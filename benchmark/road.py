@@ -135,7 +135,7 @@ def drive(
                 commands = motor_commands(sheet.model, sheet.actuators, motion, 1e-3)
                 noise = QUIET * sheet.actuators.torque_limit
                 rows = record(robot, commands, CONDITIONS["exact"], noise, [seed, k, len(name)])
-                rows.write(file, sheet.model)
+                rows.write(file, sheet.actuators)
             with np.load(file) as content:
                 total += float(content["t"][-1] - content["t"][0])
             files.append(file)
@@ -157,8 +157,9 @@ def tracked(hidden: StudiedArm, assumed: StudiedArm, plant: str, seed: int) -> d
 
 
 def compared(sheet: StudiedArm, hidden: StudiedArm, folder: Path) -> dict[str, Any]:
-    """The identified parameters against the true ones: largest relative errors, shares of the true
-    values within 1.96 standard errors, and the residual on the recording not used."""
+    """The identified parameters against the true ones: largest relative errors "K" of a stiffness
+    and "M_m" of a rotor, "z" with (value - true) / standard error by kind of parameter, and the
+    "cutoff" of the identification, Hz."""
     content = dyn.identification.read_identified(folder / "identified")
     report = json.loads((folder / "identified" / "report.json").read_text())["identification"]
     stiffness, inertia, z = [], [], []

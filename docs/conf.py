@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import re
 
+from docutils.nodes import SkipNode
+from latex2mathml.converter import convert
+
 import multibody_dynamics
 
 project = "multibody_dynamics"
@@ -14,8 +17,9 @@ author = "multibody_dynamics developers"
 copyright = author
 release = version = multibody_dynamics.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
 html_theme = "furo"
+html_math_renderer = "mathml"  # drawn by the browser: the site works without a network
 html_title = f"multibody_\u200bdynamics {version}"  # the narrow sidebar may break the line here
 smartquotes = False  # q' is a derivative, not a quotation
 
@@ -45,6 +49,17 @@ def _verbatim(app, what, name, obj, options, lines):
         lines += ["::", "", *(f"   {line}" for line in rest.splitlines()), ""]
 
 
+def _formula(translator, node):
+    """TeX as MathML; raises RuntimeError for a command that the converter does not know."""
+    is_block = node.tagname == "math_block"
+    found = convert(node.astext(), display="block" if is_block else "inline")
+    if "\\" in found:
+        raise RuntimeError(f"no MathML for {node.astext()}")
+    translator.body.append(f'<div class="math">{found}</div>' if is_block else found)
+    raise SkipNode
+
+
 def setup(app):
+    app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))
     app.connect("autodoc-process-docstring", _verbatim)
     app.connect("source-read", _outside_links)

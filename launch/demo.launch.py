@@ -15,7 +15,7 @@ from launch import Action, LaunchDescription
 from launch.actions import ExecuteProcess, Shutdown
 from launch_ros.substitutions import ExecutableInPackage
 
-from multibody_dynamics.tools.base.recording import NODES
+from multibody_dynamics.tools.base.node_parameters import NODES
 from multibody_dynamics.tools.demo.preparation import REMAPPINGS, prepare
 from multibody_dynamics.tools.launch_arguments import (
     PACKAGE,

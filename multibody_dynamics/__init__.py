@@ -3,4 +3,4 @@
 
 """Higher-order inverse dynamics of robots with elastic joints, and the ROS 2 nodes around it."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

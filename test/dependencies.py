@@ -24,7 +24,7 @@ IMPORTS = {
     "numba": Dependency("python3-numba", "numba"),
     "numpy": Dependency("python3-numpy", "numpy"),
     "pinocchio": Dependency("pinocchio", "pin"),
-    "rosbags": Dependency("python3-rosbags-pip", "rosbags"),
+    "rosbags": Dependency(None, "rosbags"),  # optional: its only key is one for pip
     "scipy": Dependency("python3-scipy", "scipy"),
     "urdf_parser_py": Dependency("urdfdom_py", "urdfdom-py"),
     "yaml": Dependency("python3-yaml", "pyyaml"),
@@ -53,6 +53,7 @@ IMPORTS = {
 # In setup.py's extra `test`, but not imported by name, with the reason.
 COMMANDS = {
     "colcon-common-extensions": "test_installation.py builds with `python -m colcon`",
+    "coverage": "`make coverage`",
     "mypy": "`make lint`",
     "pytest-timeout": "`make test` ends a test that hangs",
     "pytest-xdist": "`make test` uses two processors",

@@ -34,11 +34,22 @@ def test_generated_tables_are_up_to_date(page):
     assert reference.updated(text) == text, "run: python -m multibody_dynamics.tools.reference"
 
 
+def headings(page):
+    """The anchors of a page: its headings, as GitHub and the documentation site name them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ +(.+?) *$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_links_lead_to_existing_files(page):
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
-        if "://" not in target:
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+def test_links_lead_to_existing_files_and_headings(page):
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)[^)]*\)", page.read_text()):
+        if "://" in target:
+            continue
+        linked = page.parent / target if target else page
+        assert linked.exists(), f"{page.name} links to {target}"
+        if anchor and linked.suffix == ".md":
+            assert anchor in headings(linked), f"{page.name} links to {target}#{anchor}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)

@@ -34,10 +34,10 @@ from pages import PAGES, ROOT, page_id
 from road_arm import road
 
 PAGES = [*PAGES, ROOT / "CONTRIBUTING.md"]
-PEERS = {"dynibo", "casadi"}  # of the benchmark, which compares with them if they are there
+PEERS = {"dynibo", "casadi"}  # of the benchmark, which compares with them if installed
 # These need minutes, nodes, a cluster or another bag, and are tested elsewhere.
 NOT_RUN = {"demo", "study", "task-demo", "compose", "monitor", "record", "integrate"}
-NOT_RUN |= {"identify", "prove", "loop"}
+NOT_RUN |= {"identify", "prove", "loop", "fuzz"}
 NOT_RUN |= {"--live", "--dask", "--processes", "--identify", "--limit", "--prefix", "--seconds"}
 ELSEWHERE = {
     "colcon",
@@ -182,6 +182,13 @@ def of_ros2_param(verb, node, name, value):
 
 def of_ros2_lifecycle(verb, node, transition):
     assert (verb, transition) == ("set", "configure")
+
+
+def of_ros2_security(verb, *words):
+    """sros2 is not among the wheels; its files are those of test_security_policy.py."""
+    assert verb in ("create_keystore", "generate_artifacts")
+    for file in re.findall(rf"{NAME}\)/(\S+)", " ".join(words)):
+        assert (ROOT / file).is_file(), file
 
 
 def of_ros2_bag(verb="play", *bags):

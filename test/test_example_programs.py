@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import runpy
@@ -240,11 +241,11 @@ def test_the_example_prints_correct_numbers(file, tmp_path, capsys):
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_the_readme_quotes_the_first_line_of_the_example(file):
-    first, *_, last = file.read_text().splitlines()
-    line = first.removeprefix('"""').removesuffix('"""')
+    text = file.read_text()
+    line = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
     page = (ROOT / "examples" / "README.md").read_text()
     assert f"| [`{file.name}`]({file.name}) | {line} |" in page
-    assert last == "    main()"
+    assert text.endswith("\n    main()\n")
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)

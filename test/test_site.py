@@ -33,6 +33,33 @@ def test_the_reference_has_a_section_for_every_room():
     ]
 
 
+def loaded_from_elsewhere(site):
+    """Scripts, styles, fonts and images that a browser would fetch from another computer."""
+    tags = re.compile(r"<(?:script|link|img|iframe|source|audio|video)\b[^>]*", re.IGNORECASE)
+    for file in site.rglob("*.html"):
+        for tag in tags.findall(file.read_text(encoding="utf-8")):
+            if re.search(r"""(?:src|href)\s*=\s*["'](?:https?:)?//""", tag):
+                yield f"{file.name}: {tag}"
+    for file in site.rglob("*.css"):
+        for place in re.findall(
+            r"(?:@import|url\()[\s\"']*((?:https?:)?//[^)\"']+)", file.read_text()
+        ):
+            yield f"{file.name}: {place}"
+
+
+def test_what_is_loaded_from_elsewhere_is_found(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<a href="https://example.org">fine</a><script async src="https://example.org/a.js"></script>'
+        '<link rel="stylesheet" href="//example.org/a.css"><img src="_images/a.png">'
+    )
+    (tmp_path / "a.css").write_text(
+        '@import "https://example.org/b.css"; a {background: url(b.png)}'
+    )
+    found = list(loaded_from_elsewhere(tmp_path))
+    assert len(found) == 3
+    assert {line.partition(":")[0] for line in found} == {"a.html", "a.css"}
+
+
 def build_without_a_warning(tmp_path):
     """Build all pages except the API reference, for which `make docs` takes half a minute."""
     pages = tmp_path / "docs"
@@ -49,13 +76,14 @@ def build_without_a_warning(tmp_path):
     )
     assert run.returncode == 0, run.stderr
     page = (tmp_path / "site" / "concepts.html").read_text()
-    assert 'class="math' in page
+    assert '<div class="math"><math' in page
     assert "$$" not in page
+    assert not list(loaded_from_elsewhere(tmp_path / "site"))
     assert (tmp_path / "site" / "_images" / "demo.png").is_file()
 
 
 # The tools that build the site come with scripts/environment.sh, not with rosdep.
-if all(map(find_spec, ("furo", "myst_parser", "sphinx"))):
+if all(map(find_spec, ("furo", "latex2mathml", "myst_parser", "sphinx"))):
 
     def test_the_pages_build_without_a_warning(tmp_path):
         build_without_a_warning(tmp_path)

@@ -9,9 +9,14 @@ eval "$(python -m multibody_dynamics.tools.environment)"
 from __future__ import annotations
 
 import shlex
+import sys
 
 from .base.ros_settings import ros_settings
 
 if __name__ == "__main__":
-    for key, value in ros_settings().items():
+    try:
+        settings = ros_settings()
+    except ValueError as error:
+        sys.exit(f"multibody_dynamics: {error}")
+    for key, value in settings.items():
         print(f"export {key}={shlex.quote(value)}")

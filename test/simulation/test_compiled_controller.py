@@ -111,6 +111,9 @@ def test_names_parameters_and_second_outputs(tmp_path):
         ({"gain": 1.0}, "parameter 'gain': expected one of period, follows, gains"),
         ({"gains": [1.0]}, r"parameter 'gains': expected shape \(4, 3\)"),
         ({"stop_time": -1.0}, r"parameter 'stop_time' is -1\.0: out of range"),
+        ({"disturbance_bandwidth": np.inf}, r"parameter 'disturbance_bandwidth' is inf: out of"),
+        ({"friction": 1.01}, "parameter 'friction' is .*: out of range"),
+        ({"friction": -0.01}, "parameter 'friction' is .*: out of range"),
     ):
         with pytest.raises(InputError, match=message):
             CompiledController(folder, parameters)

@@ -9,6 +9,8 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from .ros_settings import LAST_DOMAIN
+
 MOTIONS = ("sum_of_sines", "rest_to_rest")
 
 
@@ -66,8 +68,8 @@ def numbers(text: str) -> list[float]:
 
 def domain(text: str) -> int:
     """A ROS domain."""
-    if not (text.isdecimal() and int(text) <= 232):
-        raise argparse.ArgumentTypeError(f"{text} is not a ROS domain from 0 to 232")
+    if not (text.isdecimal() and int(text) <= LAST_DOMAIN):
+        raise argparse.ArgumentTypeError(f"{text} is not a ROS domain from 0 to {LAST_DOMAIN}")
     return int(text)
 
 

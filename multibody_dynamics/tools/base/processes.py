@@ -179,16 +179,25 @@ class NodeProcesses:
         for node in self._nodes:
             node.kill()
 
-    def stop(self) -> dict[str, int]:
-        """Stop all nodes, deferring signals to this process; return the exit codes by node."""
+    def stop(self) -> dict[NodeProcess, int]:
+        """Stop all nodes, deferring signals to this process; return the exit codes by node.
+
+        Raises RunError, after all others were stopped, if a node cannot be stopped.
+        """
+        codes, failures = {}, []
         with uninterrupted():
-            codes = {node.name: node.stop() for node in reversed(self._nodes)}
+            for node in reversed(self._nodes):
+                try:
+                    codes[node] = node.stop()
+                except RunError as error:
+                    failures.append(error)
             self._nodes.clear()
+        if failures:
+            raise failures[0]
         return codes
 
     def stop_cleanly(self) -> None:
         """Stop all nodes. Raises RunError if one of them exits with an error."""
-        logs = {node.name: node.log for node in self._nodes}
-        for name, code in self.stop().items():
+        for node, code in self.stop().items():
             if code != 0:
-                raise RunError(f"{name} exited with status {code}; see {logs[name]}")
+                raise RunError(f"{node.name} exited with status {code}; see {node.log}")

@@ -21,28 +21,16 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from ...dynamics.core import Array, InputError, read_yaml
+from ...dynamics.core import Array, InputError, read_arrays
 from ...dynamics.motion import Reference, hold, match_joints, splice
 from ...nodes.base.messages import JointMatcher, TrajectoryRequest, nanoseconds, read_trajectory
+from .node_parameters import CONTROLLER, FEEDFORWARD
 from .processes import require_one_publisher
 
 QUEUE = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)  # 5 s of a 1 kHz topic
 STATE = ("position", "velocity", "effort")
-SIMULATOR, FEEDFORWARD, TRAJECTORY = NODES = (
-    "elastic_robot_simulator_node",
-    "feedforward_node",
-    "trajectory_node",
-)
-CONTROLLER = "flatness_controller_node"
-PARAMETERS = "parameters.yaml"  # of all three nodes, beside the recordings
 RATES = {"torque": "Q", "torque_rate": "Q'", "torque_acceleration": "Q''"}  # by key of TOPICS
 PERCENTILES = (50, 90, 99, 100)
-
-
-def read_parameters(file: Path) -> dict[str, dict[str, Any]]:
-    """Parameters by node, from a file such as config/demo.yaml."""
-    data = read_yaml(file)
-    return {key.removeprefix("/**/"): dict(data[key]["ros__parameters"]) for key in data}
 
 
 class Topic(NamedTuple):
@@ -140,22 +128,29 @@ class Recording:
 
     @classmethod
     def load(cls, path: Path) -> Recording:
-        """Read a file written by `save`."""
-        with np.load(path) as file:
-            facts = json.loads(str(file["facts"]))
-            series = {
-                name: Series(*(file[f"{name}.{key}"] for key in Series._fields[:3]),
-                             int(file[f"{name}.published"]))
-                for name in (key.removesuffix(".stamp") for key in file if key.endswith(".stamp"))
-            }  # fmt: skip
-            request = None
-            if "request.times" in file:
-                rows = (file[f"request.{k}"] for k in ("positions", "velocities", "accelerations"))
-                request = TrajectoryRequest(
-                    facts["start"],
-                    file["request.times"],
-                    *(array if array.size else None for array in rows),
-                )
+        """Read a file written by `save`. Raises InputError, naming the file, for any other."""
+        file = read_arrays(path)
+        try:
+            return cls._of(file, json.loads(str(file["facts"])))
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{path}: not a recording of the demo: {error}") from None
+
+    @classmethod
+    def _of(cls, file: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Recording:
+        names = [key.removesuffix(".stamp") for key in file if key.endswith(".stamp")]
+        series = {
+            name: Series(*(file[f"{name}.{key}"] for key in Series._fields[:3]),
+                         int(file[f"{name}.published"]))
+            for name in names
+        }  # fmt: skip
+        request = None
+        if "request.times" in file:
+            rows = (file[f"request.{k}"] for k in ("positions", "velocities", "accelerations"))
+            request = TrajectoryRequest(
+                facts["start"],
+                file["request.times"],
+                *(array if array.size else None for array in rows),
+            )
         return cls(
             facts["variant"],
             tuple(facts["joint_names"]),
@@ -256,10 +251,10 @@ class Recorder:
                 known, order = list(names), match_joints(joint_names, names)
             stamp[k], sent[k] = nanoseconds(message.header.stamp), info["source_timestamp"]
             values.append(np.array(topic.rows(message))[:, order])
-        numbers = [info["publication_sequence_number"] for _, info in taken]
-        published = int(numbers[-1] - numbers[0] + 1) if taken else 0
         if not taken:
             return Series(stamp, sent, np.empty((0, 1, len(joint_names))), 0)
+        first, last = (taken[k][1].get("publication_sequence_number") for k in (0, -1))
+        published = len(taken) if first is None else last - first + 1  # Humble has no numbers
         return Series(stamp, sent, np.array(values), published)
 
     def _keep_trajectory(self, message: JointTrajectory) -> None:

@@ -22,6 +22,7 @@ from ...resources import NAME, share_directory
 
 DOMAIN_VARIABLE = "MULTIBODY_DYNAMICS_DOMAIN_ID"
 FAST_DDS = "rmw_fastrtps_cpp"
+LAST_DOMAIN = 232  # of ROS 2: the ports of later ones would exceed 65535
 DOMAINS = range(1, 102)  # 0 is the default of ROS 2; above 101, ports may already be in use
 
 
@@ -33,12 +34,14 @@ def ros_settings(
     domain_id : by default $MULTIBODY_DYNAMICS_DOMAIN_ID or, if that is not set, a number derived
     from the user and the location of this code. An inherited ROS_DOMAIN_ID is deliberately ignored:
     it may be that of a live robot, whose joints the demo must not move.
+
+    Raises InputError if that variable is not the number of a domain.
     """
     share = share_directory()
     if domain_id is None:
-        chosen = environ.get(DOMAIN_VARIABLE)
         seed = f"{os.getuid()}:{share}".encode()
-        domain_id = int(chosen) if chosen else DOMAINS[zlib.crc32(seed) % len(DOMAINS)]
+        chosen = _chosen_domain(environ.get(DOMAIN_VARIABLE, ""))
+        domain_id = DOMAINS[zlib.crc32(seed) % len(DOMAINS)] if chosen is None else chosen
     settings = {
         "AMENT_PREFIX_PATH": _prefixes(environ.get("AMENT_PREFIX_PATH", "")),
         "ROS_DOMAIN_ID": str(domain_id),
@@ -74,6 +77,21 @@ def ros_context() -> Iterator[Any]:
         yield context
     finally:
         rclpy.try_shutdown(context=context)
+
+
+def _chosen_domain(text: str) -> int | None:
+    """The number in $MULTIBODY_DYNAMICS_DOMAIN_ID; None if it is empty. Raises InputError."""
+    if not text:
+        return None
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if 0 <= number <= LAST_DOMAIN:
+        return number
+    from ...dynamics.core import InputError  # here, as this module must load without delay
+
+    raise InputError(f"{DOMAIN_VARIABLE}={text}: must be a ROS domain from 0 to {LAST_DOMAIN}")
 
 
 def _prefixes(inherited: str) -> str:

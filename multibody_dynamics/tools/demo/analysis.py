@@ -27,15 +27,8 @@ from ...dynamics.motion import Reference
 from ...dynamics.rigid import inverse_dynamics
 from ...nodes.following.feedforward_parameters import FeedforwardParameters
 from ..base.models import load_quietly
-from ..base.recording import (
-    FEEDFORWARD,
-    PARAMETERS,
-    PERCENTILES,
-    RATES,
-    Recording,
-    read_parameters,
-    reference_of,
-)
+from ..base.node_parameters import FEEDFORWARD, PARAMETERS, read_parameters
+from ..base.recording import PERCENTILES, RATES, Recording, reference_of
 
 ERROR = 2  # DiagnosticStatus.ERROR as a number
 
@@ -239,7 +232,7 @@ def percentiles(seconds: Array) -> dict[str, float]:
 
 
 def refusals(recording: Recording) -> list[str]:
-    """The feedforward's reasons for rejecting trajectories."""
+    """Why the feedforward or the controller rejected trajectories."""
     return [
         status["values"].get("last", "")
         for status in recording.diagnostics
@@ -272,7 +265,10 @@ def load_setting(folder: Path, node: str) -> tuple[dict[str, Any], MultibodyMode
     """Parameters and robot of a node in the output folder of a demo. Raises InputError."""
     if not (folder / PARAMETERS).is_file():
         raise InputError(f"{folder}: not the output folder of a demo: it has no {PARAMETERS}")
-    p = read_parameters(folder / PARAMETERS)[node]
+    given = read_parameters(folder / PARAMETERS)
+    if not {"robot_file", "elastic_joints_file"} <= given.get(node, {}).keys():
+        raise InputError(f"{folder / PARAMETERS}: has no robot and springs of {node}")
+    p = given[node]
     model = load_quietly(p["robot_file"])
     return p, model, load_actuators(p["elastic_joints_file"], model.joint_names, model.joint_types)
 

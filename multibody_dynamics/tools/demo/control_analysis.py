@@ -17,7 +17,8 @@ import numpy as np
 
 from ...dynamics.core import Array, InputError
 from ...dynamics.motion import Reference
-from ..base.recording import CONTROLLER, Recording, reference_of
+from ..base.node_parameters import CONTROLLER
+from ..base.recording import Recording, reference_of
 from .analysis import DemoRun, load_setting
 
 LAWS = ("motor_pd", "computed_torque", "feedback_linearization", "state_feedback")

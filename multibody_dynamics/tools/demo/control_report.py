@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..base.recording import CONTROLLER, PARAMETERS, SIMULATOR, TRAJECTORY, read_parameters
+from ..base.node_parameters import CONTROLLER, PARAMETERS, SIMULATOR, TRAJECTORY, read_parameters
 from .control_analysis import FLAT, LAWS, PLANTS, ControlRun, load_control_runs
 from .page import (
     error_unit,

@@ -20,17 +20,15 @@ from ...nodes.base.robot import find_file
 from ...nodes.trajectory_node import TrajectoryParameters, make_motion
 from ...resources import share_directory
 from ..base.models import load_quietly
-from ..base.recording import (
-    CONTROL_TOPICS,
+from ..base.node_parameters import (
     CONTROLLER,
     FEEDFORWARD,
     PARAMETERS,
     SIMULATOR,
-    TOPICS,
     TRAJECTORY,
-    Topic,
     read_parameters,
 )
+from ..base.recording import CONTROL_TOPICS, TOPICS, Topic
 from .control_analysis import LAWS, PLANTS, VARIANT_OF, run_name
 from .control_report import OUTPUTS as CONTROL_OUTPUTS
 from .control_report import write_control_report

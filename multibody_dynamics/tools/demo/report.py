@@ -9,14 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..base.recording import (
-    FEEDFORWARD,
-    PARAMETERS,
-    RATES,
-    SIMULATOR,
-    TRAJECTORY,
-    read_parameters,
-)
+from ..base.node_parameters import FEEDFORWARD, PARAMETERS, SIMULATOR, TRAJECTORY, read_parameters
+from ..base.recording import RATES
 from .analysis import load_runs
 from .page import (
     error_unit,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..base.recording import CONTROLLER, PARAMETERS, read_parameters
+from ..base.node_parameters import CONTROLLER, PARAMETERS, read_parameters
 from .control_report import write_control_report
 from .page import error_unit
 from .report import write_report

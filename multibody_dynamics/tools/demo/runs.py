@@ -27,15 +27,9 @@ from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import match_joints
 from ...nodes.base.messages import SECOND, TrajectoryRequest, nanoseconds
 from ..base.models import load_quietly
+from ..base.node_parameters import FEEDFORWARD, PARAMETERS, read_parameters
 from ..base.processes import NodeProcesses, RunError
-from ..base.recording import (
-    FEEDFORWARD,
-    PARAMETERS,
-    Recorder,
-    Recording,
-    read_parameters,
-    reference_of,
-)
+from ..base.recording import Recorder, Recording, reference_of
 from ..base.ros_settings import ros_context, ros_settings
 from .analysis import stop_reason
 from .page import error_unit

@@ -21,7 +21,6 @@ import rclpy
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path as PathMessage
 from rclpy.context import Context
-from rclpy.experimental import EventsExecutor
 from scipy.optimize import minimize_scalar
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
@@ -34,6 +33,7 @@ from ...dynamics.motion import Trajectory, interpolate
 from ...dynamics.rigid import frame_pose
 from ...nodes.base.messages import JointMatcher, nanoseconds, read_trajectory
 from ...nodes.base.robot import find_file
+from ...nodes.base.runtime import make_executor
 from ...resources import share_directory
 from ..base.figures import SKY, VERMILION, save, styled_pyplot
 from ..base.models import load_quietly
@@ -96,7 +96,7 @@ def _record(
 ) -> Messages:
     """Send the path and record all messages until the robot is at rest again."""
     peer = rclpy.create_node("task_demo", context=context)
-    executor = EventsExecutor(context=context)
+    executor = make_executor("events", context)
     executor.add_node(peer)
     kinds = {"joint_states": JointState, "joint_trajectory": JointTrajectory}
     kinds |= {f"{NODE}/{name}": JointState for name in TORQUES}

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from rosbags.rosbag2 import Reader
-from rosbags.rosbag2.metadata import dump_qos_v9
+
+from ...validation.recordings.bag_library import Reader, dump_qos_v9
 
 MAGIC = b"\x89MCAP0\r\n"
 RECORD = struct.Struct("<BQ")

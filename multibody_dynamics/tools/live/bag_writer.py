@@ -10,14 +10,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import NamedTuple
-
-from rosbags.interfaces import Connection, Qos
-from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...dynamics.core import InputError
+from ...validation.recordings.bag_library import StoragePlugin, Writer, WriterError
 from .bag_repair import repair
 from .message_definitions import MessageType
+
+if TYPE_CHECKING:
+    from rosbags.interfaces import Connection, Qos
 
 CAPACITY = 256_000_000  # bytes that may wait for the disk: a minute of ten topics at 1 kHz
 

@@ -37,14 +37,14 @@ def node_class(name: str) -> Any:
 
 
 def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str = "events") -> int:
-    """Run the nodes until SIGINT or SIGTERM; return 1 if one of them cannot be activated.
+    """Run the nodes until a signal or a failure; return 1 if one fails or cannot be activated.
 
     They are configured and activated in the order of `names`, and shut down in reverse order.
     """
     import rclpy
 
     from ...nodes.base.nonblocking_output import never_block
-    from ...nodes.base.runtime import initialise, make_executor, spin
+    from ...nodes.base.runtime import create, initialise, make_executor, spin
 
     for name in names:
         if names.count(name) > 1:
@@ -61,7 +61,7 @@ def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str =
     nodes: list[Any] = []
     try:
         for kind in classes:
-            nodes.append(kind())
+            nodes.append(create(kind))
             nodes[-1].leave = leave
             executor.add_node(nodes[-1])
         if not all([node.start() or node.is_waiting for node in nodes]):

@@ -10,9 +10,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rosbags.typesys import Stores, TypesysError, get_types_from_msg, get_typestore
-
 from ...dynamics.core import InputError
+from ...validation.recordings.bag_library import (
+    Stores,
+    TypesysError,
+    get_types_from_msg,
+    get_typestore,
+)
 
 HEADER = "std_msgs/msg/Header"
 

@@ -14,24 +14,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.topic_endpoint_info import TopicEndpointInfo
-from rosbags.interfaces import (
-    Qos,
-    QosDurability,
-    QosHistory,
-    QosLiveliness,
-    QosReliability,
-    QosTime,
-)
 
 from ...dynamics.core import InputError
+from ...validation.recordings.bag_library import interfaces
 from .bag_writer import BagWriter, RecordedTopic
 from .message_definitions import MessageTypes
 from .publication_count import PublicationCount
+
+if TYPE_CHECKING:
+    from rosbags.interfaces import Qos, QosTime
 
 DEPTH = 5000  # messages of a subscription: 5 s of a topic at 1 kHz
 DEFAULT = (
@@ -130,7 +126,7 @@ class TopicRecorder:
             with subscription.handle:
                 while (taken := take(kind, True)) is not None:
                     message, info = taken
-                    count.add(info["publication_sequence_number"], message)
+                    count.add(info.get("publication_sequence_number"), message)  # not in Humble
                     received = info["received_timestamp"] or time.time_ns()
                     self._writer.add(name, received, message)
 
@@ -196,16 +192,16 @@ def _offered(profile: QoSProfile) -> Qos:
     """The quality of service of a publisher, as rosbags writes it."""
 
     def span(duration: Any) -> QosTime:
-        return QosTime(*divmod(duration.nanoseconds, 1_000_000_000))
+        return interfaces.QosTime(*divmod(duration.nanoseconds, 1_000_000_000))
 
-    return Qos(
-        QosHistory[profile.history.name],
+    return interfaces.Qos(
+        interfaces.QosHistory[profile.history.name],
         profile.depth,
-        QosReliability[profile.reliability.name],
-        QosDurability[profile.durability.name],
+        interfaces.QosReliability[profile.reliability.name],
+        interfaces.QosDurability[profile.durability.name],
         span(profile.deadline),
         span(profile.lifespan),
-        QosLiveliness[profile.liveliness.name],
+        interfaces.QosLiveliness[profile.liveliness.name],
         span(profile.liveliness_lease_duration),
         profile.avoid_ros_namespace_conventions,
     )

@@ -143,9 +143,14 @@ def describe_plan(plan: Plan) -> list[str]:
     """The table of the predicted errors, and the limits that each run uses most."""
     lines = [f"{plan.model.name}: {plan.model.n} joints"]
     lines += [f"- {note}" for note in plan.notes]
-    torque = ", ".join(f"{x:.3g}" for x in plan.noise.torque)
+    motors = plan.limits.motors
+    joints = motors.actuators.joint_of_motor if motors else np.arange(plan.model.n)
+    torque = ", ".join(
+        f"{x:.3g} {'N' if plan.model.joint_types[j] == 'prismatic' else 'N m'}"
+        for x, j in zip(plan.noise.torque, joints, strict=True)
+    )
     lines += [
-        f"- noise assumed: torque {torque} N m (N), encoders {plan.noise.encoder:.2g} rad,"
+        f"- noise assumed: torque {torque}, encoders {plan.noise.encoder:.2g} rad,"
         f" white at {plan.noise.rate:g} Hz",
         "",
     ]

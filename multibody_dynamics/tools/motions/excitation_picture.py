@@ -75,7 +75,7 @@ def _path(plan: Plan, axis: Any, states: Any) -> None:
 
 
 def _errors(plan: Plan, axis: Any) -> None:
-    """Relative standard errors of all parameters, in descending order; unknown ones at the top."""
+    """Relative standard errors in ascending order; the highest bars, at the end, are infinite."""
     shown = [error for error in plan.errors if error.verdict != "-"]
     shown.sort(key=lambda error: error.relative if np.isfinite(error.relative) else np.inf)
     finite = [e.relative for e in shown if np.isfinite(e.relative)]

@@ -38,7 +38,6 @@ from ...dynamics.model import MultibodyModel, inertia
 from ...dynamics.motion import Reference, interpolate
 from ...dynamics.plant import Encoder
 from ...dynamics.rigid import forward_kinematics, jacobian
-from ...nodes.following.flatness_controller_parameters import FlatnessControllerParameters
 from .model_errors import mistaken
 from .studied_robots import PLANTS, StudiedArm, built_in_robots, load_arm
 
@@ -144,9 +143,9 @@ CONTACTS: tuple[Contact, ...] = (
 class Found(NamedTuple):
     """One contact.
 
-    time : s from the first force to the detection; inf if it was not found. force : N at the
-        detection, or the largest force if it was not found. torque : N m, the largest joint torque
-        that it caused until then.
+    time : s from the first force to the detection; inf if it was not found. force : N, the largest
+        until the detection or, if it was not found, until the search ended. torque : N m, the
+        largest joint torque that it caused until then.
     speed : m/s of the point when it was touched.
     needed : N, the force against the motion of the point whose torques equalled the threshold of
         `hit` at that time, see :meth:`Simulation.needed_force`.
@@ -192,6 +191,8 @@ class Simulation:
         if error:
             believed = mistaken(*believed, error, np.random.default_rng([draw, 1]))
         self.believed = believed
+        from ...nodes.following.flatness_controller_parameters import FlatnessControllerParameters
+
         settings = FlatnessControllerParameters().settings(thresholds)
         self.law = FlatnessLaw(*believed, settings)
         self.plant = arm.plant(plant)

@@ -68,7 +68,7 @@ class Condition:
 
     @property
     def is_random(self) -> bool:
-        """Whether draws differ in more than the noise of the encoders."""
+        """Whether the model is drawn at random: then, several draws are made."""
         return self.error > 0.0
 
 

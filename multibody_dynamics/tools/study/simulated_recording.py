@@ -9,13 +9,14 @@ motion and torque that the assumed model needs for the desired motion, and a PD 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...dynamics.core import Array, DynamicsError, InputError
-from ...dynamics.elastic import Actuators, motor_motion
+from ...dynamics.elastic import Actuators, motor_motion, resting_second_outputs
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import Reference
 from ...dynamics.plant import ElasticRobot, MotorDrive
@@ -28,23 +29,25 @@ DRIVE_BANDWIDTH = 15.0  # Hz, of the position loops, as in the demo
 
 
 class SensorRows(NamedTuple):
-    """What was measured at the times t (k,), the motion beginning at t = 0: positions of links and
-    motors (k, n), and mean motor torques (k, n) of the cycles that end at these times."""
+    """What was measured at the times t (k,), the motion beginning at t = 0: positions of links
+    (k, n) and motors (k, m), and mean motor torques (k, m) of the cycles that end at these
+    times."""
 
     t: Array
     q: Array
     theta: Array
     tau: Array
 
-    def write(self, file: Path, model: MultibodyModel) -> None:
+    def write(self, file: Path, actuators: Actuators) -> None:
         """Write the recording as .npz, as the command `identify` reads it."""
         file.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(file, joint_names=np.array(model.joint_names), **self._asdict())
+        names = {"joint_names": actuators.joint_names, "motor_names": actuators.motor_names}
+        np.savez(file, **{key: np.array(value) for key, value in names.items()}, **self._asdict())
 
 
 class MotorCommands(NamedTuple):
     """Links (k, n) at times t (k,), and what the drives are sent for them: theta, theta' and the
-    torque (k, n)."""
+    torque (k, m)."""
 
     t: Array
     q: Array
@@ -54,13 +57,27 @@ class MotorCommands(NamedTuple):
 
 
 def motor_commands(
-    model: MultibodyModel, actuators: Actuators, motion: Reference, dt: float
+    model: MultibodyModel,
+    actuators: Actuators,
+    motion: Reference,
+    dt: float,
+    outputs: Callable[[Array], Array] | None = None,
 ) -> MotorCommands:
-    """The commands every dt s, including SETTLING s at rest before the motion."""
+    """The commands every dt s, including SETTLING s at rest before the motion.
+
+    outputs : the second outputs (k, 3, v) of variable joints with their rates, at times (k,) from
+        the beginning of the motion; by default constant in the middle of their ranges.
+    """
     t = dt * np.arange(round((motion.duration + SETTLING) / dt)) - SETTLING
     state = motion.sample(motion.start_time + t)
     loads = np.stack(inverse_dynamics(model, *np.moveaxis(state, 1, 0)), axis=-2)
-    motors = motor_motion(actuators, state, loads, beyond="continue")
+    second = None
+    if actuators.variable_joints:
+        second = np.zeros((len(t), 3, len(actuators.variable_joints)))
+        second[:, 0] = resting_second_outputs(actuators)
+        if outputs is not None:
+            second = outputs(np.maximum(t, 0.0))
+    motors = motor_motion(actuators, state, loads, second, beyond="continue")
     return MotorCommands(t, state[:, 0], motors.position, motors.velocity, motors.torque)
 
 
@@ -88,11 +105,12 @@ def record(
 
     Raises DynamicsError if the robot deviates by more than LOST from the motion.
     """
-    half = 0.5 * float(np.median(np.diff(commands.t)))
+    dt = float(np.median(np.diff(commands.t)))
     drive, limit = plant.drive, plant.actuators.torque_limit
     if drive is None:
         raise InputError("the robot has no drives: construct it with those of drive_of")
-    q, theta, tau = np.zeros((3, *commands.q.shape))
+    q = np.zeros(commands.q.shape)
+    theta, tau = np.zeros((2, *commands.position.shape))
     plant.applied_wrenches[:] = 0.0
     plant.reset(commands.q[0])
     mean = plant.motor_torque.copy()
@@ -104,12 +122,11 @@ def record(
                 f"{commands.t[k]:.3g} s: make the motion slower, or the drives stiffer"
             )
         position, velocity, torque = command
-        begin = torque + drive.proportional * (position - plant.theta)
-        begin += drive.derivative * (velocity - plant.thetad)
-        plant.follow(position, velocity, torque, half)
-        middle = plant.motor_torque.copy()
-        plant.follow(position + half * velocity, velocity, torque, half)
-        mean = (np.clip(begin, -limit, limit) + 4.0 * middle + plant.motor_torque) / 6.0
+        before = np.stack([plant.theta, plant.thetad])
+        plant.follow(position, velocity, torque, dt)
+        after = np.stack([plant.theta, plant.thetad])
+        mean = drive.mean_torque(np.stack([position, velocity]), torque, before, after, dt)
+        mean = np.clip(mean, -limit, limit)
     rng = np.random.default_rng(seed)
     step = condition.resolution
     for rows in (q, theta):

@@ -22,7 +22,7 @@ from ...dynamics.plant import ElasticRobot, Plant
 from ...resources import share_directory
 from ...simulation.mujoco_robot import MujocoRobot
 from ..base.models import load_quietly
-from ..base.recording import CONTROLLER, TRAJECTORY, read_parameters
+from ..base.node_parameters import CONTROLLER, TRAJECTORY, read_parameters
 from .spring_scaling import stiffened
 
 PLANTS = ("internal", "mujoco")
@@ -159,7 +159,7 @@ def load_arm(source: RobotSource, stiffness: float = 1.0) -> StudiedArm:
     not describe a robot with springs.
     """
     model = load_quietly(source.urdf)
-    nominal = load_actuators(source.springs, model.joint_names)
+    nominal = load_actuators(source.springs, model.joint_names, model.joint_types)
     if nominal.is_rigid.all():
         raise InputError(f"{source.springs}: no joint of '{model.name}' has a spring")
     actuators = _stiffened(nominal, stiffness)

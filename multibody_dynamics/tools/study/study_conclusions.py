@@ -109,7 +109,9 @@ def about_rates(tables: StudyTables) -> Iterator[str]:
         if pays:
             yield f"{name}, the rates reduce the error by a fifth or more for: {'; '.join(pays)}."
         if even:
-            yield f"{name}, the rates change the error by less than a fifth for: {'; '.join(even)}."
+            yield (
+                f"{name}, the rates change the error by less than a quarter for: {'; '.join(even)}."
+            )
         if costs:
             yield (
                 f"{name}, the rates increase the error by a quarter or more for: "

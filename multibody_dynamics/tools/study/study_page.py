@@ -44,7 +44,7 @@ from .study_pictures import (
     draw_rates,
     gain_of_rates,
 )
-from .study_plan import JUDGED_DELAY, JUDGED_ERRORS, ArmKey
+from .study_plan import JUDGED_DELAY, JUDGED_ERRORS, ArmKey, Judgement
 from .study_tables import StudyTables, figure
 
 
@@ -247,7 +247,7 @@ def _contacts(tables: StudyTables) -> Iterator[str]:
     yield paragraph(
         "The payload appears after two sevenths of the motion; the hit pushes the last link "
         "sideways, or upwards if the arm is planar, for 20 ms. With observer: the residual of a "
-        "momentum observer (20 1/s) is fed back. The model is exact otherwise."
+        "momentum observer (20 1/s) is fed back. The model is exact unless stated."
     )
     yield from _law_tables(tables, tables.given_arms(), conditions)
     yield from map(paragraph, about_contacts(tables))
@@ -268,7 +268,7 @@ def _stability(tables: StudyTables) -> Iterator[str]:
         for law in laws:
             judged = [tables.judgements.get((arm, law.key, error)) for error in JUDGED_ERRORS]
             if any(judged):
-                cells = ("" if one is None else f"{100 * one.unstable:.0f} %" for one in judged)
+                cells = map(_share, judged)
                 rows.append((law.title, *cells))
         heads = ("law", *(f"{100 * error:g} % off" for error in JUDGED_ERRORS))
         yield table(heads, rows, arm_title(tables, arm))
@@ -325,8 +325,15 @@ def _front_cells(tables: StudyTables, arm: ArmKey, key: str) -> tuple[str, ...]:
     cells = (tables.cell(arm, key, each) for each in FRONT_COLUMNS)
     return (
         *("" if cell is None else str(cell) for cell in cells),
-        *("" if one is None else f"{100 * one.unstable:.0f} %" for one in judged),
+        *map(_share, judged),
     )
+
+
+def _share(judged: Judgement | None) -> str:
+    """The share of unstable poses; "-" if the law cannot be designed."""
+    if judged is None:
+        return ""
+    return f"{100 * judged.unstable:.0f} %" if isfinite(judged.unstable) else "-"
 
 
 FRONT_COLUMNS = {

@@ -31,7 +31,7 @@ COLOURS = {
 }
 GREY = "#999999"
 NARROW = 9.0  # inches: narrower pictures have fewer columns in the legend
-LOST_MARK = 1.6  # factor above the largest error at which lost runs are marked
+LOST_MARK = 1.6  # times the last finite error: where lost runs are marked
 
 
 def _size(count: int) -> tuple[float, float]:

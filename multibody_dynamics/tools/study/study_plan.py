@@ -90,7 +90,7 @@ class Calibration(NamedTuple):
 
 class Judgement(NamedTuple):
     """Stability of a law at many poses with a wrong model: the share of unstable poses, and the
-    fastest growth in 1/s, negative if all are stable."""
+    fastest growth in 1/s, negative if all are stable; NaN if the law cannot be designed."""
 
     arm: ArmKey
     law: str

@@ -6,11 +6,19 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
 
-from multibody_dynamics.tools.base.processes import NodeEndedError, NodeProcesses, uninterrupted
+from multibody_dynamics.tools.base.processes import (
+    NodeEndedError,
+    NodeProcess,
+    NodeProcesses,
+    RunError,
+    uninterrupted,
+)
 from multibody_dynamics.tools.base.ros_settings import ros_environment
 
 PATIENCE = 100.0  # s; a first start compiles
@@ -51,3 +59,57 @@ def test_signals_are_deferred_to_the_end_of_an_uninterrupted_block():
         work()
     assert steps == ["done"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+NODE = """
+import signal, sys, time
+signal.signal(signal.SIGINT, lambda number, frame: sys.exit({status}))
+print("ready", flush=True)
+time.sleep({patience})
+"""
+
+
+class Program(NodeProcess):
+    """Another program in place of a node: Python code."""
+
+    def __init__(self, name, code, log):
+        self.name, self.patience, self.log = name, 20.0, log
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=log.open("wb"), start_new_session=True
+        )
+        while not log.read_text():
+            assert self.exit_code is None
+            time.sleep(0.01)
+
+
+def programs(tmp_path, *statuses):
+    nodes = NodeProcesses()
+    for k, status in enumerate(statuses):
+        code = NODE.format(status=status, patience=PATIENCE)
+        nodes._nodes.append(Program("arm_node", code, tmp_path / f"log_{k}"))
+    return nodes
+
+
+def test_nodes_of_the_same_executable_have_an_exit_code_each(tmp_path):
+    nodes = programs(tmp_path, 0, 3, 0)
+    first, second, third = nodes._nodes
+    assert nodes.stop() == {first: 0, second: 3, third: 0}
+    assert nodes.stop() == {}
+    with pytest.raises(RunError, match=r"arm_node exited with status 3; see .*log_1"):
+        programs(tmp_path, 0, 3, 0).stop_cleanly()
+
+
+def test_a_node_that_cannot_be_stopped_does_not_keep_the_others_running(tmp_path):
+    nodes = programs(tmp_path, 0, 0)
+    first, second = nodes._nodes
+    stuck = Stuck.__new__(Stuck)  # has no process
+    nodes._nodes.append(stuck)
+    with pytest.raises(RunError, match="cannot be stopped"):
+        nodes.stop()
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    assert nodes.stop() == {}
+
+
+class Stuck(NodeProcess):
+    def stop(self):
+        raise RunError("process 1 of arm_node cannot be stopped")

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from multibody_dynamics.dynamics import InputError
 from multibody_dynamics.tools.base.ros_settings import (
     DOMAIN_VARIABLE,
     DOMAINS,
@@ -31,6 +32,19 @@ def test_this_computer_only_and_a_private_domain():
 def test_the_domain_can_be_chosen():
     assert ros_settings(environ={DOMAIN_VARIABLE: "7"})["ROS_DOMAIN_ID"] == "7"
     assert ros_settings(9, environ={DOMAIN_VARIABLE: "7"})["ROS_DOMAIN_ID"] == "9"
+
+
+@pytest.mark.parametrize("text", ["seven", "233", "-1", "7.0"])
+def test_a_wrong_domain_is_refused_by_name(text):
+    with pytest.raises(InputError, match=f"{DOMAIN_VARIABLE}={text}: must be a ROS domain"):
+        ros_settings(environ={DOMAIN_VARIABLE: text})
+    shell = subprocess.run(
+        [sys.executable, "-m", "multibody_dynamics.tools.environment"],
+        env={**os.environ, DOMAIN_VARIABLE: text}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (shell.returncode, shell.stdout) == (1, "")
+    assert "must be a ROS domain from 0 to 232" in shell.stderr
+    assert "Traceback" not in shell.stderr
 
 
 def test_a_child_inherits_the_rest(monkeypatch):

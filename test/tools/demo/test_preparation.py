@@ -12,7 +12,7 @@ import pytest
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools import cli
-from multibody_dynamics.tools.base.recording import PARAMETERS, read_parameters
+from multibody_dynamics.tools.base.node_parameters import PARAMETERS, read_parameters
 from multibody_dynamics.tools.demo.preparation import OUTPUTS, SPRINGS, prepare
 
 ROBOT = str(share_directory() / "config" / "robots" / "planar_two_link.urdf")
@@ -51,6 +51,26 @@ def test_a_plant_that_is_not_installed_is_named_first(earlier, capsys, monkeypat
     assert cli.main(words) == 2
     assert "--plant mujoco is not installed" in capsys.readouterr().err
     assert (earlier / "full.npz").is_file()
+
+
+def test_a_plant_is_only_for_the_comparison_of_controllers(earlier, capsys):
+    words = ["demo", "--output", str(earlier), "--compare", "feedforwards", "--plant", "internal"]
+    assert cli.main(words) == 2
+    assert "--plant internal: has no effect with --compare feedforwards" in capsys.readouterr().err
+    assert (earlier / "full.npz").is_file()
+
+
+@pytest.mark.parametrize(("compare", "is_named"), [("feedforwards", False), ("controllers", True)])
+def test_a_missing_plant_is_named_only_where_it_matters(
+    tmp_path, capsys, monkeypatch, compare, is_named
+):
+    place = "multibody_dynamics.tools.demo"
+    monkeypatch.setattr(f"{place}.preparation.available_plants", lambda: ("internal",))
+    monkeypatch.setattr(f"{place}.runs.run_demo", lambda demo, domain_id: {})
+    monkeypatch.setattr(f"{place}.reports.print_results", lambda results, folder: 0)
+    words = ["demo", "--output", str(tmp_path), "--compare", compare, "--urdf", ROBOT]
+    assert cli.main(words) == 0
+    assert ("MuJoCo is not installed" in capsys.readouterr().out) == is_named
 
 
 @pytest.mark.parametrize("keep", [False, True])

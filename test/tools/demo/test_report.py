@@ -21,7 +21,8 @@ from multibody_dynamics.dynamics.motion.trajectories import hold, splice
 from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
 from multibody_dynamics.nodes.base.messages import SECOND, TrajectoryRequest
 from multibody_dynamics.tools import cli
-from multibody_dynamics.tools.base.recording import Recording, Series, read_parameters
+from multibody_dynamics.tools.base.node_parameters import read_parameters
+from multibody_dynamics.tools.base.recording import Recording, Series
 from multibody_dynamics.tools.demo.analysis import Run, load_runs
 from multibody_dynamics.tools.demo.page import error_unit
 from multibody_dynamics.tools.demo.preparation import prepare

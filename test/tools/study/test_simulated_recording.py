@@ -71,10 +71,10 @@ def test_equal_seeds_give_equal_recordings_with_noise_of_the_stated_size():
 
 def test_a_recording_is_read_by_identify(tmp_path):
     rows, _ = moved()
-    model, _ = sheet()
-    rows.write(tmp_path / "new" / "run.npz", model)
+    _, actuators = sheet()
+    rows.write(tmp_path / "new" / "run.npz", actuators)
     with np.load(tmp_path / "new" / "run.npz") as content:
-        assert set(content) == {"t", "q", "theta", "tau", "joint_names"}
+        assert set(content) == {"t", "q", "theta", "tau", "joint_names", "motor_names"}
         np.testing.assert_array_equal(content["theta"], rows.theta)
 
 

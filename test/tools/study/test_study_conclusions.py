@@ -45,7 +45,7 @@ def test_where_the_rates_pay_they_are_said_to_pay():
 
     text = "\n".join(about_rates(made_up(error)))
     assert "reduce the error by a fifth or more for: panda, exact model (10); panda, all" in text
-    assert "less than a fifth for: panda, all parameters 20 % off (1.1)" in text
+    assert "less than a quarter for: panda, all parameters 20 % off (1.1)" in text
     assert "increase the error by a quarter or more for: panda, all parameters 30 % off" in text
 
 

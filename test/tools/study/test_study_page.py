@@ -11,10 +11,11 @@ import pytest
 
 from multibody_dynamics.tools.study.conditions import CONDITIONS
 from multibody_dynamics.tools.study.single_run import plant_of, simulate
-from multibody_dynamics.tools.study.studied_laws import REFERENCE, STUDIED_LAWS
+from multibody_dynamics.tools.study.studied_laws import REFERENCE, STUDIED_LAWS, law_of
 from multibody_dynamics.tools.study.study_page import summary, write_report
+from multibody_dynamics.tools.study.study_plan import JUDGED_ERRORS, Judgement
 from multibody_dynamics.tools.study.study_tables import Cell
-from study_arms import made_up, panda
+from study_arms import given, made_up, panda
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -56,6 +57,18 @@ def test_lost_runs_are_lost_in_the_tables(page):
     rows = re.findall(r"<tr><td>feedback linearisation</td>(.*?)</tr>", page)
     assert any('<td class="no">lost</td>' in row for row in rows)
     assert not re.search(r">[^<]*\b(nan|inf)\b", page)
+
+
+def test_a_law_that_cannot_be_designed_has_no_share_of_unstable_poses(tmp_path):
+    tables = made_up(groups=("exact", "front"))
+    key = given(tables), REFERENCE
+    for error in JUDGED_ERRORS:
+        tables.judgements[(*key, error)] = Judgement(*key, error, float("nan"), float("nan"))
+    text = write_report(tables, tmp_path).read_text()
+    section = text.partition("<h2>Stability at other poses</h2>")[2].partition("<h2>")[0]
+    (cells,) = re.findall(f"<tr><td>{law_of(REFERENCE).title}</td>(.*?)</tr>", section)
+    assert re.findall(r">([^<>]+)</td>", cells) == ["-"] * len(JUDGED_ERRORS)
+    assert "nan" not in text.replace("data:", "").partition("<h2>Stability")[2].partition("<img")[0]
 
 
 def test_sections_without_results_are_left_out(tmp_path):
