@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from std_srvs.srv import SetBool
 
 import torque_monitor
 from flatness_arm import NODE, STEP, Arm
+from multibody_dynamics.nodes.base.messages import SECOND
 from ros_harness import FIRST_START, RosHarness
 
 RATE = 2000.0  # N m/s, for each motor
@@ -87,6 +89,19 @@ class JudgedArm(Arm):
     def until_says(self, text: str, each: Callable[[], None]) -> None:
         """Until the node has logged this."""
         self.ros.until(lambda: text in self.node.output, text, each=each)
+
+    def until_at_rest(self, speed: float) -> None:
+        """Until no link has been faster than `speed`, rad/s, for 0.3 s."""
+        speeds: deque[float] = deque(maxlen=3 * SECOND // (10 * STEP))
+
+        def step() -> None:
+            self.step()
+            speeds.append(np.abs(self.plant.qd).max())
+
+        def is_at_rest() -> bool:
+            return len(speeds) == speeds.maxlen and max(speeds) < speed
+
+        self.ros.until(is_at_rest, f"links slower than {speed} rad/s", each=step)
 
     def recover(self) -> None:
         """Back to following, with ~/enable if the fault waits for it."""

@@ -166,7 +166,7 @@ class DriftNode(DescribedNode):
 
     def _reject(self, topic: str, error: MessageError) -> None:
         self._rejected.add(error.reason, str(error))
-        self.get_logger().warning(f"rejected {topic}: {error}", throttle_duration_sec=10.0)
+        self.warn_about(topic, f"rejected {topic}: {error}", every=10.0)
 
     def _first(self, message: JointState) -> JointStates:
         """Begin a stream of states, all of which must have velocities if the first one does."""

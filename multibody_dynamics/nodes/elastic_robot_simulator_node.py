@@ -208,7 +208,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
 
     def _reject(self, topic: str, error: MessageError) -> None:
         self._rejected.add(f"{topic}: {error.reason}", f"{topic}: {error}")
-        self.get_logger().warning(f"rejected {topic}: {error}", throttle_duration_sec=1.0)
+        self.warn_about(topic, f"rejected {topic}: {error}")
 
     def _rest(self) -> Command:
         """The command of a robot without brakes before the first one arrives."""

@@ -187,9 +187,13 @@ def test_a_controller_that_is_suspended_killed_and_started_again_in_motion(ros, 
     for _ in range(40):  # 80 ms; the arm moves on under the last torque until its brakes engage
         arm.step()
     arm.node.send(signal.SIGCONT)
+    there = arm.plant.q.copy()
     arm.until(lambda: "stopping" in arm.node.output, "the stop")
     arm.recover()
-    assert np.abs(arm.plant.qd).max() < 0.05
+    # Which it sees first, the silence or the gap, depends on the threads. After a gap, it starts
+    # from the torque that it sent last, not knowing of the brakes, and the arm swings a little.
+    arm.until_at_rest(0.05)
+    assert np.abs(arm.plant.q - there).max() < 0.03  # the goal was 0.26 rad away
 
     # Killed in motion, while brakes engage, and started again: it holds the arm where it is.
     arm.move(here, 1.0)

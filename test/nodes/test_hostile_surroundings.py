@@ -208,6 +208,8 @@ def test_torque_rates_hold_with_motor_encoders_after_lost_states_and_after_an_ab
 
 def test_repeated_faults_and_requests_are_logged_once_a_second(ros, tmp_path):
     arm = JudgedArm(ros, tmp_path)
+    points = [JointTrajectoryPoint(positions=[0.0])]
+    unknown_joint = JointTrajectory(joint_names=["knee"], points=points)
     begin = time.monotonic()
     before = arm.node.output
     for k in range(60):
@@ -216,20 +218,18 @@ def test_repeated_faults_and_requests_are_logged_once_a_second(ros, tmp_path):
         request = SetBool.Request(data=bool(k % 2))
         ros.call(SetBool, f"{NODE}/enable", request)
         arm.send(arm.links, ("shoulder",), ([np.nan], [0.0], [0.0]))
-        arm.trajectory.publish(JointTrajectory(joint_names=["knee"]))
+        arm.trajectory.publish(unknown_joint)
         arm.step()
     arm.run(0.1)
     most = time.monotonic() - begin + 2.0
     output = arm.node.output.removeprefix(before)
-    for text in (
-        "resetting reference, filters and statistics",
-        "stopping, then holding",
-        "following trajectories",
-        "rejected joint_states",
-        "rejected joint_trajectory",
+    for texts in (
+        ("resetting reference, filters and statistics",),
+        ("stopping, then holding", "following trajectories"),
+        ("rejected joint_states",),
+        ("rejected joint_trajectory",),
     ):
-        assert output.count(text) <= most, text
-    assert "the clock jumped by" in output
+        assert 1 <= sum(output.count(text) for text in texts) <= most, texts
     assert "Traceback" not in output
 
 

@@ -192,7 +192,7 @@ class CyclicNode(DescribedNode):
 
     def _reject(self, topic: str, error: MessageError) -> None:
         self._rejected.add(f"{topic}: {error.reason}", f"{topic}: {error}")
-        self.get_logger().warning(f"rejected {topic}: {error}", throttle_duration_sec=1.0)
+        self.warn_about(topic, f"rejected {topic}: {error}")
 
     def _comes_late(self, topic: str, stamp: int) -> bool:
         """Reject a state that is older than the last output."""

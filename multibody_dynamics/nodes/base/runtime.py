@@ -36,6 +36,7 @@ from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedE
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.logging import get_logger
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
@@ -76,6 +77,7 @@ class ManagedNode(LifecycleNode):
         self.leave = threading.Event()  # set or replaced by the run loop
         self.has_failed = False
         self._is_scheduled = False
+        self._topic_logs: dict[str, RcutilsLogger] = {}
         self._ignore_negative_time()
         self._server = ParameterServer(
             self,
@@ -149,6 +151,15 @@ class ManagedNode(LifecycleNode):
     def is_waiting(self) -> bool:
         """Whether `start` was deferred until something arrives."""
         return False
+
+    def warn_about(self, topic: str, text: str, every: float = 1.0) -> None:
+        """Log a warning at most once in `every` s for each topic.
+
+        rclpy throttles per line of code: with one logger, a stream of invalid messages on one topic
+        would hide those on the others.
+        """
+        log = self._topic_logs.setdefault(topic, get_logger(self.get_logger().name))
+        log.warning(text, throttle_duration_sec=every)
 
     def close(self) -> None:
         """Leave the current state through its regular transition, ending in finalized."""
