@@ -385,6 +385,8 @@ _FIXED = (
     "ramp.time",
     "ramp.capacity",
     "contact_bandwidth",
+    "bandwidth",
+    "delay",
     "update_time",
     "designs_in_background",
     "late_cycles",

@@ -23,7 +23,9 @@ def test_every_law_takes_its_own_settings_and_no_others(law):
     assert LAWS[law].own < names
     common = {"law", "bandwidth", "position", "friction", "period"}
     for name in names - LAWS[law].own - common:
-        with pytest.raises(InputError, match=f"{name} is not a setting of law '{law}'|both or neither"):
+        with pytest.raises(
+            InputError, match=f"{name} is not a setting of law '{law}'|both or neither"
+        ):
             ControllerSettings(law=law, **{name: np.array([0.123])})
 
 
