@@ -165,7 +165,7 @@ def integrate(
         the state after each step to the nearest one without violation.
     wrenches : law (t, pose (n, 4, 4), velocity (n, 6)) -> (n, 6), added to the constant wrenches
         of the system, in inertial axes about the inertial origin. Called from Python at every
-        stage, which makes the integration about a thousand times slower.
+        stage, which makes the integration several hundred times slower.
     progress : called with the fraction done, from 0 to 1.
 
     Raises InputError for inconsistent arguments or a start that violates a joint's position or
