@@ -120,6 +120,7 @@ def integrate_tree(
     method : see :func:`.munthe_kaas`; or "rosenbrock", implicit, of order 4 and A-stable, for
         springs so stiff that an explicit method would need small steps. It uses the exact Jacobian;
         only a torque law is differentiated by finite differences.
+    tolerances, progress : as in :func:`.munthe_kaas`; "rosenbrock" has fixed steps.
 
     Raises InputError for inconsistent arguments, DynamicsError for a singular mass matrix or a
     solution that diverges.
