@@ -27,7 +27,7 @@ DIFFERENCE = 1e-6  # rad, m and per s: steps of the finite differences of a torq
 
 @dataclass(frozen=True, eq=False)
 class JointMotion:
-    """q and q', each (k, ..., n), at the times `time` (k,), s."""
+    """q and q', each (k, ..., n), rad or m and per s, at the times `time` (k,), s."""
 
     time: Array
     q: Array
