@@ -31,6 +31,7 @@ from ...dynamics.control import (
     StateEstimation,
 )
 from ...dynamics.core import InputError
+from ...dynamics.elastic import VARIANTS
 from ..base.parameters import ParameterError, parameter
 from .collision_reaction import REACTIONS
 from .following_parameters import FollowingParameters
@@ -42,6 +43,12 @@ DERIVED = ("torque_link_bandwidth",)  # bandwidths that follow from the arm if t
 class FlatnessControllerParameters(FollowingParameters):
     """The parameters of flatness_controller_node; docs/flatness_controller_node.md has a table."""
 
+    variant: str = parameter(  # not live: a law keeps the flat map with which it was designed
+        "full",
+        "motor_pd, state_feedback: model of the springs in the feedforward: 'full' with the torque"
+        " rates Q' and Q'', 'quasi_static' without them, 'rigid' without springs",
+        choices=tuple(VARIANTS),
+    )
     law: str = parameter(
         "motor_pd",
         "control law (see the table of laws); one that is chosen while the node is configured is"
