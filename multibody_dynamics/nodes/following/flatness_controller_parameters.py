@@ -44,8 +44,9 @@ class FlatnessControllerParameters(FollowingParameters):
 
     law: str = parameter(
         "motor_pd",
-        "control law (see the table of laws); one that is chosen while the node is configured is"
-        " judged in a separate process, and takes effect if accepted, without a jump in torque",
+        "control law, see docs/flatness_controller_node.md; one that is chosen while the node is"
+        " configured is judged in a separate process, and takes effect, if accepted, without a jump"
+        " in torque",
         choices=tuple(LAWS),
         live=True,
     )
@@ -68,9 +69,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     feedback_poles: tuple[float, ...] = parameter(
         (),
-        "state_feedback: real poles of each joint, designed independently of the others, instead"
-        " of the linear-quadratic"
-        " design; empty: not used",
+        "state_feedback: real poles of each joint, designed independently of the others, instead of"
+        " the linear-quadratic design; empty: not used",
         unit="1/s",
     )
     linearization_bandwidth: tuple[float, ...] = parameter(
@@ -93,8 +93,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     gain_update_time: float = parameter(
         UPDATE_TIME,
-        "state_feedback with gains of the whole arm: time in which new gains are blended in; 0:"
-        " keep those of the design position",
+        "state_feedback with gain_design coupled or modal: time in which new gains are blended in;"
+        " 0: keep those of the design position",
         unit="s",
         bounds=(0.0, 10.0),
     )
@@ -118,8 +118,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     integral: float = parameter(
         0.0,
-        "motor_pd, state_feedback: integral gain, as a share of the law's stiffness per second;"
-        " with anti-windup at limits",
+        "motor_pd, state_feedback: integral gain, as a share of the law's stiffness per second,"
+        " with anti-windup at limits; requires disturbance_bandwidth 0",
         unit="1/s",
         bounds=(0.0, 100.0),
     )
@@ -132,7 +132,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     disturbance_share: float = parameter(
         0.5,
-        "largest disturbance that is compensated, as a share of the motors' torque limits",
+        "motor_pd, state_feedback: largest disturbance that is compensated, as a share of the"
+        " motors' torque limits",
         bounds=(0.0, 1.0),
     )
     adaptation: str = parameter(
@@ -168,7 +169,7 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     payload_link: str = parameter(
         "",
-        "adaptation of a payload: the link that carries it; empty: the last one",
+        "adaptation of a payload: link that carries it; empty: the last one",
     )
     hold_bandwidth: float = parameter(
         LAWS["hold"].bandwidth,
@@ -259,13 +260,11 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     unstable_poses: str = parameter(
         "lower",
-        "response to a law whose loop is not stable throughout the joint range, at configuration or"
-        " when it is chosen. lower: make the filter faster (at configuration, if it is too slow for"
-        " a resonance), lower disturbance_bandwidth, then the bandwidth of the law, and refuse the"
-        " law if that does not help; reject: refuse it immediately; report: only report it in the"
-        " log and on /diagnostics, and refuse it if it is unstable at the design position or at the"
-        " first measured one; accept: report it and use it all the same, to compare laws in"
-        " simulations",
+        "response to a law that is unstable at a judged pose, at configuration or when it is"
+        " chosen. lower: raise filter_bandwidth if the filter is too slow (at configuration only),"
+        " then lower the settings of the law, and refuse it if that does not help; reject: refuse"
+        " it; report: use it, unless it is unstable at the given design_position or at the first"
+        " measured position; accept: use it in any case, to compare laws in simulations",
         choices=("lower", "reject", "report", "accept"),
     )
     judged_poses: int = parameter(
@@ -277,14 +276,14 @@ class FlatnessControllerParameters(FollowingParameters):
     judged_delay: float = parameter(
         0.001,
         "unknown part of the delay from the stamp of a state until its torque takes effect, for"
-        " which coupled gains are designed and stability is judged; known delays are added where"
-        " they are not predicted",
+        " which coupled gains and torque loops are designed and stability is judged; known delays"
+        " are added where the state is not predicted",
         unit="s",
         bounds=(0.0, 0.1),
     )
     judged_model_error: float = parameter(
         0.1,
-        "relative error of every link inertia, stiffness, rotor inertia and friction for which"
+        "relative error of every link inertia, stiffness, rotor inertia and friction with which"
         " stability is judged; the signs differ from pose to pose",
         bounds=(0.0, 0.9),
     )
@@ -294,9 +293,9 @@ class FlatnessControllerParameters(FollowingParameters):
 
     state_source: str = parameter(
         "link_and_motor_encoders",
-        "measurements from which the state is estimated: positions from both topics; motor"
-        " positions and the efforts of joint_states; positions and efforts of motor_states alone;"
-        " or, for each joint, those specified by its torque_source",
+        "measurements from which the state is estimated: the positions in joint_states and"
+        " motor_states; the efforts in joint_states and the positions in motor_states; positions"
+        " and efforts in motor_states alone; or, for each joint, those given by its torque_source",
         choices=tuple(SOURCES),
     )
     filter_bandwidth: float = parameter(
@@ -338,8 +337,8 @@ class FlatnessControllerParameters(FollowingParameters):
 
     collision_thresholds: str = parameter(
         "",
-        "YAML file, found like robot_file, of the thresholds for the detection of contacts, written"
-        " by `multibody_dynamics collision-thresholds`; empty: no detection",
+        "YAML file of the thresholds for the detection of contacts, found like robot_file, as"
+        " written by `multibody_dynamics collision-thresholds`; empty: no detection",
     )
     collision_reaction: str = parameter(
         "stop",
@@ -350,7 +349,7 @@ class FlatnessControllerParameters(FollowingParameters):
         live=True,
     )
     collision_threshold_scale: float = parameter(
-        1.0, "factor of all thresholds of collision detection", bounds=(0.1, 100.0), live=True
+        1.0, "factor of all thresholds for contacts", bounds=(0.1, 100.0), live=True
     )
     collision_stiffness: float = parameter(
         0.1,
@@ -368,7 +367,8 @@ class FlatnessControllerParameters(FollowingParameters):
 
     feedforward_lead: float = parameter(
         0.5,
-        "time by which the feedforward torque leads the reference, since it is held for one cycle",
+        "time by which the feedforward torque leads the reference, because each torque is held for"
+        " one cycle",
         unit="cycles",
         bounds=(0.0, 10.0),
         live=True,
