@@ -45,14 +45,13 @@ class FlatnessControllerParameters(FollowingParameters):
     law: str = parameter(
         "motor_pd",
         "control law, see docs/flatness_controller_node.md; one that is chosen while the node is"
-        " configured is judged in a separate process, and takes effect, if accepted, without a jump"
-        " in torque",
+        " configured is judged first, and takes effect, if accepted, without a jump in torque",
         choices=tuple(LAWS),
         live=True,
     )
     motor_bandwidth: tuple[float, ...] = parameter(
         (LAWS["motor_pd"].bandwidth,),
-        "motor_pd: both poles of each motor loop; one value for all, or one per motor of the robot",
+        "motor_pd: both poles of each motor loop; one value, or one per motor of the robot",
         unit="rad/s",
     )
     computed_torque_bandwidth: float = parameter(
@@ -63,8 +62,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     feedback_bandwidth: tuple[float, ...] = parameter(
         (LAWS["state_feedback"].bandwidth,),
-        "state_feedback: bandwidth of the linear-quadratic design; one value for all, or one per"
-        " joint of the robot",
+        "state_feedback: bandwidth of the linear-quadratic design; one value, or one per joint of"
+        " the robot",
         unit="rad/s",
     )
     feedback_poles: tuple[float, ...] = parameter(
@@ -75,8 +74,7 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     linearization_bandwidth: tuple[float, ...] = parameter(
         (LAWS["feedback_linearization"].bandwidth,),
-        "feedback_linearization: all poles of a joint; one value for all, or one per joint of the"
-        " robot",
+        "feedback_linearization: all poles of a joint; one value, or one per joint of the robot",
         unit="rad/s",
     )
     linearization_poles: tuple[float, ...] = parameter(
@@ -105,14 +103,14 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     torque_bandwidth: tuple[float, ...] = parameter(
         (),
-        "torque_control: bandwidth of the torque loops; one value for all, or one per joint of the"
-        " robot; empty: as high as springs, filter, command_delay and judged_delay allow",
+        "torque_control: bandwidth of the torque loops; one value, or one per joint of the robot;"
+        " empty: as high as springs, filter, command_delay and judged_delay allow",
         unit="rad/s",
     )
     torque_link_bandwidth: tuple[float, ...] = parameter(
         (),
-        "torque_control: both poles of each link driven by its torque source; they set the"
-        " stiffness felt at the arm; one value for all, or one per joint of the robot; empty:"
+        "torque_control: both poles of each link driven by its torque source, which set the"
+        " stiffness felt at the arm; one value, or one per joint of the robot; empty:"
         f" {LAWS['torque_control'].bandwidth:g}, or more where gravity would tip a link over",
         unit="rad/s",
     )
@@ -186,15 +184,17 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     link_stiffness: tuple[float, ...] = parameter(
         (),
-        "joint_impedance, esp_impedance: stiffness of the links, in N m/rad or N/m; one value for"
-        " all, or one per joint of the robot; empty: a quarter of the springs' stiffness",
+        "joint_impedance, esp_impedance: stiffness of the links; one value, or one per joint of the"
+        " robot; empty: a quarter of the springs' stiffness",
+        unit="N m/rad or N/m",
         live=True,
     )
     tool_stiffness: tuple[float, ...] = parameter(
         (),
-        "cartesian_impedance: three rotational stiffnesses of the tool in N m/rad, then three"
-        " translational ones in N/m, along the axes of the base; empty: values that correspond to a"
-        " quarter of the springs' stiffness",
+        "cartesian_impedance: three rotational stiffnesses of the tool, then three translational"
+        " ones, along the axes of the base; empty: values that correspond to a quarter of the"
+        " springs' stiffness",
+        unit="N m/rad, N/m",
         live=True,
     )
     impedance_tool: str = parameter(
@@ -202,14 +202,15 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     posture_stiffness: tuple[float, ...] = parameter(
         (),
-        "cartesian_impedance: stiffness of the posture, in N m/rad or N/m; one value for all, or"
-        " one per joint of the robot; empty: 2 % of the springs' stiffness",
+        "cartesian_impedance: stiffness of the posture; one value, or one per joint of the robot;"
+        " empty: 2 % of the springs' stiffness",
+        unit="N m/rad or N/m",
         live=True,
     )
     impedance_damping: float = parameter(
         0.7,
         "joint_impedance, cartesian_impedance: damping ratio of every mode with stiffness; a new"
-        " value is judged in a separate process before it takes effect",
+        " value is judged before it takes effect",
         bounds=(0.0, 2.0),
         live=True,
     )
@@ -235,13 +236,13 @@ class FlatnessControllerParameters(FollowingParameters):
     esp_bandwidth: tuple[float, ...] = parameter(
         (LAWS["esp"].bandwidth,),
         "esp: both poles of each virtual motor; esp, esp_impedance: poles of a stiffness or"
-        " pretension; one value for all, or one per joint of the robot",
+        " pretension; one value, or one per joint of the robot",
         unit="rad/s",
     )
     esp_damping: float = parameter(
         DAMPING_RATIO,
         "esp, esp_impedance: damping ratio of the links; higher values tolerate less delay; a new"
-        " value is judged in a separate process before it takes effect",
+        " value is judged before it takes effect",
         bounds=(0.0, 2.0),
         live=True,
     )
@@ -342,8 +343,7 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     collision_reaction: str = parameter(
         "stop",
-        "reaction to a detected contact: none, a report, or, until ~/enable is called, a damped"
-        " stop, gravity compensation, a short retraction, or a soft impedance; see"
+        "reaction to a detected contact; all but off and report last until ~/enable is called, see"
         " docs/collisions.md",
         choices=REACTIONS,
         live=True,

@@ -78,9 +78,8 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
     )
     expected_rate: float = parameter(
         0.0,
-        "expected rate of the states, for counting missed cycles, and for designing and judging"
-        " the laws of flatness_controller_node; 0: the median of the last second for the former,"
-        " 1000 Hz for the latter; update_rate takes precedence",
+        "expected rate of the states, for counting missed cycles (0: the median of the last second)"
+        " and for the design and judgement of laws by flatness_controller_node (0: 1 kHz)",
         unit="Hz",
         bounds=(0.0, 10000.0),
         live=True,
@@ -137,8 +136,8 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
     )
     action_monitor_rate: float = parameter(
         20.0,
-        "feedback rate of the action follow_joint_trajectory, which feedforward_node and"
-        " flatness_controller_node serve if control_msgs is installed; 0: do not serve it",
+        "feedback rate of the action follow_joint_trajectory (not served by task_space_node); 0: do"
+        " not serve it",
         unit="Hz",
         bounds=(0.0, 1000.0),
     )
