@@ -112,8 +112,7 @@ class TrajectoryParameters(RobotParameters):
     )
     speed: float = parameter(
         0.5,
-        "largest share of its velocity limit that a joint uses in a motion derived from limits and"
-        " in the approach",
+        "largest share of its velocity limit that a joint uses in such a motion and the approach",
         bounds=(0.01, 1.0),
     )
     sample_period: float = parameter(
@@ -122,8 +121,7 @@ class TrajectoryParameters(RobotParameters):
 
     start_delay: float = parameter(
         0.2,
-        "time from sending to the stamp of the trajectory, for the message to arrive and to be"
-        " planned before the motion starts",
+        "time from sending to the stamp of the trajectory, for it to arrive and be planned",
         unit="s",
         bounds=(0.0, 60.0),
     )
