@@ -49,8 +49,8 @@ def make_law(
         except InputError as error:
             raise ParameterError(f"adaptation '{p.adaptation}': {error}") from None
     law = FlatnessLaw(model, actuators, settings)
-    if p.initial_stiffness:  # laws are judged with it before anything is measured
-        law.stiffness[0] = np.clip(p.initial_stiffness, *stiffness.bounds(np.zeros(model.n)))
+    # laws are judged with it before anything is measured
+    law.stiffness[0] = stiffness.feasible(p.initial_stiffness, np.zeros(model.n))
     return law
 
 

@@ -316,13 +316,13 @@ class FlatnessControllerParameters(FollowingParameters):
     observer_bandwidth: float = parameter(
         25.0,
         "upper limit on the bandwidth of the observer used with motor_encoders; the springs also"
-        " limit it, see docs/elastic_joints.md",
+        " limit it, see docs/state_estimation.md",
         unit="Hz",
         bounds=(0.1, 2000.0),
     )
     filter_order: int = parameter(
         3,
-        "order of the filters that estimate velocities, see docs/elastic_joints.md",
+        "order of the filters that estimate velocities, see docs/state_estimation.md",
         bounds=(min(ORDERS), max(ORDERS)),
     )
     pair_tolerance: float = parameter(

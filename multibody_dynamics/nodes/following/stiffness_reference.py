@@ -96,6 +96,11 @@ class StiffnessReference:
                 k[j] = each.drive.offset + each.drive.gain * springs.theta[motors[1]]
         return k
 
+    def feasible(self, goal: Sequence[float], torque: Array) -> Array:
+        """(v,) the goal, clipped to the bounds; the middle of the range if it is empty."""
+        low, high = self.bounds(torque)
+        return np.asarray(np.clip(goal, low, high) if len(goal) else 0.5 * (low + high))
+
     def begin(
         self,
         goal: Sequence[float],
@@ -111,7 +116,7 @@ class StiffnessReference:
         if not self.joint_names:
             return
         low, high = self.bounds(torque)
-        k = np.clip(goal, low, high) if len(goal) else 0.5 * (low + high)
+        k = self.feasible(goal, torque)
         if not self.rows[0].any():
             self.rows[0] = k  # outputs that are not measured start at their goal
         self._motion.hold(np.clip(self.measured(springs), low, high), stamp)

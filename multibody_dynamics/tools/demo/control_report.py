@@ -125,7 +125,7 @@ def _page(report: Mapping[str, Any]) -> Iterator[str]:
     yield _tracking_table(report)
     yield (
         "The controller uses the plant's exact parameters, which no controller of a real robot"
-        " has: see *Robustness* in docs/elastic_joints.md. MuJoCo computes"
+        " has: see docs/control_study.md. MuJoCo computes"
         " its own dynamics. All laws run with the stated bandwidths, although rigid computed torque"
         " with this bandwidth may be unstable at some poses of an elastic arm: the controller would"
         " otherwise lower the settings of such laws or refuse them (unstable_poses).\n"

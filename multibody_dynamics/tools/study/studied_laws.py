@@ -131,7 +131,7 @@ ALONE = {"disturbance_bandwidth": 0.0}
 QUASI_STATIC = {"variant": "quasi_static"}
 WHOLE_ARM = {"gain_design": "coupled", "delay": 1e-3}
 """Gains of the whole arm, designed for a delay of 1 ms, so that they tolerate unknown
-delays; see section 9 of docs/elastic_joints.md."""
+delays; see docs/control_laws.md."""
 
 
 def _linear(key: str, title: str, law: str, is_main: bool = False, **own: Any) -> StudiedLaw:

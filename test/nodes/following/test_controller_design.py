@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from elastic_arms import linear_arm
+from elastic_arms import linear_arm, shipped
 from multibody_dynamics.nodes.base.parameters import ParameterError
 from multibody_dynamics.nodes.following.controller_design import make_law
 from multibody_dynamics.nodes.following.flatness_controller_parameters import (
@@ -29,3 +30,16 @@ def test_parameters_that_do_not_fit_the_robot_are_rejected(changes, message):
     parameters = FlatnessControllerParameters(**changes)
     with pytest.raises(ParameterError, match=message):
         make_law(arm.model, arm.actuators, parameters, StiffnessReference(arm.actuators))
+
+
+@pytest.mark.parametrize("goal", [(), (90.0,), (1e6,)])
+def test_laws_are_judged_with_the_stiffness_from_which_the_reference_begins(goal):
+    arm = shipped("antagonistic_elbow")  # its motors hold less than its springs allow
+    parameters = FlatnessControllerParameters(initial_stiffness=goal)
+    reference = StiffnessReference(arm.actuators)
+    law = make_law(arm.model, arm.actuators, parameters, reference)
+    torque = np.zeros(arm.model.n)
+    reference.begin(goal, None, torque, 0, 0.0)
+    reference.evaluate(0, torque)
+    assert np.array_equal(law.stiffness[0], reference.rows[0])
+    assert np.array_equal(law.laws.second, reference.rows[0])

@@ -89,11 +89,10 @@ def test_the_summary_names_goals_and_medians():
 
 
 def published():
-    """The tables of section 11 of docs/elastic_joints.md, each as its title, the titles of its
-    columns, and {row: cells}."""
-    text = (DOCS / "elastic_joints.md").read_text()
-    section = text[text.index("\n## 11. Robustness") : text.index("\n## 12.")]
-    for block in section.split("\n\n"):
+    """The tables of docs/control_study.md with results of the command, each as its title, the
+    titles of its columns, and {row: cells}."""
+    text = (DOCS / "control_study.md").read_text()
+    for block in text.split("\n\n"):
         if block.startswith("| ") and "springs as given" in block:
             lines = [re.split(r"\s*\|\s*", line)[1:-1] for line in block.splitlines()]
             yield lines[0][0], lines[0][1:], {line[0]: line[1:] for line in lines[2:]}
