@@ -25,10 +25,10 @@ demo:
 demo-mujoco:
 	$(RUN) --demo multibody_dynamics demo --compare controllers --plant mujoco $(ARGS)
 
-# Tests with ROS nodes run one at a time, because they are sensitive to timing.
+# Tests with ROS nodes run by themselves: others that compile for seconds would hold them up.
 test: lint
 	$(PYTEST) -m "not ros" -n 2
-	$(PYTEST) -m ros
+	$(PYTEST) -m ros -n 2
 
 # Nodes in processes of their own are measured as well: setup.cfg has the settings.
 coverage:

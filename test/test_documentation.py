@@ -77,6 +77,16 @@ def test_the_names_for_everyday_use_are_those_of_dynamics():
     assert sorted(names) == sorted(set(dyn.__all__) - set(reference.rooms()))
 
 
+def test_the_names_of_a_room_are_grouped_by_subject():
+    text = reference.names_of("rigid") + reference.names_of("theory")
+    parts = (
+        *("| **Kinematics** | |", "`dyn.rigid.jacobian`", "| **Inverse dynamics** | |"),
+        *("| **Configuration of a tree** | |", "`dyn.theory.BodyScrewDescription`"),
+    )
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+
+
 # The pages of the papers
 
 

@@ -13,6 +13,7 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -70,19 +71,22 @@ def sources(*folders: str) -> Iterator[Path]:
         yield from sorted((ROOT / folder).rglob("*.py"))
 
 
+@cache
+def imported_by(file: Path) -> frozenset[str]:
+    """Top-level packages that a file imports by name."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names.add(node.module or "")
+    return frozenset(name.partition(".")[0] for name in names)
+
+
 def imported(*folders: str) -> dict[str, Path]:
     """Third-party packages imported below `folders`, each with a file that imports it."""
     own = {NAME, *(file.stem for folder in (*DEVELOPMENT, "scripts") for file in sources(folder))}
-    found: dict[str, Path] = {}
-    for file in sources(*folders):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.level == 0:
-                names = [node.module or ""]
-            else:
-                continue
-            found.update({name.partition(".")[0]: file for name in names})
+    found = {name: file for file in sources(*folders) for name in imported_by(file)}
     return {k: v for k, v in found.items() if k not in own | sys.stdlib_module_names}
 
 

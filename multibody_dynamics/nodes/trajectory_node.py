@@ -56,9 +56,9 @@ class TrajectoryParameters(RobotParameters):
 
     motion: str = parameter(
         "sum_of_sines",
-        "'sum_of_sines': the exciting motion of dynamic identification; 'rest_to_rest': waypoints,"
-        " sent without velocities, so an approach may pass the first one at speed; 'file': the"
-        " points of trajectory_file",
+        "'sum_of_sines': the exciting motion of dynamic identification; 'rest_to_rest': through"
+        " waypoints sent without velocities, so the approach may pass the first one at speed;"
+        " 'file': the points of trajectory_file",
         choices=(*MOTIONS, "file"),
     )
     trajectory_file: str = parameter(
@@ -121,14 +121,14 @@ class TrajectoryParameters(RobotParameters):
 
     start_delay: float = parameter(
         0.2,
-        "time from sending to the stamp of the trajectory, which must arrive before it starts",
+        "time from sending to the stamp of the trajectory, for it to arrive and be planned",
         unit="s",
         bounds=(0.0, 60.0),
     )
     shortest_approach: float = parameter(
         1.0,
-        "minimum time from the stamp to the first point, at which the motion begins; longer if the"
-        " robot is far away",
+        "minimum duration of the approach, from the stamp to the first point of the motion; longer"
+        " if the robot is far away",
         unit="s",
         bounds=(0.01, 60.0),
     )
@@ -138,7 +138,7 @@ class TrajectoryParameters(RobotParameters):
     ready_topic: str = parameter(
         "",
         "JointTrajectory topic to wait for, on which the receiver publishes once it accepts"
-        " motions, such as feedforward_node/motor_command; '': do not wait",
+        " motions, such as feedforward_node/motor_command; empty: do not wait",
     )
     patience: float = parameter(
         120.0,

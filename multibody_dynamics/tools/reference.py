@@ -53,20 +53,29 @@ def rooms() -> list[str]:
 
 
 def names_of(room: str) -> str:
-    """Heading and table of the names in a room's face; "" is dynamics/ itself."""
+    """Heading and table of the names in a room's face, by subject; "" is dynamics/ itself."""
     face = getattr(dynamics, room) if room else dynamics
     title, lines = read_face(face)
     head = f"\n### dyn.{room}\n\n{title}\n" if room else ""
     prefix = f"dyn.{room}." if room else "dyn."
-    table = "".join(f"| `{prefix}{name}` | {what} |\n" for name, what in lines)
+    table = "".join(
+        f"| `{prefix}{name}` | {what} |\n" if name else f"| **{what}** | |\n"
+        for name, what in lines
+    )
     return f"{head}\n| name | meaning |\n|---|---|\n{table}"
 
 
 def read_face(face: ModuleType) -> tuple[str, list[tuple[str, str]]]:
-    """The first paragraph of a face's docstring, and its lines `name  description`."""
+    """The first paragraph of a face's docstring, its lines `name  description`, and its subjects.
+
+    A subject is a line of its own that ends with a colon; it has an empty name.
+    """
     title, _, rest = (getdoc(face) or "").partition("\n\n")
-    lines = re.findall(r"^ *(\w+) {2,}(\S.*)$", rest, re.MULTILINE)
-    return " ".join(title.split()), [(name, what.replace("|", "\\|")) for name, what in lines]
+    pattern = r"^ *(\w+) {2,}(\S.*)$|(?<=\n\n)(\S.*):(?=\n\n\w+ {2,})"
+    lines = re.findall(pattern, f"\n\n{rest}", re.MULTILINE)
+    return " ".join(title.split()), [
+        (name, (what or subject).replace("|", "\\|")) for name, what, subject in lines
+    ]
 
 
 def updated(text: str) -> str:

@@ -211,7 +211,9 @@ def test_a_controller_that_is_suspended_killed_and_started_again_in_motion(ros, 
     assert np.abs(arm.plant.q - there).max() < 5e-3
     verdict = arm.verdict()
     assert verdict["violations"] == {}
-    assert verdict["old_answers"] <= 1  # what it was computing when it was suspended
+    # What it was computing when it was suspended, and what it reads before the newest state has
+    # arrived; but it does not work off its queue of 40 states.
+    assert verdict["old_answers"] <= 8
     assert "Traceback" not in arm.node.output
 
 

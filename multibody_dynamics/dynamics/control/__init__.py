@@ -11,7 +11,7 @@ Control laws by name:
 ControllerSettings       a control law by name and plain numbers; the argument of make_controller
 make_controller          the controller that the settings name, with gains designed for the robot
 retune                   changes the gains of a running controller between two updates
-LAWS                     the laws by name: default bandwidth, settings, design
+LAWS                     the laws by name: default bandwidth, settings
 Law                      a row of LAWS
 
 Complete control cycles, as run by the nodes:
@@ -241,19 +241,13 @@ from .impedance.live_impedance import ImpedanceTarget, LiveImpedance
 from .impedance.stiffness_ramp import StiffnessRamp
 from .impedance.tool_spring import cartesian_spring
 from .impedance.virtual_springs import VirtualSprings
+from .laws.controller_designs import make_controller, retune
+from .laws.controller_settings import DISTURBANCE_BANDWIDTH, LAWS, ControllerSettings, Law
 from .laws.designed_laws import NOT_LOWERED, DesignedLaws
 from .laws.feedforward_law import FeedforwardLaw
 from .laws.flatness_law import FlatnessLaw
 from .laws.flatness_settings import ON_LINKS, FlatnessSettings
 from .laws.judging_process import JudgingProcess, JudgingRequest, Verdict
-from .laws.law_table import (
-    DISTURBANCE_BANDWIDTH,
-    LAWS,
-    ControllerSettings,
-    Law,
-    make_controller,
-    retune,
-)
 from .laws.measured_arm import MeasuredArm
 from .laws.passivity_claims import PASSIVITY_CLAIMS, PassivityClaim
 from .laws.power_balance import PowerBalance, power_balance

@@ -120,7 +120,7 @@ def cache_directory() -> Path | None:
     """The folder for the machine code; None, which disables caching, if no folder is writable.
 
     It lies below $MULTIBODY_DYNAMICS_CACHE_DIR, else $NUMBA_CACHE_DIR, else the user's cache
-    folder; if that is not writable, below a folder in the temporary directory that the user owns.
+    folder; if that is not writable, or not by the user alone, below the temporary directory.
     """
     variables = (CACHE_VARIABLE, "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
     chosen = next(filter(None, map(os.environ.get, variables)), None)
@@ -133,8 +133,10 @@ def cache_directory() -> Path | None:
     for base in (*bases, fallback):
         try:
             base.mkdir(parents=True, exist_ok=True, mode=0o700)
-            # The owner of the folder decides what code runs here, and any user could create it.
-            if base is fallback and base.stat().st_uid != user:
+            if not _is_private(base, user):
+                if base is not fallback:
+                    text = f"{base}: other users can write to it; not used for machine code"
+                    warnings.warn(text, RuntimeWarning, stacklevel=2)
                 continue
             folder = base / _remembered_digest(base, sources)
             folder.mkdir(exist_ok=True, mode=0o700)
@@ -143,6 +145,12 @@ def cache_directory() -> Path | None:
         if os.access(folder, os.W_OK):
             return folder
     return None
+
+
+def _is_private(folder: Path, user: int | str) -> bool:
+    """Whether nobody else can write to a folder, and so decide which machine code runs here."""
+    status = folder.stat()
+    return os.name != "posix" or (status.st_uid == user and not status.st_mode & 0o022)
 
 
 if numba is None:

@@ -199,6 +199,13 @@ class Actuators:
         """(m,) in rad/s."""
         return self._column("speed_limit")
 
+    def torque_limit_within(self, effort: Array) -> Array:
+        """(m,) in N m, the smaller of each motor's torque limit and the `effort` limit (n,) of its
+        joint, which does not apply to one of several motors."""
+        joints = self.joint_of_motor
+        is_alone = np.bincount(joints)[joints] == 1
+        return np.minimum(self.torque_limit, np.where(is_alone, effort[joints], np.inf))
+
     @cached_property
     def _friction(self) -> tuple[Array, Array, Array]:
         return self._column("viscous"), self._column("coulomb"), self._column("coulomb_velocity")

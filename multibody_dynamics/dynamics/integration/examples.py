@@ -3,9 +3,9 @@
 
 """The example systems of [MT13] section 5, with values for the data that the paper leaves open.
 
-All bodies are aluminium boxes, 2700 kg/m^3, with frames at their centres of mass; the paper uses
-RK4 with steps of 1 ms. `group` is the Lie group of the bodies, "SE3" or "SO3xR3", or a mapping by
-body name.
+All bodies are aluminium boxes, 2700 kg/m^3, with frames at their centres of mass. The paper takes
+steps of 1 ms, by a Runge-Kutta method that it does not name. `group` is the Lie group of the
+bodies, "SE3" or "SO3xR3", or a mapping by body name.
 """
 
 from __future__ import annotations

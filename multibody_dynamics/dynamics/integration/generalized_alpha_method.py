@@ -69,14 +69,14 @@ def generalized_alpha(
     start: tuple[Any, Any] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Integration:
-    """Integrate the motion of `system` from t = 0 to `t_end` in steps of `step`, s; implicit, plain
-    Python.
+    """Integrate the motion of `system` by the generalised-alpha method; implicit, plain Python.
 
+    From t = 0 to `t_end` in steps of `step`, s; satisfies the position constraints in every step.
     Newton's matrix contains the stiffness and damping of springs; gyroscopic and constraint forces
     enter the residual only, so the iteration converges if h |omega| is well below 1.
 
-    spectral_radius : spectral radius of the method at infinite frequency, 0 to 1. start, progress :
-    see :func:`.integrate`.
+    spectral_radius : of the method at infinite frequency, 0 to 1.
+    start, progress : see :func:`.integrate`.
 
     Raises InputError as :func:`.integrate` does, DynamicsError if the iteration does not converge.
     """

@@ -100,8 +100,9 @@ class Integration:
 
     @property
     def reaction(self) -> Array:
-        """(k, joints, 6) wrench (m, f) on the second body of each joint, ground included, in
-        inertial axes about the joint's point on that body.
+        """(k, joints, 6) wrench (m, f) on the second body, or ground, of each joint.
+
+        In inertial axes about the joint's point on that body, N m and N.
 
         Redundant constraints can share a load in many ways; here an independent subset carries it.
         """
@@ -165,7 +166,7 @@ def integrate(
         the state after each step to the nearest one without violation.
     wrenches : law (t, pose (n, 4, 4), velocity (n, 6)) -> (n, 6), added to the constant wrenches
         of the system, in inertial axes about the inertial origin. Called from Python at every
-        stage, which makes the integration about a thousand times slower.
+        stage, which makes the integration several hundred times slower.
     progress : called with the fraction done, from 0 to 1.
 
     Raises InputError for inconsistent arguments or a start that violates a joint's position or
@@ -271,7 +272,11 @@ def absolute_acceleration(
 ) -> Array:
     """V' (n, 6) at one state, in the velocities of the groups, by the index-1 system; [MT13] (3).
 
-    wrenches : (n, 6) added to those of the system. Raises InputError for wrong shapes.
+    pose, velocity : (n, 4, 4) and (n, 6), as in :class:`AbsoluteSystem`.
+    wrenches : (n, 6) added to those of the system, in inertial axes about the inertial origin.
+    baumgarte : stabilisation of the constraints; none by default.
+
+    Raises InputError for wrong shapes.
     """
     pose = exactly("pose", pose, (system.n, 4, 4))
     velocity = np.array(exactly("velocity", velocity, (system.n, 6)))
@@ -283,7 +288,9 @@ def absolute_acceleration(
 
 
 def project_state(system: AbsoluteSystem, pose: Any, velocity: Any) -> tuple[Array, Array]:
-    """The nearest state, in the metric of the inertia, that violates no joint.
+    """The nearest state (pose, velocity), in the metric of the inertia, that violates no joint.
+
+    pose : (n, 4, 4). velocity : (n, 6), in the groups.
 
     Raises InputError for wrong shapes, DynamicsError if no such state is found.
     """

@@ -127,8 +127,7 @@ def counted_munthe_kaas(
     project: Callable[[Element], Element] | None,
     progress: Callable[[float], None] | None,
 ) -> tuple[list[Element], int, int]:
-    """The states of :func:`munthe_kaas` at `times` (k,), and the numbers of steps taken and
-    rejected."""
+    """The states of :func:`munthe_kaas` at `times` (k,); how many steps were taken and rejected."""
     X = group.check("start", start)
     report = progress or (lambda fraction: None)
     if tolerances is None:

@@ -41,6 +41,8 @@ def rosenbrock(
 
     field : (t, x) -> F (n,).
     jacobian : (t, x) -> dF/dx (n, n), dF/dt (n,); the method has order 4 only if both are exact.
+    start : (n,) x at t = 0.
+    progress : called with the fraction done, from 0 to 1.
 
     Returns the times (k,) and states (k, n). Raises InputError as :func:`.output_times` does,
     DynamicsError for a solution that diverges.

@@ -27,7 +27,7 @@ DIFFERENCE = 1e-6  # rad, m and per s: steps of the finite differences of a torq
 
 @dataclass(frozen=True, eq=False)
 class JointMotion:
-    """q and q', each (k, ..., n), at the times `time` (k,), s."""
+    """q and q', each (k, ..., n), rad or m and per s, at the times `time` (k,), s."""
 
     time: Array
     q: Array
@@ -117,9 +117,9 @@ def integrate_tree(
     springs : springs and dampers at the joints, in addition to `torque`.
     wrenches : {body: (6,)} constant wrenches that the world applies, in inertial axes about the
         inertial origin.
-    method : see :func:`.munthe_kaas`; or "rosenbrock", implicit, of order 4 and A-stable, for
-        springs so stiff that an explicit method would need small steps. It uses the exact Jacobian;
-        only a torque law is differentiated by finite differences.
+    method, tolerances, progress : see :func:`.munthe_kaas`; or the method "rosenbrock", implicit,
+        A-stable, of order 4, with fixed steps, for springs so stiff that an explicit one would need
+        small steps. Its Jacobian is exact, except for finite differences of a torque law.
 
     Raises InputError for inconsistent arguments, DynamicsError for a singular mass matrix or a
     solution that diverges.

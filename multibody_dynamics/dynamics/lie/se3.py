@@ -81,14 +81,12 @@ def inverse(C: Any) -> Array:
 
 
 def Ad(C: Any) -> Array:
-    """Ad_C = [[R, 0], [p^ R, R]] (..., 6, 6): transforms a twist from the body frame to the
-    inertial frame."""
+    """Ad_C = [[R, 0], [p^ R, R]] (..., 6, 6): twists from the body to the inertial frame."""
     return screw_matrices.Ad(as_array("C", C, (4, 4)))
 
 
 def coAd(C: Any) -> Array:
-    """coAd_C = Ad_C^-T = [[R, p^ R], [0, R]] (..., 6, 6): transforms a wrench from the body frame
-    to the inertial frame.
+    """coAd_C = Ad_C^-T = [[R, p^ R], [0, R]] (..., 6, 6): wrenches, body to inertial frame.
 
     The power is invariant: (Ad_C V) . (coAd_C W) = V . W.
     """

@@ -57,7 +57,7 @@ def consistent_motion(
     It has as many rows as are given, and satisfies f(q) = 0, A q' = 0, A q'' + A' q' = 0, and the
     derivatives up to q''''. Use it for initial states, to remove the drift of a simulation, and to
     complete prescribed motions: with as many `fixed` joints as the mechanism has degrees of
-    freedom, all other joints follow from them.
+    freedom, all other joints follow from them. `tolerance` is that of :func:`assemble`.
 
     Raises the DynamicsError of :func:`assemble`, also if the fixed joints permit no motion.
     """

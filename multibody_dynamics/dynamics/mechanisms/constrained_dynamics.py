@@ -72,7 +72,8 @@ class ConstrainedInverseDynamics(NamedTuple):
 class ConstrainedMotion(NamedTuple):
     """Joint accelerations and torques (..., n) of a closed mechanism, and the constraint forces.
 
-    `multipliers`, `loop_wrenches` and `redundant` are those of :class:`ConstrainedInverseDynamics`.
+    rad/s^2 or m/s^2 for `qdd`, N m or N for `tau`, both given and computed. `multipliers`,
+    `loop_wrenches` and `redundant` are those of :class:`ConstrainedInverseDynamics`.
     """
 
     qdd: Array

@@ -254,7 +254,7 @@ class ConstrainedModel:
             if isinstance(c, LoopClosure):
                 kind = "lower pair" if c.is_lower_pair else "chain"
                 lines.append(
-                    f"loop '{c.name}': '{c.first}' to '{c.second}', {len(c.free)} screws free "
+                    f"loop '{c.name}': '{c.first}' to '{c.second}', free screws: {len(c.free)} "
                     f"({kind}), {c.size} constraints"
                 )
             else:

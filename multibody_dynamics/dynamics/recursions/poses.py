@@ -68,8 +68,10 @@ def batch_trig(joints: Array, state: Array) -> Array:
 def generic_trig(
     joints: Array, q: Sequence[Any], sine: Callable[[Any], Any], cosine: Callable[[Any], Any]
 ) -> NDArray[Any]:
-    """Sines and cosines (2, n), as objects, of joint angles for scalars q (n,) of any kind,
-    computed by `sine` and `cosine`, the functions for these scalars."""
+    """Sines and cosines (2, n), as objects, of the joint angles for scalars q (n,) of any kind.
+
+    `sine` and `cosine` are the functions for these scalars.
+    """
     trig = np.empty((2, len(joints)), dtype=object)
     for i, row in enumerate(joints):
         angle = row[ANGULAR] * q[i]

@@ -82,8 +82,8 @@ Energy and momentum:
 
 kinetic_energy                    T (...) in J
 potential_energy                  U (...) in J
-spatial_momentum                  momentum (..., 6) of all bodies: kg m^2/s, kg m/s
-center_of_mass                    centre of mass (..., 3) of all bodies, m
+spatial_momentum                  total momentum (..., 6) of all bodies: kg m^2/s, kg m/s
+center_of_mass                    centre of mass (..., 3) of the robot, m
 
 Wrenches and loads:
 
@@ -92,7 +92,7 @@ wrench_to_world                   transforms a wrench with rates from a body-fix
 load_wrench                       wrench with rates that a carried load exerts on its body
 load_cell_reading                 reading of a six-axis force-torque sensor, with rates
 joint_wrenches                    wrench that each joint transmits, with rates, in body frames
-gravity_wrenches                  gravity wrench of each body, with rates
+gravity_wrenches                  wrench that holds each body against gravity, with rates
 
 One rigid body in any representation or moving frame:
 

@@ -79,7 +79,10 @@ class ForwardDynamics(NamedTuple):
 
 
 class HybridDynamics(NamedTuple):
-    """Accelerations q'' and torques tau (..., n) of all joints, both given and computed."""
+    """Accelerations q'' and torques tau (..., n) of all joints, both given and computed.
+
+    rad/s^2 and N m for an angle, m/s^2 and N for a translation.
+    """
 
     qdd: Array
     tau: Array

@@ -43,7 +43,7 @@ def potential_energy(model: MultibodyModel, q: Any) -> Array:
 
 
 def center_of_mass(model: MultibodyModel, q: Any) -> Array:
-    """The centre of mass (..., 3) of all bodies without the base, in the inertial frame, m.
+    """The centre of mass (..., 3) of all bodies without the base at q (..., n), inertial frame, m.
 
     Raises InputError for wrong shapes, NaN or infinity, and ModelError for a robot without mass.
     """
@@ -56,9 +56,9 @@ def center_of_mass(model: MultibodyModel, q: Any) -> Array:
 def spatial_momentum(model: MultibodyModel, q: Any, qd: Any) -> Array:
     """The momentum Pi^s (..., 6) = (angular, linear) of all bodies, [M18d] (35).
 
-    kg m^2/s and kg m/s, in inertial axes about the inertial origin. The spin of the rotors is not
-    included, because a reflected inertia does not determine the axis of the rotor. Raises
-    InputError for wrong shapes, NaN or infinity.
+    kg m^2/s and kg m/s, in inertial axes about the inertial origin; q and q' are (..., n). The spin
+    of the rotors is not included, because a reflected inertia does not determine the axis of the
+    rotor. Raises InputError for wrong shapes, NaN or infinity.
     """
     return np.asarray(np.sum(spatial_bodies(model, q, qd).momenta, axis=-2))
 

@@ -22,7 +22,8 @@ def gravity_wrenches(
 
     [M21] (23), (24) and (25), the last with the sign of its M^s ad_V' term corrected. With
     G = (0, -g), W^grav adds to the momentum balance as in [M21] (15): it is the wrench that holds
-    the body against gravity. N m, N and per s^k, in inertial axes about the inertial origin.
+    the body against gravity. N m, N and per s^k, in inertial axes about the inertial origin. q, q'
+    and q'' are (..., n); `base` is the motion of the base, at rest if None.
 
     Raises InputError for wrong shapes, missing qd or qdd, NaN or infinity.
     """

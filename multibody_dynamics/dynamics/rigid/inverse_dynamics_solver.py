@@ -69,14 +69,14 @@ class InverseDynamicsSolver(ModelSolver):
     instance from one thread only. `update()` checks nothing: NaN in, NaN out, with a specialised
     kernel only in the results that depend on it.
 
-    With `specialise`, a second kernel, straight-line code for this robot, is compiled in a thread,
-    unless it is in the cache. It is compared with the general one on random states, and takes over
-    between two calls. The default of `specialise` is set by :func:`specialise_solvers`. The
-    specialised kernel is for a base at rest and no applied wrenches, and does not fill `bodies` and
-    `interbody_wrenches`: with a moving base, with wrenches that are not zero, and after the first
-    access to one of the two, the general kernel is used, as it is for robots with more than 64
-    joints. Payloads and gravity can be changed; where they replace zeros of the model, such as the
-    products of inertia of a body in the middle of the arm, the general kernel is used, too.
+    With `specialise`, a second kernel, straight-line code for this robot, is compiled in a thread
+    or loaded from the cache. It is compared with the general one on random states, and takes over
+    between two calls. The default of `specialise` is set by :func:`specialise_solvers`. The general
+    kernel stays in use for robots with more than 64 joints, with a moving base, with wrenches that
+    are not zero, and after the first access to `bodies` or `interbody_wrenches`, which the
+    specialised kernel does not fill. Payloads and gravity can be changed; where they replace zeros
+    of the model, such as the products of inertia of a body in the middle of the arm, the general
+    kernel is used, too.
     """
 
     _calls: Calls | None = None  # of the specialised kernel, if there is to be one
@@ -193,8 +193,7 @@ class InverseDynamicsSolver(ModelSolver):
 
     @property
     def kernel(self) -> Literal["general", "specialised"]:
-        """The kernel in use; with applied wrenches that are not zero, it is the general one in any
-        case."""
+        """The kernel in use; any applied wrench that is not zero requires the general one."""
         return "specialised" if self._calls is not None and self._calls.kernel else "general"
 
     def wait(self, timeout: float | None = None) -> Literal["general", "specialised"]:

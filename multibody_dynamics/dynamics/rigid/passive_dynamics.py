@@ -1,8 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Passive inverse dynamics, u = M q_r'' + C(q, q') q_r' + g and its rates, with C of the
-Christoffel symbols.
+"""Passive inverse dynamics: u = M q_r'' + C(q, q') q_r' + g with rates, C of Christoffel symbols.
 
 The recursion is in :mod:`..recursions.passive`. Passivity-based tracking and adaptation need it
 (J.-J. E. Slotine, W. Li, "On the adaptive control of robot manipulators", Int. J. Robotics Research
@@ -129,8 +128,7 @@ def passive_inverse_dynamics(
 
 
 def checked_order(state: Sequence[Any], reference: Sequence[Any]) -> int:
-    """The number of rates that these rows determine, 0 to 2; InputError unless both have the
-    same number of rows."""
+    """The number of rates that these rows determine, 0 to 2; InputError if their numbers differ."""
     check_sequence("state", state, "rows")
     check_sequence("reference", reference, "rows")
     given = len(state), len(reference)

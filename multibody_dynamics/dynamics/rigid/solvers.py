@@ -68,8 +68,7 @@ class ModelSolver:
         >>> solver.set_model(model.with_payload("hand", 1.5, (0, 0, 0.1), np.eye(3) * 0.01))
 
         Raises InputError, and changes nothing, unless the joint names, the tree and the joint
-        screws are those of the current model.
-        Unlike calls of the solver, it allocates.
+        screws are those of the current model. Unlike calls of the solver, it allocates.
         """
         check_model(model)
         if model.joint_names != self.model.joint_names or not (
@@ -86,11 +85,11 @@ class ModelSolver:
         self.set_base(self._base)
 
     def set_pseudo_inertias(self, P: Array) -> None:
-        """Use the masses and inertias in P from the next call on: (n, 4, 4) in the joint frames,
-        [[Sigma, m c], [m c^T, m]] with the second moments Sigma of the mass.
+        """Use the masses and inertias in P (n, 4, 4) from the next call on.
 
-        For adaptation in the control cycle: it checks nothing, does not change `model`, and takes
-        a few microseconds. The body frame has the pose `model.body_in_joint` in the joint frame.
+        P_i = [[Sigma, m c], [m c^T, m]] is in the joint frame, with the second moments Sigma of the
+        mass; there the body frame has the pose `model.body_in_joint`. For adaptation in the control
+        cycle: it checks nothing, does not change `model`, and takes a few microseconds.
         """
         joints = self._joints
         mass = joints[:, MASS] = P[:, 3, 3]
@@ -104,8 +103,10 @@ class ModelSolver:
 
 
 def pseudo_inertias(model: MultibodyModel) -> Array:
-    """The pseudo-inertias (n, 4, 4) of the bodies and their payloads in the joint frames, kg m^2,
-    kg m and kg; see :meth:`ModelSolver.set_pseudo_inertias`."""
+    """The pseudo-inertias (n, 4, 4) of the bodies with payloads, joint frames; kg m^2, kg m, kg.
+
+    See :meth:`ModelSolver.set_pseudo_inertias`.
+    """
     rows = model.joint_rows
     mass, com = rows[:, MASS], rows[:, COM : COM + 3]
     xx, xy, xz, yy, yz, zz = rows[:, INERTIA : INERTIA + 6].T

@@ -94,8 +94,10 @@ def vector_batch(
 def _states(
     rows: Mapping[str, Any], n: int, large: int
 ) -> tuple[tuple[int, ...], list[Array]] | None:
-    """The shape of the batch, and its rows as contiguous arrays; None unless it is large, and the
-    rows are real numbers (..., n) without gaps."""
+    """The shape of the batch, and its rows as contiguous arrays.
+
+    None unless the batch is large, and the rows are real numbers (..., n) without gaps.
+    """
     given = [row for row in rows.values() if row is not None]
     if not any(isinstance(row, np.ndarray) and row.size >= large * n for row in given):
         return None

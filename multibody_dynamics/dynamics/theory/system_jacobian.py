@@ -262,7 +262,9 @@ class SpatialFactors(NamedTuple):
 def spatial_factors(
     model: MultibodyModel, q: Any, screws: Literal["spatial", "body"] = "spatial"
 ) -> SpatialFactors:
-    """Factors of the spatial system Jacobian with constant screws; [M18d] (112), [M18k] (33).
+    """Factors of the spatial system Jacobian with constant screws, at q (..., n).
+
+    [M18d] (112), [M18k] (33):
 
     "spatial": J^s = A^s Y^s,   X = diag(Y_i),  A_ij = Ad_{C_j A_j^-1}
     "body":    J^s = A^sb X^b,  X = diag(X_i),  A_ij = Ad_{C_j}
@@ -271,7 +273,7 @@ def spatial_factors(
     A is L K, and its inverse is K^-1 (1 - D) with the D of the spatial representation. For A^s this
     is diag(Ad_{A_i}) (1 - D^b) diag(Ad_{C_i}^-1), as in [M18k] (50).
 
-    Raises InputError for wrong shapes, NaN or infinity.
+    Raises InputError for wrong shapes, NaN or infinity, and other `screws`.
     """
     if screws not in ("spatial", "body"):
         raise InputError(f"screws: expected 'spatial' or 'body', got '{screws}'")

@@ -94,22 +94,24 @@ class NodeParameters:
     )
     executor: str = parameter(
         "events",
-        "executor: 'events' uses half the CPU time of 'single', which is the fallback",
+        "executor of the callbacks: 'events' uses half the CPU time of 'single', which replaces it"
+        " if rclpy has no EventsExecutor",
         choices=("events", "single"),
     )
     scheduling_priority: int = parameter(
         0,
-        "real-time priority (SCHED_FIFO) of the cycle, and one less for the other threads of the"
-        " process, in force while the node is configured; 0: normal priority",
+        "real-time priority (SCHED_FIFO) of the thread of the cycle while the node is configured;"
+        " the other threads of the process get one less; 0: normal priority",
         bounds=(0, 99),
         startup=True,
     )
     lock_memory: bool = parameter(
-        False, "keep the memory of the process from being swapped out (mlockall)", startup=True
+        False, "lock the memory of the process, so it is not swapped out (mlockall)", startup=True
     )
     processors: tuple[int, ...] = parameter(
         (),
-        "numbers of the processors on which the process may run, from 0; empty: as started",
+        "processors on which the process may run, numbered from 0; empty: no restriction by the"
+        " node",
         startup=True,
     )
 

@@ -27,11 +27,11 @@ class RobotParameters(NodeParameters):
     robot_file: str = parameter(
         "",
         "path of a URDF file, absolute or relative to the working directory or the package's share"
-        " folder; '': use robot_description",
+        " folder; empty: use robot_description",
     )
     robot_description: str = parameter(
         "",
-        "URDF text; '': use robot_file or, in nodes that subscribe to it, the topic"
+        "URDF text; empty: use robot_file or, in nodes that subscribe to it, the topic"
         " robot_description",
     )
 
@@ -60,13 +60,12 @@ class ElasticRobotParameters(DynamicRobotParameters):
 
     elastic_joints_file: str = parameter(
         "",
-        "YAML file of springs and motors, found like robot_file; '': every joint is rigid",
+        "YAML file of springs and motors, found like robot_file; empty: every joint is rigid",
     )
     command_joints: tuple[str, ...] = parameter(
         (),
-        "joints (or motors, where these have their own names) in the order of all arrays that carry"
-        " no names; required by feedforward_node, task_space_node, flatness_controller_node and"
-        " the command_interface motor_torque",
+        "names of the motors (those of their joints, unless a joint has several) in the order of"
+        " all arrays that carry no names; required, except by simulators with named commands",
     )
 
     def check(self) -> None:

@@ -17,8 +17,8 @@ class FeedforwardParameters(FollowingParameters):
 
     ramp_time: float = parameter(
         0.5,
-        "duration of the ramp to the motor torques of the law, from zero after activation or from"
-        " the safe output",
+        "duration of the ramp to the motor torques of the law, from zero at activation, or from the"
+        " last torques if a new hold begins",
         unit="s",
         bounds=(0.0, 60.0),
         live=True,

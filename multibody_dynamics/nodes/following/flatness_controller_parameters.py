@@ -31,6 +31,7 @@ from ...dynamics.control import (
     StateEstimation,
 )
 from ...dynamics.core import InputError
+from ...dynamics.elastic import VARIANTS
 from ..base.parameters import ParameterError, parameter
 from .collision_reaction import REACTIONS
 from .following_parameters import FollowingParameters
@@ -42,16 +43,22 @@ DERIVED = ("torque_link_bandwidth",)  # bandwidths that follow from the arm if t
 class FlatnessControllerParameters(FollowingParameters):
     """The parameters of flatness_controller_node; docs/flatness_controller_node.md has a table."""
 
+    variant: str = parameter(  # not live: a law keeps the flat map with which it was designed
+        "full",
+        "motor_pd, state_feedback: model of the springs in the feedforward: 'full' with the torque"
+        " rates Q' and Q'', 'quasi_static' without them, 'rigid' without springs",
+        choices=tuple(VARIANTS),
+    )
     law: str = parameter(
         "motor_pd",
-        "control law (see the table of laws); one that is chosen while the node is configured is"
-        " judged in a separate process, and takes effect if accepted, without a jump in torque",
+        "control law, see docs/flatness_controller_node.md; one that is chosen while the node is"
+        " configured is judged first, and takes effect, if accepted, without a jump in torque",
         choices=tuple(LAWS),
         live=True,
     )
     motor_bandwidth: tuple[float, ...] = parameter(
         (LAWS["motor_pd"].bandwidth,),
-        "motor_pd: both poles of each motor loop; one value for all, or one per motor of the robot",
+        "motor_pd: both poles of each motor loop; one value, or one per motor of the robot",
         unit="rad/s",
     )
     computed_torque_bandwidth: float = parameter(
@@ -62,21 +69,19 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     feedback_bandwidth: tuple[float, ...] = parameter(
         (LAWS["state_feedback"].bandwidth,),
-        "state_feedback: bandwidth of the linear-quadratic design; one value for all, or one per"
-        " joint of the robot",
+        "state_feedback: bandwidth of the linear-quadratic design; one value, or one per joint of"
+        " the robot",
         unit="rad/s",
     )
     feedback_poles: tuple[float, ...] = parameter(
         (),
-        "state_feedback: real poles of each joint, designed independently of the others, instead"
-        " of the linear-quadratic"
-        " design; empty: not used",
+        "state_feedback: real poles of each joint, designed independently of the others, instead of"
+        " the linear-quadratic design; empty: not used",
         unit="1/s",
     )
     linearization_bandwidth: tuple[float, ...] = parameter(
         (LAWS["feedback_linearization"].bandwidth,),
-        "feedback_linearization: all poles of a joint; one value for all, or one per joint of the"
-        " robot",
+        "feedback_linearization: all poles of a joint; one value, or one per joint of the robot",
         unit="rad/s",
     )
     linearization_poles: tuple[float, ...] = parameter(
@@ -93,8 +98,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     gain_update_time: float = parameter(
         UPDATE_TIME,
-        "state_feedback with gains of the whole arm: time in which new gains are blended in; 0:"
-        " keep those of the design position",
+        "state_feedback with gain_design coupled or modal: time in which new gains are blended in;"
+        " 0: keep those of the design position",
         unit="s",
         bounds=(0.0, 10.0),
     )
@@ -105,21 +110,21 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     torque_bandwidth: tuple[float, ...] = parameter(
         (),
-        "torque_control: bandwidth of the torque loops; one value for all, or one per joint of the"
-        " robot; empty: as high as springs, filter, command_delay and judged_delay allow",
+        "torque_control: bandwidth of the torque loops; one value, or one per joint of the robot;"
+        " empty: as high as springs, filter, command_delay and judged_delay allow",
         unit="rad/s",
     )
     torque_link_bandwidth: tuple[float, ...] = parameter(
         (),
-        "torque_control: both poles of each link driven by its torque source; they set the"
-        " stiffness felt at the arm; one value for all, or one per joint of the robot; empty:"
+        "torque_control: both poles of each link driven by its torque source, which set the"
+        " stiffness felt at the arm; one value, or one per joint of the robot; empty:"
         f" {LAWS['torque_control'].bandwidth:g}, or more where gravity would tip a link over",
         unit="rad/s",
     )
     integral: float = parameter(
         0.0,
-        "motor_pd, state_feedback: integral gain, as a share of the law's stiffness per second;"
-        " with anti-windup at limits",
+        "motor_pd, state_feedback: integral gain, as a share of the law's stiffness per second,"
+        " with anti-windup at limits; requires disturbance_bandwidth 0",
         unit="1/s",
         bounds=(0.0, 100.0),
     )
@@ -132,7 +137,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     disturbance_share: float = parameter(
         0.5,
-        "largest disturbance that is compensated, as a share of the motors' torque limits",
+        "motor_pd, state_feedback: largest disturbance that is compensated, as a share of the"
+        " motors' torque limits",
         bounds=(0.0, 1.0),
     )
     adaptation: str = parameter(
@@ -168,7 +174,7 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     payload_link: str = parameter(
         "",
-        "adaptation of a payload: the link that carries it; empty: the last one",
+        "adaptation of a payload: link that carries it; empty: the last one",
     )
     hold_bandwidth: float = parameter(
         LAWS["hold"].bandwidth,
@@ -185,15 +191,17 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     link_stiffness: tuple[float, ...] = parameter(
         (),
-        "joint_impedance, esp_impedance: stiffness of the links, in N m/rad or N/m; one value for"
-        " all, or one per joint of the robot; empty: a quarter of the springs' stiffness",
+        "joint_impedance, esp_impedance: stiffness of the links; one value, or one per joint of the"
+        " robot; empty: a quarter of the springs' stiffness",
+        unit="N m/rad or N/m",
         live=True,
     )
     tool_stiffness: tuple[float, ...] = parameter(
         (),
-        "cartesian_impedance: three rotational stiffnesses of the tool in N m/rad, then three"
-        " translational ones in N/m, along the axes of the base; empty: values that correspond to a"
-        " quarter of the springs' stiffness",
+        "cartesian_impedance: three rotational stiffnesses of the tool, then three translational"
+        " ones, along the axes of the base; empty: values that correspond to a quarter of the"
+        " springs' stiffness",
+        unit="N m/rad, N/m",
         live=True,
     )
     impedance_tool: str = parameter(
@@ -201,14 +209,15 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     posture_stiffness: tuple[float, ...] = parameter(
         (),
-        "cartesian_impedance: stiffness of the posture, in N m/rad or N/m; one value for all, or"
-        " one per joint of the robot; empty: 2 % of the springs' stiffness",
+        "cartesian_impedance: stiffness of the posture; one value, or one per joint of the robot;"
+        " empty: 2 % of the springs' stiffness",
+        unit="N m/rad or N/m",
         live=True,
     )
     impedance_damping: float = parameter(
         0.7,
         "joint_impedance, cartesian_impedance: damping ratio of every mode with stiffness; a new"
-        " value is judged in a separate process before it takes effect",
+        " value is judged before it takes effect",
         bounds=(0.0, 2.0),
         live=True,
     )
@@ -234,13 +243,13 @@ class FlatnessControllerParameters(FollowingParameters):
     esp_bandwidth: tuple[float, ...] = parameter(
         (LAWS["esp"].bandwidth,),
         "esp: both poles of each virtual motor; esp, esp_impedance: poles of a stiffness or"
-        " pretension; one value for all, or one per joint of the robot",
+        " pretension; one value, or one per joint of the robot",
         unit="rad/s",
     )
     esp_damping: float = parameter(
         DAMPING_RATIO,
         "esp, esp_impedance: damping ratio of the links; higher values tolerate less delay; a new"
-        " value is judged in a separate process before it takes effect",
+        " value is judged before it takes effect",
         bounds=(0.0, 2.0),
         live=True,
     )
@@ -259,13 +268,11 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     unstable_poses: str = parameter(
         "lower",
-        "response to a law whose loop is not stable throughout the joint range, at configuration or"
-        " when it is chosen. lower: make the filter faster (at configuration, if it is too slow for"
-        " a resonance), lower disturbance_bandwidth, then the bandwidth of the law, and refuse the"
-        " law if that does not help; reject: refuse it immediately; report: only report it in the"
-        " log and on /diagnostics, and refuse it if it is unstable at the design position or at the"
-        " first measured one; accept: report it and use it all the same, to compare laws in"
-        " simulations",
+        "response to a law that is unstable at a judged pose, at configuration or when it is"
+        " chosen. lower: raise filter_bandwidth if the filter is too slow (at configuration only),"
+        " then lower the settings of the law, and refuse it if that does not help; reject: refuse"
+        " it; report: use it, unless it is unstable at the given design_position or at the first"
+        " measured position; accept: use it in any case, to compare laws in simulations",
         choices=("lower", "reject", "report", "accept"),
     )
     judged_poses: int = parameter(
@@ -277,14 +284,14 @@ class FlatnessControllerParameters(FollowingParameters):
     judged_delay: float = parameter(
         0.001,
         "unknown part of the delay from the stamp of a state until its torque takes effect, for"
-        " which coupled gains are designed and stability is judged; known delays are added where"
-        " they are not predicted",
+        " which coupled gains and torque loops are designed and stability is judged; known delays"
+        " are added where the state is not predicted",
         unit="s",
         bounds=(0.0, 0.1),
     )
     judged_model_error: float = parameter(
         0.1,
-        "relative error of every link inertia, stiffness, rotor inertia and friction for which"
+        "relative error of every link inertia, stiffness, rotor inertia and friction with which"
         " stability is judged; the signs differ from pose to pose",
         bounds=(0.0, 0.9),
     )
@@ -294,9 +301,9 @@ class FlatnessControllerParameters(FollowingParameters):
 
     state_source: str = parameter(
         "link_and_motor_encoders",
-        "measurements from which the state is estimated: positions from both topics; motor"
-        " positions and the efforts of joint_states; positions and efforts of motor_states alone;"
-        " or, for each joint, those specified by its torque_source",
+        "measurements from which the state is estimated: the positions in joint_states and"
+        " motor_states; the efforts in joint_states and the positions in motor_states; positions"
+        " and efforts in motor_states alone; or, for each joint, those given by its torque_source",
         choices=tuple(SOURCES),
     )
     filter_bandwidth: float = parameter(
@@ -338,19 +345,18 @@ class FlatnessControllerParameters(FollowingParameters):
 
     collision_thresholds: str = parameter(
         "",
-        "YAML file, found like robot_file, of the thresholds for the detection of contacts, written"
-        " by `multibody_dynamics collision-thresholds`; empty: no detection",
+        "YAML file of the thresholds for the detection of contacts, found like robot_file, as"
+        " written by `multibody_dynamics collision-thresholds`; empty: no detection",
     )
     collision_reaction: str = parameter(
         "stop",
-        "reaction to a detected contact: none, a report, or, until ~/enable is called, a damped"
-        " stop, gravity compensation, a short retraction, or a soft impedance; see"
+        "reaction to a detected contact; all but off and report last until ~/enable is called, see"
         " docs/collisions.md",
         choices=REACTIONS,
         live=True,
     )
     collision_threshold_scale: float = parameter(
-        1.0, "factor of all thresholds of collision detection", bounds=(0.1, 100.0), live=True
+        1.0, "factor of all thresholds for contacts", bounds=(0.1, 100.0), live=True
     )
     collision_stiffness: float = parameter(
         0.1,
@@ -368,7 +374,8 @@ class FlatnessControllerParameters(FollowingParameters):
 
     feedforward_lead: float = parameter(
         0.5,
-        "time by which the feedforward torque leads the reference, since it is held for one cycle",
+        "time by which the feedforward torque leads the reference, because each torque is held for"
+        " one cycle",
         unit="cycles",
         bounds=(0.0, 10.0),
         live=True,

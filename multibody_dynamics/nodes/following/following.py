@@ -196,19 +196,16 @@ class FollowingNode(CyclicNode):
         rates = np.full(len(actuators.motors), np.inf)
         if values.torque_rate_limits:
             rates[self._order] = values.torque_rate_limits
-        # The robot's effort limit is that of a joint: it does not apply to one of several motors.
-        joints = actuators.joint_of_motor
-        is_alone = np.bincount(joints)[joints] == 1
-        efforts = np.where(is_alone, self._model.limits.effort[joints], np.inf)
+        limit = actuators.torque_limit_within(self._model.limits.effort)
         self._torque_limited_by = {
             name: "the robot's effort limit" if is_robot else "the motor's torque limit"
             for name, is_robot in zip(
-                actuators.motor_names, efforts < actuators.torque_limit, strict=True
+                actuators.motor_names, limit < actuators.torque_limit, strict=True
             )
         }
         self._limits = JointCommandLimits(
             actuators.motor_names,
-            torque=values.torque_limit_scale * np.minimum(efforts, actuators.torque_limit),
+            torque=values.torque_limit_scale * limit,
             torque_rate=rates,
             motor_speed=actuators.speed_limit,
         )

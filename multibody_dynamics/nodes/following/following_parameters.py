@@ -55,7 +55,8 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
     )
     state_timeout: float = parameter(
         0.2,
-        "publish the safe output if no complete state arrives for this long",
+        "time without a complete state after which the safe output is published or, by"
+        " flatness_controller_node, the arm is stopped",
         unit="s",
         bounds=(0.001, 60.0),
         live=True,
@@ -77,7 +78,8 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
     )
     expected_rate: float = parameter(
         0.0,
-        "expected rate of the states, for counting missed cycles; 0: the median of the last second",
+        "expected rate of the states, for counting missed cycles (0: the median of the last second)"
+        " and for the design and judgement of laws by flatness_controller_node (0: 1 kHz)",
         unit="Hz",
         bounds=(0.0, 10000.0),
         live=True,
@@ -85,8 +87,8 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
 
     start_tolerance: float = parameter(
         0.1,
-        "maximum distance between the measured position, the current motion and a new trajectory at"
-        " its start",
+        "reject a trajectory if the measured position, or the position at which the trajectory"
+        " takes over, is further than this from the current motion",
         unit="rad or m",
         bounds=(0.0, 10.0),
         live=True,
@@ -126,15 +128,16 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
     )
     goal_time_tolerance: float = parameter(
         0.0,
-        "abort if the goal is not reached within this time after the last point; 0 waits forever",
+        "the motion has failed if the goal is not reached within this time after the last point; 0:"
+        " wait forever",
         unit="s",
         bounds=(0.0, 600.0),
         live=True,
     )
     action_monitor_rate: float = parameter(
         20.0,
-        "feedback rate of the action follow_joint_trajectory, which feedforward_node and"
-        " flatness_controller_node serve if control_msgs is installed; 0: do not serve it",
+        "feedback rate of the action follow_joint_trajectory (not served by task_space_node); 0: do"
+        " not serve it",
         unit="Hz",
         bounds=(0.0, 1000.0),
     )
@@ -145,12 +148,12 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         bounds=(0.0, 10.0),
     )
     enable_at_activation: bool = parameter(
-        True, "follow trajectories immediately; otherwise hold until ~/enable is called"
+        True, "follow trajectories from activation on; false: hold until ~/enable is called"
     )
     torque_limit_scale: float = parameter(
         1.0,
-        "usable share of the torque limit: the smaller of the robot's effort limit and the motor's"
-        " torque limit",
+        "usable share of the torque limit, which is the smaller of the robot's effort limit and the"
+        " motor's torque limit",
         bounds=(0.01, 1.0),
         live=True,
     )

@@ -42,8 +42,8 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
 
     plant: str = parameter(
         "internal",
-        "'internal': dynamics.plant.ElasticRobot; 'mujoco': the same arm in MuJoCo, which is"
-        " installed separately (multibody_dynamics[mujoco])",
+        "'internal': dyn.plant.ElasticRobot; 'mujoco': the same arm in MuJoCo, which is installed"
+        " separately (multibody_dynamics[mujoco])",
         choices=("internal", "mujoco"),
     )
     link_viscous_friction: tuple[float, ...] = parameter(
@@ -148,7 +148,7 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
         "position of the payload in the frame of payload_link", "m"
     )
     payload_time: float = _start_time("the payload appears")
-    hit_link: str = parameter("", "link that is hit at its origin; '': none", live=True)
+    hit_link: str = parameter("", "link that is hit at its origin; empty: none", live=True)
     hit_force: tuple[float, ...] = _vector("force of the hit: x, y, z in the base frame", "N")
     hit_moment: tuple[float, ...] = _vector("moment of the hit: x, y, z in the base frame", "N m")
     hit_time: float = _start_time("the hit begins")

@@ -32,8 +32,8 @@ class TaskSpaceParameters(FeedforwardParameters):
     )
     path_shape: str = parameter(
         "screw",
-        "path to a single pose: a screw motion about one axis, or a straight line with a rotation"
-        " about a fixed axis",
+        "path to a single pose: a screw motion about one axis, or a straight line of the tool's"
+        " origin with a rotation about a fixed axis",
         choices=("screw", "line"),
         live=True,
     )
@@ -61,7 +61,8 @@ class TaskSpaceParameters(FeedforwardParameters):
 
     singularity_margin: float = parameter(
         0.02,
-        "minimum singular value of the task Jacobian during a motion; set to 0 with damping",
+        "reject motions in which the smallest singular value of the task Jacobian falls below this;"
+        " set to 0 with damping",
         bounds=(0.0, 1.0),
         live=True,
     )

@@ -20,7 +20,7 @@ class DriftParameters(DynamicRobotParameters):
     data_file: str = parameter(
         "",
         "YAML file of friction, rotor inertias, payloads and inertias, as for `validate --data`,"
-        " found like robot_file; '': none",
+        " found like robot_file; empty: none",
     )
     elastic_joints_file: str = parameter(
         "",
@@ -34,7 +34,7 @@ class DriftParameters(DynamicRobotParameters):
     held_positions: tuple[float, ...] = parameter(
         (), "fixed positions of the held_joints, in their order", unit="rad or m"
     )
-    payload_link: str = parameter("", "link on which a payload may change; '': the last one")
+    payload_link: str = parameter("", "link on which a payload may change; empty: the last one")
     from_positions: bool = parameter(
         False, "ignore measured velocities; otherwise they are used if the first state has them"
     )
@@ -53,8 +53,8 @@ class DriftParameters(DynamicRobotParameters):
 
     state_file: str = parameter(
         "drift.npz",
-        "file in which the reference and the last days are kept; '': start a new reference at every"
-        " activation",
+        "file in which the reference and the last days are kept; empty: start a new reference at"
+        " every activation",
     )
     segment: float = parameter(
         10.0,

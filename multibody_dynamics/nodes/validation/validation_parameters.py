@@ -18,7 +18,7 @@ class ValidationParameters(DynamicRobotParameters):
     data_file: str = parameter(
         "",
         "YAML file of friction, rotor inertias, payloads and inertias, as for `validate --data`,"
-        " found like robot_file; '': none",
+        " found like robot_file; empty: none",
     )
     elastic_joints_file: str = parameter(
         "",
@@ -77,7 +77,7 @@ class ValidationParameters(DynamicRobotParameters):
 
     output: str = parameter(
         "validation",
-        "folder of the recordings and their reports, recording_N; '': do not record",
+        "folder of the recordings and their reports, recording_N; empty: do not record",
     )
     silence: float = parameter(
         5.0,

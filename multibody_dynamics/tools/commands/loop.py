@@ -35,7 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         _, argument = uses[0]
         only = "" if len(uses) == len(SYSTEMS) else f"{', '.join(use for use, _ in uses)}: "
         default = f" ({argument.default})" if argument.choices and argument.default else ""
-        metavar = None if argument.choices else name.upper()
+        choices = ",".join(filter(None, argument.choices))
+        metavar = f"{{{choices}}}" if choices else name.upper()
         parser.add_argument(_option(name), dest=name, metavar=metavar,
                             choices=argument.choices or None,
                             help=only + argument.description + default)  # fmt: skip

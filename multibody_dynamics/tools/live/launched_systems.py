@@ -191,7 +191,8 @@ def _elastic_joint(values: Values) -> list[NodeStart]:
         parameters = (*common.parameters, own)
         return replace(common, executable=executable, parameters=parameters, remappings=remappings)
 
-    nodes = [node("flatness_controller_node", {"law": values["law"], **motors})]
+    law = {"law": values["law"]} if values["law"] else {}
+    nodes = [node("flatness_controller_node", {**law, **motors})]
     if values["plant"] != "none":
         leads = simulated_time and values["clock"] == "lockstep"
         follows = simulated_time and not leads
@@ -233,7 +234,12 @@ ELASTIC_JOINT = System(
             "simulator of the robot; none: a real robot, or your own simulator",
             ("internal", "mujoco", "none"),
         ),
-        Argument("law", "motor_pd", "control law; may be changed at run time", LAWS),
+        Argument(
+            "law",
+            "",
+            "control law, may be changed at run time; '' uses that of the parameters file",
+            ("", *LAWS),
+        ),
         MOTION,
         NAMESPACE,
         replace(

@@ -196,7 +196,7 @@ def _parameters(
         "filter_bandwidth": own["filter_bandwidth"],
         "settling_time": settling,
         "max_step": own["max_step"],
-        "torque_limit": actuators.torque_limit,
+        "torque_limit": actuators.torque_limit_within(limits.effort),
         "torque_rate_limit": rows["torque_rate_limit"],
         "lower": limits.lower,
         "upper": limits.upper,

@@ -461,6 +461,18 @@ def test_a_user_without_a_home_gets_a_temporary_folder(clean_environment, tmp_pa
     assert cache_directory().is_relative_to(tmp_path / "chosen")
 
 
+def test_a_folder_to_which_others_can_write_is_not_trusted(clean_environment, tmp_path):
+    folder = tmp_path / "chosen" / "multibody_dynamics"
+    folder.mkdir(parents=True)
+    clean_environment.setenv(CACHE_VARIABLE, str(folder.parent))
+    for mode in (0o720, 0o702):
+        folder.chmod(mode)
+        with pytest.warns(RuntimeWarning, match="chosen/multibody_dynamics: other users can write"):
+            assert cache_directory().is_relative_to(tmp_path / "tmp")
+    folder.chmod(0o755)
+    assert cache_directory().is_relative_to(folder)
+
+
 def test_a_temporary_folder_of_another_user_is_not_trusted(clean_environment, tmp_path):
     (tmp_path / "a file").write_text("")
     clean_environment.setenv(CACHE_VARIABLE, str(tmp_path / "a file" / "cache"))

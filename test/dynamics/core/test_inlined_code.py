@@ -91,7 +91,9 @@ def test_the_first_caller_does_not_decide_how_numbers_are_rounded():
     assert others(1.0, 1.0, 0.0) == ours(1.0, 1.0, 0.0) == np.inf  # not a ZeroDivisionError
 
 
-def test_callers_of_both_kinds_share_a_function():
+def nested():
+    """A new function that calls two inlined ones, of which one also calls the other."""
+
     @inlined
     def inner(x):
         return x + 1.0
@@ -103,8 +105,12 @@ def test_callers_of_both_kinds_share_a_function():
     def whole(x):
         return outer(x) - inner(x)
 
+    return whole
+
+
+def test_callers_of_both_kinds_share_a_function():
     with event.install_recorder("numba:compile") as recorder:
-        assert compiled(whole)(3.0) == 4.0
+        assert compiled(nested())(3.0) == 4.0
     started = [each for _, each in recorder.buffer if each.is_start]
     names = [each.data["dispatcher"].py_func.__name__ for each in started]
     assert sorted(names) == ["inner", "outer", "whole"]
@@ -124,18 +130,7 @@ def test_only_the_function_that_python_calls_has_machine_code(monkeypatch):
         finished.append(library.name)
         finish(library)
 
-    @inlined
-    def inner(x):
-        return x + 1.0
-
-    @inlined
-    def outer(x):
-        return 2.0 * inner(x)
-
-    def whole(x):
-        return outer(x) - inner(x)
-
     monkeypatch.setattr(JITCodeLibrary, "_finalize_specific", recorded)
-    assert compiled(whole)(3.0) == 4.0
+    assert compiled(nested())(3.0) == 4.0
     assert len([name for name in finished if name.endswith("whole")]) == 1
     assert not [name for name in finished if name.endswith(("inner", "outer"))]

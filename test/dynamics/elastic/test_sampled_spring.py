@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from multibody_dynamics.dynamics.control.laws.law_table import ControllerSettings, make_controller
+from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller
+from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.actuator_cycle import MotorFeedforward, SpringSolver
 from multibody_dynamics.dynamics.elastic.actuator_kinds import (

@@ -147,4 +147,4 @@ def test_description():
     text = four_bar().system.describe()
     assert "3 joints, 5 constraints, 1 motors" in text
     assert "passive: coupler, rocker" in text
-    assert "loop 'pin': 'coupler_bar' to 'rocker_bar', 1 screws free (lower pair)" in text
+    assert "loop 'pin': 'coupler_bar' to 'rocker_bar', free screws: 1 (lower pair)" in text

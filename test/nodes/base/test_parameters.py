@@ -37,15 +37,16 @@ def test_markdown_table():
         "|---|---|---|---|---|---|---|",
         "| `autostart` | bool | `false` |  |  | unconfigured | configure and activate at startup,"
         " without a lifecycle manager or launch file |",
-        '| `executor` | string | `"events"` |  | events, single | unconfigured | executor:'
-        " 'events' uses half the CPU time of 'single', which is the fallback |",
+        '| `executor` | string | `"events"` |  | events, single | unconfigured | executor'
+        " of the callbacks: 'events' uses half the CPU time of 'single', which replaces it if rclpy"
+        " has no EventsExecutor |",
         "| `scheduling_priority` | int | `0` |  | 0 ... 99 | startup | real-time priority"
-        " (SCHED_FIFO) of the cycle, and one less for the other threads of the process, in force"
-        " while the node is configured; 0: normal priority |",
-        "| `lock_memory` | bool | `false` |  |  | startup | keep the memory of the"
-        " process from being swapped out (mlockall) |",
-        "| `processors` | int[] | `[]` |  |  | startup | numbers of the processors on which the"
-        " process may run, from 0; empty: as started |",
+        " (SCHED_FIFO) of the thread of the cycle while the node is configured; the other threads"
+        " of the process get one less; 0: normal priority |",
+        "| `lock_memory` | bool | `false` |  |  | startup | lock the memory of the process, so it"
+        " is not swapped out (mlockall) |",
+        "| `processors` | int[] | `[]` |  |  | startup | processors on which the process may run,"
+        " numbered from 0; empty: no restriction by the node |",
         "| `gain` | double | `0.5` | 1/s | 0 ... 2 | live | how much |",
         "| `joints` | string[] | `[]` |  |  | unconfigured | whose |",
     ]

@@ -10,6 +10,7 @@ import pytest
 
 from multibody_dynamics.dynamics.control.laws.flatness_settings import FlatnessSettings
 from multibody_dynamics.nodes.base.parameters import ParameterError
+from multibody_dynamics.nodes.following.feedforward_parameters import FeedforwardParameters
 from multibody_dynamics.nodes.following.flatness_controller_parameters import (
     LAWS,
     FlatnessControllerParameters,
@@ -52,6 +53,13 @@ def test_parameters_become_the_settings_of_each_law():
     assert found["computed_torque"].friction == 0.5
     assert p.settings().estimation.bandwidth == p.observer_bandwidth
     assert p.settings().motor_bandwidth == p.filter_bandwidth
+
+
+def test_the_variant_is_fixed_while_laws_that_were_designed_with_it_exist():
+    """DesignedLaws.change would not pass it on to them."""
+    fields = FlatnessControllerParameters.__dataclass_fields__
+    assert not fields["variant"].metadata["live"]
+    assert FeedforwardParameters.__dataclass_fields__["variant"].metadata["live"]
 
 
 def test_linear_feedback_adapts_what_the_parameters_name():

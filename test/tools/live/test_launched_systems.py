@@ -58,6 +58,14 @@ def test_options_become_parameters_of_the_nodes():
     assert not plant["publish_clock"]
 
 
+def test_the_law_of_a_parameter_file_stays_in_force_unless_another_is_given():
+    controller, *_ = nodes("--parameters", "mine.yaml")
+    assert controller.parameters[0] == "mine.yaml"
+    assert "law" not in settings(controller)
+    controller, *_ = nodes("--parameters", "mine.yaml", "--law", "hold")
+    assert settings(controller)["law"] == "hold"
+
+
 def test_a_real_robot_needs_no_simulator():
     assert [node.executable for node in nodes("--plant", "none", "--motion", "none")] == [
         "flatness_controller_node"

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from elastic_arms import elastic_panda, variable_arm
 from generated_controllers import designed
-from multibody_dynamics.dynamics.control.laws.law_table import ControllerSettings, make_controller
+from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller
+from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.tools.robot.generated_design import motors_at_rest, start_position
 
@@ -41,6 +44,21 @@ def test_timeouts_are_longer_than_a_period():
     assert designed(arm, link_timeout=0.002).parameters["link_timeout"] == 0.002
     with pytest.raises(InputError, match=r"link_timeout is 0\.001 s: must be longer than a period"):
         designed(arm, link_timeout=0.001)
+
+
+def test_torques_stay_within_the_effort_limits_of_the_robot():
+    """As those of flatness_controller_node; one of several motors of a joint has its own limit."""
+    arm = elastic_panda()
+    effort = np.r_[0.5, 2.0, np.ones(5)] * arm.actuators.torque_limit
+    limits = arm.model.limits._replace(effort=effort)
+    limited = arm._replace(model=replace(arm.model, limits=limits))
+    expected = np.r_[0.5, np.ones(6)] * arm.actuators.torque_limit
+    np.testing.assert_array_equal(designed(limited).parameters["torque_limit"], expected)
+    arm = variable_arm()
+    several = arm.actuators.torque_limit_within(np.zeros(arm.model.n))
+    counts = np.bincount(arm.actuators.joint_of_motor)[arm.actuators.joint_of_motor]
+    own = np.where(counts > 1, arm.actuators.torque_limit, 0.0)
+    np.testing.assert_array_equal(several, own)
 
 
 def test_a_motor_that_sets_a_stiffness_has_no_range_of_links():

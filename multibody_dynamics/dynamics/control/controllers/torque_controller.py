@@ -214,9 +214,8 @@ class TorqueController(Controller):
 
     def _law(self, has_ahead: bool) -> None:
         springs, shaping, flat, u = self._springs, self.shaping, self._flat, self._u
-        joint, torque = self._joint, self.torque
-        self._acted[1:] = self._acted[:-1]
-        np.subtract(self.applied_torque, self._known, out=self._acted[0])
+        joint, torque, step = self._joint, self.torque, self._time_passed()
+        self._note_acted(step)
         if self.stiffness.size:
             springs.stiffness[:] = self.stiffness[:2]
         springs.update()
@@ -232,7 +231,7 @@ class TorqueController(Controller):
         wanted_rate = velocity - self._inverse.state[1][joint]
         rate = self._motors[1] - self._links[1][joint]
         u += self._damping * self._stiffening()[joint] * (wanted_rate - rate)
-        self._integral.add(self._integral_gain, flat.load - load, self.period)
+        self._integral.add(self._integral_gain, flat.load - load, step)
         u += self.integral_torque
         torque[:] = shaping.shape(u, load)
         torque += self._friction_torque
@@ -241,7 +240,7 @@ class TorqueController(Controller):
             torque += (self.gains.drive * self._error).sum(axis=0)
         if self._observes:
             observer = self._observer
-            observer.set_period(self.period)
+            observer.set_period(step)
             d = observer.update(self._motors[0] - self._links[0][joint], load, self._acted[-1])
             torque += self.gains.observer_share * d
             # known friction and link acceleration do not count as disturbances
@@ -252,6 +251,13 @@ class TorqueController(Controller):
         if has_ahead and not self._is_commanded:
             now = forward.copy()
             torque += self._map(self._later, self._ahead) - now
+
+    def _note_acted(self, step: float) -> None:
+        """Shift the delay line of the observer by the cycles that have passed."""
+        acted = self._acted
+        count = min(max(round(step / self.period), 1), len(acted))
+        acted[count:] = acted[:-count].copy()
+        acted[:count] = self.applied_torque - self._known
 
     def _stiffening(self) -> Array:
         """(n,) square roots of the present over the designed stiffness."""

@@ -25,9 +25,10 @@ from ..impedance.impedance import JointImpedance
 from ..impedance.live_impedance import ImpedanceTarget, LiveImpedance
 from ..observers.adaptive_feedforward import AdaptiveFeedforward
 from ..stability.loop_judgement import LoopJudge, LoopJudgement
+from .controller_designs import make_controller
+from .controller_settings import LAWS, ControllerSettings
 from .faster_filter import faster_filter
 from .flatness_settings import ON_LINKS, FlatnessSettings
-from .law_table import LAWS, ControllerSettings, make_controller
 from .lowered_bandwidths import lowered_bandwidths
 from .lowered_impedance import lowered_impedance
 

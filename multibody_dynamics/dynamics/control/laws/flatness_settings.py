@@ -14,7 +14,7 @@ from ...core import InputError
 from ..observers.collision_thresholds import MEASURED, CollisionThresholds
 from ..observers.state_estimation import StateEstimation
 from ..observers.state_predictor import LONGEST_DELAY
-from .law_table import LAWS, ControllerSettings
+from .controller_settings import LAWS, ControllerSettings
 
 ON_LINKS = "link_damping"  # not in LAWS: stops the arm if motor states are missing
 

@@ -22,7 +22,7 @@ from ..controllers.controllers import Controller
 from ..impedance.elastic_structure_gains import DAMPING_RATIO
 from ..stability.loop_judgement import LoopJudge
 from ..stability.stable_bandwidth import stable_bandwidth
-from .law_table import LAWS, ControllerSettings
+from .controller_settings import LAWS, ControllerSettings
 
 LEAST_COMPENSATION, LEAST_BANDWIDTH = 0.1, 0.25  # shares of the given values
 

@@ -23,7 +23,7 @@ from ...core import Array
 from ..controllers.controllers import Controller
 from ..stability.loop_judgement import LoopJudge
 from ..stability.stable_bandwidth import stable_bandwidth
-from .law_table import ControllerSettings
+from .controller_settings import ControllerSettings
 
 LEAST_SHARE = 0.02  # of the springs' stiffness
 WEAKER, WEAKENED = 0.5, 5  # ratio of the torque feedback to the one tried before, and how often

@@ -24,7 +24,8 @@ from ..controllers.controllers import PERIOD, Controller
 from ..controllers.torque_controller import TorqueController
 from ..torque.torque_gains import inertia_shaping_gains
 from ..torque.torque_loop import LoopTiming
-from .law_table import ControllerSettings, make_controller
+from .controller_designs import make_controller
+from .controller_settings import ControllerSettings
 
 TORQUE_SOURCE = "torque_source"
 

@@ -256,6 +256,25 @@ def test_observer_and_integral_restart_on_reset():
     np.testing.assert_array_equal(run(arm, law, lambda t: np.array([5.0]), 200), first)
 
 
+@pytest.mark.parametrize("delay", [0.0, 0.003])
+def test_the_observer_bridges_missing_cycles(delay):
+    """A motor at a steady speed under a constant torque: ten cycles or one, the estimate is one."""
+    arm = single_joint(LOCKED, Motor(M, viscous=2.0), K)
+    gains = torque_observer_gains(*arm, observer_share=0.5)
+    estimates = []
+    for missing in (False, True):
+        law = TorqueController(*arm[:2], gains, delay=delay)
+        for k in range(31):
+            if missing and 20 < k < 30:
+                continue
+            law.elapsed = 10e-3 if missing and k == 30 else 0.0
+            law.command([5.0], [0.0], [0.0], [0.1 + 0.3e-3 * k], [0.3])
+            law.applied(np.array([4.0]))
+        estimates.append(law.disturbance.copy())
+    np.testing.assert_allclose(*estimates, rtol=1e-9)
+    assert abs(estimates[0][0]) > 1.0
+
+
 def test_wrong_commands_are_refused():
     arm = shipped("planar_two_link")
     law = TorqueController(*arm[:2], inertia_shaping_gains(*arm))

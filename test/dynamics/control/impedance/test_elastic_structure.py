@@ -26,11 +26,8 @@ from elastic_arms import (
     without_coulomb,
 )
 from multibody_dynamics.dynamics.control.gains.joint_gains import at_rest
-from multibody_dynamics.dynamics.control.laws.law_table import (
-    ControllerSettings,
-    make_controller,
-    retune,
-)
+from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller, retune
+from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.motion.trajectories import hold

@@ -31,7 +31,8 @@ from multibody_dynamics.dynamics.control.impedance.impedance import (
     JointImpedance,
 )
 from multibody_dynamics.dynamics.control.impedance.live_impedance import ImpedanceTarget
-from multibody_dynamics.dynamics.control.laws.law_table import ControllerSettings, make_controller
+from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller
+from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.elastic.linear_arm import rigid_rotors

@@ -11,7 +11,8 @@ import pytest
 
 from elastic_arms import linear_arm
 from multibody_dynamics.dynamics.control.impedance.live_impedance import ImpedanceTarget
-from multibody_dynamics.dynamics.control.laws.law_table import ControllerSettings, make_controller
+from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller
+from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
 from multibody_dynamics.dynamics.core.errors import InputError
 
 LAWS = ("joint_impedance", "cartesian_impedance", "esp", "esp_impedance")

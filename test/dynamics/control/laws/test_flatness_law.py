@@ -22,9 +22,9 @@ from elastic_arms import (
     signals_of,
     variable_arm,
 )
+from multibody_dynamics.dynamics.control.laws.controller_settings import LAWS, ControllerSettings
 from multibody_dynamics.dynamics.control.laws.flatness_law import FlatnessLaw
 from multibody_dynamics.dynamics.control.laws.flatness_settings import ON_LINKS, FlatnessSettings
-from multibody_dynamics.dynamics.control.laws.law_table import LAWS, ControllerSettings
 from multibody_dynamics.dynamics.control.observers.adaptive_feedforward import AdaptationSettings
 from multibody_dynamics.dynamics.control.observers.state_estimation import StateEstimation
 from multibody_dynamics.dynamics.core.errors import DynamicsError

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from multibody_dynamics.dynamics.control.laws.controller_settings import LAWS, ControllerSettings
 from multibody_dynamics.dynamics.control.laws.flatness_settings import ON_LINKS, FlatnessSettings
-from multibody_dynamics.dynamics.control.laws.law_table import LAWS, ControllerSettings
 from multibody_dynamics.dynamics.control.observers.collision_thresholds import (
     KINDS,
     TERMS,

@@ -25,9 +25,9 @@ from elastic_arms import (
     signals_of,
     two_links,
 )
+from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
 from multibody_dynamics.dynamics.control.laws.feedforward_law import gravity_load
 from multibody_dynamics.dynamics.control.laws.flatness_law import FlatnessLaw
-from multibody_dynamics.dynamics.control.laws.law_table import ControllerSettings
 from multibody_dynamics.dynamics.control.observers.collision_thresholds import (
     KINDS,
     TERMS,

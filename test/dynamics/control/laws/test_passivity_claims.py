@@ -12,7 +12,7 @@ import pytest
 
 from contacts import frictionless_arm
 from multibody_dynamics.dynamics import control
-from multibody_dynamics.dynamics.control.laws.law_table import LAWS
+from multibody_dynamics.dynamics.control.laws.controller_settings import LAWS
 from multibody_dynamics.dynamics.control.laws.passivity_claims import (
     PASSIVITY_CLAIMS,
     TORQUE_SOURCE,

@@ -22,7 +22,8 @@ from contacts import (
     random_states,
 )
 from elastic_arms import linear_arm, variable_arm
-from multibody_dynamics.dynamics.control.laws.law_table import ControllerSettings, make_controller
+from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller
+from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
 from multibody_dynamics.dynamics.control.laws.power_balance import PowerBalance, power_balance
 from multibody_dynamics.dynamics.core.errors import InputError
 

@@ -23,7 +23,8 @@ from elastic_arms import (
     without_coulomb,
 )
 from multibody_dynamics.dynamics.control.controllers.bumpless_transfer import BumplessTransfer
-from multibody_dynamics.dynamics.control.laws.law_table import ControllerSettings, make_controller
+from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller
+from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
 from multibody_dynamics.dynamics.control.observers.disturbance_compensation import (
     DisturbanceCompensation,
     soft_limit,

@@ -20,7 +20,8 @@ from multibody_dynamics.dynamics.control import (
     spread_poses,
 )
 from multibody_dynamics.dynamics.control.gains.joint_gains import inertias_felt
-from multibody_dynamics.dynamics.control.laws.law_table import LAWS, NOT_TIPPED
+from multibody_dynamics.dynamics.control.laws.controller_designs import NOT_TIPPED
+from multibody_dynamics.dynamics.control.laws.controller_settings import LAWS
 from multibody_dynamics.dynamics.control.torque.tipping_rate import tipping_rate
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.rigid import gravity_forces

@@ -13,7 +13,8 @@ import pytest
 
 from elastic_arms import series
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.control.laws.law_table import ControllerSettings, make_controller
+from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller
+from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
 from multibody_dynamics.dynamics.control.trajectories.iterative_learning import (
     IterativeLearning,
     LearningSettings,

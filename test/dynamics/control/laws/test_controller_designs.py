@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Laws created from plain numbers, and new numbers for a running law."""
+"""Laws designed from plain numbers, and new numbers for a running law."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from multibody_dynamics.dynamics.control.impedance.impedance import (
     CartesianImpedance,
     JointImpedance,
 )
-from multibody_dynamics.dynamics.control.laws.law_table import (
-    LAWS,
-    ControllerSettings,
+from multibody_dynamics.dynamics.control.laws.controller_designs import (
+    DESIGNS,
     make_controller,
     retune,
 )
+from multibody_dynamics.dynamics.control.laws.controller_settings import LAWS, ControllerSettings
 from multibody_dynamics.dynamics.control.torque.torque_gains import inertia_shaping_gains
 from multibody_dynamics.dynamics.control.torque.torque_loop import LoopTiming
 from multibody_dynamics.dynamics.core.errors import InputError
@@ -49,6 +49,10 @@ CLASSES = {  # of the laws, by name
     "esp": ElasticStructureController,
     "esp_impedance": ElasticStructureController,
 }
+
+
+def test_every_law_has_a_design():
+    assert tuple(DESIGNS) == tuple(LAWS)
 
 
 @pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, elastic_panda, mixed_panda])
@@ -148,37 +152,7 @@ def test_what_an_impedance_keeps_while_it_runs_cannot_be_retuned(change):
         retune(law, ControllerSettings(**chosen, **{change: 0.9}))
 
 
-def test_invalid_settings_are_rejected():
-    for settings, message in (
-        ({"law": "magic"}, "law 'magic': expected one of motor_pd, state_feedback"),
-        ({"proportional": 1.0}, "give both or neither"),
-        ({"law": "hold", "poles": (-1.0, -2.0)}, "poles is not a setting of law 'hold'"),
-        ({"lead": 1e-3}, "lead is not a setting of law 'motor_pd', only of feedback_linear"),
-        ({"law": "hold", "feedback": "link"}, "feedback is not a setting of law 'hold'"),
-        (
-            {"law": "computed_torque", "integral": [1.0, 2.0]},
-            "integral is not a setting of law 'computed_torque'",
-        ),
-        (
-            {"law": "state_feedback", "proportional": np.ones(2), "derivative": np.ones(2)},
-            "proportional is not a setting of law 'state_feedback', only of motor_pd, computed",
-        ),
-        (
-            {"law": "state_feedback", "bandwidth": 9.0, "poles": (-1.0,) * 4},
-            "bandwidth and poles: each sets the gains",
-        ),
-        (
-            {"law": "hold", "bandwidth": 9.0, "proportional": 1.0, "derivative": 1.0},
-            "bandwidth and proportional: each",
-        ),
-        ({"law": "motor_pd", "stiffness": [1.0]}, "stiffness is not a setting of law 'motor_pd'"),
-        (
-            {"law": "motor_pd", "torque_limit": 1.0},
-            "torque_limit is not a setting of law 'motor_pd'",
-        ),
-    ):
-        with pytest.raises(InputError, match=message):
-            ControllerSettings(**settings)
+def test_settings_that_do_not_fit_the_robot_are_rejected():
     model, actuators, _ = linear_arm()
     with pytest.raises(InputError, match="position"):
         make_controller(model, actuators, ControllerSettings(position=[0.0]))
