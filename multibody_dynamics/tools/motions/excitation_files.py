@@ -20,6 +20,8 @@ from .excitation_picture import save_picture
 from .excitation_plan import RUNS, Plan
 
 SUMMARY = "summary.json"
+# Time for the receiver to plan in the background, as docs/trajectory_node.md states it
+START_DELAY, DELAY_PER_POINT, LONGEST_DELAY = 6.0, 4e-4, 60.0  # s
 
 
 def refuse_existing(folder: Path) -> None:
@@ -61,10 +63,12 @@ def _write_run(plan: Plan, name: str, run: Reference, folder: Path) -> list[Path
     form = Form("csv", ("q", "qd", "qdd"))
     table = Points(folder, plan.model.joint_names, points.times, data, form)
     file = write_points(table, folder).rename(folder / f"{name}.csv")
+    count = len(points.times)
     parameters = {
         "robot_file": str(plan.options.robot.resolve()),
         "motion": "file",
         "trajectory_file": str(file.resolve()),
+        "start_delay": round(min(START_DELAY + DELAY_PER_POINT * count, LONGEST_DELAY), 1),
         "autostart": True,
     }
     settings = folder / f"{name}.yaml"

@@ -50,6 +50,8 @@ def test_files_lead_trajectory_node_along_the_motion(tmp_path, elastic):
         parameters = given["trajectory_node"]["ros__parameters"]
         assert parameters["motion"] == "file"
         points = read_file(elastic.model, Path(parameters["trajectory_file"]))
+        # The receiver must be able to plan before the motion starts, see docs/trajectory_node.md
+        assert 6.0 + 4e-4 * len(points.times) - 0.1 < parameters["start_delay"] <= 60.0
         again = dyn.motion.interpolate(elastic.model.joint_names, *points)
         times = np.linspace(0.0, run.duration, 200)
         difference = again.sample(times) - run.sample(run.start_time + times)
