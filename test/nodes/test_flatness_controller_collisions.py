@@ -69,6 +69,7 @@ def test_a_hit_is_found_and_answered_by_the_chosen_reaction(ros, tmp_path):
     arm.run(1.0)
     assert not contacts
     assert "contact" not in arm.node.output
+    assert "law 'joint_impedance'" in arm.node.output  # judged before it is chosen
 
     # Report: the motion goes on.
     arm.move([0.2, -0.2], 0.8)

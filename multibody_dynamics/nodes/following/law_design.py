@@ -22,7 +22,6 @@ from ...dynamics.control import (
 )
 from ...dynamics.core import Array, DynamicsError, InputError
 from ..base.parameters import ParameterError
-from .collision_reaction import OFF, REPORT
 from .flatness_controller_parameters import FlatnessControllerParameters
 
 Parameters = FlatnessControllerParameters
@@ -223,6 +222,6 @@ def _warn_of_noise(given: float, faster: float, logger: RcutilsLogger) -> None:
 
 
 def _reactions(p: Parameters) -> tuple[str, ...]:
-    """The law with which the arm reacts to a collision, if it does."""
-    is_passive = p.collision_reaction in (OFF, REPORT, "stop")
-    return ("joint_impedance",) if p.collision_thresholds and not is_passive else ()
+    """The law of the reactions that yield. Judged whichever reaction is chosen now: the choice can
+    be changed while the node runs."""
+    return ("joint_impedance",) if p.collision_thresholds else ()
