@@ -328,6 +328,8 @@ def main() -> int:
     (options.output / name).write_text(json.dumps(report, indent=1))
     if not all(found["real time"] for found in results.values()):
         print("\nwithout real-time priority or locked memory: see the messages above")
+    if not all(found["interrupts are counted"] for found in results.values()):
+        print("\ninterrupts were not counted, which needs tracefs and permission for perf events")
     return int(any(found["missed"]["core"] for found in results.values()))
 
 
