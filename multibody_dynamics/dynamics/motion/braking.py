@@ -63,8 +63,8 @@ def brake(joint_names: Sequence[str], state: Any, t: float, acceleration: Any) -
     duration = _duration(state, limits)
     states = np.zeros((2, 5, len(names)))
     states[0] = state
-    rates = state[1:] * duration ** np.arange(1.0, 5.0)[:, None]
-    states[1, 0] = state[0] + BRAKING_TRAVEL @ rates
+    rates = state[1:] * np.multiply.accumulate(np.full(4, duration))[:, None]
+    states[1, 0] = state[0] + (BRAKING_TRAVEL[:, None] * rates).sum(axis=0)  # term by term, as in C
     return Trajectory(names, np.array([t, t + duration]), states)
 
 

@@ -67,8 +67,6 @@ def _bernstein_tables() -> Array:
 _JERK = _jerk_roots()
 _PARABOLA = np.array([[1.0, 0.5], [1.0, 1.0], [0.0, 1.0]])  # q, q', q'' at 1 from q', q'' at 0
 _TABLES = _bernstein_tables()
-_POWER = np.arange(10.0)
-_COMPLEMENT = 9.0 - _POWER
 _BINOMIAL = np.array([1.0, 9.0, 36.0, 84.0, 126.0, 126.0, 84.0, 36.0, 9.0, 1.0])
 _GRID = np.linspace(0.0, 1.0, 65)
 
@@ -159,8 +157,13 @@ class Trajectory(Reference):
         self.knots.flags.writeable = self.states.flags.writeable = False
         self._first, self._last = self.states[0], self.states[-1]
         step = np.diff(knots)
-        table = np.tensordot(_TABLES, _segments(states, step), 1)  # (5, 10, m - 1, n)
-        table /= (step ** np.arange(5.0)[:, None])[:, None, :, None]
+        data = _segments(states, step)
+        # Here and in _inside, sums are formed term by term, as in generated controllers. A matrix
+        # product rounds differently, and gains on positions amplify that.
+        table = _TABLES[:, :, 0, None, None] * data[0]  # (5, 10, m - 1, n)
+        for k in range(1, 10):
+            table += _TABLES[:, :, k, None, None] * data[k]
+        table /= _powers(step)[:, None, :, None]
         table[0] += states[:-1, 0]
         by_order = states.swapaxes(0, 1)
         table[:, 0], table[:, -1] = by_order[:, :-1], by_order[:, 1:]  # no rounding at the knots
@@ -172,7 +175,8 @@ class Trajectory(Reference):
     def _inside(self, t: float) -> Array:
         i = bisect_right(self._starts, t) - 1
         basis = _bernstein((t - self._starts[i]) * self._rates[i])
-        return (basis @ self._table[i]).reshape(5, -1)
+        state: Array = (basis[:, None] * self._table[i]).sum(axis=0)
+        return state.reshape(5, -1)
 
     def extremes(self) -> tuple[Array, Array]:
         least = self.states.min(axis=0).ravel()
@@ -424,7 +428,20 @@ def _ramp_up(t: float, ramp: float) -> tuple[float, float, float, float, float]:
 
 def _bernstein(u: float | Array) -> Array:
     """(..., 10): Bernstein polynomials of degree 9 at u in [0, 1]."""
-    return _BINOMIAL * u**_POWER * (1.0 - u) ** _COMPLEMENT
+    rising = np.ones((*np.shape(u)[:-1], 10))
+    falling = rising.copy()
+    rising[..., 1:], falling[..., 1:] = u, 1.0 - u
+    np.multiply.accumulate(rising, axis=-1, out=rising)
+    np.multiply.accumulate(falling, axis=-1, out=falling)
+    basis: Array = _BINOMIAL * rising * falling[..., ::-1]
+    return basis
+
+
+def _powers(step: Array) -> Array:
+    """(5, m - 1): powers 0 to 4 of the lengths of segments."""
+    rows = np.ones((5, len(step)))
+    rows[1:] = step
+    return np.multiply.accumulate(rows, axis=0)
 
 
 def _segments(states: Array, step: Array) -> Array:
@@ -434,7 +451,7 @@ def _segments(states: Array, step: Array) -> Array:
     data = np.concatenate((by_order[:, :-1], by_order[:, 1:]))
     data[5] -= data[0]
     data[0] = 0.0
-    data *= (step ** _ORDER[:, None])[:, :, None]
+    data *= np.tile(_powers(step), (2, 1))[:, :, None]
     return data
 
 

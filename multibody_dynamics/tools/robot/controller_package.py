@@ -70,8 +70,8 @@ def controller_package(
         "reference.c": _reference_tables(),
         "controller_parts.h": _robot_tables(design),
         "settings.c": _settings_tables(design),
-        "example.c": _start(design),
-        "timing.c": _start(design),
+        "example.c": start_tables(design),
+        "timing.c": start_tables(design),
         "self_test.c": _recorded(design),
     }
     head = _head(design, sources) + "\n"
@@ -132,10 +132,6 @@ def _head(design: ControllerDesign, sources: Sequence[str]) -> str:
 def _programs(design: ControllerDesign) -> dict[str, tuple[str, Program]]:
     links = driven_links(design.model, design.actuators, has_sensors=False).model
     return {
-        "robot_inverse_dynamics_1": (
-            "Torques Q of the links, with one rate, along q..q'''",
-            trace_inverse_dynamics(design.model, 1),
-        ),
         "robot_inverse_dynamics_2": (
             "Torques Q of the links, with two rates, along q..q''''",
             trace_inverse_dynamics(design.model, 2),
@@ -298,7 +294,6 @@ def _robot_tables(design: ControllerDesign) -> str:
         for name, row in integers.items()
     ]
     lines += [
-        f"#define HAS_DAMPED {int(actuators.is_damped.any())}",
         f"#define LONGEST_LEAD {LONGEST_LEAD!r} /* s */",
         f"#define LONGEST_STEP {MAX_STEP!r} /* s; over longer ones, no disturbances */",
         f"#define SHORTEST_SEGMENT {SHORTEST_SEGMENT!r} /* s */",
@@ -358,7 +353,7 @@ def _folded(line: str, width: int = 100) -> list[str]:
     return [line[: place + 1], *_folded(" " * 12 + line[place + 2 :], width)]
 
 
-def _start(design: ControllerDesign) -> str:
+def start_tables(design: ControllerDesign) -> str:
     """A position in the middle of the joint ranges, and the motors that hold it."""
     q = start_position(design)
     theta = motors_at_rest(design, q)

@@ -108,8 +108,12 @@ class DerivativeFilter:
             if step != self._step:
                 self._step = step
                 self._transition, self._gain = discretised(self.order, self._pole, step)
-            predicted = self._transition @ self.state
-            self.state[:] = predicted + np.outer(self._gain, y - predicted[0])
+            # term by term, as in generated controllers: a matrix product rounds differently, and
+            # the gains amplify that
+            predicted = self._transition[:, :1] * self.state[0]
+            for j in range(1, self.order):
+                predicted += self._transition[:, j : j + 1] * self.state[j]
+            self.state[:] = predicted + self._gain[:, None] * (y - predicted[0])
         else:
             moved = y - self.state[0]
             self.state[:] = 0.0
@@ -180,7 +184,7 @@ def filter_matrices(order: int, bandwidth: float, step: float) -> tuple[Array, A
 
 def discretised(order: int, pole: float, step: float) -> tuple[Array, Array]:
     """exp(A h) (m, m) of the chain of integrators and the gains K (m,), see above."""
-    powers = step ** np.arange(order)
+    powers = np.cumprod([1.0] + [step] * (order - 1))
     transition = np.zeros((order, order))
     for i in range(order):
         for j in range(i, order):
@@ -188,9 +192,14 @@ def discretised(order: int, pole: float, step: float) -> tuple[Array, Array]:
     b, d = exp(-pole * step), -expm1(-pole * step)
     first = -expm1(-order * pole * step)
     gains = {
-        2: (first, d**2),
-        3: (first, 1.5 * d**2 * (1.0 + b), d**3),
-        4: (first, d**2 * (11.0 + 14.0 * b + 11.0 * b**2) / 6.0, 2.0 * d**3 * (1.0 + b), d**4),
+        2: (first, d * d),
+        3: (first, 1.5 * d * d * (1.0 + b), d * d * d),
+        4: (
+            first,
+            d * d * (11.0 + 14.0 * b + 11.0 * b * b) / 6.0,
+            2.0 * d * d * d * (1.0 + b),
+            d * d * d * d,
+        ),
     }
     return transition, np.array(gains[order]) / powers
 

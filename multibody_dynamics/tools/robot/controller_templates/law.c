@@ -15,17 +15,12 @@ void robot_settle_springs(robot_feedforward *flat)
     }
 }
 
-/* Q, Q' and Q'', which the positions and velocities of motors do not need. */
-static void inverse_dynamics(const robot_controller *c, robot_feedforward *flat, int needs_torque)
+/* Q, Q' and Q''. The positions and velocities of motors do not need Q'', but code of their own would
+ * cost more than it saves: after sleeping, most of it comes from memory. */
+static void inverse_dynamics(const robot_controller *c, robot_feedforward *flat)
 {
-    if (needs_torque) {
-        robot_inverse_dynamics_2(flat->state[0], flat->state[1], flat->state[2], flat->state[3],
-                                 flat->state[4], flat->torque[0], flat->torque[1],
-                                 flat->torque[2]);
-    } else {
-        robot_inverse_dynamics_1(flat->state[0], flat->state[1], flat->state[2], flat->state[3],
-                                 flat->torque[0], flat->torque[1]);
-    }
+    robot_inverse_dynamics_2(flat->state[0], flat->state[1], flat->state[2], flat->state[3],
+                             flat->state[4], flat->torque[0], flat->torque[1], flat->torque[2]);
     for (int i = 0; i < JOINTS; ++i) {
         flat->torque[0][i] -= c->external_torque[i];
     }
@@ -38,9 +33,9 @@ static void inverse_dynamics(const robot_controller *c, robot_feedforward *flat,
 }
 
 /* Motors along flat->state; advances the filters of damped springs by dt. */
-static void map_motion(robot_controller *c, robot_feedforward *flat, double dt, int needs_torque)
+static void map_motion(robot_controller *c, robot_feedforward *flat, double dt)
 {
-    inverse_dynamics(c, flat, needs_torque);
+    inverse_dynamics(c, flat);
     robot_motor_feedforward(flat->state, flat->torque, c->second, flat->filtered, flat->bent,
                             flat->load, flat->result, flat->flags);
     for (int j = 0; j < MOTORS; ++j) {
@@ -65,7 +60,7 @@ void robot_follow(robot_controller *c, double dt, double elapsed, double torque[
             c->now.state[k][i] = c->desired[k][i];
         }
     }
-    map_motion(c, &c->now, dt, HAS_DAMPED || !(p->lead > 0.0));
+    map_motion(c, &c->now, dt);
     for (int j = 0; j < MOTORS; ++j) {
         const int i = JOINT_OF_MOTOR[j];
         torque[j] = p->gains[0][j] * (c->desired[0][i] - c->q[i]) +
@@ -77,7 +72,7 @@ void robot_follow(robot_controller *c, double dt, double elapsed, double torque[
     if (p->lead > 0.0) {
         flat = &c->later;
         robot_reference_evaluate(&c->reference, c->time + p->lead, c->time, flat->state);
-        map_motion(c, flat, dt, 1);
+        map_motion(c, flat, dt);
     }
     for (int j = 0; j < MOTORS; ++j) {
         torque[j] += flat->result[3][j];

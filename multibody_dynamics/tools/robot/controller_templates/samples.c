@@ -31,10 +31,10 @@ static void start_filter(robot_controller *c, double time, const double y[POSITI
 
 static void filter_gains(const robot_parameters *p, double h, double gain[4])
 {
-    const double a = TWO_PI * p->filter_bandwidth * h;
-    const double b = exp(-a);
-    const double d = -expm1(-a);
-    gain[0] = -expm1(-p->filter_order * a);
+    const double pole = TWO_PI * p->filter_bandwidth;
+    const double b = exp(-pole * h);
+    const double d = -expm1(-pole * h);
+    gain[0] = -expm1(-p->filter_order * pole * h);
     if (p->filter_order == 2) {
         gain[1] = d * d / h;
         gain[2] = 0.0;
