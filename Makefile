@@ -33,7 +33,8 @@ test: lint
 # Nodes in processes of their own are measured as well: setup.cfg has the settings.
 coverage:
 	rm -rf build/coverage
-	-$(RUN) coverage run -m pytest --timeout 900 $(ARGS)
+	-$(RUN) coverage run -m pytest --timeout 1800 -n 2 -m "not ros" $(ARGS)
+	-$(RUN) coverage run -m pytest --timeout 1800 -n 2 -m ros $(ARGS)
 	$(RUN) coverage combine --quiet
 	$(RUN) coverage html --quiet
 	$(RUN) coverage report --include "*/nodes/*" --fail-under 90
