@@ -385,7 +385,7 @@ _FIXED = (
     "ramp.time",
     "ramp.capacity",
     "contact_bandwidth",
-    "bandwidth",
+    "second_gains",
     "delay",
     "update_time",
     "designs_in_background",

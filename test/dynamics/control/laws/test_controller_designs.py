@@ -109,6 +109,8 @@ def test_the_settings_of_a_torque_control():
     retune(law, ControllerSettings(**chosen, torque_bandwidth=50.0, bandwidth=40.0))
     np.testing.assert_allclose(law.link_stiffness, 4.0 * stiffness)
     assert (law.gains.share > wanted.share).all()
+    with pytest.raises(InputError, match="in more than gains"):
+        retune(law, ControllerSettings(**(chosen | {"delay": 2e-3}), torque_bandwidth=50.0))
     for settings, message in (
         ({"torque_bandwidth": 900.0}, "the torque loop 'inertia_shaping' with a bandwidth of 900"),
         ({"torque_bandwidth": 70.0, "bandwidth": 500.0}, "around the torque loops, the arm has a"),
@@ -139,6 +141,14 @@ def test_retuning_keeps_the_integral():
     with pytest.raises(InputError, match=r"law 'state_feedback'.*make a new law"):
         retune(law, ControllerSettings(**chosen, disturbance_share=0.2))
     assert law.gains is before
+
+
+def test_the_bandwidth_of_second_motors_cannot_be_retuned():
+    model, actuators, rest = linear_arm()
+    chosen = {"law": "joint_impedance", "position": rest}
+    law = make_controller(model, actuators, ControllerSettings(**chosen))
+    with pytest.raises(InputError, match="make a new law and switch to it"):
+        retune(law, ControllerSettings(**chosen, bandwidth=80.0))
 
 
 @pytest.mark.parametrize("change", ["inertia_share", "stiffness_time", "stiffness_energy"])
