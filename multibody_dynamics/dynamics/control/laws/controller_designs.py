@@ -421,5 +421,6 @@ def retune(controller: Controller, settings: ControllerSettings) -> None:
             f"law '{settings.law}' with these settings differs from the running "
             f"{type(controller).__name__} in more than gains; make a new law and switch to it"
         )
-    for name in (*LAWS[settings.law].tunable, "friction", "period"):
+    # the period first: gains are discretised with it, and that of a running law is the last step
+    for name in ("period", *LAWS[settings.law].tunable, "friction"):
         setattr(controller, name, getattr(other, name))

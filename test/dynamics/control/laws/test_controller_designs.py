@@ -143,6 +143,17 @@ def test_retuning_keeps_the_integral():
     assert law.gains is before
 
 
+def test_retuning_after_a_missed_cycle_keeps_the_delay_line():
+    """`period` of a running law is the last step, here of two cycles."""
+    model, actuators, rest = linear_arm()
+    chosen = {"law": "torque_control", "position": rest, "delay": 3e-3}
+    law = make_controller(model, actuators, ControllerSettings(**chosen))
+    shapes = [row.shape for row in law.memory]
+    law.period = 2e-3
+    retune(law, ControllerSettings(**chosen))
+    assert [row.shape for row in law.memory] == shapes
+
+
 def test_the_bandwidth_of_second_motors_cannot_be_retuned():
     model, actuators, rest = linear_arm()
     chosen = {"law": "joint_impedance", "position": rest}
