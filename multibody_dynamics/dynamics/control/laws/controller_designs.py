@@ -318,9 +318,7 @@ def _friction(settings: ControllerSettings) -> Any:
 def _position(model: MultibodyModel, settings: ControllerSettings) -> Array:
     if settings.position is not None:
         return as_array("position", settings.position, (model.n,), model.joint_names)
-    with np.errstate(invalid="ignore"):  # no limits: inf - inf
-        middle = 0.5 * (model.limits.lower + model.limits.upper)
-    return np.where(np.isfinite(middle), middle, 0.0)
+    return model.limits.middle
 
 
 def _given_gains(actuators: Actuators, settings: ControllerSettings) -> StateFeedbackGains | None:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -119,6 +121,15 @@ def test_the_settings_of_a_torque_control():
     ):
         with pytest.raises(InputError, match=message):
             make_controller(model, actuators, ControllerSettings(**(chosen | settings)))
+
+
+def test_gains_are_designed_within_limits_of_which_one_is_infinite():
+    model, actuators, _ = linear_arm()
+    lower, upper = np.array([-1.0, 0.8]), np.array([2.0, np.inf])
+    bounded = replace(model, limits=model.limits._replace(lower=lower, upper=upper))
+    law = make_controller(bounded, actuators, ControllerSettings(law="state_feedback"))
+    wanted = optimal_gains(model, actuators, np.array([0.5, 0.8]), LAWS["state_feedback"].bandwidth)
+    np.testing.assert_array_equal(law.gains.values, wanted.values)
 
 
 def test_retuning_keeps_the_integral():
