@@ -231,7 +231,8 @@ class TorqueController(Controller):
         wanted_rate = velocity - self._inverse.state[1][joint]
         rate = self._motors[1] - self._links[1][joint]
         u += self._damping * self._stiffening()[joint] * (wanted_rate - rate)
-        self._integral.add(self._integral_gain, flat.load - load, step)
+        # only over the period, which is limited: the error during missing cycles is not known
+        self._integral.add(self._integral_gain, flat.load - load, self.period)
         u += self.integral_torque
         torque[:] = shaping.shape(u, load)
         torque += self._friction_torque

@@ -295,6 +295,19 @@ def test_the_delay_line_of_the_observer_bridges_missing_cycles(missing):
     np.testing.assert_allclose(*estimates, rtol=1e-9)
 
 
+def test_the_integral_does_not_grow_over_missing_cycles():
+    """They would multiply an error that was measured once."""
+    arm = single_joint(LOCKED, Motor(M, viscous=2.0), K)
+    law = TorqueController(*arm[:2], torque_lqr_gains(*arm), period=2e-3)
+    values = []
+    for elapsed in (0.0, 0.2):
+        law.elapsed = elapsed
+        law.command([5.0], [0.0], [0.0], [0.0], [0.0])
+        values.append(float(law.integral_torque[0]))
+    assert values[0] > 0.0
+    assert values[1] == pytest.approx(2.0 * values[0], rel=1e-12)
+
+
 def test_wrong_commands_are_refused():
     arm = shipped("planar_two_link")
     law = TorqueController(*arm[:2], inertia_shaping_gains(*arm))
