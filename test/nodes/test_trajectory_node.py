@@ -190,11 +190,13 @@ def test_it_is_patient_again_after_every_motion(ros, tmp_path):
         )
 
     receiver, send = listen(), state_sender(ros, (0.0, 0.5))
-    chosen = {"exit_when_done": True, "patience": 1.5, "repeat": 2, "start_delay": 1.5}
+    chosen = {"exit_when_done": True, "patience": 6.0, "repeat": 2, "start_delay": 6.0}
     node = ros.start(NODE, settings(tmp_path, **chosen))
     ros.until(lambda: received, "the first trajectory", each=send)
     ros.peer.destroy_subscription(receiver)
     ros.until(lambda: "completed motion 1 of 2" in node.output, "the end of a motion", each=send)
+    ros.spin(1.0)  # in which an impatient node gives up
+    assert node.exit_code is None, node.output
     listen()
     ros.until(lambda: node.exit_code is not None, "the end of the second motion", each=send)
     assert node.exit_code == 0

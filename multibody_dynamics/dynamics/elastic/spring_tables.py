@@ -99,8 +99,10 @@ def _known(found: tuple[Array, Array] | None) -> tuple[Array, Array]:
     """Starts and coefficients of a law. Degree 1 stands for one line through the origin; other
     lines become parabolas without curvature."""
     starts, coefficients = (np.zeros(1), np.zeros((1, 1))) if found is None else found
-    is_line = len(starts) == 1 and coefficients[0, 0] == 0.0
-    if coefficients.shape[1] == 2 and not is_line:
+    if coefficients.shape[1] != 2:
+        return starts, coefficients
+    at_zero = coefficients[:, 0] - coefficients[:, 1] * starts
+    if len(starts) > 1 or at_zero[0] != 0.0:
         coefficients = np.pad(coefficients, ((0, 0), (0, 1)))
     return starts, coefficients
 

@@ -62,6 +62,14 @@ class JointLimits(NamedTuple):
         infinite = np.full(n, np.inf)
         return cls(-infinite, infinite, infinite, infinite)
 
+    @property
+    def middle(self) -> Array:
+        """(n,) the middle of the position limits; 0, or the limit closest to it, where a limit is
+        infinite."""
+        is_bounded = np.isfinite(self.lower) & np.isfinite(self.upper)
+        low, high = (np.where(is_bounded, limit, 0.0) for limit in (self.lower, self.upper))
+        return np.where(is_bounded, 0.5 * (low + high), np.clip(0.0, self.lower, self.upper))
+
 
 class Payload(NamedTuple):
     """A load fixed to a body, with its spatial inertia (6, 6) in the frame of that body."""

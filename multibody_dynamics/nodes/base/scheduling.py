@@ -93,6 +93,16 @@ def _set_priority(priority: int) -> None:
     _for_all_threads(apply)
 
 
+def make_way() -> None:
+    """One less than the priority of the main thread, for a thread that starts later than `schedule`
+    has run: it inherits the priority of the thread that starts it, which is mostly the cycle."""
+    process = os.getpid()
+    if os.sched_getscheduler(process) & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO:
+        own = max(os.sched_getparam(process).sched_priority - 1, 1)
+        with suppress(PermissionError):
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(own))
+
+
 def _listed(processors: Iterable[int]) -> str:
     return ", ".join(map(str, sorted(processors)))
 

@@ -13,6 +13,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from .scheduling import make_way
+
 
 class Watchdog:
     """Calls `on_stale(age)` once if `feed()` is not called for `timeout` s; `feed` re-arms it.
@@ -77,6 +79,7 @@ class Watchdog:
         return 1e-9 * age
 
     def _watch(self) -> None:
+        make_way()
         # The alarm is late by at most a quarter of the timeout.
         while not self._stop.wait(min(self.timeout / 4, 0.25)):
             fed = self._fed

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ...dynamics.control import IterativeLearning, LearningSettings, Run
 from ...dynamics.core import Array, InputError
+from ..base.scheduling import make_way
 
 
 class TrajectoryLearner:
@@ -43,7 +44,9 @@ class TrajectoryLearner:
         self.settings, self._log, self.learns = settings, log, False
         self.learning: IterativeLearning | None = None
         self.note = "no run yet"
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="learning")
+        self._thread = ThreadPoolExecutor(
+            max_workers=1, thread_name_prefix="learning", initializer=make_way
+        )
         self._work: Future[None] | None = None
         if path.exists():
             self.learning = IterativeLearning.load(path)

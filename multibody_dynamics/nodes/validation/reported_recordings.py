@@ -21,6 +21,7 @@ from ...validation.settings import Robot, Settings
 from ...validation.survey import SHORTEST
 from ..base.diagnostics import ERROR, OK
 from ..base.parameters import ParameterError
+from ..base.scheduling import make_way
 from .state_recorder import StateRecorder
 
 
@@ -51,7 +52,9 @@ class ReportedRecordings:
         self._robot, self._settings, self._urdf_text = robot, settings, urdf_text
         self._recorder: StateRecorder | None = None
         self._failure = ""  # why nothing is recorded any more
-        self._reports = ThreadPoolExecutor(max_workers=1, thread_name_prefix="report")
+        self._reports = ThreadPoolExecutor(
+            max_workers=1, thread_name_prefix="report", initializer=make_way
+        )
         self._reported: dict[str, object] = {}  # results of the last report; replaced as a whole
 
     def add(self, message: JointState) -> None:

@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     from ...dynamics.core import InputError
     from ..robot import inspection
     from ..robot.torque_page import write_torque_report
-    from ..robot.torque_report import lines, middle_of_limits, torque_report
+    from ..robot.torque_report import lines, torque_report
 
     model, _ = inspection.load(options.robot)
     actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     report = torque_report(
         model,
         actuators,
-        middle_of_limits(model) if options.position is None else options.position,
+        model.limits.middle if options.position is None else options.position,
         timing,
         resolution=options.resolution,
         bandwidth=options.bandwidth,

@@ -280,7 +280,7 @@ def damaged_csv(random: Random, data: bytes) -> bytes:
             for each in rows:
                 each += each[column : column + 1]
         else:
-            del rows[1:][random.randrange(len(rows)) :]
+            del rows[1 + random.randrange(len(rows)) :]
             cell = bytes_of(number(random))
             rows[1:] = [[*each[:column], cell, *each[column + 1 :]] for each in rows[1:]]
     return b"\n".join(b",".join(row) for row in rows) + b"\n"

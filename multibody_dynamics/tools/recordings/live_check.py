@@ -182,7 +182,7 @@ def _motion(path: Path, settings: Settings) -> _Motion:
 
 def _without_limits(urdf: bytes) -> bytes:
     """The URDF with wide limits: the recorded motion is replayed even where it exceeds them."""
-    robot = ElementTree.fromstring(urdf)
+    robot = ElementTree.fromstring(urdf.lstrip())  # as load_urdf
     for limit in robot.iter("limit"):
         limit.attrib.update(lower="-1e4", upper="1e4", velocity="1e6", effort="1e9")
     return ElementTree.tostring(robot)

@@ -217,7 +217,10 @@ def _refuse_what_the_controller_refuses(parameters: dict[str, Any]) -> None:
     """Raise InputError for settings with which the controller in C could not be initialised."""
     for name in LIMITS:
         if not (np.asarray(parameters[name]) > 0.0).all():
-            raise InputError(f"{name} is {parameters[name]}: a controller needs positive numbers")
+            what = f"{name} is {parameters[name]}"
+            if name == "torque_limit":
+                what += ", the smaller of the robot's effort limits and those of the motors"
+            raise InputError(f"{what}: a controller needs positive numbers")
     if not parameters["link_timeout"] > parameters["period"]:
         raise InputError(
             f"link_timeout is {parameters['link_timeout']} s: must be longer than a period of"

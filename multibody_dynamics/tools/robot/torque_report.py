@@ -144,15 +144,6 @@ def torque_report(
     )
 
 
-def middle_of_limits(model: MultibodyModel) -> Array:
-    """(n,) the middle of the position limits; 0, or the limit closest to it, where a limit is
-    infinite."""
-    lower, upper = model.limits.lower, model.limits.upper
-    is_bounded = np.isfinite(lower) & np.isfinite(upper)
-    low, high = (np.where(is_bounded, limit, 0.0) for limit in (lower, upper))
-    return np.where(is_bounded, 0.5 * (low + high), np.clip(0.0, lower, upper))
-
-
 def _as_one(actuators: Actuators, joint: SingleJoint) -> Motor:
     """The motors of a joint, combined into one with their total torque."""
     motors = [actuators.motors[j] for j in joint.motors]

@@ -168,6 +168,21 @@ def test_lines_that_do_not_pass_the_origin_and_several_lines():
         assert tables.spring_deflection(*table, 0, s, 0.5) == pytest.approx(phi, abs=1e-12)
 
 
+class OneLine(PiecewisePolynomial):
+    """A line that reaches zero torque at -1, where its piece starts."""
+
+    def polynomials(self):
+        return np.array([-1.0]), np.array([[0.0, 50.0]])
+
+
+def test_a_line_from_a_start_that_is_not_zero():
+    table = tables.spring_tables([OneLine(travel=(-1.0, 1.0))])
+    for phi in (-0.9, 0.0, 0.4):
+        wanted = 50.0 * (phi + 1.0)
+        assert tables.spring_law(*table, 0, phi)[0] == pytest.approx(wanted, abs=1e-12)
+        assert tables.spring_deflection(*table, 0, wanted, 0.5) == pytest.approx(phi, abs=1e-12)
+
+
 def test_an_unknown_law_is_rejected():
     class Strange(Spring):
         law = potential = None  # type: ignore[assignment]

@@ -62,6 +62,13 @@ def test_arrays_are_read_only(name):
         getattr(random_tree(3, 0), name)[...] = 0
 
 
+def test_the_middle_is_within_the_limits_even_if_one_is_infinite():
+    free = [-np.inf, np.inf]
+    ranges = np.array([[-1.0, 2.0], [0.5, np.inf], [-np.inf, -0.3], [-np.inf, 0.4], free, free])
+    limits = dyn.model.JointLimits.unlimited(6)._replace(lower=ranges[:, 0], upper=ranges[:, 1])
+    np.testing.assert_array_equal(limits.middle, [0.5, 0.5, -0.3, 0.0, 0.0, 0.0])
+
+
 def test_limits_frames_and_payloads_are_read_only():
     model = panda().with_payload("panda_link8", *LOAD)
     for array in (

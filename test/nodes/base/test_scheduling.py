@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from pathlib import Path
 
 import pytest
 
 from multibody_dynamics.nodes.base import scheduling
 from multibody_dynamics.nodes.base.parameters import NodeParameters, ParameterError
+from multibody_dynamics.nodes.base.watchdog import Watchdog
 from permissions import may_use_real_time, threads, without_real_time
 from ros_harness import FIRST_START, NodeProcess, ros
 
@@ -73,6 +75,27 @@ def test_threads_that_end_and_processors_that_are_not_allowed(monkeypatch, tmp_p
     assert in_force == "processors 0"
     assert said == ["processors: 1 not allowed for this process (cpuset)"]
     scheduling.return_to_normal()
+
+
+def test_threads_that_start_later_make_way_for_the_cycle(monkeypatch):
+    """A new thread inherits the priority of the cycle."""
+    own: dict[int, int] = {}
+
+    def set_scheduler(thread: int, policy: int, parameter: os.sched_param) -> None:
+        assert (thread, policy) == (0, os.SCHED_FIFO)
+        own[threading.get_native_id()] = parameter.sched_priority
+
+    monkeypatch.setattr(os, "sched_getscheduler", lambda process: os.SCHED_FIFO)
+    monkeypatch.setattr(os, "sched_getparam", lambda process: os.sched_param(PRIORITY))
+    monkeypatch.setattr(os, "sched_setscheduler", set_scheduler)
+    watchdog = Watchdog(60.0, lambda age: None)
+    watchdog.start()
+    watchdog.stop()
+    assert list(own.values()) == [PRIORITY - 1]
+    assert threading.get_native_id() not in own
+    monkeypatch.setattr(os, "sched_getscheduler", lambda process: os.SCHED_OTHER)
+    scheduling.make_way()
+    assert threading.get_native_id() not in own
 
 
 def test_without_permission_a_node_says_what_to_set_and_goes_on(ros):

@@ -34,6 +34,13 @@ def test_damage_follows_from_the_seed_and_is_damage(damage):
     assert sum(each != text for each in made) > 80
 
 
+def test_tables_also_end_early(monkeypatch):
+    monkeypatch.setattr(mutations, "damaged_text", lambda random, data: data)
+    table = examples.table()
+    made = [mutations.damaged_csv(Random(seed), table) for seed in range(100)]
+    assert min(len(each.splitlines()) for each in made) < len(table.splitlines()) / 2
+
+
 def test_trees_and_arrays_are_copied():
     tree = examples.springs()
     before = json.dumps(tree)

@@ -49,7 +49,7 @@ def test_the_live_node_agrees_with_the_library(tmp_path, monkeypatch, capsys, ro
 def test_limits_are_widened_however_they_are_written(end):
     urdf = ARM.read_bytes()
     assert urdf.count(b"<limit") == MODEL.n
-    rewritten = re.sub(rb"(<limit[^>]*?)\s*/>", rb"\1" + end.encode(), urdf)
+    rewritten = b"\n " + re.sub(rb"(<limit[^>]*?)\s*/>", rb"\1" + end.encode(), urdf)
     limits = dyn.parse_urdf(_without_limits(rewritten)).limits
     assert (limits.upper == 1e4).all()
     assert (limits.lower == -1e4).all()

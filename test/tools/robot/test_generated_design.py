@@ -54,6 +54,9 @@ def test_torques_stay_within_the_effort_limits_of_the_robot():
     limited = arm._replace(model=replace(arm.model, limits=limits))
     expected = np.r_[0.5, np.ones(6)] * arm.actuators.torque_limit
     np.testing.assert_array_equal(designed(limited).parameters["torque_limit"], expected)
+    stuck = arm._replace(model=replace(arm.model, limits=limits._replace(effort=0.0 * effort)))
+    with pytest.raises(InputError, match=r"torque_limit is .*the robot's effort limits"):
+        designed(stuck)
     arm = variable_arm()
     several = arm.actuators.torque_limit_within(np.zeros(arm.model.n))
     counts = np.bincount(arm.actuators.joint_of_motor)[arm.actuators.joint_of_motor]

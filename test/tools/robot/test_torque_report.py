@@ -6,14 +6,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from elastic_arms import antagonistic_arm, mixed_panda, shipped, variable_arm
-from generated_controllers import six_joints
 from multibody_dynamics.dynamics.control import TORQUE_DESIGNS, LoopTiming
 from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.robot.torque_page import write_torque_report
@@ -22,7 +20,6 @@ from multibody_dynamics.tools.robot.torque_report import (
     design_row,
     limit_row,
     lines,
-    middle_of_limits,
     torque_report,
 )
 from robots import CONFIG
@@ -98,15 +95,6 @@ def test_a_design_that_would_be_unstable_is_reported(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "refused: joint 'shoulder': the torque loop 'inertia_shaping'" in printed
     assert "Refused: joint" in (tmp_path / "report.html").read_text()
-
-
-def test_the_position_is_within_the_limits_even_if_one_is_infinite():
-    free = [-np.inf, np.inf]
-    ranges = np.array([[-1.0, 2.0], [0.5, np.inf], [-np.inf, -0.3], [-np.inf, 0.4], free, free])
-    model = six_joints()[0]
-    limits = model.limits._replace(lower=ranges[:, 0], upper=ranges[:, 1])
-    found = middle_of_limits(replace(model, limits=limits))
-    np.testing.assert_array_equal(found, [0.5, 0.5, -0.3, 0.0, 0.0, 0.0])
 
 
 @pytest.mark.parametrize(

@@ -109,14 +109,14 @@ class TorqueController(Controller):
         self._design_stiffness = as_array(
             "stiffness of the gains", known, (actuators.n,), actuators.joint_names
         )
-        self._gains = gains
+        self._gains, self._cycle = gains, self.period
         self.shaping = InertiaShaping(actuators, gains.share)
         shaped = self.shaping.is_shaped
         self._integral_gain = np.where(shaped, gains.integral, 0.0)
         self._observer = TorqueObserver(
-            actuators.motor_inertia, np.where(shaped, gains.observer, 0.0), period=self.period
+            actuators.motor_inertia, np.where(shaped, gains.observer, 0.0), period=self._cycle
         )
-        self._acted = np.zeros((1 + round(self.delay / self.period), len(shaped)))
+        self._acted = np.zeros((1 + round(self.delay / self._cycle), len(shaped)))
         self._damping = np.where(shaped, gains.damping, 0.0)
         self._observes = bool(self._observer.bandwidth.any())
 
@@ -231,7 +231,8 @@ class TorqueController(Controller):
         wanted_rate = velocity - self._inverse.state[1][joint]
         rate = self._motors[1] - self._links[1][joint]
         u += self._damping * self._stiffening()[joint] * (wanted_rate - rate)
-        self._integral.add(self._integral_gain, flat.load - load, step)
+        # only over the period, which is limited: the error during missing cycles is not known
+        self._integral.add(self._integral_gain, flat.load - load, self.period)
         u += self.integral_torque
         torque[:] = shaping.shape(u, load)
         torque += self._friction_torque
@@ -253,9 +254,12 @@ class TorqueController(Controller):
             torque += self._map(self._later, self._ahead) - now
 
     def _note_acted(self, step: float) -> None:
-        """Shift the delay line of the observer by the cycles that have passed."""
+        """Shift the delay line of the observer by the cycles that have passed.
+
+        Its rows are cycles as designed: `period` is longer after missing ones.
+        """
         acted = self._acted
-        count = min(max(round(step / self.period), 1), len(acted))
+        count = min(max(round(step / self._cycle), 1), len(acted))
         acted[count:] = acted[:-count].copy()
         acted[:count] = self.applied_torque - self._known
 

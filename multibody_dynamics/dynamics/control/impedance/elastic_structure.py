@@ -97,7 +97,8 @@ class ElasticStructureController(LiveImpedance):
     damping_ratio : damping ratio with which `gains` were designed.
     stiffness_time : shortest time in s in which gains change.
     stiffness_energy : capacity in J of the tank that supplies the energy for rising stiffness.
-    bandwidth : bandwidth of second outputs that motors set, rad/s, (n,) or a scalar.
+    bandwidth : bandwidth of second outputs that motors set, rad/s, (n,) or a scalar; may be set
+        between updates.
     contact_bandwidth : bandwidth in rad/s of the observer that estimates external torques and their
         rates for q'' and q'''; 0 for none. They are not compensated: the arm yields to contacts.
 
@@ -141,7 +142,6 @@ class ElasticStructureController(LiveImpedance):
         self._gain_rates = np.zeros((3, n))
         self.gains, self.bandwidth = gains, bandwidth
         self.contact_bandwidth = contact_bandwidth
-        self._second_poles = JointPoles.from_bandwidth(actuators, bandwidth)
         self.observer = (
             DisturbanceCompensation(model, actuators, contact_bandwidth, share=1.0)
             if contact_bandwidth
@@ -186,6 +186,15 @@ class ElasticStructureController(LiveImpedance):
         self._gains, self._aimed_stiffness = gains, gains.link_stiffness
         self.ramp.aim(_row(gains))
         self.ramp.settle()
+
+    @property
+    def bandwidth(self) -> Any:
+        return self._bandwidth
+
+    @bandwidth.setter
+    def bandwidth(self, bandwidth: Any) -> None:
+        self._second_poles = JointPoles.from_bandwidth(self.actuators, bandwidth)
+        self._bandwidth = bandwidth
 
     def _changing(self) -> dict[str, Any]:
         return {

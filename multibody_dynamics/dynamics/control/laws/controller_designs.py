@@ -318,9 +318,7 @@ def _friction(settings: ControllerSettings) -> Any:
 def _position(model: MultibodyModel, settings: ControllerSettings) -> Array:
     if settings.position is not None:
         return as_array("position", settings.position, (model.n,), model.joint_names)
-    with np.errstate(invalid="ignore"):  # no limits: inf - inf
-        middle = 0.5 * (model.limits.lower + model.limits.upper)
-    return np.where(np.isfinite(middle), middle, 0.0)
+    return model.limits.middle
 
 
 def _given_gains(actuators: Actuators, settings: ControllerSettings) -> StateFeedbackGains | None:
@@ -385,7 +383,7 @@ _FIXED = (
     "ramp.time",
     "ramp.capacity",
     "contact_bandwidth",
-    "bandwidth",
+    "second_gains",
     "delay",
     "update_time",
     "designs_in_background",
@@ -421,5 +419,6 @@ def retune(controller: Controller, settings: ControllerSettings) -> None:
             f"law '{settings.law}' with these settings differs from the running "
             f"{type(controller).__name__} in more than gains; make a new law and switch to it"
         )
-    for name in (*LAWS[settings.law].tunable, "friction", "period"):
+    # the period first: gains are discretised with it, and that of a running law is the last step
+    for name in ("period", *LAWS[settings.law].tunable, "friction"):
         setattr(controller, name, getattr(other, name))

@@ -108,8 +108,10 @@ LAWS: Mapping[str, Law] = MappingProxyType(
             _IMPEDANCE | {"tool_stiffness", "tool", "posture_stiffness"},
             ("target", "damping_ratio"),
         ),
-        "esp": Law(40.0, _ESP, ("gains", "damping_ratio")),
-        "esp_impedance": Law(40.0, _ESP | {"link_stiffness"}, ("gains", "damping_ratio")),
+        "esp": Law(40.0, _ESP, ("gains", "bandwidth", "damping_ratio")),
+        "esp_impedance": Law(
+            40.0, _ESP | {"link_stiffness"}, ("gains", "bandwidth", "damping_ratio")
+        ),
     }
 )
 """The laws by name.

@@ -231,9 +231,7 @@ class StatePredictor:
 def _fastest_mode(model: MultibodyModel, actuators: Actuators) -> float:
     """1/s, of links, springs and motors near the middle of the joint limits, with the friction of
     motors at rest."""
-    with np.errstate(invalid="ignore"):  # no limits: inf - inf
-        middle = 0.5 * (model.limits.lower + model.limits.upper)
-    q = np.where(np.isfinite(middle), middle, 0.0)
+    q = model.limits.middle
     arm = LinearArm(actuators, mass_matrix(model, q))
     n, m = model.n, len(actuators.motors)
     k = np.zeros((2, len(actuators.variable_joints)))

@@ -275,6 +275,39 @@ def test_the_observer_bridges_missing_cycles(delay):
     assert abs(estimates[0][0]) > 1.0
 
 
+@pytest.mark.parametrize("missing", [1, 2])
+def test_the_delay_line_of_the_observer_bridges_missing_cycles(missing):
+    """As BumplessTransfer calls a law: its period is at most two cycles."""
+    arm = single_joint(LOCKED, Motor(M, viscous=2.0), K)
+    gains = torque_observer_gains(*arm, observer_share=0.5)
+    estimates = []
+    for lost in ((), range(21, 21 + missing)):
+        law, last = TorqueController(*arm[:2], gains, delay=0.003), -1
+        for k in range(30):
+            if k in lost:
+                continue
+            step, last = 1e-3 * (k - last), k
+            law.period = min(step, 2e-3)
+            law.elapsed = step if step > law.period else 0.0
+            law.command([5.0], [0.0], [0.0], [0.1 + 0.3e-3 * k], [0.3])
+            law.applied(np.array([4.0 if k < 20 else 9.0]))
+        estimates.append(law.disturbance.copy())
+    np.testing.assert_allclose(*estimates, rtol=1e-9)
+
+
+def test_the_integral_does_not_grow_over_missing_cycles():
+    """They would multiply an error that was measured once."""
+    arm = single_joint(LOCKED, Motor(M, viscous=2.0), K)
+    law = TorqueController(*arm[:2], torque_lqr_gains(*arm), period=2e-3)
+    values = []
+    for elapsed in (0.0, 0.2):
+        law.elapsed = elapsed
+        law.command([5.0], [0.0], [0.0], [0.0], [0.0])
+        values.append(float(law.integral_torque[0]))
+    assert values[0] > 0.0
+    assert values[1] == pytest.approx(2.0 * values[0], rel=1e-12)
+
+
 def test_wrong_commands_are_refused():
     arm = shipped("planar_two_link")
     law = TorqueController(*arm[:2], inertia_shaping_gains(*arm))

@@ -176,8 +176,20 @@ def test_gains_change_while_the_law_runs():
     before = law.gains.motor_stiffness
     retune(law, ControllerSettings(**chosen, bandwidth=80.0))
     np.testing.assert_allclose(law.gains.motor_stiffness, 4.0 * before)
+    assert law.bandwidth == 80.0
     with pytest.raises(InputError, match="make a new law"):
         retune(law, ControllerSettings(**chosen, contact_bandwidth=0.0))
+
+
+@pytest.mark.parametrize("name", ["esp", "esp_impedance"])
+def test_a_new_bandwidth_is_also_that_of_the_second_outputs(name):
+    model, actuators, rest = variable_arm()
+    chosen = {"law": name, "position": rest}
+    law = make_controller(model, actuators, ControllerSettings(**chosen))
+    retune(law, ControllerSettings(**chosen, bandwidth=80.0))
+    wanted = make_controller(model, actuators, ControllerSettings(**chosen, bandwidth=80.0))
+    np.testing.assert_array_equal(law.second_coefficients, wanted.second_coefficients)
+    assert law.second_coefficients.size
 
 
 def test_stiffness_and_damping_approach_their_targets_by_name():

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -109,6 +111,8 @@ def test_the_settings_of_a_torque_control():
     retune(law, ControllerSettings(**chosen, torque_bandwidth=50.0, bandwidth=40.0))
     np.testing.assert_allclose(law.link_stiffness, 4.0 * stiffness)
     assert (law.gains.share > wanted.share).all()
+    with pytest.raises(InputError, match="in more than gains"):
+        retune(law, ControllerSettings(**(chosen | {"delay": 2e-3}), torque_bandwidth=50.0))
     for settings, message in (
         ({"torque_bandwidth": 900.0}, "the torque loop 'inertia_shaping' with a bandwidth of 900"),
         ({"torque_bandwidth": 70.0, "bandwidth": 500.0}, "around the torque loops, the arm has a"),
@@ -117,6 +121,15 @@ def test_the_settings_of_a_torque_control():
     ):
         with pytest.raises(InputError, match=message):
             make_controller(model, actuators, ControllerSettings(**(chosen | settings)))
+
+
+def test_gains_are_designed_within_limits_of_which_one_is_infinite():
+    model, actuators, _ = linear_arm()
+    lower, upper = np.array([-1.0, 0.8]), np.array([2.0, np.inf])
+    bounded = replace(model, limits=model.limits._replace(lower=lower, upper=upper))
+    law = make_controller(bounded, actuators, ControllerSettings(law="state_feedback"))
+    wanted = optimal_gains(model, actuators, np.array([0.5, 0.8]), LAWS["state_feedback"].bandwidth)
+    np.testing.assert_array_equal(law.gains.values, wanted.values)
 
 
 def test_retuning_keeps_the_integral():
@@ -139,6 +152,25 @@ def test_retuning_keeps_the_integral():
     with pytest.raises(InputError, match=r"law 'state_feedback'.*make a new law"):
         retune(law, ControllerSettings(**chosen, disturbance_share=0.2))
     assert law.gains is before
+
+
+def test_retuning_after_a_missed_cycle_keeps_the_delay_line():
+    """`period` of a running law is the last step, here of two cycles."""
+    model, actuators, rest = linear_arm()
+    chosen = {"law": "torque_control", "position": rest, "delay": 3e-3}
+    law = make_controller(model, actuators, ControllerSettings(**chosen))
+    shapes = [row.shape for row in law.memory]
+    law.period = 2e-3
+    retune(law, ControllerSettings(**chosen))
+    assert [row.shape for row in law.memory] == shapes
+
+
+def test_the_bandwidth_of_second_motors_cannot_be_retuned():
+    model, actuators, rest = linear_arm()
+    chosen = {"law": "joint_impedance", "position": rest}
+    law = make_controller(model, actuators, ControllerSettings(**chosen))
+    with pytest.raises(InputError, match="make a new law and switch to it"):
+        retune(law, ControllerSettings(**chosen, bandwidth=80.0))
 
 
 @pytest.mark.parametrize("change", ["inertia_share", "stiffness_time", "stiffness_energy"])
