@@ -24,7 +24,7 @@ from multibody_dynamics.dynamics.codegen import (
     module_text,
     table_text,
 )
-from multibody_dynamics.dynamics.rigid import plain_forward_dynamics_cycle
+from multibody_dynamics.dynamics.rigid import forward_dynamics_cycle
 from multibody_dynamics.dynamics.rigid.specialised_kernel import addresses
 from multibody_dynamics.dynamics.rigid.tracing import constant_columns
 from multibody_dynamics.resources import share_directory
@@ -33,13 +33,13 @@ ABA = "`pin.aba` from Python: q''"
 
 
 @numba.njit
-def repeat(count, parents, joints, gravity, prescribed, order, state, *rest):
+def repeat(count, parents, joints, gravity, prescribed, order, bases, states, *rest):
     """Repeat the control cycle in compiled code; the changing state prevents hoisting."""
     total = 0.0
     for k in range(count):
-        state[0, 0] = 1e-9 * k
-        plain_forward_dynamics_cycle(parents, joints, gravity, prescribed, order, state, *rest)
-        total += state[2, 0]
+        states[0, 0, 0] = 1e-9 * k
+        forward_dynamics_cycle(parents, joints, gravity, prescribed, order, bases, states, *rest)
+        total += states[0, 2, 0]
     return total
 
 
