@@ -228,7 +228,7 @@ class TrajectoryNode(ManagedNode):
                 measured.restart()
             measured.accept(message, now)
         except MessageError as error:
-            self.get_logger().warning(f"ignored joint_states: {error}", throttle_duration_sec=1.0)
+            self.warn_about("joint_states", f"ignored joint_states: {error}")
 
     def _on_ready(self, message: bytes) -> None:
         self._is_receiver_ready = True

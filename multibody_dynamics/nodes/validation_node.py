@@ -159,7 +159,7 @@ class ValidationNode(DescribedNode):
                 return
         except MessageError as error:
             self._rejected.add(error.reason, str(error))
-            self.get_logger().warning(f"rejected joint_states: {error}", throttle_duration_sec=1.0)
+            self.warn_about("joint_states", f"rejected joint_states: {error}")
             return
         self._watchdog.feed()
         self._compare(begin)

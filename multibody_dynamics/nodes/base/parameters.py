@@ -100,8 +100,8 @@ class NodeParameters:
     )
     scheduling_priority: int = parameter(
         0,
-        "real-time priority (SCHED_FIFO) of the thread of the cycle while the node is configured;"
-        " the other threads of the process get one less; 0: normal priority",
+        "real-time priority (SCHED_FIFO) of the thread of the cycle, once the node has been"
+        " configured; the other threads of the process get one less; 0: normal priority",
         bounds=(0, 99),
         startup=True,
     )
@@ -158,7 +158,6 @@ class ParameterServer(Generic[P]):
         self._fields = {field.name: field for field in dataclasses.fields(table)}
         self._is_configured = is_configured
         self._check, self._on_change = check, on_change
-        self._is_declared = False
         types = field_types(table)
         for name, field in self._fields.items():
             default = _to_ros(field.default)
@@ -178,7 +177,6 @@ class ParameterServer(Generic[P]):
                 node.set_parameters([found])
             self.values = dataclasses.replace(self.values, **self._checked([found]))
         self.values.check()
-        self._is_declared = True
         self._warn_of_unused_overrides(node)
         node.add_on_set_parameters_callback(self._on_set)
         self._announces = hasattr(node, "add_post_set_parameters_callback")  # Humble has none
@@ -226,7 +224,7 @@ class ParameterServer(Generic[P]):
             changes = self._checked(parameters)
             for name, value in changes.items():
                 data = self._fields[name].metadata
-                if data["startup"] and self._is_declared and value != getattr(self.values, name):
+                if data["startup"] and value != getattr(self.values, name):
                     raise ParameterError(f"{name} is fixed at startup; restart the node")
                 if (
                     not data["live"]

@@ -158,8 +158,9 @@ class ManagedNode(LifecycleNode):
         rclpy throttles per line of code: with one logger, a stream of invalid messages on one topic
         would hide those on the others.
         """
-        log = self._topic_logs.setdefault(topic, get_logger(self.get_logger().name))
-        log.warning(text, throttle_duration_sec=every)
+        if topic not in self._topic_logs:
+            self._topic_logs[topic] = get_logger(self.get_logger().name)
+        self._topic_logs[topic].warning(text, throttle_duration_sec=every)
 
     def close(self) -> None:
         """Leave the current state through its regular transition, ending in finalized."""

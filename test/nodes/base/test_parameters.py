@@ -41,8 +41,8 @@ def test_markdown_table():
         " of the callbacks: 'events' uses half the CPU time of 'single', which replaces it if rclpy"
         " has no EventsExecutor |",
         "| `scheduling_priority` | int | `0` |  | 0 ... 99 | startup | real-time priority"
-        " (SCHED_FIFO) of the thread of the cycle while the node is configured; the other threads"
-        " of the process get one less; 0: normal priority |",
+        " (SCHED_FIFO) of the thread of the cycle, once the node has been configured; the other"
+        " threads of the process get one less; 0: normal priority |",
         "| `lock_memory` | bool | `false` |  |  | startup | lock the memory of the process, so it"
         " is not swapped out (mlockall) |",
         "| `processors` | int[] | `[]` |  |  | startup | processors on which the process may run,"

@@ -265,7 +265,7 @@ class Controller(ABC):
 
     def reset(self) -> None:
         """Clear the effects of earlier updates: integrators and the filters of damped springs."""
-        self.torque[:] = self.applied_torque[:] = 0.0
+        self.torque[:] = self.applied_torque[:] = self.elapsed = 0.0
 
     def vary(self, k: int) -> None:  # noqa: B027 - most laws have fixed gains
         """Set the numbers that may change while the law runs, such as a stiffness, to the k-th of a

@@ -260,8 +260,9 @@ class TorqueController(Controller):
         """
         acted = self._acted
         count = min(max(round(step / self._cycle), 1), len(acted))
-        acted[count:] = acted[:-count].copy()
-        acted[:count] = self.applied_torque - self._known
+        acted[count:] = acted[:-count]
+        np.subtract(self.applied_torque, self._known, out=acted[0])
+        acted[1:count] = acted[0]
 
     def _stiffening(self) -> Array:
         """(n,) square roots of the present over the designed stiffness."""

@@ -193,6 +193,18 @@ def test_observers_know_the_time_that_has_passed_and_the_torque_changes_as_in_a_
     assert np.abs(found).max() > 0.0
 
 
+def test_a_law_that_starts_again_knows_nothing_of_an_earlier_gap():
+    arm = linear_arm()
+    law = law_of(arm, "motor_pd", disturbance_bandwidth=120.0)
+    transfer = BumplessTransfer(arm.actuators)
+    transfer.activate(law)
+    with pytest.raises(InputError):  # before the law has used `elapsed` up
+        transfer.update(1e-3, np.full((5, 2), np.nan), *np.zeros((4, 2)), elapsed=0.05)
+    assert law.elapsed == 0.05
+    transfer.activate(law)
+    assert law.elapsed == 0.0
+
+
 def test_limits_are_per_second_and_laws_receive_the_torque_that_was_sent():
     arm = linear_arm()
     names = arm.actuators.motor_names
