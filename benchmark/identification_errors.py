@@ -306,7 +306,11 @@ def kept(file: Path | None) -> dict[Job, dict[str, float]]:
     """The runs in a file of --keep; none without it."""
     if file is None or not file.is_file():
         return {}
-    rows = (json.loads(line) for line in file.read_text().splitlines())
+    written = file.read_text()
+    complete = written[: written.rfind("\n") + 1]  # the last line may have been interrupted
+    if complete != written:
+        file.write_text(complete)
+    rows = (json.loads(line) for line in complete.splitlines())
     return {Job(*job): {k: np.nan if z is None else z for k, z in z_of.items()}
             for job, z_of in rows}  # fmt: skip
 

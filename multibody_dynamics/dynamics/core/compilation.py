@@ -135,7 +135,7 @@ def cache_directory() -> Path | None:
             base.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not _is_private(base, user):
                 if base is not fallback:
-                    text = f"{base}: other users can write to it; not used for machine code"
+                    text = f"{base}: other users can write to it, or own it; not used"
                     warnings.warn(text, RuntimeWarning, stacklevel=2)
                 continue
             folder = base / _remembered_digest(base, sources)

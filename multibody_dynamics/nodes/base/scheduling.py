@@ -66,6 +66,7 @@ def schedule(parameters: NodeParameters, warn: Callable[[str], object]) -> str:
             _set_priority(parameters.scheduling_priority)
             done.append(f"real-time priority {parameters.scheduling_priority} (SCHED_FIFO)")
         except PermissionError:
+            return_to_normal()  # the limit may allow that of some threads
             warn(NO_PRIORITY.format(parameters.scheduling_priority))
     if parameters.lock_memory:
         if _lock_memory():

@@ -19,7 +19,6 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
-from unittest import mock
 
 from . import examples
 from .mutations import number, word
@@ -106,10 +105,9 @@ def run(words: list[str], folder: Path) -> None:
     status = 0
     sys.modules.pop(f"{PROGRAM}.__main__", None)  # runpy would warn about it
     with (
-        _inside(folder),
+        _started_in(folder, [PROGRAM, *words]),
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.redirect_stderr(error),
-        mock.patch.object(sys, "argv", [PROGRAM, *words]),
     ):
         try:
             runpy.run_module(PROGRAM, run_name="__main__")
@@ -125,10 +123,12 @@ def run(words: list[str], folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _inside(folder: Path) -> Iterator[None]:
-    before = Path.cwd()
+def _started_in(folder: Path, arguments: list[str]) -> Iterator[None]:
+    before = Path.cwd(), sys.argv
     os.chdir(folder)
+    sys.argv = arguments
     try:
         yield
     finally:
-        os.chdir(before)
+        os.chdir(before[0])
+        sys.argv = before[1]

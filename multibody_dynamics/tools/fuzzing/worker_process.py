@@ -63,6 +63,7 @@ class Worker:
         allowed = self._limits.answer or PATIENCE * ALL[kind].seconds
         try:
             self._pipe.send((kind, seed, number))
+            self._pipe.recv()  # compiling takes as long as it takes
             if self._pipe.poll(allowed):
                 found = self._pipe.recv()
                 return found if isinstance(found, Finding) else None
@@ -102,6 +103,7 @@ def _serve(pipe: Any, memory: int, trial: Trial) -> None:
             for each in WARM:
                 trial(kind, 0, each)
             warm.add(kind)
+        pipe.send("ready")
         with _bounded_memory(memory):
             found = trial(kind, seed, number)
         pipe.send(found)

@@ -22,13 +22,11 @@ def test_every_failure_is_reported_and_the_next_input_is_tried():
         worker.close()
 
 
-def test_a_process_that_hangs_is_killed():
-    worker = Worker(Limits(answer=120.0), failures.fail)
+def test_a_process_that_hangs_is_killed_however_long_it_takes_to_start():
+    worker = Worker(Limits(answer=0.3), failures.fail)
     try:
-        assert worker.attempt("csv", 0, failures.GOOD) is None  # it has started
-        worker._limits = Limits(answer=0.1)
+        assert worker.attempt("csv", 0, failures.GOOD) is None
         assert worker.attempt("csv", 0, failures.HANG).what == "hangs"
-        worker._limits = Limits(answer=120.0)
         assert worker.attempt("csv", 0, failures.GOOD) is None
     finally:
         worker.close()
