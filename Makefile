@@ -6,12 +6,13 @@ RUN := scripts/environment.sh
 # One BLAS thread per process: with more, two processes block each other and take ten times as long.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(RUN) python -m pytest --timeout 900 --durations 15
 
-.PHONY: help docs demo demo-mujoco test coverage lint benchmark clean
+.PHONY: help docs demo demo-mujoco test pythons coverage lint benchmark clean
 
 help:
 	@echo "make demo         run the arm with elastic joints over ROS 2 and write a report"
 	@echo "make demo-mujoco  run only the control laws, with MuJoCo as the robot"
 	@echo "make test         check the style and types, and run every test"
+	@echo "make pythons      run some of the tests with every other Python of this computer, 3.10 to 3.14"
 	@echo "make coverage     run every test, and count lines and branches, also of node processes"
 	@echo "make docs         build the documentation site in build/site"
 	@echo "make lint         the first part of test: style and types"
@@ -29,6 +30,9 @@ demo-mujoco:
 test: lint
 	$(PYTEST) -m "not ros" -n 2
 	$(PYTEST) -m ros -n 2
+
+pythons:
+	scripts/pythons.sh
 
 # Nodes in processes of their own are measured as well: setup.cfg has the settings.
 coverage:
