@@ -106,9 +106,11 @@ def plan(source: RobotSource, options: argparse.Namespace) -> None:
     folder = options.output
     for k, (name, runs) in enumerate(plans(options).items()):
         if not (folder / name / "summary.json").is_file():
+            periods = options.periods if name == "plan" else 2
             run("excite", source.urdf, "--elastic-joints", source.springs, f"--box={BOX}",
-                "--acceleration", 8, "--seconds", options.seconds, "--seed", 100 * k, "--runs",
-                ",".join(runs), "-o", folder / name, log=folder / f"{name}.txt")  # fmt: skip
+                "--acceleration", 8, "--repetitions", periods, "--seconds", options.seconds,
+                "--seed", 100 * k, "--runs", ",".join(runs), "-o", folder / name,
+                log=folder / f"{name}.txt")  # fmt: skip
 
 
 def driven_plant(hidden: StudiedArm, sheet: StudiedArm, plant: str) -> Any:
@@ -286,6 +288,7 @@ def main() -> None:
     parser.add_argument("--robots", type=int, default=8, help="number of hidden robots")
     parser.add_argument("--first", type=int, default=0, help="number of the first hidden robot")
     parser.add_argument("--seconds", type=float, default=40.0, help="for planning each motion")
+    parser.add_argument("--periods", type=int, default=2, help="of 10 s, of the fourier motion")
     parser.add_argument("--runs", default="fourier,chirps", help="to identify from")
     parser.add_argument("--write", type=Path, help="only write the files of the first robot here")
     parser.add_argument("-o", "--output", type=Path, default=Path("road"))

@@ -83,8 +83,8 @@ class ElasticRobotSimulatorNode(ManagedNode):
                 "external clock, or use_sim_time to false"
             )
         robot = make_robot(p)
-        self._plant, self._home = robot.plant, robot.home
-        plant = robot.plant
+        self._plant = plant = robot.plant
+        self._home = robot.home
         self._stiffness_at_rest = plant.stiffness.copy()
         actuators = plant.actuators
         self._period = round(SECOND / p.update_rate)
@@ -118,11 +118,8 @@ class ElasticRobotSimulatorNode(ManagedNode):
         self._sensors.restart()
         self._stamp = 0
         self._commands.restart(None if p.brakes_until_command else self._rest())
-        self._delay: DelayLine[Due] = DelayLine(
-            p.actuation_delay,
-            self._dt,
-            None if p.brakes_until_command else (self._commands.newest, False),
-        )
+        first: Due = None if p.brakes_until_command else (self._commands.newest, False)
+        self._delay = DelayLine(p.actuation_delay, self._dt, first)
         self._is_stale = False
         self._late: Command | None = None  # the newest command when an answer was overdue
         self._moved = 0  # ns of simulated time since the first command

@@ -76,11 +76,10 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         )
         infos, warnings = stop_report(self._law, p)
         for line in infos:
-            self.get_logger().info(line)
+            log.info(line)
         for line in warnings:
-            self.get_logger().warning(line)
-        detects = self._law.arm.detector is not None
-        return ControllerOutputs(self, actuators, self._order, detects=detects)
+            log.warning(line)
+        return ControllerOutputs(self, actuators, self._order, detects=bool(self._law.arm.detector))
 
     def activate(self) -> None:
         p, law, actuators = self.parameters, self._law, self._actuators
@@ -314,10 +313,8 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         fault, collisions = self._faults.fault, self._collisions
         if fault is not None and fault.reason == COLLISION and collisions is not None:
             law.external_torque[:] = collisions.offset  # do not push against the contact
-        elif (
-            p.observer_feedback and law.arm.observer is not None
-        ):  # its estimate includes the wrench
-            law.external_torque[:] = law.arm.observer.residual
+        elif p.observer_feedback and law.arm.observer is not None:
+            law.external_torque[:] = law.arm.observer.residual  # includes the announced wrench
 
     def _judge(self, stamp: int) -> None:
         """Stop a robot that does not follow its reference; clear a fault that no longer applies."""

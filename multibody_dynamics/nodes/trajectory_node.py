@@ -372,13 +372,9 @@ def make_motion(model: MultibodyModel, p: TrajectoryParameters) -> Reference:
         return np.reshape(values_of(name), (len(order), -1))[order].ravel().tolist()
 
     if p.motion == "rest_to_rest":
-        waypoints = np.reshape(values_of("waypoints"), (-1, len(order)))[:, order]
+        waypoints = np.reshape(values_of("waypoints"), (-1, len(order)))[:, order].ravel().tolist()
         return rest_to_rest_motion(
-            model,
-            duration=p.duration,
-            waypoints=waypoints.ravel().tolist(),
-            reach=p.reach,
-            speed=p.speed,
+            model, duration=p.duration, waypoints=waypoints, reach=p.reach, speed=p.speed
         )
     return exciting_motion(
         model,
