@@ -131,9 +131,7 @@ def test_duration_and_all(ros, tmp_path):
         of_another_robot.publish(String(data="x"))
         publisher.publish(String(data="x"))
 
-    ros.until(
-        lambda: recording.process.poll() is not None, "the end", each=publish, patience=60.0
-    )
+    ros.until(lambda: recording.process.poll() is not None, "the end", each=publish, patience=60.0)
     assert recording.process.returncode == 0
     topics, _ = content(tmp_path / "bag")
     assert topics[f"{NAMESPACE}/anything"] > 0
