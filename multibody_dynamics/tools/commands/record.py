@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="folder of the bag, which must not exist yet")  # fmt: skip
     parser.add_argument("--duration", metavar="S", type=positive,
                         help="end after this long, counted from the first message, s")  # fmt: skip
-    parser.add_argument("--all", action="store_true", help="record all topics of the robot")
+    parser.add_argument("--all", action="store_true", help="record all topics in the namespace")
     parser.add_argument("--namespace", default="", help="namespace of the topics")
     parser.add_argument("--timeout", metavar="S", type=positive, default=10.0,
                         help="give up if nothing was published within this time, s"

@@ -65,7 +65,7 @@ class TopicRecorder:
     """Records topics into the bag `folder`: call `look` and `poll` repeatedly, then `close`.
 
     topics : names or patterns (`*/commands`), relative to the namespace of the node; None: all
-    topics. optional : whether topics may be absent.
+    topics in this namespace. optional : whether topics may be absent.
     """
 
     def __init__(
@@ -161,7 +161,8 @@ class TopicRecorder:
 
     def _is_wanted(self, name: str) -> bool:
         if self._wanted is None:
-            return not name.rpartition("/")[2].startswith("_")  # hidden topics
+            hidden = name.rpartition("/")[2].startswith("_")
+            return name.startswith(self._absolute("")) and not hidden
         return any(fnmatchcase(name, wanted) for wanted in self._wanted)
 
     def _subscribe(self, name: str, kind: str, publishers: list[TopicEndpointInfo]) -> None:

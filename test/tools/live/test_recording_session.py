@@ -124,16 +124,18 @@ def test_losses_are_counted(ros, tmp_path):
 
 def test_duration_and_all(ros, tmp_path):
     recording = Recording(ros, tmp_path / "bag", "--all", "--duration", "0.5")
+    of_another_robot = ros.peer.create_publisher(String, "/another_robot/anything", RELIABLE)
     publisher = ros.publisher(String, "anything", qos=RELIABLE)
-    ros.until(
-        lambda: recording.process.poll() is not None,
-        "the end",
-        each=lambda: publisher.publish(String(data="x")),
-        patience=60.0,
-    )
+
+    def publish():
+        of_another_robot.publish(String(data="x"))
+        publisher.publish(String(data="x"))
+
+    ros.until(lambda: recording.process.poll() is not None, "the end", each=publish, patience=60.0)
     assert recording.process.returncode == 0
     topics, _ = content(tmp_path / "bag")
     assert topics[f"{NAMESPACE}/anything"] > 0
+    assert all(name.startswith(f"{NAMESPACE}/") for name in topics)
 
 
 def test_nothing_to_record(ros, tmp_path):
