@@ -95,8 +95,9 @@ make_environment() {
         "$python" -c "import pinocchio" 2>/dev/null ||
             echo "The tests need Pinocchio: rosdep install --from-paths '$root' --ignore-src" >&2
     fi
-    "$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input \
-        --editable "${install[@]}" || fail "pip could not install the packages of setup.py (see above)."
+    # The pip of Python 3.10 does not find a set of versions that fit, and searches for hours.
+    local pip=("$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input)
+    "${pip[@]}" "pip>=24.1" && "${pip[@]}" --editable "${install[@]}" || fail "pip could not install the packages of setup.py (see above)."
     echo "$stamp" >"$venv/made-from"
     echo "$needs" >"$venv/made-for"
     echo "Created $venv in $((SECONDS - started)) s." >&2
