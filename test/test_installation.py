@@ -94,7 +94,7 @@ def sdist(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (archive,) = folder.glob("*.tar.gz")
     with tarfile.open(archive) as content:
         content.extractall(folder, filter="data")
-    (unpacked,) = folder.glob(f"{NAME}-*/")
+    (unpacked,) = (found for found in folder.glob(f"{NAME}-*") if found.is_dir())
     return unpacked
 
 
