@@ -17,16 +17,21 @@ if [[ $# -eq 0 ]]; then
         test/nodes/test_feedforward_node.py)
 fi
 own=$("${PYTHON:-python3}" -c 'import sys; print(sys.version_info.minor)')
-tried=()
+passed=()
+failed=()
 for minor in 10 11 12 13 14; do
     [[ $minor == "$own" ]] && continue
     for python in "$(command -v "python3.$minor")" "${PYENV_ROOT:-$HOME/.pyenv}/versions/3.$minor".*/bin/python3; do
         "$python" -c "" 2>/dev/null || continue
         echo "== $("$python" --version)"
-        PYTHON=$python MULTIBODY_DYNAMICS_VENV=$PWD/build/python3.$minor OPENBLAS_NUM_THREADS=1 \
-            scripts/environment.sh python -m pytest -q --timeout 900 -n 2 "${tests[@]}"
-        tried+=("3.$minor")
+        if PYTHON=$python MULTIBODY_DYNAMICS_VENV=$PWD/build/python3.$minor OPENBLAS_NUM_THREADS=1 \
+            scripts/environment.sh python -m pytest -q --timeout 900 -n 2 "${tests[@]}"; then
+            passed+=("3.$minor")
+        else
+            failed+=("3.$minor")
+        fi
         break
     done
 done
-echo "Besides 3.$own, tried: ${tried[*]:-none, because no other CPython was found}"
+echo "Besides CPython 3.$own, passed: ${passed[*]:-none}; failed: ${failed[*]:-none}"
+[[ ${#failed[@]} -eq 0 ]]

@@ -59,10 +59,9 @@ def run(*command: Path | str, cwd: Path, environ: dict[str, str] | None = None) 
 def scratch_environment(folder: Path) -> Path:
     """A virtual environment with access to the packages of this one; returns its Python."""
     venv.create(folder, symlinks=True)
-    scheme = {"base": str(folder), "platbase": str(folder)}
     packages = {sysconfig.get_path(kind) for kind in ("purelib", "platlib")}
-    seen = Path(sysconfig.get_path("purelib", "venv", vars=scheme), "seen.pth")
-    seen.write_text("\n".join(sorted(packages)))
+    (own,) = folder.glob("lib/python3*/site-packages")
+    (own / "seen.pth").write_text("\n".join(sorted(packages)))
     return folder / "bin" / "python"
 
 
