@@ -45,6 +45,7 @@ SIGNALS = {
 }
 OF_MOTORS = ("theta", "tau", "current")
 FEWEST = 8  # fewest samples of a stretch
+JUMP = 0.01, 10.0  # rad or m, and steps before and after: larger ones join two recordings
 ON_TIME = 1e-3  # periods; samples this close to evenly spaced times are used as they are
 
 
@@ -222,13 +223,16 @@ def _npz_arrays(path: Path) -> Table:
 def _run(
     path: Path, t: Array, signals: Mapping[str, Array | None], payload: CarriedPayload | None
 ) -> MeasuredRun:
-    """The samples at evenly spaced times, stretch by stretch between gaps."""
+    """The samples at evenly spaced times, stretch by stretch between gaps and jumps."""
     steps = np.diff(t)
     if not (steps > 0.0).any():
         raise InputError(f"{path}: t does not increase")
     period = float(np.median(steps[steps > 0.0]))
-    cuts = np.flatnonzero((steps <= 0.0) | (steps > GAP * period)) + 1
     given = {name: rows for name, rows in signals.items() if rows is not None}
+    is_cut = (steps <= 0.0) | (steps > GAP * period)
+    for name in {"q", "theta"} & set(given):
+        is_cut |= _jumps(given[name])
+    cuts = np.flatnonzero(is_cut) + 1
     pieces: dict[str, list[Array]] = {name: [] for name in given}
     starts, count = [], 0
     for part in np.split(np.arange(len(t)), cuts):
@@ -250,6 +254,16 @@ def _run(
         payload=payload,
         starts=tuple(starts),
     )
+
+
+def _jumps(rows: Array) -> NDArray[np.bool_]:
+    """(k - 1,) where positions (k, n) change at once, as where one recording ends and another one
+    begins; not at single wrong samples, to which there are two such steps."""
+    steps = np.abs(np.diff(rows, axis=0))
+    beside = np.zeros_like(steps)
+    beside[1:] = steps[:-1]
+    np.maximum(beside[:-1], steps[1:], out=beside[:-1])
+    return (steps > JUMP[0] + JUMP[1] * beside).any(axis=1)
 
 
 def _resampled(times: Array, rows: Array, even: Array) -> Array:

@@ -45,6 +45,16 @@ def test_gaps_begin_new_stretches(tmp_path):
     assert run.stretches == [slice(0, 100), slice(100, 150)]
 
 
+def test_joined_recordings_are_separate_stretches_and_single_wrong_samples_are_not(tmp_path):
+    t = 0.01 * np.arange(150)
+    q = waves(t)
+    q[100:] += [0.3, 0.0]
+    q[50] += 1.0
+    np.savez(tmp_path / "a.npz", **table(t, q=q, tau=waves(t)))
+    run = read_run(tmp_path / "a.npz", MODEL, elastic=False, prefix="left_")
+    assert run.stretches == [slice(0, 100), slice(100, 150)]
+
+
 def test_the_side_of_an_effort_is_the_one_stated(tmp_path):
     t = 0.01 * np.arange(100)
     np.savez(tmp_path / "a.npz", **table(t, q=waves(t), tau=waves(t)))
