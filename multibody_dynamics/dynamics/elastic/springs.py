@@ -17,6 +17,7 @@ the travel.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -300,11 +301,11 @@ class TableSpring(PiecewisePolynomial):
         _check_increasing(law.derivative(), np.concatenate((phi, extrema[np.isfinite(extrema)])))
 
     def polynomials(self) -> tuple[Array, Array]:
-        from scipy.interpolate import PPoly
-
-        law = PPoly.from_spline(self.spline)
-        real = np.diff(law.x) > 0.0  # the knots at both ends are repeated
-        return law.x[:-1][real], law.c.T[real][:, ::-1]
+        # PPoly.from_spline of SciPy 1.15 loses up to four digits.
+        law, starts = self.spline, np.unique(self.spline.t)[:-1]
+        derivatives = (law, *map(law.derivative, range(1, law.k + 1)))
+        rows = [each(starts) / math.factorial(k) for k, each in enumerate(derivatives)]
+        return starts, np.stack(rows, axis=1)
 
 
 def monotone_spline(x: Array, y: Array, *, pieces: int = 4, least: float = 0.05) -> BSpline:
