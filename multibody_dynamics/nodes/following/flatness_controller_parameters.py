@@ -168,9 +168,16 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     payload_mass: float = parameter(
         3.0,
-        "adaptation of a payload: largest mass",
+        "adaptation of a payload: largest mass, with the centre of mass at the origin of its link",
         unit="kg",
         bounds=(0.0, 1e4),
+    )
+    payload_radius: float = parameter(
+        0.2,
+        "adaptation of a payload: distance of its centre of mass from the origin of its link at"
+        " which the largest mass is half of payload_mass",
+        unit="m",
+        bounds=(1e-3, 100.0),
     )
     payload_link: str = parameter(
         "",
@@ -628,6 +635,7 @@ class FlatnessControllerParameters(FollowingParameters):
             rate=self.adaptation_rate,
             bound=self.adaptation_bound,
             payload_mass=self.payload_mass,
+            payload_radius=self.payload_radius,
             payload_body=self.payload_link or None,
         )
 

@@ -64,13 +64,18 @@ def test_the_variant_is_fixed_while_laws_that_were_designed_with_it_exist():
 
 def test_linear_feedback_adapts_what_the_parameters_name():
     p = FlatnessControllerParameters(
-        adaptation="payload", adaptation_rate=3.0, payload_mass=5.0, payload_link="flange"
+        adaptation="payload",
+        adaptation_rate=3.0,
+        payload_mass=5.0,
+        payload_radius=0.4,
+        payload_link="flange",
     )
     found = p.settings().controllers
     for law in ("motor_pd", "state_feedback"):
         adaptation = found[law].adaptation
         assert (adaptation.adapts, adaptation.rate) == ("payload", 3.0)
-        assert (adaptation.payload_mass, adaptation.payload_body) == (5.0, "flange")
+        assert (adaptation.payload_mass, adaptation.payload_radius) == (5.0, 0.4)
+        assert adaptation.payload_body == "flange"
     assert found["feedback_linearization"].adaptation is None
 
 
