@@ -95,7 +95,7 @@ make_environment() {
         "$python" -c "import pinocchio" 2>/dev/null ||
             echo "The tests need Pinocchio: rosdep install --from-paths '$root' --ignore-src" >&2
     fi
-    # The pip of Python 3.10 does not find a set of versions that fit, and searches for hours.
+    # The pip that comes with Python 3.10 searches for fitting versions for more than seven minutes.
     local pip=("$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input)
     "${pip[@]}" "pip>=24.1" && "${pip[@]}" --editable "${install[@]}" || fail "pip could not install the packages of setup.py (see above)."
     echo "$stamp" >"$venv/made-from"
