@@ -97,7 +97,8 @@ make_environment() {
     fi
     # The pip that comes with Python 3.10 searches for fitting versions for more than seven minutes.
     local pip=("$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input)
-    "${pip[@]}" "pip>=24.1" && "${pip[@]}" --editable "${install[@]}" || fail "pip could not install the packages of setup.py (see above)."
+    "${pip[@]}" "pip>=24.1" && "${pip[@]}" --editable "${install[@]}" ||
+        fail "pip could not install the packages of setup.py (see above)."
     echo "$stamp" >"$venv/made-from"
     echo "$needs" >"$venv/made-for"
     echo "Created $venv in $((SECONDS - started)) s." >&2

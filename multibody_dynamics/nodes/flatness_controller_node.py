@@ -79,7 +79,8 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
             log.info(line)
         for line in warnings:
             log.warning(line)
-        return ControllerOutputs(self, actuators, self._order, detects=bool(self._law.arm.detector))
+        detects = self._law.arm.detector is not None
+        return ControllerOutputs(self, actuators, self._order, detects=detects)
 
     def activate(self) -> None:
         p, law, actuators = self.parameters, self._law, self._actuators

@@ -16,6 +16,7 @@ from typing import Any
 from .judgement import Finding, attempt, source
 from .kinds import ALL
 
+COMPILING = 600.0  # s, until a process that does not get as far as its input is killed
 PATIENCE = 20.0  # times the allowed CPU time, until a process that gives no answer is killed
 WARM = range(-3, 0)  # numbers of the inputs with which machine code is compiled beforehand
 
@@ -63,9 +64,11 @@ class Worker:
         allowed = self._limits.answer or PATIENCE * ALL[kind].seconds
         try:
             self._pipe.send((kind, seed, number))
-            self._pipe.recv()  # compiling takes as long as it takes
-            if self._pipe.poll(allowed):
+            for limit in (COMPILING, allowed):  # "ready", then what it found
+                if not self._pipe.poll(limit):
+                    break
                 found = self._pipe.recv()
+            else:
                 return found if isinstance(found, Finding) else None
         except (EOFError, OSError):
             self._process.join()
@@ -73,7 +76,7 @@ class Worker:
             self.close()
             return Finding(f"the process ended with status {code}", "")
         self.close()
-        return Finding("hangs", f"no answer within {allowed:g} s")
+        return Finding("hangs", f"no answer within {limit:g} s")
 
     def close(self) -> None:
         """End the process."""

@@ -45,7 +45,8 @@ SIGNALS = {
 }
 OF_MOTORS = ("theta", "tau", "current")
 FEWEST = 8  # fewest samples of a stretch
-JUMP = 0.01, 10.0  # rad or m, and steps before and after: larger ones join two recordings
+JUMP = 0.01  # rad or m beyond JUMP_RATIO times the steps before and after: begins a stretch
+JUMP_RATIO = 10.0
 ON_TIME = 1e-3  # periods; samples this close to evenly spaced times are used as they are
 
 
@@ -263,7 +264,7 @@ def _jumps(rows: Array) -> NDArray[np.bool_]:
     beside = np.zeros_like(steps)
     beside[1:] = steps[:-1]
     np.maximum(beside[:-1], steps[1:], out=beside[:-1])
-    return (steps > JUMP[0] + JUMP[1] * beside).any(axis=1)
+    return (steps > JUMP + JUMP_RATIO * beside).any(axis=1)
 
 
 def _resampled(times: Array, rows: Array, even: Array) -> Array:

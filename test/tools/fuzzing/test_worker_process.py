@@ -23,7 +23,7 @@ def test_every_failure_is_reported_and_the_next_input_is_tried():
 
 
 def test_a_process_that_hangs_is_killed_however_long_it_takes_to_start():
-    worker = Worker(Limits(answer=0.3), failures.fail)
+    worker = Worker(Limits(answer=1.0), failures.fail)
     try:
         assert worker.attempt("csv", 0, failures.GOOD) is None
         assert worker.attempt("csv", 0, failures.HANG).what == "hangs"
