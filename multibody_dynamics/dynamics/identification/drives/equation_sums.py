@@ -46,6 +46,7 @@ from ..signals.banded_equations import (
     smooth_spectrum,
     widening,
 )
+from ..signals.parallel_filter import ParallelFilter
 from .bounded_minimum import Quadratic, minimum
 from .drive_equations import Channel
 from .drive_parameters import Coefficients, Parameters
@@ -55,17 +56,25 @@ SETTLED = 0.05  # typical relative change of the spectra that ends the first rou
 CLOSE = 0.02  # standard errors by which parameters still move in the last round
 FIRST_ERROR = 0.3  # of an equation, relative to its left side, before the first fit
 FLOOR = 1e-10  # of the power of residuals, relative to the powers of all terms: rounding
+PASSED = 0.1  # mean square gain of the filter below which a band does not contribute to a spectrum
 PRIOR_SHARE = 0.05  # of a variance; parameters with more are not determined by the recordings
 
 
 class EquationSums:
     """A_j^T A_j (bands, c, c) of all channels, and the numbers of samples of the bands.
 
-    longest : samples of the longest block to come.
+    longest : samples of the longest block to come. parallel : the filter that the rows have passed.
     """
 
-    def __init__(self, channels: Sequence[Channel], places: Sequence[slice], longest: int) -> None:
+    def __init__(
+        self,
+        channels: Sequence[Channel],
+        places: Sequence[slice],
+        longest: int,
+        parallel: ParallelFilter | None = None,
+    ) -> None:
         self.channels, self._places, self.longest = channels, places, longest
+        self._parallel = parallel
         self._bands = [BandedEquations(1, each.columns - 1, longest) for each in channels]
         self.sums = [each.sums[0] for each in self._bands]
 
@@ -80,16 +89,23 @@ class EquationSums:
 
     def copied(self) -> EquationSums:
         """A copy, which may be changed."""
-        copy = EquationSums(self.channels, self._places, self.longest)
+        copy = EquationSums(self.channels, self._places, self.longest, self._parallel)
         for own, given in zip(copy._bands, self._bands, strict=True):
             own.sums += given.sums
             own.counts += given.counts
         return copy
 
     @property
-    def edges(self) -> Array:
-        """(bands + 1,) of the frequency, as shares of the Nyquist frequency."""
-        return self._bands[0].edges
+    def middle(self) -> Array:
+        """(bands,) middle frequencies, as shares of the Nyquist frequency."""
+        edges = self._bands[0].edges
+        return np.asarray((edges[1:] + edges[:-1]) / 2.0)
+
+    @property
+    def gain(self) -> Array:
+        """(bands,) mean squares of the gain of the filter."""
+        edges, parallel = self._bands[0].edges, self._parallel
+        return np.ones(len(edges) - 1) if parallel is None else parallel.gain(edges)
 
     def less_noise(self, quiet: EquationSums, louder: Sequence[EquationSums]) -> None:
         """Subtract what the noise of the positions adds to the sums.
@@ -180,10 +196,10 @@ class LeastSquares:
             theta = self._approached(theta)
         if not self._spectral and self._noisy is self._sums:
             theta = self._minimum(theta, self._concentrated)
-        density = self._spectra(theta, self._flat(self._powers(theta)))[0]
+        density = self._densities(theta, self._flat(self._powers(theta)))
         for _ in range(ROUNDS):
             before, theta = theta, self._solved(theta, density)
-            density = self._spectra(theta, density)[0]
+            density = self._densities(theta, density)
             if self._is_close(theta, before, density):
                 break
         z = [self._coefficients.of(each, theta)[0] for each in self._sums.channels]
@@ -202,7 +218,7 @@ class LeastSquares:
         for _ in range(ROUNDS):
             before = density
             theta = self._solved(theta, density)
-            density = self._spectra(theta, density, smooth=True)[0]
+            density = self._densities(theta, density, smooth=True)
             if np.abs(np.log(density / before)).mean() < SETTLED:
                 break
         return theta
@@ -327,35 +343,58 @@ class LeastSquares:
         used = np.flatnonzero(D.any(axis=0))
         return z, D[:, used], used
 
-    def _spectra(
-        self, theta: Array, density: Array, *, smooth: bool = False
-    ) -> tuple[Array, Array]:
-        """Densities (channels, bands) of the residuals, corrected for the parameters fitted in each
-        band, and the covariances (channels, bands, bands) of their logarithms: with spectral
-        weights, or if smooth, as functions of the frequency. Otherwise, the densities are constant,
-        and the covariances zero."""
-        P = _inverse(self._curvature(theta, density, self._sums))
-        middle = (self._sums.edges[1:] + self._sums.edges[:-1]) / 2.0
+    def _densities(self, theta: Array, density: Array, *, smooth: bool = False) -> Array:
+        """Densities (channels, bands) by whose inverses the equations are weighted: with spectral
+        weights, or if smooth, as functions of the frequency; otherwise constant."""
+        found = np.ones(density.shape)
+        powers, middle = self._powers(theta), self._sums.middle
+        for j, freedom in enumerate(self._freedom(theta, density)):
+            bands = np.flatnonzero(freedom)
+            if self._spectral or smooth:
+                found[j, bands], _ = smooth_spectrum(
+                    powers[j, bands], freedom[bands], middle[bands]
+                )
+            elif bands.size:
+                found[j] = powers[j].sum() / freedom.sum()
+        return found
+
+    def _error_spectra(self, theta: Array, density: Array) -> tuple[Array, Array]:
+        """Densities (channels, bands) of the errors, and the covariances (channels, bands, bands)
+        of their logarithms.
+
+        The spectrum is smooth before the filter. Where the filter leaves little, its errors may be
+        smaller than those of the equations themselves: such bands have the density of the last band
+        before them, as if the gain were no smaller.
+        """
+        powers, middle, gain = self._powers(theta), self._sums.middle, self._sums.gain
         found = np.ones(density.shape)
         spread = np.zeros((*density.shape, density.shape[1]))
-        powers = self._powers(theta)
+        for j, freedom in enumerate(self._freedom(theta, density)):
+            bands = np.flatnonzero(freedom)
+            passed = bands[gain[bands] > PASSED]
+            if not passed.size:
+                continue
+            before, covariance = smooth_spectrum(
+                powers[j, passed] / gain[passed], freedom[passed], middle[passed]
+            )
+            at = np.minimum(np.arange(len(bands)), len(passed) - 1)
+            found[j, bands] = np.maximum(gain[bands], PASSED) * before[at]
+            spread[j][np.ix_(bands, bands)] = covariance[np.ix_(at, at)]
+        return found, spread
+
+    def _freedom(self, theta: Array, density: Array) -> Array:
+        """Degrees of freedom (channels, bands) of the residuals: the numbers of samples without
+        those of the parameters that were fitted in each band."""
+        P = _inverse(self._curvature(theta, density, self._sums))
+        found = np.zeros(density.shape)
         for j, (channel, sums, counts) in enumerate(
             zip(self._sums.channels, self._sums.sums, self._sums.counts, strict=True)
         ):
-            bands = np.flatnonzero(counts)
-            if not bands.size:
-                continue
             _, D, used = self._derivative(channel, theta)
             across = D @ P[np.ix_(used, used)] @ D.T
             fitted = np.einsum("bpq,pq->b", sums, across) / density[j]
-            freedom = np.clip(counts - fitted, LEAST_FREEDOM * counts, counts)[bands]
-            if self._spectral or smooth:
-                found[j, bands], spread[j][np.ix_(bands, bands)] = smooth_spectrum(
-                    powers[j, bands], freedom, middle[bands]
-                )
-            else:
-                found[j] = powers[j, bands].sum() / freedom.sum()
-        return found, spread
+            found[j] = np.clip(counts - fitted, LEAST_FREEDOM * counts, counts)
+        return found
 
     def _curvature(self, theta: Array, density: Array, sums: EquationSums) -> Array:
         """The Gauss-Newton matrix (f, f) of the free parameters, with the prior."""
@@ -455,9 +494,7 @@ class LeastSquares:
             inside = np.ix_(kept, kept)
             P = _inverse(self._curvature(fit.theta, fit.density, self._noisy)[inside])
             prior = self._prior(fit.theta).convex[inside]
-            density, spread = self._spectra(fit.theta, fit.density, smooth=True)
-            if self._spectral:
-                density = fit.density
+            density, spread = self._error_spectra(fit.theta, fit.density)
             self._known = fit, _About(edge, self._free[kept], P, prior, density, spread)
         return self._known[1]
 

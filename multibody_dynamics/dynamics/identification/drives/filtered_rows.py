@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter1d
 
 from ...core import Array, InputError
+from ..signals.parallel_filter import ParallelFilter
 from .drive_equations import SHORTEST, DriveEquations, Filters, filters_of
 from .equation_sums import EquationSums, left_side
 from .measured_run import MeasuredRun
@@ -188,11 +189,14 @@ def _moving(equations: DriveEquations, rows: Array, reach: int) -> NDArray[np.bo
 
 
 def sums_of(
-    equations: DriveEquations, blocks: Sequence[Block], longest: int | None = None
+    equations: DriveEquations,
+    blocks: Sequence[Block],
+    parallel: ParallelFilter,
+    longest: int | None = None,
 ) -> EquationSums:
-    """The sums of all blocks."""
+    """The sums of all blocks, which have passed the filter `parallel`."""
     size = longest or max((len(block.rows) for block in blocks), default=1)
-    sums = EquationSums(equations.channels, equations.places, size)
+    sums = EquationSums(equations.channels, equations.places, size, parallel)
     for block in blocks:
         for k, used in enumerate(block.used.T):
             for part in _runs(used):

@@ -149,6 +149,7 @@ class _Identification:
         sources = sources_of(everything, model.n, len(self.motor_names))
         self.payloads = _payloads(model, everything)
         self.cutoff = self.settings.cutoff or _cutoff(self.runs)
+        self.plan = Plan(self.runs, self.cutoff)
         self.equations = DriveEquations(
             model,
             actuators,
@@ -165,8 +166,7 @@ class _Identification:
 
     def result(self) -> RobotIdentification:
         """All steps in order."""
-        plan = Plan(self.runs, self.cutoff)
-        self.plan = plan
+        plan = self.plan
         blocks = filtered_blocks(self.equations, plan, plan.pieces, self.middle)
         self._require(blocks)
         sums = self._sums(blocks)
@@ -226,7 +226,7 @@ class _Identification:
         return fit if searched is None else min(fit, solver.fit(searched), key=solver.cost)
 
     def _sums(self, blocks: Sequence[Block], longest: int | None = None) -> EquationSums:
-        return sums_of(self.equations, blocks, longest)
+        return sums_of(self.equations, blocks, self.plan.filters[0].equations, longest)
 
     def _take_loads(self, fit: Fit) -> None:
         """Let friction depend on the torques of the robot and its payloads as identified so far."""

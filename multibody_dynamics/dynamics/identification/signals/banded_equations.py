@@ -15,7 +15,7 @@ repeat the same error many times.
 
 Spectra are cosine transforms (DCT-II), which nearly diagonalise the covariance of stationary errors
 and, unlike the Fourier transform, do not spread a slope over all frequencies. They are summed in
-bands, and the spectrum of the errors is smoothed over neighbouring bands. The fit takes away a part
+bands, and the spectrum of the errors is estimated as a smooth one. The fit takes away a part
 of the errors, most of all at the frequencies of the motion; each band is corrected by the number of
 parameters that were fitted in it, the trace of H^-1 A_j^T A_j over the band.
 """
@@ -134,8 +134,9 @@ def smooth_spectrum(power: Array, freedom: Array, frequency: Array) -> tuple[Arr
 
     The density is that of a process of first order with a white floor, 1 / (1 + (f / f0)^2) +
     floor, times a smooth function: the squared second differences of its logarithm are penalised,
-    and it is even about zero frequency. Corner f0, floor (from tables) and function maximise the
-    likelihood of chi-squared powers. Also returns the covariance (m, m) of the logarithm.
+    and it is even about zero frequency. Each corner f0 and floor (from tables) has the weight of
+    its likelihood for chi-squared powers, white errors the prior weight of all others together; the
+    density is the mean over all of these. Also returns the covariance (m, m) of the logarithm.
     frequency : (m,) of the bands, in any unit.
     """
     m = len(power)
@@ -146,20 +147,19 @@ def smooth_spectrum(power: Array, freedom: Array, frequency: Array) -> tuple[Arr
     rows = np.arange(1, m - 1)
     D[rows, rows - 1], D[rows, rows], D[rows, rows + 1] = 1.0, -2.0, 1.0
     penalty = STIFFNESS * D.T @ D
-    shapes = [np.ones(m)]
     corners = np.geomspace(frequency[0], frequency[-1] / 4.0, CORNERS)
-    shapes += [1.0 / (1.0 + (frequency / f0) ** 2) + floor for f0 in corners for floor in FLOORS]
+    red = [1.0 / (1.0 + (frequency / f0) ** 2) + floor for f0 in corners for floor in FLOORS]
+    shapes = np.array([np.ones(m), *red])
+    prior = np.array([0.5, *np.full(len(red), 0.5 / len(red))])
     found = [_smoothed(power / shape, freedom, penalty) for shape in shapes]
-    cost = [
-        value + float(freedom @ np.log(x)) / 2.0
-        for (_, value), x in zip(found, shapes, strict=True)
-    ]
-    best = int(np.argmin(cost))
-    inverse = np.linalg.inv(penalty + np.diag(freedom / 2.0))
-    return (
-        shapes[best] * np.exp(found[best][0]),
-        inverse @ np.diag(freedom / 2.0) @ inverse,
-    )
+    logs = np.array([level for level, _ in found]) + np.log(shapes)
+    cost = np.array([value for _, value in found]) + np.log(shapes) @ freedom / 2.0
+    weight = prior * np.exp(cost.min() - cost)
+    weight /= weight.sum()
+    apart = logs - weight @ logs
+    covariance = np.linalg.inv(penalty + np.diag(freedom / 2.0))
+    covariance += (weight * apart.T) @ apart
+    return np.exp(weight @ logs + np.diag(covariance) / 2.0), covariance
 
 
 def _smoothed(power: Array, freedom: Array, penalty: Array) -> tuple[Array, float]:

@@ -70,6 +70,13 @@ class ZeroPhaseFilter:
         missing = wanted - kernels @ powers.T
         return np.asarray(kernels + np.linalg.solve(window @ powers.T, missing.T).T @ window)
 
+    def gain(self, frequency: Any) -> Array:
+        """The gain of the low-pass at frequencies in Hz: that of the finite kernel."""
+        angle = 2.0 * np.pi * np.asarray(frequency, dtype=np.float64) / self.rate
+        distance = np.arange(1, self.reach + 1)
+        half = self.kernels[0, self.reach :]
+        return np.asarray(half[0] + 2.0 * np.cos(angle[..., None] * distance) @ half[1:])
+
     def __call__(self, samples: Any, *, first: int = 0, step: int = 1) -> Array:
         """Values (orders, m, n) of evenly timed samples (k, n).
 

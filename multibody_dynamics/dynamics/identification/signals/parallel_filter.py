@@ -23,6 +23,7 @@ from ...core import Array
 from .differentiation import ZeroPhaseFilter
 
 KEPT = 3.0  # samples per period of the cut-off
+PER_BAND = 8  # frequencies at which the gain is evaluated
 CHUNK = 2000  # samples that are computed at a time
 LONGEST = 4096  # filtered samples of a block
 
@@ -38,6 +39,17 @@ class ParallelFilter:
         self._filter = None if cutoff is None else ZeroPhaseFilter(rate, cutoff, 1)
         self.reach = 0 if self._filter is None else self._filter.reach
         self.step = 1 if cutoff is None else max(int(rate / (KEPT * cutoff) + 1e-6), 1)
+
+    def gain(self, edges: Array) -> Array:
+        """Mean squares (bands,) of the gain between edges (bands + 1,), which are shares of the
+        Nyquist frequency of the filtered samples; with what is folded into this range."""
+        if self._filter is None:
+            return np.ones(len(edges) - 1)
+        share = np.linspace(edges[:-1], edges[1:], 2 * PER_BAND + 1)[1::2]
+        found = np.zeros(share.shape)
+        for image in (share, 2.0 - share):
+            found += self._filter.gain(0.5 * image * self._filter.rate / self.step) ** 2
+        return np.asarray(found.mean(axis=0))
 
     def count(self, stretch: slice) -> int:
         """The number of samples that remain of a stretch (start, stop)."""

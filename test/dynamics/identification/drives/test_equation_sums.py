@@ -14,6 +14,7 @@ from multibody_dynamics.dynamics.identification.drives.equation_sums import (
     EquationSums,
     LeastSquares,
 )
+from multibody_dynamics.dynamics.identification.signals.parallel_filter import ParallelFilter
 
 CHANNELS = [Channel("rigid", 0, 0, {}, 3), Channel("rigid", 1, 1, {}, 2)]
 PLACES = [slice(1, 4), slice(4, 6)]
@@ -97,3 +98,27 @@ def test_a_repeated_prior_hardly_draws_what_the_samples_determine():
     # Without information, the error is the standard deviation of the prior, and the value stays.
     assert np.allclose(stated[:, 2], 0.5, rtol=1e-3)
     assert np.allclose(values[:, 2], 3.0, atol=0.02)
+
+
+def test_stated_errors_of_filtered_samples_are_those_of_repeated_noise():
+    # The filter takes away everything above a third of the rate of the samples that it keeps; a
+    # spectrum that is smooth across this edge would be twice too large below it.
+    parallel = ParallelFilter(500.0, 5.0)
+    t = np.arange(5000) / 500.0
+    A = np.stack([np.sin(2.0 * t), np.cos(3.1 * t), np.ones_like(t)], axis=1)
+    channels = [Channel("rigid", 0, 0, {"links": slice(0, 3), "signal": slice(3, 4)}, 4)]
+    z = []
+    for seed in range(60):
+        y = A @ TRUE + 0.3 * np.random.default_rng(seed).normal(size=len(A))
+        table = np.column_stack([A, y])
+        (rows,) = parallel.blocks(lambda part, table=table: table[part], slice(0, len(table)))
+        sums = EquationSums(channels, [slice(0, 4)], len(rows), parallel)
+        sums.add(0, rows)
+        parameters = Parameters()
+        for k in range(3):
+            parameters.add(f"x{k}", 0.0, 100.0)
+        solver = LeastSquares(sums, Linear(), parameters, spectral=False)
+        fit = solver.fit()
+        errors = [each.error for each in solver.uncertainties(fit, np.eye(3))]
+        z.append((fit.theta - TRUE) / errors)
+    assert 0.88 < np.sqrt(np.mean(np.square(z))) < 1.12

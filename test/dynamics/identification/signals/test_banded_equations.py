@@ -82,6 +82,22 @@ def test_the_smooth_spectrum_of_red_noise():
     assert (np.diag(covariance) < 2.0 / 50.0).all()
 
 
+@pytest.mark.parametrize("corner", [0.0, 3.0])
+def test_the_stated_spread_of_the_spectrum_is_that_of_repeated_noise(corner):
+    frequency = np.geomspace(0.1, 20.0, 20)
+    true = 1.0 / (1.0 + (frequency / corner) ** 2) if corner else np.ones(20)
+    freedom = np.linspace(3.0, 50.0, 20)
+    rng, logs, stated = np.random.default_rng(8), [], []
+    for _ in range(150):
+        density, covariance = smooth_spectrum(true * rng.chisquare(freedom), freedom, frequency)
+        logs.append(np.log(density / true))
+        stated.append(np.diag(covariance))
+    deviation, spread = np.std(logs, axis=0), np.sqrt(np.mean(stated, axis=0))
+    assert np.exp(logs).mean(axis=0) == pytest.approx(1.0, abs=0.2)
+    assert (0.85 * deviation < spread).all()
+    assert (spread < 1.5 * deviation).all()
+
+
 def test_columns_without_effect_have_no_inverse():
     H = np.diag([4.0, 0.0, 1e-30])
     assert np.allclose(inverse_of(H), np.diag([0.25, 0.0, 0.0]))

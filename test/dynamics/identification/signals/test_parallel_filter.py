@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.fft import dct
 
 from multibody_dynamics.dynamics.identification import ZeroPhaseFilter
 from multibody_dynamics.dynamics.identification.signals.parallel_filter import (
@@ -54,3 +55,15 @@ def test_coulomb_friction_remains_unbiased_after_the_filter():
     inner = slice(filtered.reach, -filtered.reach)
     plain = np.linalg.lstsq(columns[inner], smooth[:, 0], rcond=None)[0]
     assert abs(plain[1] / 0.8 - 1.0) > 0.01
+
+
+@pytest.mark.parametrize("cutoff", [5.0, 15.0, 40.0])
+def test_the_gain_is_that_of_white_noise(cutoff):
+    filtered = ParallelFilter(500.0, cutoff)
+    noise = np.random.default_rng(6).normal(size=(60_000, 20))
+    (rows,) = ZeroPhaseFilter(500.0, cutoff, 1)(noise, step=filtered.step)
+    power = np.mean(dct(rows, axis=0, norm="ortho") ** 2, axis=1)
+    edges = np.linspace(0.0, 1.0, 11)
+    found = filtered.step * np.array([each.mean() for each in np.array_split(power, 10)])
+    assert filtered.gain(edges) == pytest.approx(found, rel=0.06)
+    assert (ParallelFilter(500.0, None).gain(edges) == 1.0).all()
