@@ -22,6 +22,7 @@ from ...core import Array, DynamicsError
 STEPS = 200  # maximum number of iterations
 FIRST_DAMPING = 1e-4
 SHORTER = 0.7  # factor on a step that ends where the function is infinite
+INSIDE = 0.5  # further factor on such a step
 CONVERGED = 1e-4  # decrease of the logarithm of the likelihood that ends the search
 
 
@@ -50,8 +51,11 @@ def minimum(
         inner = np.flatnonzero(~held)
         moved = np.clip(x + _step(now, inner, damping), lower, upper) - x
         new = function(x + moved)
-        while not np.isfinite(new.value):  # beyond the edge of what is possible
-            moved *= SHORTER
+        if not np.isfinite(new.value):  # beyond the edge of what is possible
+            while not np.isfinite(new.value):
+                moved *= SHORTER
+                new = function(x + moved)
+            moved *= INSIDE  # very close to the edge, all further steps would be tiny
             new = function(x + moved)
         expected = -float(gradient @ moved + 0.5 * moved @ now.exact @ moved)
         if new.value <= now.value:

@@ -6,15 +6,15 @@
 The velocities v0 and vs of Coulomb and Stribeck friction enter nonlinearly (`friction_terms`). If
 the motion hardly distinguishes the two terms, the likelihood falls slowly on one side of its
 maximum, or has a second one, and the standard errors of its curvature at the maximum are too small.
-Here, a parameter x has the interval of all values for which the profile of the likelihood,
+Here, a parameter x is judged by the profile of the likelihood,
 
-    C(x) = minimum of the cost over all other parameters,
+    C(x) = minimum of the cost over all other parameters.
 
-exceeds its minimum by less than 1.96^2 s^2 / (2 P_xx), with the standard error s and the inverse P
-of the curvature: the likelihood-ratio test with the correction for correlated errors (J. T. Kent,
-"Robust properties of likelihood ratio tests", Biometrika 69(1), 1982). For a quadratic cost, this
-is x +- 1.96 s. Otherwise, the standard error becomes the farther end's distance from x, divided by
-1.96.
+The likelihood-ratio test with the correction for correlated errors (J. T. Kent, "Robust properties
+of likelihood ratio tests", Biometrika 69(1), 1982) rejects a value at z standard deviations of a
+normal distribution if C exceeds its minimum by z^2 s^2 / (2 P_xx), with the standard error s and
+the inverse P of the curvature. The interval x +- h is the one with a probability of 5 % beyond its
+two ends together; for a quadratic cost, h is 1.96 s. The standard error becomes h / 1.96.
 
 Everything but v0 and vs is linear in the equation of a joint or motor. For each pair (v0, vs) of a
 grid, the cost is minimised over the sizes of friction and, in its quadratic approximation, over all
@@ -26,6 +26,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
 from ...core import Array
 from .drive_equations import Channel, DriveEquations
@@ -34,6 +35,8 @@ from .equation_sums import Fit, LeastSquares
 from .friction_terms import NODES, VelocityNodes
 
 WIDTH = 1.96  # standard errors on either side
+OUTSIDE = 2.0 * float(ndtr(-WIDTH))  # probability of values outside of an interval
+LEVELS = np.linspace(0.5, 3.5, 13)  # standard deviations for which the ends are computed
 NEAR, NEAR_POINTS = 5.0, 41  # half width in standard errors, and size, of the fine grid
 FAR_POINTS = 2 * NODES  # between the bounds of v0 and vs
 RIDGE = 1e-9  # relative, of the normal matrices of the sizes
@@ -112,19 +115,29 @@ class _Site:
         for name, i, error, own in zip(self._names, where, errors, variance, strict=True):
             if not (error > 0.0 and own > 0.0):  # at a bound
                 continue
-            limit = 0.5 * (WIDTH * error) ** 2 / own
-            value, kind = float(fit.theta[i]), name.removeprefix(f"{self._site}.")
-            if kind in self._sizes:
-                ends, closed = _of_size(grid, above, self._sizes.index(kind), limit), True
-                if kind == "stribeck":
-                    ends = max(ends[0], 0.0), ends[1]
-                distance = max(ends[1] - value, value - ends[0])
-            else:
-                at = grid.coulomb if kind == "coulomb_velocity" else grid.stribeck
-                ends, closed = _of_velocity(at, above, limit)
-                distance = max(float(np.expm1(ends[1] - value)), -float(np.expm1(ends[0] - value)))
-            found[name] = Widening(max(1.0, distance / (WIDTH * error)), closed)
+            scale = 0.5 * error**2 / own
+            of_level = [
+                self._ends(grid, above, name, float(fit.theta[i]), scale * level**2)
+                for level in LEVELS
+            ]
+            half = _half_width(*np.array([ends for ends, _ in of_level]).T)
+            closed = self._ends(grid, above, name, float(fit.theta[i]), scale * WIDTH**2)[1]
+            found[name] = Widening(max(1.0, half / (WIDTH * error)), closed)
         return found
+
+    def _ends(
+        self, grid: _Grid, above: Array, name: str, value: float, limit: float
+    ) -> tuple[tuple[float, float], bool]:
+        """The distances of the values at which the profile of a parameter reaches a limit, below
+        and above the estimate; and whether they are within the grid."""
+        kind = name.removeprefix(f"{self._site}.")
+        if kind in self._sizes:
+            low, high = _of_size(grid, above, self._sizes.index(kind), limit)
+            low = max(low, 0.0) if kind == "stribeck" else low
+            return (value - low, high - value), True
+        at = grid.coulomb if kind == "coulomb_velocity" else grid.stribeck
+        (low, high), closed = _of_velocity(at, above, limit)
+        return (-float(np.expm1(low - value)), float(np.expm1(high - value))), closed
 
     def _grid(self, fit: Fit, errors: Array, g: Array, Q: Array) -> _Grid:
         """The best sizes and their cost for all pairs of v0 and vs.
@@ -184,6 +197,19 @@ def _logs(nodes: VelocityNodes, middle: float, error: float) -> Array:
     near = middle + NEAR * min(error, 1.0) * np.linspace(-1.0, 1.0, NEAR_POINTS)
     far = np.linspace(*nodes.bounds, FAR_POINTS)
     return np.unique(np.clip(np.concatenate([near, far]), *nodes.bounds))
+
+
+def _half_width(below: Array, beyond: Array) -> float:
+    """Half the width of the symmetric interval with the probability OUTSIDE beyond its ends.
+
+    below, beyond : distances at which the profile reaches the LEVELS; NaN where it is higher
+    everywhere.
+    """
+    sides = [np.fmax.accumulate(np.append(0.0, each)) for each in (below, beyond)]
+    levels = np.append(0.0, LEVELS)
+    widths = np.unique(np.concatenate(sides))
+    outside = sum(ndtr(-np.interp(widths, each, levels)) for each in sides)
+    return float(np.interp(-OUTSIDE, -np.asarray(outside), widths))
 
 
 def _of_size(grid: _Grid, above: Array, k: int, limit: float) -> tuple[float, float]:

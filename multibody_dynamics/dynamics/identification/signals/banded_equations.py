@@ -159,7 +159,8 @@ def smooth_spectrum(power: Array, freedom: Array, frequency: Array) -> tuple[Arr
     apart = logs - weight @ logs
     covariance = np.linalg.inv(penalty + np.diag(freedom / 2.0))
     covariance += (weight * apart.T) @ apart
-    return np.exp(weight @ logs + np.diag(covariance) / 2.0), covariance
+    density = np.exp(weight @ logs + np.diag(covariance) / 2.0)
+    return np.asarray(density), np.asarray(covariance)
 
 
 def _smoothed(power: Array, freedom: Array, penalty: Array) -> tuple[Array, float]:
