@@ -123,7 +123,7 @@ class TrajectoryParameters(RobotParameters):
         0.2,
         "time from sending to the stamp of the trajectory, for it to arrive and be planned",
         unit="s",
-        bounds=(0.0, 60.0),
+        bounds=(0.0, 120.0),
     )
     shortest_approach: float = parameter(
         1.0,

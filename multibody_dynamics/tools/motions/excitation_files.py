@@ -21,7 +21,7 @@ from .excitation_plan import RUNS, Plan
 
 SUMMARY = "summary.json"
 # Time for the receiver to plan in the background, as docs/trajectory_node.md states it
-START_DELAY, DELAY_PER_POINT, LONGEST_DELAY = 6.0, 4e-4, 60.0  # s
+START_DELAY, DELAY_PER_POINT, LONGEST_DELAY = 6.0, 4e-4, 120.0  # s
 
 
 def refuse_existing(folder: Path) -> None:

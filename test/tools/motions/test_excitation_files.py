@@ -16,8 +16,11 @@ import yaml
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import identification as idn
 from multibody_dynamics.nodes.base.robot import share_directory
-from multibody_dynamics.nodes.trajectory_node import read_file
+from multibody_dynamics.nodes.trajectory_node import MOST_POINTS, TrajectoryParameters, read_file
 from multibody_dynamics.tools.motions.excitation_files import (
+    DELAY_PER_POINT,
+    LONGEST_DELAY,
+    START_DELAY,
     describe_plan,
     refuse_existing,
     remove_plan,
@@ -58,6 +61,14 @@ def test_files_lead_trajectory_node_along_the_motion(tmp_path, elastic):
         assert np.abs(difference[:, 0]).max() < 1e-6
         assert np.abs(difference[:, 2]).max() < 1e-2
     assert (tmp_path / "excitation.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_the_longest_motion_leaves_the_receiver_time_to_plan():
+    """The delay that docs/trajectory_node.md recommends is possible for every motion."""
+    delay = START_DELAY + DELAY_PER_POINT * MOST_POINTS
+    assert delay <= LONGEST_DELAY
+    field = TrajectoryParameters.__dataclass_fields__["start_delay"]
+    assert field.metadata["bounds"][1] == LONGEST_DELAY
 
 
 def test_a_plan_is_only_replaced_on_request_and_then_as_a_whole(tmp_path, elastic):
