@@ -72,7 +72,7 @@ class JudgedArm(Arm):
             self.plant.reset(self.plant.q)
 
     def wait(self, patience: float) -> bool:
-        return super().wait(min(patience, 0.1) if self.silent > 3 else patience)
+        return super().wait(min(patience, 0.1) if self.silent else patience)
 
     def verdict(self) -> dict[str, Any]:
         """The judgement of everything up to now; ends the monitor."""

@@ -12,6 +12,7 @@ docs/flatness_controller_node.md describes topics, parameters and behaviour, and
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -46,6 +47,7 @@ from .following.stop_guard import StopGuard
 from .following.stopping import PERIOD, StoppingNode
 
 COASTING = 2.5  # cycles without a pair, after which one side alone keeps the filters running
+BURST = 0.01  # s, in which the messages that queued up while the process was suspended arrive
 
 
 class FlatnessControllerNode(StoppingNode, LearningNode):
@@ -87,6 +89,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         names = actuators.joint_names, actuators.motor_names
         self._inputs = MeasuredSignals(*names, law.arm.estimator.signals, self._position_checks)
         self._due: int | None = None  # arrival of the pair that the next cycle will use, if any
+        self._arrival = 0  # of the last pair, on the steady clock, ns
         self._skipped = 0
         self._position = law.state.q
         self._error: Array = np.zeros((2, self._model.n))
@@ -202,11 +205,19 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
 
     def _cycle_soon(self, begin: int) -> None:
         """Run a cycle once all queued messages have been read, because only the newest of several
-        queued pairs is used. In lockstep, at most one pair is queued."""
-        if self._due is None:
-            self.defer(self._cycle_newest)
-        else:
+        queued pairs is used. In lockstep, at most one pair is queued.
+
+        After a silence, wait for the newest: if this process was suspended, the queue fills while
+        it is read, and cycles on part of it would hide the gap in the stamps.
+        """
+        silence = begin - self._arrival if self._arrival else 0
+        self._arrival = begin
+        if self._due is not None:
             self._skipped += 1
+        elif silence > int(SECOND * self.parameters.state_timeout):
+            threading.Timer(BURST, self.defer, [self._cycle_newest]).start()
+        else:
+            self.defer(self._cycle_newest)
         self._due = begin
 
     def _cycle_newest(self) -> None:
