@@ -12,7 +12,6 @@ docs/flatness_controller_node.md describes topics, parameters and behaviour, and
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -42,12 +41,12 @@ from .following.impedance_reference import change_impedance
 from .following.law_design import prepare_laws
 from .following.learning_node import LearningNode
 from .following.live_laws import LiveLaws
+from .following.queued_cycles import QueuedCycles
 from .following.state_pairs import MeasuredSignals
 from .following.stop_guard import StopGuard
 from .following.stopping import PERIOD, StoppingNode
 
 COASTING = 2.5  # cycles without a pair, after which one side alone keeps the filters running
-BURST = 0.01  # s, in which the messages that queued up while the process was suspended arrive
 
 
 class FlatnessControllerNode(StoppingNode, LearningNode):
@@ -88,9 +87,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         p, law, actuators = self.parameters, self._law, self._actuators
         names = actuators.joint_names, actuators.motor_names
         self._inputs = MeasuredSignals(*names, law.arm.estimator.signals, self._position_checks)
-        self._due: int | None = None  # arrival of the pair that the next cycle will use, if any
-        self._arrival = 0  # of the last pair, on the steady clock, ns
-        self._skipped = 0
+        self._queue = QueuedCycles(self.defer, self._cycle_newest)
         self._position = law.state.q
         self._error: Array = np.zeros((2, self._model.n))
         self._origin: int | None = None  # stamp at which the estimator's time is zero
@@ -144,7 +141,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         if was_following:  # the arm may still be moving: a hold alone would stop it abruptly
             self._fail(Fault.time_jumped(why))
         self._inputs.pairs.restart()
-        self._due = None
+        self._queue.cancel()
         self._law.restart()
         self._guard.restart()
         self._origin = None
@@ -171,7 +168,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
         if self._timer is not None:
             return
         if is_pair:
-            self._cycle_soon(begin)
+            self._queue.request(begin, self.parameters.state_timeout)
         elif is_alone:  # possibly before the watchdog has reported it
             self._on_no_motors() if side == "links" else self._on_no_links()
             self._cycle(states.stamp, begin)
@@ -200,29 +197,11 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
 
     def _is_overdue(self, stamp: int) -> bool:
         """Whether a pair is long overdue at `stamp`."""
-        is_waiting = self._due is None and self._faults.has_begun and self._last_stamp > 0
+        is_waiting = not self._queue.is_due and self._faults.has_begun and self._last_stamp > 0
         return is_waiting and stamp - self._last_stamp > int(SECOND * COASTING * self._period)
 
-    def _cycle_soon(self, begin: int) -> None:
-        """Run a cycle once all queued messages have been read, because only the newest of several
-        queued pairs is used. In lockstep, at most one pair is queued.
-
-        After a silence, wait for the newest: if this process was suspended, the queue fills while
-        it is read, and cycles on part of it would hide the gap in the stamps.
-        """
-        silence = begin - self._arrival if self._arrival else 0
-        self._arrival = begin
-        if self._due is not None:
-            self._skipped += 1
-        elif silence > int(SECOND * self.parameters.state_timeout):
-            threading.Timer(BURST, self.defer, [self._cycle_newest]).start()
-        else:
-            self.defer(self._cycle_newest)
-        self._due = begin
-
-    def _cycle_newest(self) -> None:
-        begin, self._due = self._due, None
-        if begin is not None and self._is_running:
+    def _cycle_newest(self, begin: int) -> None:
+        if self._is_running:
             self._cycle(self._inputs.pairs.stamp, begin)
 
     @property
@@ -381,7 +360,7 @@ class FlatnessControllerNode(StoppingNode, LearningNode):
     def _statuses(self) -> Iterator[DiagnosticStatus]:
         p, law, faults, inputs = self.parameters, self._law, self._faults, self._inputs
         yield self._cycle_status(report.ages(faults), report.problem(faults, inputs))
-        yield self._inputs_status(report.counts(inputs, self._skipped))
+        yield self._inputs_status(report.counts(inputs, self._queue.skipped))
         yield self._limits_status()
 
         _, values = self._events.report()

@@ -15,6 +15,7 @@ collision_reaction              contacts: the fault that they raise, and the ret
 trajectory_goal                 tolerances and outcome of a motion
 trajectory_action               the action follow_joint_trajectory
 state_pairs                     pairs link and motor states of the same time
+queued_cycles                   one cycle for all pairs that are queued, on the newest
 faults                          active fault and missing states of the controller
 stop_guard                      checks whether a stop ends at rest
 stopping                        base class of the controller: stops, recoveries, silence
