@@ -27,9 +27,10 @@ demo-mujoco:
 	$(RUN) --demo multibody_dynamics demo --compare controllers --plant mujoco $(ARGS)
 
 # Tests with ROS nodes run by themselves: others that compile for seconds would hold them up.
+# They mostly wait: three at a time keep two cores busy.
 test: lint
 	$(PYTEST) -m "not ros" -n 2
-	$(PYTEST) -m ros -n 2
+	$(PYTEST) -m ros -n 3
 
 pythons:
 	scripts/pythons.sh

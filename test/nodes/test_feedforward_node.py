@@ -479,14 +479,14 @@ def test_a_motion_that_the_robot_does_not_follow_is_stopped(ros, tmp_path):
     node = ros.start("feedforward_node", settings(tmp_path, **changes))
     arm = Arm(ros)  # its joint states do not follow the motion
     arm.drive(lambda: arm.motor, "a command")
-    arm.move()
+    arm.move(times=5 * TIMES)  # slowly: late messages of a busy computer add little
     arm.drive(lambda: "from the motion; allowed: 0.1: stopping" in node.output, "the stop")
     arm.drive_for(0.5)
     resting = np.array(arm.motor[-1].points[0].velocities)
     assert np.all(resting == 0.0)
     expected = Q0 + arm.torque[-1].effort / STIFFNESS
     moved = np.abs(np.array(arm.motor[-1].points[0].positions) - expected).max()
-    assert tolerance < moved < 0.5  # the goals are farther away
+    assert tolerance < moved < 0.5  # the first goal is 1 rad away
 
     changes = {"path_tolerance": 0.0, "goal_tolerance": 0.2, "goal_time_tolerance": 0.1}
     assert all(result.successful for result in ros.set_parameters(node, **changes))
