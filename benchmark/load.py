@@ -287,7 +287,7 @@ class Recorder:
             with subscription.handle:
                 while taken := subscription.handle.take_message(subscription.msg_type, True):
                     raw, info = taken
-                    recorded.count.add(info["publication_sequence_number"], raw)
+                    recorded.count.add(info.get("publication_sequence_number"), raw)
                     recorded.stamps.append(stamp_of(raw))
                     recorded.published.append(info["source_timestamp"])
                     if recorded is robot.torques:

@@ -247,7 +247,7 @@ class TrajectoryNode(ManagedNode):
             off = np.abs(self._measured.position - self._points.positions[-1])
             joint = self._model.joint_names[off.argmax()]
             self.get_logger().info(
-                f"completed motion {self._sent}{f' of {p.repeat}' if p.repeat else ''}:"
+                f"motion {self._sent}{f' of {p.repeat}' if p.repeat else ''} is over:"
                 f" joint '{joint}' is {off.max():.2g} rad or m from its goal"
             )
             if self._sent == p.repeat:

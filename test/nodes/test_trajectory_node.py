@@ -119,7 +119,7 @@ def test_it_sends_the_motion_and_exits(ros, tmp_path, motion):
     assert len(received) == 1
     off = np.abs(np.subtract(actual, wanted(wanted.duration)[0]))  # nothing moved the robot
     far = f"'{NAMES[off.argmax()]}' is {off.max():.2g} rad or m from its goal"
-    assert f"completed motion 1 of 1: joint {far}" in node.output
+    assert f"motion 1 of 1 is over: joint {far}" in node.output
 
 
 def test_it_sends_the_points_of_a_file_in_the_order_of_the_robot(ros, tmp_path):
@@ -194,7 +194,7 @@ def test_it_is_patient_again_after_every_motion(ros, tmp_path):
     node = ros.start(NODE, settings(tmp_path, **chosen))
     ros.until(lambda: received, "the first trajectory", each=send)
     ros.peer.destroy_subscription(receiver)
-    ros.until(lambda: "completed motion 1 of 2" in node.output, "the end of a motion", each=send)
+    ros.until(lambda: "motion 1 of 2 is over" in node.output, "the end of a motion", each=send)
     ros.spin(1.0)  # in which an impatient node gives up
     assert node.exit_code is None, node.output
     listen()

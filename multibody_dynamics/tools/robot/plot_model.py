@@ -49,14 +49,14 @@ FONT = 9.0 / 72.0
 def plot_model(model: MultibodyModel, q: Any = None, *, axes: Any = None) -> Any:
     """Draw the robot at q (n,), rad or m, beside its kinematic tree; return the Matplotlib figure.
 
-    q : defaults to :func:`middle_of_range`
+    q : defaults to :func:`default_pose`
     axes : two axes to draw into: one with projection="3d" for the robot, and one for the tree
 
     Raises InputError for a q of the wrong shape, NaN or infinity.
     """
     from matplotlib import pyplot
 
-    q = middle_of_range(model) if q is None else _configuration(model, q)
+    q = default_pose(model) if q is None else _configuration(model, q)
     with pyplot.rc_context(HOUSE_STYLE):
         if axes is None:
             tree = _Tree.of(model)
@@ -89,7 +89,7 @@ def save_picture(model: MultibodyModel, file: Path, q: Sequence[float] | None = 
     print(f"picture: {file}")
 
 
-def middle_of_range(model: MultibodyModel) -> Array:
+def default_pose(model: MultibodyModel) -> Array:
     """A configuration (n,) within the limits: the middle of each joint's range within -1 ... 1."""
     lower, upper, *_ = model.limits
     middle = 0.5 * (np.clip(lower, -1.0, 1.0) + np.clip(upper, -1.0, 1.0))

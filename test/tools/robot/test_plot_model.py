@@ -21,7 +21,7 @@ from multibody_dynamics.tools.robot.plot_model import (
     FRAME,
     JOINTS,
     MOST_NAMES,
-    middle_of_range,
+    default_pose,
     plot_model,
 )
 from robots import panda, product_of_exponentials, random_tree, with_multidof
@@ -197,10 +197,10 @@ def test_the_default_configuration_is_within_the_limits():
     model = panda()
     limits = model.limits._replace(lower=np.full(7, 1.5), upper=np.full(7, 2.5))
     for shown in (model, replace(model, limits=limits)):
-        q = middle_of_range(shown)
+        q = default_pose(shown)
         assert (shown.limits.lower <= q).all()
         assert (q <= shown.limits.upper).all()
-    np.testing.assert_array_equal(middle_of_range(random_tree(4, 1)), 0)
+    np.testing.assert_array_equal(default_pose(random_tree(4, 1)), 0)
 
 
 @pytest.mark.parametrize("wrong", [np.zeros(6), np.zeros((2, 7)), 0.0, np.full(7, np.nan), "q"])
