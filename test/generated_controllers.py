@@ -6,8 +6,12 @@ Python."""
 
 from __future__ import annotations
 
+import re
+import subprocess
+from functools import cache
 from pathlib import Path
 from shutil import which
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -17,7 +21,7 @@ from multibody_dynamics.dynamics.elastic.actuator_description import load_actuat
 from multibody_dynamics.dynamics.elastic.actuator_kinds import Rigid
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.model.urdf import load_urdf
-from multibody_dynamics.simulation.compiled_controller import FLAGS, CompiledController
+from multibody_dynamics.simulation.compiled_controller import CompiledController
 from multibody_dynamics.tools.robot.c_package import write
 from multibody_dynamics.tools.robot.controller_cycle import ControllerCycle
 from multibody_dynamics.tools.robot.controller_package import controller_package
@@ -31,6 +35,7 @@ from robots import CONFIG, random_tree
 
 needs_compiler = pytest.mark.skipif(which("cc") is None, reason="needs a C compiler")
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wshadow")
+FLAGS = ("-std=c99", "-O1", "-fPIC", *WARNINGS)
 PERIOD = 1e-3
 
 
@@ -58,6 +63,41 @@ def generated(design, folder: Path) -> Path:
     return folder
 
 
+_COMMENTS = re.compile(r"/\*.*?\*/", re.DOTALL)
+_objects: dict[tuple, Path] = {}
+
+
+@cache
+def _scratch() -> TemporaryDirectory[str]:
+    return TemporaryDirectory()
+
+
+def object_files(folder: Path, flags=FLAGS) -> list[str]:
+    """The core, compiled; files that differ from earlier ones at most in comments are not compiled
+    again. Most designs of a robot differ only in its settings."""
+    code = {file: _COMMENTS.sub("", file.read_text()) for file in sorted(folder.glob("arm_*.[ch]"))}
+    headers = tuple(text for file, text in code.items() if file.suffix == ".h")
+    found = []
+    for file, text in code.items():
+        if file.suffix == ".h":
+            continue
+        key = (file.name, text, headers, tuple(flags))
+        if key not in _objects:
+            output = Path(_scratch().name, f"{len(_objects)}.o")
+            subprocess.run(["cc", *flags, "-c", "-o", output, file], check=True, timeout=300)
+            _objects[key] = output
+        found.append(str(_objects[key]))
+    return found
+
+
+def library(folder: Path) -> Path:
+    """The shared library of a generated controller, in its folder."""
+    objects = object_files(folder)
+    output = folder / "libarm_controller.so"
+    subprocess.run(["cc", "-shared", "-o", output, *objects, "-lm"], check=True, timeout=300)
+    return output
+
+
 class Twins:
     """A generated controller in C and its definition in Python, in the same cycles.
 
@@ -65,9 +105,9 @@ class Twins:
     `error` is the largest difference of torques, relative to the largest torque so far.
     """
 
-    def __init__(self, design, folder: Path, flags=(*FLAGS, *WARNINGS, "-O1")) -> None:
+    def __init__(self, design, folder: Path) -> None:
         self.design = design
-        self.c = CompiledController(generated(design, folder), flags=flags)
+        self.c = CompiledController(library(generated(design, folder)))
         self.python = ControllerCycle(design)
         self.time, self.cycles, self.error, self.largest = 0.0, 0, 0.0, 1e-9
         self.waves, self.offset = 2e-4, 0.0

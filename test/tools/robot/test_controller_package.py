@@ -23,12 +23,14 @@ from elastic_arms import (
     variable_arm,
 )
 from generated_controllers import (
+    FLAGS,
     PERIOD,
-    WARNINGS,
     Twins,
     designed,
     generated,
+    library,
     needs_compiler,
+    object_files,
     oblique,
     six_joints,
 )
@@ -517,9 +519,9 @@ int main(void)
 
 
 def compiled(folder: Path, program: str, *options: str) -> Path:
-    sources = sorted(str(each) for each in folder.glob("arm_*.c"))
-    command = ["cc", "-std=c99", "-O1", *WARNINGS, *options, "-o", str(folder / "program"),
-               str(folder / program), *sources, "-lm"]  # fmt: skip
+    flags = (*FLAGS, *options)
+    files = (folder / program, *object_files(folder, flags))
+    command = ["cc", *flags, "-o", folder / "program", *files, "-lm"]
     subprocess.run(command, check=True, timeout=300)
     return folder / "program"
 
@@ -528,7 +530,8 @@ def run(program: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([program], capture_output=True, text=True, timeout=120, check=False)
 
 
-SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")
+# -g1: lines; to track the variables of a long function takes longer than its compilation
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g1")
 
 
 @needs_compiler
@@ -608,7 +611,7 @@ def test_states_faults_and_answers_have_the_same_numbers_in_c_and_python(what, p
 
 @needs_compiler
 def test_every_state_fault_and_answer_has_a_name(tmp_path):
-    c = CompiledController(generated(designed(antagonistic_arm()), tmp_path))
+    c = CompiledController(library(generated(designed(antagonistic_arm()), tmp_path)))
     for what, python in (("state", State), ("fault", Fault), ("answer", Answer)):
         names = [c._name(what, each.value) for each in python]
         assert len(set(names) - {"unknown"}) == len(names)
