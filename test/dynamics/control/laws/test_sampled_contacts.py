@@ -24,7 +24,7 @@ from robots import CONFIG
 
 URDF = CONFIG / "robots" / "planar_two_link.urdf"
 SAMPLED = [name for name, claim in PASSIVITY_CLAIMS.items() if claim.sampled]
-RARELY = ["cartesian_impedance", "cartesian_impedance, changing"]  # in 15 of 10,000 contacts
+RARELY = ["cartesian_impedance", "cartesian_impedance, changing"]  # in 15 to 36 of 10,000 contacts
 
 
 @cache
