@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -142,8 +143,11 @@ class ProductGroup:
 
     def split(self, x: Array) -> list[Array]:
         """Views of the parts of an algebra vector (dimension,) that belong to each factor."""
-        ends = np.cumsum([0, *(factor.dimension for factor in self.factors)])
-        return [x[a:b] for a, b in pairwise(ends)]
+        return [x[a:b] for a, b in self._bounds]
+
+    @cached_property
+    def _bounds(self) -> list[tuple[int, int]]:
+        return list(pairwise(accumulate((f.dimension for f in self.factors), initial=0)))
 
     def check(self, name: str, value: Any) -> Element:
         """`value` as an element; InputError if the number or type of its entries is wrong."""
