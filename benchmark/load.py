@@ -67,6 +67,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--robot", default="panda", help="robot of config/ (%(default)s)")
     parser.add_argument("--priority", type=int, default=0, help="scheduling_priority (%(default)s)")
     parser.add_argument("--lock-memory", action="store_true", help="lock_memory")
+    parser.add_argument("--keep-awake", action="store_true", help="keep_awake")
     parser.add_argument("--processor", type=int, help="processor of the controllers")
     parser.add_argument("--no-enable", action="store_true", help="do not call ~/enable after stops")
     parser.add_argument("--domain-id", type=int, help="ROS domain (a private one)")
@@ -198,6 +199,7 @@ def parameters(options: argparse.Namespace) -> dict[str, Any]:
         "autostart": True,
         "scheduling_priority": options.priority,
         "lock_memory": options.lock_memory,
+        "keep_awake": options.keep_awake,
     }
     if options.robot != "panda":
         for node in (simulator, controller):

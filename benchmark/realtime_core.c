@@ -11,9 +11,10 @@
  *
  * MODE sleeping: one cycle at every millisecond of the monotonic clock. MODE hot: one cycle after
  * the other, with a pause after every 500, as a processor that never rests is taken away by the
- * kernel. MODE rehearsed: as sleeping, but another controller repeats the cycle before as soon as the
- * program wakes up, which brings the code into the caches while the states are read. MODE cold: 40 MB are written before each cycle, so that no cache contains anything of the
- * core. FILE receives a record for each cycle.
+ * kernel. MODE rehearsed: as sleeping, but another controller repeats the cycle before as soon as
+ * the program wakes up, which brings the code into the caches while the states are read. MODE cold:
+ * 40 MB are written before each cycle, so that no cache contains anything of the core. FILE receives
+ * a record for each cycle.
  *
  * The program stays on one processor, with SCHED_FIFO and all memory locked. Beside the core, each
  * cycle times a control: a loop of the same duration that uses registers alone. It needs no caches,

@@ -5,6 +5,7 @@
 
     python benchmark/realtime_core.py --robot panda --duration 120
     python benchmark/realtime_core.py --robot panda --duration 600 --modes sleeping rehearsed --load
+    python benchmark/realtime_core.py --robot panda --modes sleeping --keep-awake
 
 The controller is generated, compiled by the system's compiler with realtime_core.c, and follows a
 motion back and forth with ideal encoders. The program has SCHED_FIFO, locked memory, and stays on
@@ -88,6 +89,7 @@ while True:
     np.copyto(b, a)
 """
 OTHERS = 1.0  # s, until the load has begun
+IDLE_LATENCY = Path("/dev/cpu_dma_latency")
 
 
 def arguments() -> argparse.Namespace:
@@ -103,6 +105,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--load", action="store_true",
                         help="with two busy programs, one that writes to the disk and one that\n"
                         "copies memory; they are ended afterwards")  # fmt: skip
+    parser.add_argument("--keep-awake", action="store_true",
+                        help=f"keep idle processors awake, by zeros in {IDLE_LATENCY}")  # fmt: skip
     parser.add_argument("--priority", type=int, default=80, help="of SCHED_FIFO (%(default)s)")
     parser.add_argument("--processor", type=int, default=max(os.sched_getaffinity(0)),
                         help="(%(default)s)")  # fmt: skip
@@ -193,6 +197,14 @@ def load(folder: Path) -> Iterator[None]:
             process.kill()
         for process in processes:
             process.wait()
+
+
+@contextmanager
+def no_idle_states() -> Iterator[None]:
+    """No processor rests; needs the permission to write to IDLE_LATENCY."""
+    with IDLE_LATENCY.open("wb", buffering=0) as file:
+        file.write(bytes(4))
+        yield
 
 
 def run(path: Path, mode: str, options: argparse.Namespace) -> tuple[NDArray[Any], dict[str, Any]]:
@@ -315,6 +327,8 @@ def main() -> int:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(dir=options.output)))
         path = program(designed(options.robot), folder, options.compiler, options.flags.split())
+        if options.keep_awake:
+            stack.enter_context(no_idle_states())
         if options.load:
             stack.enter_context(load(folder))
         for mode in options.modes:
@@ -324,7 +338,8 @@ def main() -> int:
     print(table(results))
     kept = {key: str(value) for key, value in vars(options).items()}
     report = {"options": kept, "processor": processor(), "compiler": version, "modes": results}
-    name = f"realtime_core_{options.robot}{'_load' if options.load else ''}.json"
+    conditions = "_load" * options.load + "_awake" * options.keep_awake
+    name = f"realtime_core_{options.robot}{conditions}.json"
     (options.output / name).write_text(json.dumps(report, indent=1))
     if not all(found["real time"] for found in results.values()):
         print("\nwithout real-time priority or locked memory: see the messages above")

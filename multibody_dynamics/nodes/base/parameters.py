@@ -108,6 +108,12 @@ class NodeParameters:
     lock_memory: bool = parameter(
         False, "lock the memory of the process, so it is not swapped out (mlockall)", startup=True
     )
+    keep_awake: bool = parameter(
+        False,
+        "keep processors without work out of idle states (/dev/cpu_dma_latency), so that they"
+        " react sooner; costs power",
+        startup=True,
+    )
     processors: tuple[int, ...] = parameter(
         (),
         "processors on which the process may run, numbered from 0; empty: no restriction by the"

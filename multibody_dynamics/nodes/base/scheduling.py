@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""How the operating system runs a node: real-time priority, locked memory, chosen processors.
+"""How the operating system runs a node: priority, locked memory, idle and chosen processors.
 
 A node works without any of this. Where a permission is missing, it says which, and continues. The
 thread of the control cycle gets the priority; all others of the process, those of the middleware
@@ -25,6 +25,8 @@ MCL_CURRENT, MCL_FUTURE = 1, 2  # of mlockall
 CAP_IPC_LOCK = 14
 THREADS = Path("/proc/self/task")
 STATUS = Path("/proc/self/status")
+IDLE_LATENCY = Path("/dev/cpu_dma_latency")
+AT_ONCE = bytes(4)  # an int: the longest time, in us, that a processor may take to wake up
 NO_PRIORITY = (
     "scheduling_priority: no permission for the real-time priority {}: continuing with normal"
     " priority. Allow it by `ulimit -r 99` (rtprio in /etc/security/limits.conf), LimitRTPRIO= of a"
@@ -35,6 +37,11 @@ NO_LOCK = (
     " by `ulimit -l unlimited` (memlock in /etc/security/limits.conf), LimitMEMLOCK= of a systemd"
     " service, or the capability CAP_IPC_LOCK"
 )
+NO_IDLE_LATENCY = (
+    "keep_awake: {} cannot be written ({}): continuing with idle states. Allow it by a udev rule,"
+    ' KERNEL=="cpu_dma_latency", GROUP="realtime", MODE="0660", with the user in this group'
+)
+_keeps_awake: list[int] = []  # the open file, held as long as the process lives
 
 
 def check_processors(parameters: NodeParameters) -> None:
@@ -73,6 +80,12 @@ def schedule(parameters: NodeParameters, warn: Callable[[str], object]) -> str:
             done.append("memory locked")
         else:
             warn(NO_LOCK)
+    if parameters.keep_awake:
+        try:
+            _keep_awake()
+            done.append("processors kept awake")
+        except OSError as error:
+            warn(NO_IDLE_LATENCY.format(IDLE_LATENCY, error.strerror))
     return ", ".join(done)
 
 
@@ -121,6 +134,18 @@ def _lock_memory() -> bool:
     is_free = limit == resource.RLIM_INFINITY or _has_capability(CAP_IPC_LOCK)
     libc = ctypes.CDLL(None, use_errno=True)
     return bool(libc.mlockall(MCL_CURRENT | (MCL_FUTURE if is_free else 0)) == 0)
+
+
+def _keep_awake() -> None:
+    """Ask the kernel for no idle state that takes time to leave, until this process ends."""
+    if not _keeps_awake:
+        file = os.open(IDLE_LATENCY, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.write(file, AT_ONCE)
+        except OSError:
+            os.close(file)
+            raise
+        _keeps_awake.append(file)
 
 
 def _has_capability(number: int) -> bool:

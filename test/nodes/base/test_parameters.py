@@ -45,6 +45,8 @@ def test_markdown_table():
         " threads of the process get one less; 0: normal priority |",
         "| `lock_memory` | bool | `false` |  |  | startup | lock the memory of the process, so it"
         " is not swapped out (mlockall) |",
+        "| `keep_awake` | bool | `false` |  |  | startup | keep processors without work out of idle"
+        " states (/dev/cpu_dma_latency), so that they react sooner; costs power |",
         "| `processors` | int[] | `[]` |  |  | startup | processors on which the process may run,"
         " numbered from 0; empty: no restriction by the node |",
         "| `gain` | double | `0.5` | 1/s | 0 ... 2 | live | how much |",

@@ -10,6 +10,7 @@ import re
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from multibody_dynamics.nodes.base import scheduling
@@ -36,7 +37,12 @@ def locked(node: NodeProcess) -> int:
 
 
 def test_all_threads_get_what_the_parameters_say(ros):
-    parameters = {"scheduling_priority": PRIORITY, "lock_memory": True, "processors": [LAST]}
+    parameters = {
+        "scheduling_priority": PRIORITY,
+        "lock_memory": True,
+        "keep_awake": True,
+        "processors": [LAST],
+    }
     node = ros.start("example", parameters | {"autostart": True}, program=PROGRAM)
     active(ros, node)
     own = threads(node.process.pid)
@@ -52,6 +58,10 @@ def test_all_threads_get_what_the_parameters_say(ros):
         assert f"no permission for the real-time priority {PRIORITY}" in node.output
     assert ("memory locked" in node.output) == (locked(node) > 0)
     assert ("no permission to lock" in node.output) == (locked(node) == 0)
+    files = {os.path.realpath(each) for each in Path(f"/proc/{node.process.pid}/fd").iterdir()}
+    is_awake = str(scheduling.IDLE_LATENCY) in files
+    assert ("processors kept awake" in node.output) == is_awake
+    assert (f"keep_awake: {scheduling.IDLE_LATENCY} cannot be" in node.output) == (not is_awake)
 
     for name, value in parameters.items():
         (found,) = ros.get_parameters(node, name)
@@ -75,6 +85,27 @@ def test_threads_that_end_and_processors_that_are_not_allowed(monkeypatch, tmp_p
     assert in_force == "processors 0"
     assert said == ["processors: 1 not allowed for this process (cpuset)"]
     scheduling.return_to_normal()
+
+
+def test_idle_states_are_forbidden_once_for_the_process(monkeypatch, tmp_path):
+    """A file in place of the device, which exists only where the kernel has idle states."""
+    device = tmp_path / "cpu_dma_latency"
+    opened: list[int] = []
+    monkeypatch.setattr(scheduling, "IDLE_LATENCY", device)
+    monkeypatch.setattr(scheduling, "_keeps_awake", opened)
+    parameters, said = NodeParameters(keep_awake=True), []
+    assert scheduling.schedule(parameters, said.append) == ""
+    (line,) = said
+    assert line.startswith(f"keep_awake: {device} cannot be written (No such file or directory)")
+    assert "udev rule" in line
+
+    device.touch()
+    for _ in range(2):  # two nodes of a process
+        assert scheduling.schedule(parameters, said.append) == "processors kept awake"
+    (file,) = opened
+    assert device.read_bytes() == np.int32(0).tobytes()
+    os.close(file)
+    assert len(said) == 1
 
 
 def test_threads_that_start_later_make_way_for_the_cycle(monkeypatch):
