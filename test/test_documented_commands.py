@@ -150,6 +150,7 @@ def of_ros2_launch(package, file, *words):
 def of_ros2_topic(verb, *words):
     parser = argparse.ArgumentParser()
     parser.add_argument("--once", action="store_true")
+    parser.add_argument("-v", "--verbose", action="store_true")
     parser.add_argument("-r")
     parser.add_argument("-t")
     parser.add_argument("topic")

@@ -1,7 +1,10 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Quality of service: publishers match every subscription, subscriptions match every publisher."""
+"""Quality of service: publishers are reliable, and subscriptions to states match every publisher.
+
+Trajectories and references require reliable publishers, descriptions also transient local ones.
+"""
 
 from __future__ import annotations
 
