@@ -50,7 +50,8 @@ def start(values: Values) -> list[Action]:
             raise InputError(f"{' and '.join(missing)} not given; or set live:=true")
         command = [
             ExecutableInPackage(package=PACKAGE, executable="multibody_dynamics"),
-            *("validate", values["bag"], "--urdf", values["robot"], "--output", values["output"]),
+            *("validate", values["bag"], "--urdf", values["robot"]),
+            *(("--output", values["output"]) if values["output"] else ()),
             *shlex.split(values["options"]),
         ]
         return ending_together([ExecuteProcess(cmd=command, output="screen")])

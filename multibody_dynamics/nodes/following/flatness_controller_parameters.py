@@ -493,7 +493,8 @@ class FlatnessControllerParameters(FollowingParameters):
     )
     stop_timeout: float = parameter(
         5.0,
-        "a stop has failed if the robot has not been at rest (recovery_speed) for this long",
+        "a stop has failed if the robot keeps moving, faster than recovery_speed, for longer than"
+        " this",
         unit="s",
         bounds=(0.1, 600.0),
         live=True,

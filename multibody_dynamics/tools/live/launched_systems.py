@@ -327,9 +327,10 @@ TASK_SPACE = System(
 
 def _validation(values: Values) -> list[NodeStart]:
     """The node that compares states as they arrive."""
-    chosen = {"autostart": True, "output": values["output"]}
-    if values["robot"]:
-        chosen["robot_file"] = values["robot"]
+    chosen: dict[str, Any] = {"autostart": True}
+    for name, value in (("output", values["output"]), ("robot_file", values["robot"])):
+        if value:
+            chosen[name] = value
     return [
         NodeStart(
             "validation_node",
@@ -348,7 +349,11 @@ VALIDATION = System(
             ROBOT,
             description="URDF file; '' uses the parameters file or the topic robot_description",
         ),
-        Argument("output", "validation", "folder of the report"),
+        Argument(
+            "output",
+            "",
+            "folder of the report; '' uses that of the parameters file, or 'validation'",
+        ),
         Argument("parameters", "", "YAML file with the node's parameters"),
         Argument("joint_states", "joint_states", "topic of the states"),
         NAMESPACE,

@@ -80,6 +80,13 @@ def test_one_node_may_have_another_name_and_a_log_level():
     assert node.remappings == (("joint_states", "arm/joint_states"),)
 
 
+def test_the_output_of_a_parameter_file_stays_in_force_unless_another_is_given():
+    (node,) = nodes("validate", "--parameters", "mine.yaml")
+    assert "output" not in settings(node)
+    (node,) = nodes("validate", "--parameters", "mine.yaml", "--output", "reports")
+    assert settings(node)["output"] == "reports"
+
+
 def test_an_option_of_another_system_is_refused_by_name(capsys):
     assert cli.main(["loop", "feedforward", "--law", "hold"]) == 2
     assert "--law is not an argument of feedforward" in capsys.readouterr().err

@@ -246,3 +246,17 @@ def test_a_wrench_that_is_announced_late_shows_as_the_filter_says():
     peak = 27.0 / 6.0 * np.exp(-3.0) * detector.settings.bandwidth
     assert largest == pytest.approx(5.0 * peak * late * PERIOD, rel=0.1)
     np.testing.assert_allclose(detector.residual[PUSH], 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize(("late", "least"), [(2, 2.0), (3, 3.6)])
+def test_how_late_a_load_of_30_N_m_may_be_announced(late, least):
+    """docs/collisions.md: below the threshold `least`, which rises by a fifth of what is announced,
+    a load that is announced `late` ms late is a contact."""
+    for threshold in (0.95 * least, 1.05 * least):
+        detector = CollisionDetector(*robot(), thresholds(threshold))
+        q, weight = np.zeros(2), dyn.gravity_forces(robot()[0], np.zeros(2))
+        load, found = np.array([30.0, 0.0]), False
+        for k in range(600):
+            acts, announced = k >= 400, k >= 400 + late
+            found |= detector.update(1e-3 * k, q, 0.0 * q, weight - acts * load, announced * load)
+        assert found == (threshold < least)
