@@ -20,7 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--elastic-joints", metavar="YAML", type=Path, required=True,
                         help="file of linear springs and motors")  # fmt: skip
     parser.add_argument("--initial", metavar="Q1,Q2,...", default="",
-                        help="initial link positions, rad (0)")  # fmt: skip
+                        help="initial link positions, rad (0, or the nearest position within the"
+                        " limits)")  # fmt: skip
     parser.add_argument("--namespace", default="", help="namespace of the controller manager")
     parser.add_argument("--prefix", default="",
                         help="prefix for the names of joints and links")  # fmt: skip
