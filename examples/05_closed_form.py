@@ -1,11 +1,11 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""M(q) q'' + C(q, q') q' + g(q) = Q: which Coriolis matrix makes M' - 2C skew, and the energy.
+"""M(q) q'' + C(q, q') q' + g(q) = Q: which Coriolis matrix makes M' - 2C skew; energy balance.
 
     python examples/05_closed_form.py --picture energy.png
 
-[M18d] (84) gives the same C q' as the Christoffel symbols, but another matrix.
+[M18d] (84) gives the same C q' as the Christoffel symbols, but with another matrix C.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@
     python examples/08_inertial_parameters.py --picture torques.png
 
 The torques are linear in the masses, first moments and inertias of the links; of the 70 parameters
-of 7 links, 43 combinations have an effect. Least squares, weighted by the noise, identify them.
+of 7 links, 43 combinations, the base parameters, have an effect. Least squares, weighted by the
+noise, identify them together with the friction of the joints.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@
 
 The linkage has two degrees of freedom. One motor cannot impose a motion: hybrid dynamics prescribes
 the joint of the motor and lets the others move. With two motors, the torques are unique. Three
-motors can work against each other: [K12] 3.1 finds the least torques, or the least force in the
-closed loop.
+motors can work against each other: [K12] 3.1 finds the torques of minimum norm, or those for which
+the force in the closed loop is a minimum.
 """
 
 from __future__ import annotations

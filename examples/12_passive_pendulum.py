@@ -7,8 +7,9 @@
 
 Hybrid dynamics takes the acceleration or the torque of each joint and computes the other. If the
 trolley moves from rest to rest, the load keeps swinging. To move the load along y instead, the
-trolley must be where a pendulum of length L requires it, close to x = y + L/g y''. Its acceleration
-y'' + L/g y'''' requires a motion whose fourth derivative exists and vanishes at both ends.
+trolley must be close to x = y + L/g y'', with the length L of the equivalent pendulum. Its
+acceleration y'' + L/g y'''' requires a motion y(t) whose fourth derivative exists and vanishes at
+both ends.
 """
 
 from __future__ import annotations

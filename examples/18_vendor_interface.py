@@ -8,8 +8,8 @@
 Many vendors offer a loop of this kind: read the state of the arm, compute, write torques, within a
 millisecond. `multibody_dynamics generate` writes a controller in C, with its law, reference, limits
 and watchdogs, and `CompiledController` calls it in this process (a C compiler is needed). Python
-only plans: it sends a goal ahead of time. In the end, the encoders of the links fail during a
-motion; the controller then stops the arm by its motors, without a command.
+only plans: it sends each goal ahead of time. Finally, the encoders of the links fail during a
+motion; the controller notices it and stops the arm by means of its motors.
 
 For the real arm, replace `VendorArm` by the vendor's class. The interpreter may still be late:
 where that must not happen, call the same C from the vendor's C or C++ interface, or in

@@ -41,7 +41,7 @@ CartesianImpedance       makes a tool feel like a spring and damper, with a soft
 ImpedanceController      base class of both: the law, its storage function, changes of stiffness
 LiveImpedance            base class of laws whose stiffness or damping may change while they run
 ImpedanceTarget          the stiffness and damping ratio that such a law approaches
-ElasticStructureController  ESP and ESPi: dampers and springs on links; the joints stay elastic
+ElasticStructureController  ESP, ESPi (elastic structure preserving): dampers and springs on links
 InertiaShaping           torque feedback that makes rotors behind springs appear lighter
 BumplessTransfer         switches between controllers without a jump, within the motors' limits
 

@@ -410,8 +410,8 @@ def _check_motors(system: ConstrainedModel, A: Array, choice: Choice) -> None:
             f"{freedom} degrees of freedom ({system.n} joints, {m} independent constraints), but "
             f"motors on only {motors} of the joints: no torques make all joints follow prescribed "
             f"accelerations (m = {m} < n_p = {n_p}, passive: {', '.join(system.passive)}); "
-            f"prescribe {motors} accelerations with constrained_hybrid_dynamics() and leave the "
-            "other joints free"
+            "with constrained_hybrid_dynamics(), prescribe only as many accelerations as motors, "
+            f"{motors}, and leave the other joints free"
         )
     if n_p:
         sigma = np.linalg.svd(A[..., system.passive_indices], compute_uv=False)

@@ -65,7 +65,7 @@ class ElasticRobotParameters(DynamicRobotParameters):
     command_joints: tuple[str, ...] = parameter(
         (),
         "names of the motors (those of their joints, unless a joint has several) in the order of"
-        " all arrays that carry no names; required, except by simulators with named commands",
+        " messages that carry no names; required, except by simulators with named commands",
     )
 
     def check(self) -> None:

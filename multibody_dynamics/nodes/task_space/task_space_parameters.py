@@ -87,17 +87,20 @@ class TaskSpaceParameters(FeedforwardParameters):
     )
     length: float = parameter(
         1.0,
-        "length weighted like 1 rad in singular values and damping",
+        "length that counts as 1 rad in singular values and damping",
         unit="m",
         bounds=(0.01, 100.0),
     )
 
     joint_weights: tuple[float, ...] = parameter(
-        (), "weights of the robot's joints: a joint with a large weight moves little; empty: all 1"
+        (),
+        "weights, one per joint of the robot: a joint with a large weight moves little; empty: all"
+        " 1",
     )
     posture: tuple[float, ...] = parameter(
         (),
-        "joint positions towards which redundant joints are drawn as the tool moves; empty: none",
+        "positions, one per joint of the robot, towards which redundant joints are drawn as the"
+        " tool moves; empty: none",
         unit="rad or m",
     )
     posture_gain: float = parameter(
