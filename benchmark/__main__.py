@@ -58,6 +58,9 @@ def arguments() -> argparse.Namespace:
         f"of their own",
     )  # fmt: skip
     parser.add_argument(
+        "--joints", type=int, default=1000, help="of the longest chain, at least 15 (%(default)s)"
+    )
+    parser.add_argument(
         "--messages", type=int, default=150_000, help="of the part validation (%(default)s)"
     )
     parser.add_argument(

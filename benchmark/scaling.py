@@ -99,10 +99,13 @@ def derivative_rows(n: int) -> list[Row]:
     ]
 
 
-def groups(_: argparse.Namespace) -> list[Group]:
+def groups(options: argparse.Namespace) -> list[Group]:
     title = "chains of n joints, called from Python on persistent buffers"
-    long = [row for n in DERIVATIVES for row in derivative_rows(n)]
+    sizes, long_sizes = (
+        [n for n in each if n <= max(options.joints, each[1])] for each in (SIZES, DERIVATIVES)
+    )
+    long = [row for n in long_sizes for row in derivative_rows(n)]
     return [
-        Group("chains", title, [row for n in SIZES for row in rows(n)]),
+        Group("chains", title, [row for n in sizes for row in rows(n)]),
         Group("chain_derivatives", f"derivatives of q'' of {title}", long),
     ]
