@@ -310,7 +310,8 @@ class FlatnessControllerParameters(FollowingParameters):
         "link_and_motor_encoders",
         "measurements from which the state is estimated: the positions in joint_states and"
         " motor_states; the efforts in joint_states and the positions in motor_states; positions"
-        " and efforts in motor_states alone; or, for each joint, those given by its torque_source",
+        " and efforts in motor_states alone; or, for each joint, those given by its torque_source"
+        " in elastic_joints_file",
         choices=tuple(SOURCES),
     )
     filter_bandwidth: float = parameter(

@@ -29,8 +29,8 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
     )
     initial_stiffness: tuple[float, ...] = parameter(
         (),
-        "initial stiffness or pretension of joints with variable stiffness; empty: the middle of"
-        " the range",
+        "initial stiffness or pretension of the joints with variable stiffness, one value per such"
+        " joint, in the order of the robot's joints; empty: the middle of the range",
         unit="N m/rad or N m",
     )
 
