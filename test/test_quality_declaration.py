@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 from catkin_pkg.package import parse_package
@@ -36,6 +37,26 @@ def test_every_test_and_document_exists():
     files |= set(re.findall(r"\]\(((?!http)[^)#]+)(?:#[^)]*)?\)", TEXT))
     assert len(files) > 30
     assert [file for file in sorted(files) if not (ROOT / file).exists()] == []
+
+
+def test_names_that_pages_and_examples_import_are_public():
+    files = [ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.py")]
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    line = r"^ *from multibody_dynamics\.(?!dynamics\b)([\w.]+) import (.+)$"
+    found = re.findall(line, text, re.MULTILINE)
+    imported = {f"{module}.{name.strip()}" for module, names in found for name in names.split(",")}
+    public = section("Public Interface")
+    assert {"resources.share_directory", "validation.comparison.validate"} < imported
+    assert [name for name in sorted(imported) if f"`{name}" not in public] == []
+
+
+def test_every_public_name_exists():
+    rows = [row for row in section("Public Interface").splitlines() if "other packages" in row]
+    names = [name for row in rows for name in re.findall(r"`(\w[\w.]*\.\w+)`", row.split("|")[1])]
+    assert len(names) == 7
+    for name in names:
+        module, _, attribute = name.rpartition(".")
+        assert callable(getattr(import_module(f"multibody_dynamics.{module}"), attribute)), name
 
 
 def test_every_dependency_is_justified():
