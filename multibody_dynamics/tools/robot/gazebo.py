@@ -36,6 +36,7 @@ Element = ElementTree.Element
 
 MOTOR, SPRING, ROTOR = "_motor", "_spring", "_rotor"
 ROTOR_MASS = 0.01  # kg: Gazebo requires a mass
+BASE_MASS = 1.0  # kg, of a base without mass, which Gazebo would leave out; it never moves
 TRAVEL = 1.0  # rad, travel of a spring in each direction
 READY = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)  # rad, ready pose of the Panda
 WORLD = "world"  # a link of this name fixes a model to Gazebo's world
@@ -135,9 +136,13 @@ def convert(
     prefix : prefix for the name of every joint and link
 
     Raises ModelError as :func:`load_urdf` does, and InputError naming a joint that is neither
-    revolute nor continuous, or has an actuator other than a linear spring without damping.
+    revolute nor continuous, or has an actuator other than a linear spring without damping, or a
+    moving link without mass.
     """
     model = load_urdf(robot)
+    for body, M in zip(model.body_names, model.inertias, strict=True):
+        if inertia.decompose(M)[0] <= 0.0:  # sdformat leaves it out, as well as all behind it
+            raise InputError(f"link '{body}' has no mass; Gazebo requires one for moving links")
     lower, upper, *_ = model.limits
     q = np.zeros(model.n) if initial is None else np.asarray(initial, dtype=float)
     if q.shape != (model.n,):
@@ -247,11 +252,18 @@ def _plugin(controllers: str, namespace: str) -> Element:
 
 
 def _fix(root: Element, base: str) -> None:
+    """Fix the base to the world, and give a mass to links that are fixed there and have none."""
     if base != WORLD:
         _add(root, "link", name=WORLD)
         joint = _add(root, "joint", name="fixed_to_world", type="fixed")
         _add(joint, "parent", link=WORLD)
         _add(joint, "child", link=base)
+    for joint in root.findall("joint"):
+        if joint.get("type") == "fixed" and _link_of(joint, "parent") == WORLD:
+            link = _named(root, "link", _link_of(joint, "child"))
+            if inertia.decompose(_inertia(link))[0] <= 0.0:
+                about_com = 0.01 * BASE_MASS * np.eye(3)
+                _set_inertia(link, inertia.spatial_inertia(BASE_MASS, np.zeros(3), about_com))
 
 
 def _prefix(root: Element, prefix: str) -> None:

@@ -117,6 +117,47 @@ def test_inertias_are_physically_possible(files):
         assert a + b >= c * (1.0 - 1e-9), body
 
 
+def test_gazebo_keeps_the_base_and_all_links(files, one):
+    """sdformat leaves out a link without mass that is fixed to the world or moved by a joint, and
+    the joints to its children then have no parent."""
+    plants = [files.plant.read_text()]
+    own_world = ONE.replace(
+        "</robot>",
+        """<link name="world"/><joint name="mount" type="fixed">
+    <parent link="world"/><child link="base"/><origin xyz="0 0 1"/></joint></robot>""",
+    )
+    for text in (ONE, own_world):
+        one.write_text(text)
+        plants.append(gazebo.convert(one, springs(), controllers="").plant)
+    for plant in plants:
+        root = ElementTree.fromstring(plant)
+        kept = [
+            joint.find("child").get("link")
+            for joint in root.findall("joint")
+            if joint.get("type") != "fixed" or joint.find("parent").get("link") == "world"
+        ]
+        masses = {
+            link.get("name"): float(link.find("inertial/mass").get("value"))
+            for link in root.findall("link")
+            if link.find("inertial") is not None
+        }
+        assert len(kept) in (3, 15)
+        assert all(masses.get(link, 0.0) > 0.0 for link in kept)
+
+
+def test_a_moving_link_without_mass_is_rejected(one):
+    """sdformat would leave it out with only a warning, as well as all links behind it."""
+    elbow = """<link name="cross"/><joint name="elbow" type="revolute"><parent link="cross"/>
+    <child link="arm"/><axis xyz="1 0 0"/><limit lower="-2" upper="2" effort="50" velocity="3"/>
+    </joint></robot>"""
+    one.write_text(
+        ONE.replace('<child link="arm"/>', '<child link="cross"/>').replace("</robot>", elbow)
+    )
+    series = springs().actuators[0]
+    with pytest.raises(dyn.InputError, match="link 'cross' has no mass"):
+        gazebo.convert(one, dyn.Actuators(("j", "elbow"), (series, series)), controllers="")
+
+
 def test_unsupported_joints_are_rejected(one, tmp_path):
     for actuator in (
         dyn.elastic.Rigid(dyn.elastic.Motor(0.1)),
