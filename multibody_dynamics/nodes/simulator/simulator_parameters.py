@@ -189,7 +189,7 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
     )
     max_lag: float = parameter(
         0.05,
-        "if the delay exceeds this, stop catching up and report the lost time",
+        "if the simulation lags by more than this, stop catching up and report the lost time",
         unit="s",
         bounds=(0.001, 10.0),
         live=True,
