@@ -83,7 +83,8 @@ class TaskSpaceNode(FeedforwardNode):
                 f"components '{p.components}': {task.size} components exceed the robot's {model.n}"
                 " joints; choose fewer, such as components: position, or components: 'x z'"
             )
-        # Paths are planned in the process; this one converts streams and follows the paths.
+        # The process plans paths and converts large trajectories; the planner in this node converts
+        # the others and follows the planned paths.
         setup = PlannerSetup(model, task, resolution_of(p), self._soft_limits)
         self._planner = PathPlanner(*setup)
         self._process = PlanningProcess(setup, self.defer)

@@ -73,7 +73,7 @@ def schedule(parameters: NodeParameters, warn: Callable[[str], object]) -> str:
             _set_priority(parameters.scheduling_priority)
             done.append(f"real-time priority {parameters.scheduling_priority} (SCHED_FIFO)")
         except PermissionError:
-            return_to_normal()  # the limit may allow that of some threads
+            return_to_normal()  # the limit may allow the lower priority of the others
             warn(NO_PRIORITY.format(parameters.scheduling_priority))
     if parameters.lock_memory:
         if _lock_memory():
@@ -108,8 +108,8 @@ def _set_priority(priority: int) -> None:
 
 
 def make_way() -> None:
-    """One less than the priority of the main thread, for a thread that starts later than `schedule`
-    has run: it inherits the priority of the thread that starts it, which is mostly the cycle."""
+    """One less than the priority of the main thread, for a thread that starts after `schedule` has
+    run: it inherits the priority of the thread that starts it, which is mostly the cycle."""
     process = os.getpid()
     if os.sched_getscheduler(process) & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO:
         own = max(os.sched_getparam(process).sched_priority - 1, 1)
@@ -137,7 +137,7 @@ def _lock_memory() -> bool:
 
 
 def _keep_awake() -> None:
-    """Ask the kernel for no idle state that takes time to leave, until this process ends."""
+    """Ask the kernel to avoid idle states that take time to leave, until this process ends."""
     if not _keeps_awake:
         file = os.open(IDLE_LATENCY, os.O_WRONLY | os.O_CLOEXEC)
         try:

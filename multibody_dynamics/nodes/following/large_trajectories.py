@@ -29,7 +29,7 @@ from .desired_motion import DesiredMotion, Planned, Splice, plan
 LARGE = 16_000  # bytes; from about 100 points of seven joints on
 NOTICE = SECOND // 2  # ns, at least
 NOTICE_PER_BYTE = 2_000  # ns; about four times the time that planning takes
-START_UP = 5 * SECOND  # ns, of the process
+START_UP = 5 * SECOND  # ns, for the process to start
 ATTEMPTS = 4
 STAMP = 4  # offset of the stamp in a serialised message, behind the header of the CDR
 

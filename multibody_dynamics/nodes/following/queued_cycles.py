@@ -18,7 +18,7 @@ class QueuedCycles:
     After a silence, a cycle waits for the newest pair: if this process was suspended, the queue
     fills while it is read, and cycles on part of it would hide the gap in the stamps.
 
-    defer: has a function called by the executor's thread after the queued messages.
+    defer: calls a function in the executor's thread, after the queued messages.
     cycle: called with the arrival of the newest pair, `time.monotonic_ns()`.
     """
 
@@ -36,7 +36,8 @@ class QueuedCycles:
         return self._due is not None
 
     def request(self, arrival: int, timeout: float) -> None:
-        """A cycle on a pair with this arrival; after more than `timeout` s without, in a moment."""
+        """Run a cycle on a pair with this arrival; if none arrived for more than `timeout` s before
+        it, wait a moment first."""
         is_silence = bool(self._arrival) and arrival - self._arrival > int(SECOND * timeout)
         self._arrival = arrival
         if self._due is not None:

@@ -8,5 +8,6 @@ simulated_sensors       encoders and torque sensors
 simulated_surroundings  payload, hit, external wrench, commanded stiffnesses
 simulator_commands      the newest motor command of one of three interfaces
 simulator_pace          timing of the cycles: steady clock or external /clock
+mean_torque             mean motor torques over a cycle, as drives report them
 simulator_parameters    parameters of the simulator node
 """

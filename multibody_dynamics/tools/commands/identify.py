@@ -56,8 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_recording(parser)
     _add_model(parser)
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("identified"),
-                        help="folder for identified.json, report.json and identification.png"
-                        " (%(default)s)")  # fmt: skip
+                        help="folder for identified.json, covariance.npz, report.json and"
+                        " identification.png (%(default)s)")  # fmt: skip
 
 
 def _add_recording(parser: argparse.ArgumentParser) -> None:

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_choices(parser)
     parser.add_argument("--draws", metavar="N", type=whole(1, 100_000),
                         help="random models per row of the main laws with errors in all parameters;"
-                        " a fifth of this in other rows (20)")  # fmt: skip
+                        " a fifth of this, but at least two, in other rows (20)")  # fmt: skip
     parser.add_argument("--seed", metavar="N", type=whole(0, 2**32 - 1), default=0,
                         help="seed of all random numbers (%(default)s)")  # fmt: skip
     parser.add_argument("--workers", metavar="N", type=whole(1, 1024),

@@ -43,7 +43,7 @@ class Number(NamedTuple):
 
     name : of the parameter. field : in C, without index for rows of a table. description : with
     unit. is_positive : whether zero is refused, too; None: every number is allowed. row : of the
-    table in C; None if the field is no table. largest : allowed value.
+    table in C; None if the field is not a table. largest : allowed value.
     """
 
     name: str
@@ -110,7 +110,7 @@ NUMBERS = (
     Number("stop_transfer_time", "stop_transfer_time", "s, in which the stop takes over the torque",
            False),
 )  # fmt: skip
-# Fields of robot_parameters that are no parameters of the plugin: the period is that of the
+# Fields of robot_parameters that are not parameters of the plugin: the period is that of the
 # controller manager, and the law is part of the generated code.
 NOT_PARAMETERS = ("period", "follows")
 
@@ -139,7 +139,7 @@ def plugin_files(design: ControllerDesign, name: str, sources: Sequence[str]) ->
 
 
 def _named(text: str, place: str, name: str) -> str:
-    """The text with the prefix of the robot, which is ROBOT in files that are no C++."""
+    """The text with the prefix of the robot, which is ROBOT in files that are not C++."""
     if Path(place).suffix not in (".hpp", ".cpp"):
         return text.replace("ROBOT", name)
     return in_template(text, name)

@@ -53,9 +53,9 @@ class ControllerOptions:
     max_step : s; after a longer gap between samples, the filters start again.
     stop_acceleration : (n,) or a scalar, rad/s^2 or m/s^2, of the path to rest.
     torque_rate : (m,) or a scalar, N m/s; infinite for no limit.
-    link_timeout, motor_timeout : s without valid states until the arm is stopped; a cycle that is
-        more than link_timeout after the one before stops it, too. None: 10 ms, or three periods if
-        that is longer.
+    link_timeout : s without valid link states until the arm is stopped; a cycle that is more than
+        link_timeout after the one before stops it, too. motor_timeout : s without valid motor
+        states until the controller is lost. None for either: 10 ms, or three periods if longer.
     speed_factor : a sample is refused if reaching it takes more than this multiple of the velocity
         limit; infinite accepts any.
     tracking_tolerance : rad or m; 0 for none. recovery_speed : rad/s or m/s.

@@ -39,7 +39,8 @@ POSES = 100
 class Study:
     """What is to be studied.
 
-    draws : of the main laws with all parameters of the model off; other rows have a fifth of them.
+    draws : of the main laws with all parameters of the model off; other rows have a fifth of them,
+        but at least FEWEST.
     plant : one of PLANTS, or "both": the internal one, and KEY_GROUPS on MuJoCo as well.
     """
 

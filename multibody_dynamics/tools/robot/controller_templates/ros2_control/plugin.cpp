@@ -361,7 +361,7 @@ CallbackReturn ElasticJointController::on_configure(const rclcpp_lifecycle::Stat
   robot_default_parameters(&designed);
   if (std::fabs(core_parameters_.period / designed.period - 1.0) > RATE_TOLERANCE) {
     RCLCPP_WARN(
-      logger, "runs with %u Hz, but the gains and the lead were designed for %g Hz",
+      logger, "runs at %u Hz, but the gains and the lead were designed for %g Hz",
       get_update_rate(), 1.0 / designed.period);
   }
   reader_.set(parameters_.links, core_parameters_);
