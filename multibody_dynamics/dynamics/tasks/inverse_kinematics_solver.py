@@ -28,7 +28,7 @@ from ..recursions import pose_recursion, store_trig
 from .pose_errors import Targets, ToolsOnArm, pose_errors
 from .tool_task import COMPONENTS, Task
 
-LENGTH = 0.5  # m: an error of this length weighs as much as one of 1 rad
+SHARE = 0.4  # of the reach of the arm: an error of this length weighs as much as one of 1 rad
 PATIENCE = 8  # iterations within which the cost must fall by the factor GAIN
 GAIN = 0.5
 TINY = 1e-14  # least damping, relative to the trace of J^T W J
@@ -151,7 +151,7 @@ def _search(arm, goal, lower, upper, tolerance, iterations, starts, found):
                 below = state[0, i] <= lower[i] and slope[i] > 0
                 above = state[0, i] >= upper[i] and slope[i] < 0
                 free[i] = not (below or above)
-            if not damped_step(H, slope, free, mu * cost + TINY * trace, dq):
+            if not damped_step(H, slope, free, mu * min(cost, trace) + TINY * trace, dq):
                 mu *= HARDER
                 continue
             for i in range(n):
@@ -262,10 +262,13 @@ class InverseKinematicsSolver:
         self.tolerance, self.max_iterations = float(tolerance), int(max_iterations)
         self.lower, self.upper = _limits(model, limits)
         chosen = np.array([[x in task.components for x in COMPONENTS] for task in self.tasks])
-        weights = np.where(np.arange(6) < 3, LENGTH**2, 1.0) * chosen
         self._places = np.nonzero(chosen)  # task and component of each error
         bodies, offsets = zip(*(task.tool_in(model) for task in self.tasks), strict=True)
         self._tools = model.body_in_joint[list(bodies)] @ np.stack(offsets)
+        pairs = zip(self.tasks, self._tools, strict=True)
+        reach = max(_reach(model, task.body, tool)[1] for task, tool in pairs)
+        self._length = SHARE * reach or 1.0  # m
+        weights = np.where(np.arange(6) < 3, self._length**2, 1.0) * chosen
         self._arm = ToolsOnArm(
             model.parents,
             np.array(model.joint_rows),
@@ -441,7 +444,8 @@ class InverseKinematicsSolver:
                 f"joint limit of '{model.joint_names[i]}': a solution outside the limits has this "
                 f"joint at {x[i]:.4g}, but its {side} limit is {getattr(self, side)[i]:.4g}; {off}"
             )
-        sizes = np.linalg.svd(self._errors(q, goal)[1], compute_uv=False)
+        J = np.sqrt(self._arm.weights)[:, None] * self._errors(q, goal)[1]
+        sizes = np.linalg.svd(J, compute_uv=False)
         if sizes[m - 1] < 1e-3 * sizes[0]:
             return f"singular: {off}, and there the tool cannot move in all directions"
         return f"iterations: none of {len(self._starts)} starts led to a solution; {off}"
@@ -524,13 +528,23 @@ def _beyond_reach(
 ) -> float:
     """Distance in m by which a point (3,) lies beyond the reach of the arm, if it provably does.
 
-    The distance between a point on one joint axis and a point on the next is constant, and the sum
-    of these distances up to the tool bounds the reach; `travel` (n,) adds that of prismatic joints.
-    The points are moved along the axes to tighten the bound. Zero or less proves nothing.
+    `travel` (n,) is that of the prismatic joints. Zero or less proves nothing.
     """
     if len([x for x in task.components if x in COMPONENTS[3:]]) < 3:
         return 0.0
-    path = model.path(task.body)
+    start, reach = _reach(model, task.body, tool)
+    return float(np.linalg.norm(goal - start) - reach - travel[model.path(task.body)].sum())
+
+
+def _reach(model: MultibodyModel, body: str | int, tool: Array) -> tuple[Array, float]:
+    """A point (3,) on the first axis, and the largest distance in m of the tool from it, without
+    the travel of prismatic joints.
+
+    The distance between a point on one joint axis and a point on the next is constant, and the sum
+    of these distances up to the tool bounds the reach. The points are moved along the axes to
+    tighten the bound.
+    """
+    path = model.path(body)
     frames = model.poses[path] @ se3.inverse(model.body_in_joint[path])
     points = np.vstack([frames[:, :3, 3], (frames[-1] @ tool)[:3, 3]])
     for _ in range(30):
@@ -540,5 +554,4 @@ def _beyond_reach(
             near = points[[i + 1]] if i == 0 else points[[i - 1, i + 1]]
             weight = 1 / np.maximum(np.linalg.norm(near - points[i], axis=1), 1e-9)
             points[i] += weight @ (near - points[i]) @ axis / weight.sum() * axis
-    reach = np.linalg.norm(np.diff(points, axis=0), axis=1).sum() + travel[path].sum()
-    return float(np.linalg.norm(goal - points[0]) - reach)
+    return points[0], float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
