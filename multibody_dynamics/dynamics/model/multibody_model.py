@@ -20,6 +20,7 @@ from ..core import (
     ModelError,
     as_array,
     as_mapping,
+    as_real,
     as_state,
     cached_array,
     check_sequence,
@@ -134,8 +135,12 @@ class MultibodyModel:
         self._check_names()
         self._check_tree()
         self._check_bodies()
-        for key, values in self.limits._asdict().items():
-            if np.shape(values) != (n,) or np.isnan(values).any():
+        if not isinstance(self.limits, JointLimits):
+            raise ModelError(f"limits: expected JointLimits(lower, ...), got {self.limits!r}")
+        for key, given in self.limits._asdict().items():
+            with refused_as(ModelError):
+                values = as_real(f"limits.{key}", given)
+            if values.shape != (n,) or np.isnan(values).any():
                 raise ModelError(f"limits.{key}: expected {n} numbers, none of which is NaN")
         self._check_limits()
         object.__setattr__(self, "limits", JointLimits(*map(read_only, self.limits)))
@@ -207,6 +212,8 @@ class MultibodyModel:
 
     def _check_frames(self, own: Mapping[str, Frame]) -> None:
         for name, (body, pose) in self.frames.items():
+            if not isinstance(name, str) or not name:
+                raise ModelError(f"a frame name is {name!r}; expected a non-empty string")
             _check_frame_body(name, body, self.n)
             _check_rigid(f"frame '{name}': its pose", pose)
             if name in own and (body != own[name].body or np.any(pose != own[name].pose)):
@@ -286,7 +293,7 @@ class MultibodyModel:
             values = self.reflected_inertia.copy()
             for joint, value in reflected_inertia.items():
                 i = self.joint_index(joint)
-                values[i] = as_array(f"reflected inertia of '{joint}'", value, ())
+                values[i] = exactly(f"reflected inertia of '{joint}'", value, ())
             reflected_inertia = values
         values = as_array("reflected_inertia", reflected_inertia, (self.n,), self.joint_names)
         if (values < 0).any():

@@ -24,16 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core import (
-    Array,
-    TrajectoryError,
-    as_array,
-    check_sequence,
-    exactly,
-    read_only,
-    refused_as,
-)
-from .trajectories import _HERMITE, _JERK, _TABLES, Trajectory, hold
+from ..core import Array, TrajectoryError, as_array, exactly, read_only, refused_as
+from .trajectories import _HERMITE, _JERK, _TABLES, Trajectory, _checked_names, hold
 
 TRIALS = 16
 LONGER = 6
@@ -62,8 +54,7 @@ def brake(joint_names: Sequence[str], state: Any, t: float, acceleration: Any) -
     Raises TrajectoryError for wrong shapes, NaN, and limits that are not positive.
     """
     with refused_as(TrajectoryError):
-        check_sequence("joint_names", joint_names, "names")
-        names, t = tuple(joint_names), float(exactly("t", t, ()))
+        names, t = _checked_names(joint_names), float(exactly("t", t, ()))
         state = as_array("state", state, (5, len(names)), names)
         limits = as_array("acceleration", acceleration, (len(names),), names)
     if not limits.min() > 0.0:

@@ -183,7 +183,7 @@ def test_bad_input_is_named():
         Actuators(("a", "b"), (rigid,))
     with pytest.raises(InputError, match=r"joint 'b': 3\.0 is not an actuator"):
         Actuators(("a", "b"), (rigid, 3.0))
-    with pytest.raises(InputError, match="joint_names: .* the string 'a'"):
+    with pytest.raises(InputError, match=r"joint_names: .* the string 'a'"):
         Actuators("a", (rigid,))
     with pytest.raises(InputError, match="actuators: expected a sequence of actuators"):
         Actuators(("a",), rigid)

@@ -208,6 +208,10 @@ def limited(**of_second: float) -> dyn.model.JointLimits:
         ("joint 'joint2': limits .*effort -1.*negative", {"limits": limited(effort=-1.0)}),
         ("frame 'tip': expected a Frame.*, got 3", {"frames": {"tip": 3}}),
         ("frames: expected a mapping", {"frames": [3]}),
+        ("a frame name is 3", {"frames": {3: dyn.model.Frame(0, np.eye(4))}}),
+        ("limits: expected JointLimits", {"limits": ([-1] * 3, [1] * 3, [1] * 3, [1] * 3)}),
+        ("limits.lower: expected real", {"limits": limited()._replace(lower=["a"] * 3)}),
+        (r"inertia of 'joint1': expected shape \(\)", {"reflected_inertia": {"joint1": [1, 2]}}),
     ],
 )
 def test_impossible_robots_are_rejected(word, changes):

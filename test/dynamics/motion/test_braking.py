@@ -111,7 +111,7 @@ def test_wrong_arguments_are_named():
         brake(NAMES, np.full((5, 3), np.nan), 0.0, np.ones(3))
     state[1] = 1.0
     for t in (np.nan, np.inf, "now"):
-        with pytest.raises(TrajectoryError, match="^t"):
+        with pytest.raises(TrajectoryError, match=r"^t"):
             brake(NAMES, state, t, np.ones(3))
-    with pytest.raises(TrajectoryError, match="joint_names: .* the string 'abc'"):
+    with pytest.raises(TrajectoryError, match=r"joint_names: .* the string 'abc'"):
         brake("abc", state, 0.0, np.ones(3))

@@ -92,7 +92,7 @@ def test_random_reachable_poses_of_the_panda_are_solved():
 
 
 def in_units(size):
-    """The arm of `puma` with every length multiplied by `size`, and a tool of 0.1 m times `size`."""
+    """The arm of `puma`, with a tool, and every length multiplied by `size`."""
     arm = puma()
     screws, poses = arm.screws.copy(), arm.poses.copy()
     screws[:, 3:] *= size
