@@ -20,9 +20,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import Array, InputError, as_array, broadcast_shapes, compiled, copy_row, inlined
+from ..core import (
+    Array,
+    InputError,
+    as_array,
+    as_real,
+    broadcast_shapes,
+    check_sequence,
+    compiled,
+    copy_row,
+    exactly,
+    inlined,
+)
 from ..lie import Representation, convert_twist, se3
-from ..model import MultibodyModel
+from ..model import MultibodyModel, check_model
 from ..model.records import ANGULAR, BODY_ROW, LINEAR, POSE
 from ..recursions import pose_recursion, store_trig
 from .pose_errors import Targets, ToolsOnArm, pose_errors
@@ -242,6 +253,8 @@ class InverseKinematicsSolver:
     ) -> None:
         self.is_single = isinstance(body, (str, int, np.integer, Task))
         given: Any = [body] if self.is_single else body
+        check_model(model)
+        check_sequence("body", given, "bodies or tasks")
         self.model = model
         self.tasks = tuple(
             x if isinstance(x, Task) else Task(x, components, offset, axes) for x in given
@@ -257,7 +270,9 @@ class InverseKinematicsSolver:
         for name, value in (("starts", starts), ("max_iterations", max_iterations)):
             if not isinstance(value, (int, np.integer)) or value < 1:
                 raise InputError(f"{name}: expected a positive integer, got {value!r}")
-        if not tolerance > 0:
+        if not isinstance(seed, (int, np.integer)) or seed < 0:
+            raise InputError(f"seed: expected an integer, zero or greater, got {seed!r}")
+        if not exactly("tolerance", tolerance, ()) > 0:
             raise InputError(f"tolerance must be positive, got {tolerance!r}")
         self.tolerance, self.max_iterations = float(tolerance), int(max_iterations)
         self.lower, self.upper = _limits(model, limits)
@@ -336,10 +351,10 @@ class InverseKinematicsSolver:
                 f"follow: expected q ({model.n},) and a target {self.target_shape}, got "
                 f"{state.shape} and {poses.shape}"
             )
-        if not 0 < dt < np.inf:
+        if not 0 < as_real("dt", dt) < np.inf:
             raise InputError(f"dt must be positive and finite, got {dt!r}")
         for name, value in (("gain", gain), ("damping", damping)):
-            if not 0 <= value < np.inf:
+            if not 0 <= as_real(name, value) < np.inf:
                 raise InputError(f"{name} must be zero or greater and finite, got {value!r}")
         error, J = self._errors(state, self._goal(poses))
         if twist is None:
@@ -512,7 +527,8 @@ def _limits(model: MultibodyModel, limits: bool | tuple[Any, Any]) -> tuple[Arra
         infinite = np.full(model.n, np.inf)
         pair = (model.limits.lower, model.limits.upper) if limits else (-infinite, infinite)
     else:
-        pair = tuple(np.array(x, dtype=np.float64) for x in limits)  # type: ignore[assignment]
+        check_sequence("limits", limits, "lower and upper limits")
+        pair = tuple(as_real("limits", x) for x in limits)  # type: ignore[assignment]
     if [x.shape for x in pair] != [(model.n,)] * 2 or not np.all(pair[0] <= pair[1]):
         raise InputError(f"limits: expected two rows of {model.n} numbers, lower and then upper")
     return np.array(pair[0]), np.array(pair[1])

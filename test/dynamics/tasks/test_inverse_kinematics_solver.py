@@ -503,6 +503,12 @@ def test_the_last_permitted_step_counts():
         ({"starts": 0}, "starts"),
         ({"max_iterations": 1.5}, "max_iterations"),
         ({"tolerance": 0.0}, "tolerance"),
+        ({"tolerance": "fine"}, "tolerance: expected real numbers"),
+        ({"body": None}, "body: expected a sequence of bodies or tasks, got None"),
+        ({"limits": None}, "limits: expected a sequence of lower and upper limits"),
+        ({"limits": (["a"] * 7, ["b"] * 7)}, "limits: expected real numbers"),
+        ({"seed": "x"}, "seed: expected an integer"),
+        ({"seed": -1}, "seed: expected an integer, zero or greater, got -1"),
         ({"body": dyn.tasks.Task(HAND, softness=0.1)}, "softness"),
     ],
 )
@@ -519,10 +525,11 @@ def test_bad_input_of_the_closed_loop_is_rejected():
         ((q, np.eye(3), 0.01), "target"),
         ((q, np.stack([np.eye(4)] * 2), 0.01), "target"),
         ((q, np.eye(4), 0.0), "dt"),
+        ((q, np.eye(4), "now"), "dt: expected real numbers"),
     ):
         with pytest.raises(dyn.InputError, match=message):
             solver.follow(*wrong)
-    for wrong in ({"gain": -1.0}, {"gain": np.nan}, {"damping": -1.0}, {"damping": np.inf}):
+    for wrong in ({"gain": -1.0}, {"gain": None}, {"damping": -1.0}, {"damping": np.inf}):
         with pytest.raises(dyn.InputError, match=next(iter(wrong))):
             solver.follow(q, np.eye(4), 0.01, **wrong)
     with pytest.raises(dyn.InputError):
