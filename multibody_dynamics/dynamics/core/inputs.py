@@ -31,7 +31,8 @@ def as_real(name: str, value: Any) -> Array:
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: not an array of numbers ({error})") from None
     if raw.dtype.kind not in "fiu":
-        raise InputError(f"{name}: expected real numbers, got an array of {raw.dtype}")
+        found = "None" if value is None else f"an array of {raw.dtype}"
+        raise InputError(f"{name}: expected real numbers, got {found}")
     with np.errstate(over="ignore"):  # a large long double becomes inf; callers check
         return np.asarray(raw, dtype=np.float64)
 

@@ -50,7 +50,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Array, InputError, as_real
+from ..core import Array, InputError, as_real, exactly
 from . import flat_map
 from .flat_map import SECOND_OUTPUT_CLIPPED
 from .spring_tables import SpringTables, fitting, spring_tables
@@ -102,7 +102,7 @@ class Motor:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            value = float(as_real(each.name, getattr(self, each.name)))
+            value = _number(f"{each.name} of the motor", getattr(self, each.name))
             object.__setattr__(self, each.name, value)
             may_be_zero = each.name in ("inertia", "viscous", "coulomb")
             may_be_infinite = each.name.endswith("limit")
@@ -267,6 +267,9 @@ class Rigid(Actuator):
 
     motor: Motor
 
+    def __post_init__(self) -> None:
+        _check_motor(self.motor)
+
     @property
     def motors(self) -> tuple[Motor, ...]:
         return (self.motor,)
@@ -289,9 +292,10 @@ class SeriesElastic(Actuator):
     damping: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.damping < np.inf:
+        damping = _number("damping of the spring", self.damping)
+        if not 0.0 <= damping < np.inf:
             raise InputError(
-                f"damping of the spring must be zero or greater and finite, got {self.damping}"
+                f"damping of the spring must be zero or greater and finite, got {damping}"
             )
         _check_parts(self.motor, self.spring)
 
@@ -379,7 +383,8 @@ class StiffnessDrive:
 
     def __post_init__(self) -> None:
         _check_parts(self.motor)
-        if not (np.isfinite(self.offset) and np.isfinite(self.gain) and self.gain != 0.0):
+        offset, gain = (_number(f"{x} of the drive", getattr(self, x)) for x in ("offset", "gain"))
+        if not (np.isfinite(offset) and np.isfinite(gain) and gain != 0.0):
             raise InputError(
                 f"stiffness drive: offset and gain of k = {self.offset} + {self.gain} theta_k must "
                 f"be finite and the gain nonzero"
@@ -402,11 +407,13 @@ class VariableStiffness(Actuator):
     drive: StiffnessDrive | None = None
 
     def __post_init__(self) -> None:
-        least, greatest = self.stiffness_range
+        least, greatest = exactly("stiffness_range", self.stiffness_range, (2,)).tolist()
         if not 0.0 < least < greatest:
             raise InputError(
                 f"stiffness_range must be positive and increasing, got {least:g} to {greatest:g}"
             )
+        if not isinstance(self.drive, StiffnessDrive | None):
+            raise InputError(f"drive: expected a StiffnessDrive or None, got {self.drive!r}")
         _check_parts(self.motor, self.shape)
 
     @property
@@ -628,7 +635,20 @@ class Antagonistic(Actuator):
         return least, greatest
 
 
+def _number(name: str, value: Any) -> float:
+    number = as_real(name, value)
+    if number.ndim:
+        raise InputError(f"{name}: expected one number, got an array of shape {number.shape}")
+    return float(number)
+
+
+def _check_motor(motor: Any) -> None:
+    if not isinstance(motor, Motor):
+        raise InputError(f"expected a Motor, such as Motor(inertia), got {motor!r}")
+
+
 def _check_parts(motor: Motor, *springs: Spring) -> None:
+    _check_motor(motor)
     for spring in springs:
         if not isinstance(spring, Spring):
             raise InputError(f"expected a Spring, such as LinearSpring(stiffness), got {spring!r}")

@@ -14,7 +14,16 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Array, InputError, as_array, broadcast_shapes, cached_array, refused_as
+from ..core import (
+    Array,
+    InputError,
+    as_array,
+    broadcast_shapes,
+    cached_array,
+    check_sequence,
+    exactly,
+    refused_as,
+)
 from ..model import MultibodyModel
 from .actuator_kinds import (
     Actuator,
@@ -64,6 +73,7 @@ class Actuators:
 
     def __post_init__(self) -> None:
         for name in ("joint_names", "actuators"):
+            check_sequence(name, getattr(self, name), name.replace("_", " "))
             object.__setattr__(self, name, tuple(getattr(self, name)))
         names = self.joint_names
         if len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
@@ -75,6 +85,13 @@ class Actuators:
         for name, actuator in zip(names, self.actuators, strict=True):
             if not isinstance(actuator, Actuator):
                 raise InputError(f"joint '{name}': {actuator!r} is not an actuator")
+        motors = self.motor_names
+        for motor in motors:
+            if motors.count(motor) > 1:
+                raise InputError(
+                    f"two motors are named '{motor}', by the rule that a joint with two motors "
+                    "adds suffixes to its name; rename a joint"
+                )
         usual: list[TorqueSource] = [
             "motor_torque" if isinstance(each, Rigid) else "spring_deflection"
             for each in self.actuators
@@ -368,6 +385,9 @@ class Actuators:
         (..., n), under the torques (..., 3, n), rows Q, Q', Q''; zero for the other joints. See
         :meth:`SeriesElastic.deflection_after`."""
         phi = as_array("deflection", deflection, (self.n,), self.joint_names)
+        dt = float(exactly("dt", dt, ()))
+        if dt < 0.0:
+            raise InputError(f"dt must be zero or greater, got {dt:g} s")
         return self._filtered(
             torque,
             lambda each, i, Q: each.deflection_after(phi[..., i], Q, dt, beyond=beyond),

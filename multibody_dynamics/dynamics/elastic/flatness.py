@@ -100,6 +100,9 @@ def _link_rows(actuators: Actuators, state: Any, torque: Any) -> tuple[Array, Ar
             raise InputError(
                 "torque: Q' or Q'' is missing; pass qddd and qdddd to inverse_dynamics"
             )
+        shapes = [np.shape(row) for row in torque]
+        if len(set(shapes)) > 1:
+            raise InputError(f"torque: Q, Q', Q'' have the shapes {', '.join(map(str, shapes))}")
         torque = np.stack(torque, axis=-2)
     torque = as_array("torque", torque, (3, n), names)
     state = as_real("state", state)
@@ -123,7 +126,7 @@ def filtered_deflection(
     not given.
     """
     times = as_array("times", times, ())
-    if times.ndim != 1 or (np.diff(times) <= 0.0).any():
+    if times.ndim != 1 or not len(times) or (np.diff(times) <= 0.0).any():
         raise InputError("times: expected a one-dimensional array of increasing numbers")
     torque = as_array("torque", torque, (3, actuators.n), actuators.joint_names)
     if torque.shape[0] != len(times) or torque.ndim != 3:
@@ -183,6 +186,11 @@ def limit_margins(
     times = np.atleast_1d(as_array("times", times, ()))
     n, count = actuators.n, len(times)
     Q = torque[0] if isinstance(torque, tuple) else as_array("torque", torque, (3, n))[..., 0, :]
+    for what, rows in (("torque", Q), ("motion", motion.torque), ("motion", motion.velocity)):
+        if rows.shape[:-1] not in ((), (count,)):
+            raise InputError(
+                f"{what}: expected {count} states, one for each time, got {rows.shape[:-1]}"
+            )
     Q = np.broadcast_to(Q, (count, n))
     columns: list[tuple[str, str, Array, Any, Any]] = []
 

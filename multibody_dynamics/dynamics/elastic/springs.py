@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from ..core import Array, InputError, as_array, check_choice
+from ..core import Array, InputError, as_array, as_real, check_choice, exactly
 from .spring_tables import (
     DEFLECTION,
     ENERGY,
@@ -64,7 +64,10 @@ class Spring(ABC):
     travel: tuple[float, float] = (-np.inf, np.inf)
 
     def __post_init__(self) -> None:
-        lower, upper = (float(end) for end in self.travel)
+        ends = as_real("travel of the spring", self.travel)
+        if ends.shape != (2,):
+            raise InputError(f"travel of the spring: expected two ends, got {self.travel!r}")
+        lower, upper = ends.tolist()
         if not lower < upper:
             raise InputError(
                 f"travel of the spring: the lower end {lower:g} must be less than the upper end "
@@ -212,12 +215,14 @@ class PolynomialSpring(PiecewisePolynomial):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        given = tuple(float(c) for c in self.coefficients)
-        object.__setattr__(self, "coefficients", given)
-        if not given or not np.isfinite(given).all():
+        numbers = as_real("coefficients of the spring", self.coefficients)
+        if numbers.ndim != 1 or not numbers.size or not np.isfinite(numbers).all():
             raise InputError(
-                f"coefficients of the spring: expected one or more finite numbers, got {given}"
+                "coefficients of the spring: expected one or more finite numbers, got "
+                f"{self.coefficients!r}"
             )
+        given = tuple(numbers.tolist())
+        object.__setattr__(self, "coefficients", given)
         if not np.isfinite(self.travel).all():
             raise InputError("a polynomial spring requires a finite travel")
         slope = np.polynomial.Polynomial((0.0, *given)).deriv()
@@ -251,6 +256,7 @@ class TableSpring(PiecewisePolynomial):
     spline: BSpline = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         columns = []
         for name in ("deflections", "torques"):
             column = as_array(f"{name} of the spring", getattr(self, name), ())
@@ -284,7 +290,7 @@ class TableSpring(PiecewisePolynomial):
             )
         travel = (max(lower, float(phi[0])), min(upper, float(phi[-1])))
         object.__setattr__(self, "travel", travel)
-        super().__post_init__()
+        super().__post_init__()  # its part within the points may be empty
 
         law = monotone_spline(phi, torque)
         object.__setattr__(self, "spline", law)
@@ -389,7 +395,7 @@ def _check_increasing(slope: Callable[[Array], Array], places: Array) -> None:
 
 
 def _check_number(name: str, value: float, *, positive: bool = False) -> None:
-    number = float(as_array(name, value, ()))
+    number = float(exactly(name, value, ()))
     if number < 0.0 or (positive and number == 0.0):
         right = "greater than zero" if positive else "zero or greater"
         raise InputError(f"{name} of the spring must be {right}, got {number:g}")

@@ -19,6 +19,8 @@ from ..core import (
     InputError,
     ModelError,
     as_array,
+    as_mapping,
+    as_real,
     as_state,
     cached_array,
     check_sequence,
@@ -133,9 +135,14 @@ class MultibodyModel:
         self._check_names()
         self._check_tree()
         self._check_bodies()
-        for key, values in self.limits._asdict().items():
-            if np.shape(values) != (n,) or np.isnan(values).any():
+        if not isinstance(self.limits, JointLimits):
+            raise ModelError(f"limits: expected JointLimits(lower, ...), got {self.limits!r}")
+        for key, given in self.limits._asdict().items():
+            with refused_as(ModelError):
+                values = as_real(f"limits.{key}", given)
+            if values.shape != (n,) or np.isnan(values).any():
                 raise ModelError(f"limits.{key}: expected {n} numbers, none of which is NaN")
+        self._check_limits()
         object.__setattr__(self, "limits", JointLimits(*map(read_only, self.limits)))
         own = {body: Frame(i, np.eye(4)) for i, body in enumerate(self.body_names)}
         own[self.base_name] = Frame(-1, np.eye(4))
@@ -181,6 +188,17 @@ class MultibodyModel:
                     f"{screw_type(Y)} joint; the types are {', '.join(JOINT_TYPES)}"
                 )
 
+    def _check_limits(self) -> None:
+        for joint, lower, upper, velocity, effort in zip(
+            self.joint_names, *self.limits, strict=True
+        ):
+            if lower > upper or velocity < 0 or effort < 0:
+                raise ModelError(
+                    f"joint '{joint}': limits lower {lower:g}, upper {upper:g}, velocity "
+                    f"{velocity:g}, effort {effort:g}; lower must not exceed upper; velocity and "
+                    "effort must not be negative"
+                )
+
     def _check_bodies(self) -> None:
         children = set(self.parents.tolist())
         for i, body in enumerate(self.body_names):
@@ -194,6 +212,8 @@ class MultibodyModel:
 
     def _check_frames(self, own: Mapping[str, Frame]) -> None:
         for name, (body, pose) in self.frames.items():
+            if not isinstance(name, str) or not name:
+                raise ModelError(f"a frame name is {name!r}; expected a non-empty string")
             _check_frame_body(name, body, self.n)
             _check_rigid(f"frame '{name}': its pose", pose)
             if name in own and (body != own[name].body or np.any(pose != own[name].pose)):
@@ -273,7 +293,7 @@ class MultibodyModel:
             values = self.reflected_inertia.copy()
             for joint, value in reflected_inertia.items():
                 i = self.joint_index(joint)
-                values[i] = as_array(f"reflected inertia of '{joint}'", value, ())
+                values[i] = exactly(f"reflected inertia of '{joint}'", value, ())
             reflected_inertia = values
         values = as_array("reflected_inertia", reflected_inertia, (self.n,), self.joint_names)
         if (values < 0).any():
@@ -424,7 +444,9 @@ def model_from_screws(
     bodies = _default_names("body", body_names, len(parents))
     single = _singly(parents, screws, poses, inertias, joints, bodies)
     n = len(single.parents)
-    for key, frame in (frames or {}).items():
+    with refused_as(ModelError):
+        frames = {key: _as_frame(key, frame) for key, frame in as_mapping("frames", frames).items()}
+    for key, frame in frames.items():
         _check_frame_body(key, frame.body, len(parents))
     last = {-1: -1, **dict(enumerate(single.last))}
     model = MultibodyModel(
@@ -440,7 +462,7 @@ def model_from_screws(
         reflected_inertia=np.zeros(n),
         limits=JointLimits.unlimited(n) if limits is None else limits,
         base_name=base_name,
-        frames={key: Frame(last[f.body], f.pose) for key, f in (frames or {}).items()},
+        frames={key: Frame(last[f.body], f.pose) for key, f in frames.items()},
         notes=tuple(notes),
     )
     for body, M in zip(model.body_names, model.link_inertias, strict=True):
@@ -529,6 +551,12 @@ def check_parent(joint: str, parent: Any, i: int) -> None:
             f"joint '{joint}': parent {parent} must be a whole number, -1 (the base) or the index "
             f"of an earlier joint, below {i}"
         )
+
+
+def _as_frame(name: str, value: Any) -> Frame:
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise InputError(f"frame '{name}': expected a Frame(body, pose), got {value!r}")
+    return Frame(*value)
 
 
 def _check_frame_body(name: str, body: Any, n: int) -> None:

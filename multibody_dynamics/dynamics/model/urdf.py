@@ -411,12 +411,6 @@ def _limits(joint: Any, k: int, notes: list[str]) -> Array:
         limits[:2, 0] = limit.lower, limit.upper
     limits[2:, 0] = limit.velocity, limit.effort
     lower, upper, velocity, effort = limits[:, 0]
-    if lower > upper or velocity < 0 or effort < 0:
-        raise ModelError(
-            f"joint '{joint.name}': limits lower {lower:g}, upper {upper:g}, velocity "
-            f"{velocity:g}, effort {effort:g}; lower must not exceed upper; velocity and "
-            "effort must not be negative"
-        )
     if lower == upper or velocity == 0 or effort == 0:
         notes.append(
             f"joint '{joint.name}' cannot move within its <limit>: lower {lower:g}, upper "

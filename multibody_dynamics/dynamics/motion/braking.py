@@ -5,14 +5,14 @@
 
 `stop` in :mod:`trajectories` tries 240 durations; `brake` finds a path of the same family, the
 minimum-jerk polynomial of degree 9 from any q..q'''' to rest, with at most TRIALS durations. The
-path is continuous to q'''' at both ends. It begins with the shortest duration T_0 in which every
-joint stops from its velocity within its limit, and lengthens it by factors of GROWTH until no joint
-exceeds
+path is continuous to q'''' at both ends. No joint should exceed
 
     max(limit, |q''| at the start),
 
-checked at POINTS instants. If the present jerk makes that impossible, the duration with the least
-excess is taken: every state is accepted.
+checked at POINTS instants. The first duration is T_0, the shortest in which every joint stops from
+its velocity alone. LONGER durations are tried, T_0 included, each GROWTH times the one before; then
+shorter ones, down from T_0, which keep the effect of the present jerk small. The first without
+excess is taken, or the one with the least: every state is accepted.
 
 The tables are those that the generated C controller (``multibody_dynamics generate --law``) uses.
 """
@@ -24,10 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Array, TrajectoryError, as_array, read_only, refused_as
-from .trajectories import _HERMITE, _JERK, _TABLES, Trajectory, hold
+from ..core import Array, TrajectoryError, as_array, exactly, read_only, refused_as
+from .trajectories import _HERMITE, _JERK, _TABLES, Trajectory, _checked_names, hold
 
 TRIALS = 16
+LONGER = 6
 GROWTH = 1.25
 POINTS = 16
 SHORTEST_BRAKING = 0.01
@@ -52,8 +53,8 @@ def brake(joint_names: Sequence[str], state: Any, t: float, acceleration: Any) -
 
     Raises TrajectoryError for wrong shapes, NaN, and limits that are not positive.
     """
-    names = tuple(joint_names)
     with refused_as(TrajectoryError):
+        names, t = _checked_names(joint_names), float(exactly("t", t, ()))
         state = as_array("state", state, (5, len(names)), names)
         limits = as_array("acceleration", acceleration, (len(names),), names)
     if not limits.min() > 0.0:
@@ -70,10 +71,12 @@ def brake(joint_names: Sequence[str], state: Any, t: float, acceleration: Any) -
 
 def _duration(state: Array, limits: Array) -> float:
     allowed = np.maximum(limits, np.abs(state[2]))
-    shortest = max(SHORTEST_BRAKING, float((BRAKING_PEAK * np.abs(state[1]) / limits).max()))
-    best, least = shortest, np.inf
+    first = max(SHORTEST_BRAKING, float((BRAKING_PEAK * np.abs(state[1]) / allowed).max()))
+    best, least = first, np.inf
     for k in range(TRIALS):
-        duration = shortest * GROWTH**k
+        duration = first * GROWTH**k if k < LONGER else first / GROWTH ** (k - LONGER + 1)
+        if duration < SHORTEST_BRAKING:
+            break
         rates = state[1:] * duration ** np.arange(-1.0, 3.0)[:, None]
         excess = float((np.abs(BRAKING_RESPONSE @ rates).max(axis=0) / allowed).max())
         if excess < least:

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import BPoly
 from scipy.linalg import cho_solve_banded, cholesky_banded
 
-from ..core import Array, TrajectoryError, as_array, refused_as
+from ..core import Array, TrajectoryError, as_array, as_real, check_sequence, refused_as
 
 SHORTEST = 1e-9  # s, least time between points, the resolution of messages
 REST = float(np.finfo(np.float32).eps)  # speed below which a point is at rest, rad/s or m/s
@@ -83,7 +83,7 @@ class Reference(ABC):
     _last: Array
 
     def __init__(self, joint_names: Sequence[str], start_time: float, end_time: float) -> None:
-        self.joint_names = tuple(joint_names)
+        self.joint_names = _checked_names(joint_names)
         if not self.joint_names or len(set(self.joint_names)) < len(self.joint_names):
             raise TrajectoryError(
                 f"joint names must be non-empty and unique, got {list(joint_names)}"
@@ -111,9 +111,12 @@ class Reference(ABC):
 
     def sample(self, times: Any) -> Array:
         """States (k, 5, n) at the times (k,)."""
+        times = _array("times", times, ())
+        if times.ndim != 1:
+            raise TrajectoryError(f"times: expected (k,), got shape {times.shape}")
         states = np.empty((len(times), 5, self.n))
-        for t, state in zip(times, states, strict=True):
-            self.evaluate(float(t), state)
+        for t, state in zip(times.tolist(), states, strict=True):
+            self.evaluate(t, state)
         return states
 
     @property
@@ -261,7 +264,7 @@ def interpolate(
 
     Raises TrajectoryError that names the point and the joint.
     """
-    knots = _checked_times(times)
+    joint_names, knots = _checked_names(joint_names), _checked_times(times)
     data = _checked_points(joint_names, len(knots), positions, velocities, accelerations)
     _put_state(data[0], "start", "first", start, joint_names)
     _put_state(data[-1], "end", "last", end, joint_names)
@@ -305,9 +308,10 @@ def splice(
 
 def hold(joint_names: Sequence[str], q: Any, time: float = 0.0) -> Trajectory:
     """Trajectory at rest at q (n,) at all times; `time` is its start_time and end_time."""
-    states = np.zeros((1, 5, len(joint_names)))
-    states[0, 0] = _array("q", q, (len(joint_names),), joint_names)
-    return Trajectory(joint_names, np.array([time], dtype=np.float64), states)
+    names = _checked_names(joint_names)
+    states = np.zeros((1, 5, len(names)))
+    states[0, 0] = _array("q", q, (len(names),), names)
+    return Trajectory(names, np.atleast_1d(_array("time", time, ())), states)
 
 
 def stop(
@@ -535,8 +539,16 @@ def _array(
         return as_array(name, value, tail, labels)
 
 
+def _checked_names(joint_names: Any) -> tuple[str, ...]:
+    with refused_as(TrajectoryError):
+        check_sequence("joint_names", joint_names, "names")
+    return tuple(joint_names)
+
+
 def _check_positive(name: str, value: float) -> None:
-    if not (isfinite(value) and value > 0.0):
+    with refused_as(TrajectoryError):
+        number = as_real(name, value)
+    if number.ndim or not (isfinite(number) and number > 0.0):
         raise TrajectoryError(f"{name} must be positive and finite, got {value}")
 
 

@@ -314,7 +314,7 @@ def generic_inverse_dynamics(
     bodies[0, :WRENCH] = dynamic_base_rows(model, None, representation)
     applied = np.zeros((n, 18), dtype=object)
     for body, W in (wrenches or {}).items():
-        if [len(row) for row in W] != [6, 6, 6]:
+        if [len(row) if hasattr(row, "__len__") else 1 for row in W] != [6, 6, 6]:
             raise InputError(f"wrenches['{body}']: expected 3 rows of 6 scalars")
         for k in range(18):
             applied[model.body_index(body), k] += W[k // 6][k % 6]

@@ -20,15 +20,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import Array, InputError, as_array, broadcast_shapes, compiled, copy_row, inlined
+from ..core import (
+    Array,
+    InputError,
+    as_array,
+    as_real,
+    broadcast_shapes,
+    check_sequence,
+    compiled,
+    copy_row,
+    exactly,
+    inlined,
+)
 from ..lie import Representation, convert_twist, se3
-from ..model import MultibodyModel
+from ..model import MultibodyModel, check_model
 from ..model.records import ANGULAR, BODY_ROW, LINEAR, POSE
 from ..recursions import pose_recursion, store_trig
 from .pose_errors import Targets, ToolsOnArm, pose_errors
 from .tool_task import COMPONENTS, Task
 
-LENGTH = 0.5  # m: an error of this length weighs as much as one of 1 rad
+SHARE = 0.4  # of the reach of the arm: an error of this length weighs as much as one of 1 rad
 PATIENCE = 8  # iterations within which the cost must fall by the factor GAIN
 GAIN = 0.5
 TINY = 1e-14  # least damping, relative to the trace of J^T W J
@@ -151,7 +162,7 @@ def _search(arm, goal, lower, upper, tolerance, iterations, starts, found):
                 below = state[0, i] <= lower[i] and slope[i] > 0
                 above = state[0, i] >= upper[i] and slope[i] < 0
                 free[i] = not (below or above)
-            if not damped_step(H, slope, free, mu * cost + TINY * trace, dq):
+            if not damped_step(H, slope, free, mu * min(cost, trace) + TINY * trace, dq):
                 mu *= HARDER
                 continue
             for i in range(n):
@@ -242,6 +253,8 @@ class InverseKinematicsSolver:
     ) -> None:
         self.is_single = isinstance(body, (str, int, np.integer, Task))
         given: Any = [body] if self.is_single else body
+        check_model(model)
+        check_sequence("body", given, "bodies or tasks")
         self.model = model
         self.tasks = tuple(
             x if isinstance(x, Task) else Task(x, components, offset, axes) for x in given
@@ -257,15 +270,20 @@ class InverseKinematicsSolver:
         for name, value in (("starts", starts), ("max_iterations", max_iterations)):
             if not isinstance(value, (int, np.integer)) or value < 1:
                 raise InputError(f"{name}: expected a positive integer, got {value!r}")
-        if not tolerance > 0:
+        if not isinstance(seed, (int, np.integer)) or seed < 0:
+            raise InputError(f"seed: expected an integer, zero or greater, got {seed!r}")
+        if not exactly("tolerance", tolerance, ()) > 0:
             raise InputError(f"tolerance must be positive, got {tolerance!r}")
         self.tolerance, self.max_iterations = float(tolerance), int(max_iterations)
         self.lower, self.upper = _limits(model, limits)
         chosen = np.array([[x in task.components for x in COMPONENTS] for task in self.tasks])
-        weights = np.where(np.arange(6) < 3, LENGTH**2, 1.0) * chosen
         self._places = np.nonzero(chosen)  # task and component of each error
         bodies, offsets = zip(*(task.tool_in(model) for task in self.tasks), strict=True)
         self._tools = model.body_in_joint[list(bodies)] @ np.stack(offsets)
+        pairs = zip(self.tasks, self._tools, strict=True)
+        reach = max(_reach(model, task.body, tool)[1] for task, tool in pairs)
+        self._length = SHARE * reach or 1.0  # m
+        weights = np.where(np.arange(6) < 3, self._length**2, 1.0) * chosen
         self._arm = ToolsOnArm(
             model.parents,
             np.array(model.joint_rows),
@@ -333,10 +351,10 @@ class InverseKinematicsSolver:
                 f"follow: expected q ({model.n},) and a target {self.target_shape}, got "
                 f"{state.shape} and {poses.shape}"
             )
-        if not 0 < dt < np.inf:
+        if not 0 < as_real("dt", dt) < np.inf:
             raise InputError(f"dt must be positive and finite, got {dt!r}")
         for name, value in (("gain", gain), ("damping", damping)):
-            if not 0 <= value < np.inf:
+            if not 0 <= as_real(name, value) < np.inf:
                 raise InputError(f"{name} must be zero or greater and finite, got {value!r}")
         error, J = self._errors(state, self._goal(poses))
         if twist is None:
@@ -441,7 +459,8 @@ class InverseKinematicsSolver:
                 f"joint limit of '{model.joint_names[i]}': a solution outside the limits has this "
                 f"joint at {x[i]:.4g}, but its {side} limit is {getattr(self, side)[i]:.4g}; {off}"
             )
-        sizes = np.linalg.svd(self._errors(q, goal)[1], compute_uv=False)
+        J = np.sqrt(self._arm.weights)[:, None] * self._errors(q, goal)[1]
+        sizes = np.linalg.svd(J, compute_uv=False)
         if sizes[m - 1] < 1e-3 * sizes[0]:
             return f"singular: {off}, and there the tool cannot move in all directions"
         return f"iterations: none of {len(self._starts)} starts led to a solution; {off}"
@@ -508,7 +527,8 @@ def _limits(model: MultibodyModel, limits: bool | tuple[Any, Any]) -> tuple[Arra
         infinite = np.full(model.n, np.inf)
         pair = (model.limits.lower, model.limits.upper) if limits else (-infinite, infinite)
     else:
-        pair = tuple(np.array(x, dtype=np.float64) for x in limits)  # type: ignore[assignment]
+        check_sequence("limits", limits, "lower and upper limits")
+        pair = tuple(as_real("limits", x) for x in limits)  # type: ignore[assignment]
     if [x.shape for x in pair] != [(model.n,)] * 2 or not np.all(pair[0] <= pair[1]):
         raise InputError(f"limits: expected two rows of {model.n} numbers, lower and then upper")
     return np.array(pair[0]), np.array(pair[1])
@@ -524,13 +544,23 @@ def _beyond_reach(
 ) -> float:
     """Distance in m by which a point (3,) lies beyond the reach of the arm, if it provably does.
 
-    The distance between a point on one joint axis and a point on the next is constant, and the sum
-    of these distances up to the tool bounds the reach; `travel` (n,) adds that of prismatic joints.
-    The points are moved along the axes to tighten the bound. Zero or less proves nothing.
+    `travel` (n,) is that of the prismatic joints. Zero or less proves nothing.
     """
     if len([x for x in task.components if x in COMPONENTS[3:]]) < 3:
         return 0.0
-    path = model.path(task.body)
+    start, reach = _reach(model, task.body, tool)
+    return float(np.linalg.norm(goal - start) - reach - travel[model.path(task.body)].sum())
+
+
+def _reach(model: MultibodyModel, body: str | int, tool: Array) -> tuple[Array, float]:
+    """A point (3,) on the first axis, and the largest distance in m of the tool from it, without
+    the travel of prismatic joints.
+
+    The distance between a point on one joint axis and a point on the next is constant, and the sum
+    of these distances up to the tool bounds the reach. The points are moved along the axes to
+    tighten the bound.
+    """
+    path = model.path(body)
     frames = model.poses[path] @ se3.inverse(model.body_in_joint[path])
     points = np.vstack([frames[:, :3, 3], (frames[-1] @ tool)[:3, 3]])
     for _ in range(30):
@@ -540,5 +570,4 @@ def _beyond_reach(
             near = points[[i + 1]] if i == 0 else points[[i - 1, i + 1]]
             weight = 1 / np.maximum(np.linalg.norm(near - points[i], axis=1), 1e-9)
             points[i] += weight @ (near - points[i]) @ axis / weight.sum() * axis
-    reach = np.linalg.norm(np.diff(points, axis=0), axis=1).sum() + travel[path].sum()
-    return float(np.linalg.norm(goal - points[0]) - reach)
+    return points[0], float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -206,6 +206,8 @@ def task_motion(
     q ... q'''' are (..., n). Where one is None, the rates of the tool that depend on it are zero in
     the result. Raises InputError as `forward_kinematics` does.
     """
+    if not isinstance(task, Task):
+        raise InputError(f"task: expected a Task, such as Task('tool'), got {task!r}")
     index, offset = task.tool_in(model)
     motion = forward_kinematics(
         model, q, qd, qdd, qddd, qdddd, base=base, representation=representation
@@ -240,7 +242,7 @@ def task_jacobian(
 
 def as_tasks(tasks: Task | Sequence[Task]) -> tuple[Task, ...]:
     """One task, or a sequence of tasks, as a tuple; InputError for anything else."""
-    chosen = (tasks,) if isinstance(tasks, Task) else tuple(tasks)
+    chosen = (tasks,) if isinstance(tasks, Task) or not isinstance(tasks, Iterable) else (*tasks,)
     if not chosen or not all(isinstance(task, Task) for task in chosen):
         raise InputError(f"tasks: expected a Task or a sequence of Tasks, got {tasks!r}")
     return chosen

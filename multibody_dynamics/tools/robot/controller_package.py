@@ -269,6 +269,7 @@ def _reference_tables() -> str:
         f"#define BRAKING_PEAK {c_source.literal(braking.BRAKING_PEAK, 'double')}",
         f"#define BRAKING_GROWTH {c_source.literal(braking.GROWTH, 'double')}",
         f"#define BRAKING_TRIALS {braking.TRIALS}",
+        f"#define BRAKING_LONGER {braking.LONGER}",
         f"#define SHORTEST_BRAKING {c_source.literal(braking.SHORTEST_BRAKING, 'double')} /* s */",
     ]
     return "\n".join(lines)

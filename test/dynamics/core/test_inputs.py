@@ -65,6 +65,11 @@ def test_anything_but_real_numbers_is_rejected_by_name(name):
         as_array("qdd", REFUSED[name], (3,))
 
 
+def test_a_missing_argument_is_called_none():
+    with pytest.raises(InputError, match="qdd: expected real numbers, got None"):
+        as_array("qdd", None, (3,))
+
+
 def test_float64_arrays_are_not_copied():
     q = np.zeros((4, 3))
     assert as_array("q", q, (3,)) is q

@@ -297,6 +297,14 @@ def test_a_rigid_joint_is_its_motor():
             "must harden",
         ),
         (lambda: Antagonistic(MOTOR, MOTOR, QUADRATIC, QUADRATIC, "speed"), "pretension.*'speed'"),
+        (lambda: Motor([1.0]), r"inertia of the motor: expected one number, .* shape \(1,\)"),
+        (lambda: Rigid(None), "expected a Motor, such as .*, got None"),
+        (lambda: SeriesElastic(0.1, LinearSpring(1.0)), r"expected a Motor, .*, got 0\.1"),
+        (lambda: SeriesElastic(MOTOR, LinearSpring(1.0), "2"), "damping of the spring: expected"),
+        (lambda: StiffnessDrive(MOTOR, gain="2"), "gain of the drive: expected real numbers"),
+        (lambda: VariableStiffness(MOTOR, 5.0), "stiffness_range: expected shape"),
+        (lambda: VariableStiffness(MOTOR, (1.0, np.inf)), r"stiffness_range\[1\] is inf"),
+        (lambda: VariableStiffness(MOTOR, (1, 2), drive=MOTOR), "drive: expected a StiffnessDrive"),
     ],
 )  # fmt: skip
 def test_invalid_actuators_are_rejected(make, message):

@@ -183,6 +183,17 @@ def test_bad_input_is_named():
         Actuators(("a", "b"), (rigid,))
     with pytest.raises(InputError, match=r"joint 'b': 3\.0 is not an actuator"):
         Actuators(("a", "b"), (rigid, 3.0))
+    with pytest.raises(InputError, match=r"joint_names: .* the string 'a'"):
+        Actuators("a", (rigid,))
+    with pytest.raises(InputError, match="actuators: expected a sequence of actuators"):
+        Actuators(("a",), rigid)
+    driven = VariableStiffness(Motor(0.1), (1.0, 2.0), drive=StiffnessDrive(Motor(0.1)))
+    with pytest.raises(InputError, match="two motors are named 'a_stiffness'"):
+        Actuators(("a", "a_stiffness"), (driven, rigid))
+    damped = Actuators(("a",), (SeriesElastic(Motor(0.1), LinearSpring(9.0), damping=1.0),))
+    for dt, message in ((-0.1, "dt must be zero or greater, got -0.1 s"), (np.nan, "dt is nan")):
+        with pytest.raises(InputError, match=message):
+            damped.deflection_after(np.zeros(1), np.zeros((3, 1)), dt)
 
 
 def test_a_rotor_counted_twice_is_rejected():

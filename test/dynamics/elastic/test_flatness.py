@@ -443,3 +443,13 @@ def test_missing_and_misshapen_arguments_are_named():
         motor_motion(actuators, state, torque, second, deflection=state[0])
     with pytest.raises(InputError, match="times: expected a one-dimensional array of increasing"):
         filtered_deflection(actuators, [0.0, 0.0], np.zeros((2, 3, 7)))
+    with pytest.raises(InputError, match="times: expected a one-dimensional array of increasing"):
+        filtered_deflection(actuators, [], np.zeros((0, 3, 7)))
+    with pytest.raises(InputError, match=r"torque: Q, Q', Q'' have the shapes \(7,\), \(6,\), "):
+        motor_motion(actuators, state, (torque[0], torque[1, :6], torque[2]), second)
+    second[0, 0] = 800.0
+    moved = motor_motion(
+        actuators, np.zeros((4, 5, 7)), torque, second, deflection=state[0], beyond="continue"
+    )
+    with pytest.raises(InputError, match=r"motion: expected 3 states, one for each time, got \(4"):
+        limit_margins(actuators, np.arange(3.0), torque, moved, second)

@@ -204,6 +204,12 @@ def test_a_batch_is_its_elements_and_springs_do_not_change():
         (lambda: TableSpring((0.0, 0.1, 0.2), (0, 1, 1)), "torques.*point 2 has 1 after 1"),
         (lambda: TableSpring((0.1, 0.2), (1, 2), symmetric=True), "must start at deflection 0"),
         (lambda: TableSpring((0.0, 0.2), (0, 2), travel=(0.0, 0.3)), "of the points, 0 to 0.2"),
+        (lambda: TableSpring((0.0, 0.2), (0, 2), travel=0.1), r"expected two ends, got 0\.1"),
+        (lambda: LinearSpring(1.0, travel=(0.0, 0.1, 0.2)), "travel.*expected two ends"),
+        (lambda: LinearSpring(1.0, travel=None), "travel of the spring: expected real numbers"),
+        (lambda: LinearSpring([1.0]), r"stiffness: expected shape \(\), got \(1,\)"),
+        (lambda: PolynomialSpring(3.0, travel=(0, 1)), "one or more finite numbers, got 3"),
+        (lambda: PolynomialSpring("12", travel=(0, 1)), "coefficients.*expected real numbers"),
     ],
 )  # fmt: skip
 def test_invalid_springs_are_rejected(make, message):

@@ -156,6 +156,14 @@ def test_copies_and_pickles_are_the_same_robot(duplicate):
 TURNED = dyn.se3.exp([0.3, -0.4, 0.5, 1, 2, 3])
 
 
+def limited(**of_second: float) -> dyn.model.JointLimits:
+    """Limits of three joints, of which the second has a lower limit of 1 and `of_second`."""
+    limits = dyn.model.JointLimits.unlimited(3)._asdict()
+    for key, value in {"lower": 1.0, **of_second}.items():
+        limits[key] = np.array([limits[key][0], value, limits[key][2]])
+    return dyn.model.JointLimits(**limits)
+
+
 @pytest.mark.parametrize(
     ("word", "changes"),
     [
@@ -195,6 +203,15 @@ TURNED = dyn.se3.exp([0.3, -0.4, 0.5, 1, 2, 3])
         ("'body1'.*by 4e-06, more than the 1e-06", {"poses": [np.diag([1 + 2e-6, 1, 1, 1])] * 3}),
         ("limits.lower", {"limits": dyn.model.JointLimits.unlimited(2)}),
         ("joint 'joint2'.*reflected", {"reflected_inertia": (0, -1, 0)}),
+        ("joint 'joint2': limits lower 1, upper 0.5.*exceed", {"limits": limited(upper=0.5)}),
+        ("joint 'joint2': limits .*velocity -1.*negative", {"limits": limited(velocity=-1.0)}),
+        ("joint 'joint2': limits .*effort -1.*negative", {"limits": limited(effort=-1.0)}),
+        ("frame 'tip': expected a Frame.*, got 3", {"frames": {"tip": 3}}),
+        ("frames: expected a mapping", {"frames": [3]}),
+        ("a frame name is 3", {"frames": {3: dyn.model.Frame(0, np.eye(4))}}),
+        ("limits: expected JointLimits", {"limits": ([-1] * 3, [1] * 3, [1] * 3, [1] * 3)}),
+        ("limits.lower: expected real", {"limits": limited()._replace(lower=["a"] * 3)}),
+        (r"inertia of 'joint1': expected shape \(\)", {"reflected_inertia": {"joint1": [1, 2]}}),
     ],
 )
 def test_impossible_robots_are_rejected(word, changes):
@@ -248,6 +265,10 @@ def test_a_bad_frame_is_rejected(word, name, frame):
     rejected(word, frames=frames)
     with pytest.raises(dyn.ModelError, match=word):
         dataclasses.replace(build(), frames=frames)
+
+
+def test_a_frame_may_be_a_plain_pair():
+    assert build(frames={"tip": (1, SHIFTED)}).frames["tip"].body == 1
 
 
 def test_a_body_may_also_be_listed_as_its_own_frame():

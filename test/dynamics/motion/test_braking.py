@@ -40,8 +40,23 @@ def test_any_motion_ends_at_rest_within_its_limits(seed, share):
 
 def durations(state, limits):
     """The durations that may be tried, by the docstring of the module."""
-    shortest = max(braking.SHORTEST_BRAKING, (braking.BRAKING_PEAK * abs(state[1]) / limits).max())
-    return shortest * braking.GROWTH ** np.arange(braking.TRIALS)
+    allowed = np.maximum(limits, np.abs(state[2]))
+    first = max(braking.SHORTEST_BRAKING, (braking.BRAKING_PEAK * abs(state[1]) / allowed).max())
+    tried = first * braking.GROWTH ** np.arange(braking.LONGER - braking.TRIALS, braking.LONGER)
+    return tried[tried >= braking.SHORTEST_BRAKING]
+
+
+@pytest.mark.parametrize("limit", [0.5, 2.0, 8.0, 50.0])
+def test_a_stop_from_a_fast_motion_is_nearly_as_gentle_as_the_best_one(limit):
+    """Also where the limit is far below the accelerations of the motion, which T_0 must not follow:
+    the present jerk, over a long duration, would demand many times the allowed acceleration."""
+    limits = np.array([limit, 4.0 * limit, 20.0 * limit])
+    for seed in range(15):
+        state = moving_state(seed, 0.1 + 0.05 * seed)
+        allowed = np.maximum(limits, np.abs(state[2]))
+        path = brake(NAMES, state, 0.0, limits)
+        best = stop(path, 0.0, acceleration=limits)
+        assert peak(path, allowed) <= 1.6 * max(1.0, peak(best, allowed)), seed
 
 
 def peak(path, allowed):
@@ -94,3 +109,9 @@ def test_wrong_arguments_are_named():
         brake(NAMES, state, 0.0, [1.0, 1.0])
     with pytest.raises(TrajectoryError, match="state"):
         brake(NAMES, np.full((5, 3), np.nan), 0.0, np.ones(3))
+    state[1] = 1.0
+    for t in (np.nan, np.inf, "now"):
+        with pytest.raises(TrajectoryError, match=r"^t"):
+            brake(NAMES, state, t, np.ones(3))
+    with pytest.raises(TrajectoryError, match=r"joint_names: .* the string 'abc'"):
+        brake("abc", state, 0.0, np.ones(3))

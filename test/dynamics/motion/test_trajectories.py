@@ -369,6 +369,13 @@ def test_times_beyond_an_end_in_motion_are_rejected() -> None:
 def test_time_must_be_finite(t: float) -> None:
     with pytest.raises(TrajectoryError, match="state at t ="):
         random_trajectory(0)(t)
+    with pytest.raises(TrajectoryError, match="time is"):
+        hold(JOINTS, [1, 2, 3], t)
+
+
+def test_a_single_time_is_no_sequence_of_times() -> None:
+    with pytest.raises(TrajectoryError, match=r"times: expected \(k,\), got shape \(\)"):
+        random_trajectory(0).sample(0.5)
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.05, 0.95))
@@ -484,6 +491,7 @@ def test_stop_at_rest_is_a_hold() -> None:
         ({"duration": 1.0, "acceleration": [1, 1, 1]}, "either a duration or acceleration"),
         ({"duration": -1.0}, "must be positive"),
         ({"duration": np.nan}, "must be positive"),
+        ({"duration": "1"}, "duration: expected real numbers"),
         ({"acceleration": [1, 0, 1]}, "must be positive"),
         ({"acceleration": [1, np.nan, 1]}, "elbow"),
         ({"acceleration": [1, 1]}, "acceleration"),
@@ -664,6 +672,8 @@ def test_times_are_rejected(times: object, says: str) -> None:
         ({"start": np.full((5, N), np.nan)}, "start"),
         ({"end": np.zeros((5, N))}, "'shoulder' has the position 0 in `end`, but 2 at the last"),
         ({"joint_names": ["a", "b", "a"]}, "joint names"),
+        ({"joint_names": "abc"}, "joint_names: .* the string 'abc'"),
+        ({"joint_names": None}, "joint_names: expected a sequence of names, got None"),
         ({"joint_names": [], "positions": [[], [], []]}, "no position|joint names"),
     ],
 )

@@ -447,3 +447,5 @@ def test_generic_rejects_wrong_lengths_and_names():
         dyn.generic_inverse_dynamics(model, *state, wrenches={"nobody": np.zeros((3, 6))})
     with pytest.raises(dyn.InputError, match=r"body1'\]: expected 3 rows of 6"):
         dyn.generic_inverse_dynamics(model, *state, wrenches={"body1": np.zeros((2, 6))})
+    with pytest.raises(dyn.InputError, match=r"body1'\]: expected 3 rows of 6"):
+        dyn.generic_inverse_dynamics(model, *state, wrenches={"body1": np.zeros(6)})

@@ -91,6 +91,40 @@ def test_random_reachable_poses_of_the_panda_are_solved():
     assert np.median(found.iterations) < 15
 
 
+def in_units(size):
+    """The arm of `puma`, with a tool, and every length multiplied by `size`."""
+    arm = puma()
+    screws, poses = arm.screws.copy(), arm.poses.copy()
+    screws[:, 3:] *= size
+    poses[:, :3, 3] *= size
+    tool = dyn.model.Frame(5, se3.exp([0, 0, 0, 0.03 * size, 0, 0.1 * size]))
+    return dyn.model_from_screws(arm.parents, screws, poses, [BODY] * 6, frames={"tool": tool})
+
+
+@pytest.mark.parametrize("size", [1e-5, 1e-3, 1e3])
+def test_an_arm_of_any_size_is_solved_as_one_of_a_metre(size):
+    """Also a robot that was described in millimetres."""
+    metre, arm = in_units(1.0), in_units(size)
+    q = reachable(metre, 40)
+    tolerance = 1e-12 * max(size, 1.0)
+    usual = dyn.tasks.inverse_kinematics(metre, dyn.frame_pose(metre, q, "tool"), "tool")
+    found = dyn.tasks.inverse_kinematics(
+        arm, dyn.frame_pose(arm, q, "tool"), "tool", tolerance=tolerance
+    )
+    assert usual.success.all()
+    assert found.success.all(), set(found.reason)
+    assert np.median(found.iterations) < 2 * np.median(usual.iterations)
+
+
+def test_a_gantry_with_a_long_travel_is_solved():
+    screws = [dyn.prismatic(axis) for axis in np.eye(3)]
+    gantry = dyn.model_from_screws(range(-1, 2), screws, [np.eye(4)] * 3, [BODY] * 3)
+    target = se3.from_rotation_translation(np.eye(3), (2500.0, -800.0, 1200.0))
+    found = dyn.tasks.inverse_kinematics(gantry, target, 2, components="position")
+    assert found.success, found.reason
+    np.testing.assert_allclose(found.q, target[:3, 3])
+
+
 @settings(max_examples=20)
 @given(SEEDS)
 def test_trees_of_all_joints_with_a_tool(seed):
@@ -469,6 +503,12 @@ def test_the_last_permitted_step_counts():
         ({"starts": 0}, "starts"),
         ({"max_iterations": 1.5}, "max_iterations"),
         ({"tolerance": 0.0}, "tolerance"),
+        ({"tolerance": "fine"}, "tolerance: expected real numbers"),
+        ({"body": None}, "body: expected a sequence of bodies or tasks, got None"),
+        ({"limits": None}, "limits: expected a sequence of lower and upper limits"),
+        ({"limits": (["a"] * 7, ["b"] * 7)}, "limits: expected real numbers"),
+        ({"seed": "x"}, "seed: expected an integer"),
+        ({"seed": -1}, "seed: expected an integer, zero or greater, got -1"),
         ({"body": dyn.tasks.Task(HAND, softness=0.1)}, "softness"),
     ],
 )
@@ -485,10 +525,11 @@ def test_bad_input_of_the_closed_loop_is_rejected():
         ((q, np.eye(3), 0.01), "target"),
         ((q, np.stack([np.eye(4)] * 2), 0.01), "target"),
         ((q, np.eye(4), 0.0), "dt"),
+        ((q, np.eye(4), "now"), "dt: expected real numbers"),
     ):
         with pytest.raises(dyn.InputError, match=message):
             solver.follow(*wrong)
-    for wrong in ({"gain": -1.0}, {"gain": np.nan}, {"damping": -1.0}, {"damping": np.inf}):
+    for wrong in ({"gain": -1.0}, {"gain": None}, {"damping": -1.0}, {"damping": np.inf}):
         with pytest.raises(dyn.InputError, match=next(iter(wrong))):
             solver.follow(q, np.eye(4), 0.01, **wrong)
     with pytest.raises(dyn.InputError):

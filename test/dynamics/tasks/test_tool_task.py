@@ -136,9 +136,11 @@ def test_tasks_without_a_moving_body_are_rejected():
     for body, message in (("panda_link0", "no joint moves"), ("palm", "no body or frame")):
         with pytest.raises(dyn.InputError, match=message):
             dyn.tasks.task_motion(panda(), Task(body), np.zeros(7))
-    for tasks in ([], ["panda_link8"]):
+    for tasks in ([], ["panda_link8"], None):
         with pytest.raises(dyn.InputError, match="expected a Task"):
             dyn.tasks.task_jacobian(panda(), tasks, np.zeros(7))
+    with pytest.raises(dyn.InputError, match=r"expected a Task, .*, got 'panda_link8'"):
+        dyn.tasks.task_motion(panda(), "panda_link8", np.zeros(7))
 
 
 def test_a_motion_is_immutable_and_its_representation_is_checked():

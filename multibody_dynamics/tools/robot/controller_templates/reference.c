@@ -193,23 +193,30 @@ static double braking_excess(double state[5][ROBOT_JOINTS], double duration,
     return excess;
 }
 
-/* Duration in s of the path to rest; at most BRAKING_TRIALS are tried. */
+/* Duration in s of the path to rest; at most BRAKING_TRIALS are tried, the shorter ones last. */
 static double braking_duration(double state[5][ROBOT_JOINTS],
                                const double acceleration[ROBOT_JOINTS])
 {
     double allowed[ROBOT_JOINTS];
-    double shortest = SHORTEST_BRAKING;
+    double first = SHORTEST_BRAKING;
     for (int j = 0; j < ROBOT_JOINTS; ++j) {
         allowed[j] = fmax(acceleration[j], fabs(state[2][j]));
-        shortest = fmax(shortest, BRAKING_PEAK * fabs(state[1][j]) / acceleration[j]);
+        first = fmax(first, BRAKING_PEAK * fabs(state[1][j]) / allowed[j]);
     }
-    double best = shortest;
+    double best = first;
     double least = HUGE_VAL;
     double factor = 1.0;
     for (int k = 0; k < BRAKING_TRIALS && least > 1.0 + 1e-9; ++k) {
-        const double excess = braking_excess(state, shortest * factor, allowed);
+        if (k == BRAKING_LONGER) {
+            factor = BRAKING_GROWTH;
+        }
+        const double duration = k < BRAKING_LONGER ? first * factor : first / factor;
+        if (duration < SHORTEST_BRAKING) {
+            break;
+        }
+        const double excess = braking_excess(state, duration, allowed);
         if (excess < least) {
-            best = shortest * factor;
+            best = duration;
             least = excess;
         }
         factor *= BRAKING_GROWTH;
