@@ -263,5 +263,17 @@ def test_a_parameter_file_for_another_node_causes_a_warning(ros):
     ros.until(lambda: says in node.output, "a warning")
 
 
+def test_a_section_for_a_node_in_another_namespace_causes_a_warning(ros, tmp_path):
+    """Even if another file, such as one made by a launch file, has parameters for the node."""
+    file = tmp_path / "own.yaml"
+    file.write_text("example: {ros__parameters: {gain: 0.5}}")
+    node = ros.start(
+        "example", {"ceiling": 1.5}, "--params-file", str(file), program=Path(__file__)
+    )
+    says = f"{file}: the section '/example' is not for {NAMESPACE}/example: for a node in a"
+    ros.until(lambda: says in node.output, "a warning")
+    assert ros.get_parameters(node, "gain", "ceiling") == [1.0, 1.5]
+
+
 if __name__ == "__main__":
     sys.exit(run(ExampleNode))
