@@ -121,6 +121,7 @@ def test_every_fault_leads_to_its_defined_state(ros):
     ros.until(
         lambda: counted(ros, ": inputs", "joint_trajectory: fault"), "a rejection", each=arm.step
     )
+    assert "rejected joint_trajectory: link states missing: " in arm.node.output
     ros.until(lambda: "missing: cleared" in arm.node.output, "the recovery", each=arm.step)
     arm.run(0.6)
     assert arm.error(5) < 1e-3

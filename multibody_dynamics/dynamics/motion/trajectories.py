@@ -640,6 +640,6 @@ def _put_state(out: Array, name: str, which: str, state: Any, joint_names: Seque
     for j in np.flatnonzero(np.abs(out[1]) > REST).tolist():
         raise TrajectoryError(
             f"joint '{joint_names[j]}' has the velocity {out[1, j]:.6g} at the {which} point;"
-            f" a trajectory {name}s at rest unless its full state is given as `{name}`"
+            f" a trajectory {name}s at rest (in Python, unless its full state is given as `{name}`)"
         )
     out[1:] = 0.0

@@ -8,6 +8,7 @@ activation         subscriptions, timers and services that last until `deactivat
 cyclic             one cycle per joint state: clock jumps, stamps, watchdogs, statistics
 watchdog           detects missing input, on the steady clock
 parameters         ROS parameters declared from a dataclass, and their Markdown table
+parameter_files    sections of parameter files that do not reach the node they are meant for
 robot              parameters of the robot; loads its model and actuators
 robot_description  node that can wait for the topic robot_description
 messages           conversion between messages and arrays, matched by joint name

@@ -119,7 +119,8 @@ class JointMatcher:
 class JointStates:
     """The newest state of our joints, merged by name from any number of JointState messages.
 
-    A message may contain other joints besides ours, and ours may be spread over several messages.
+    A message may contain other joints besides ours, and ours may be spread over several messages,
+    which may overlap: of two values of a joint with one stamp, the first is used.
     `fields` (of position, velocity, effort) are those that the node requires: they must be present
     and finite, and each is an attribute, (n,). Drivers may leave the others empty or NaN; `also`
     names optional ones that are stored unchecked, as NaN if a message lacks them. `check` rejects
@@ -193,7 +194,8 @@ class JointStates:
         if match.source.size == 0:
             self.foreign += 1
             return False
-        self._check_stamp(stamp, now, tolerance, match)
+        self._check_stamp(stamp, now, tolerance)
+        match = self._not_yet_given(match, stamp)
         values = []
         for field, _ in self._fields:
             numbers = np.frombuffer(getattr(message, field)) if getattr(message, field) else None
@@ -228,7 +230,23 @@ class JointStates:
         if fault := check.fault(joints, old, new, 1e-9 * (stamp - stamps)):
             raise MessageError("jump", fault)
 
-    def _check_stamp(self, stamp: int, now: int, tolerance: int, match: Match) -> None:
+    def _not_yet_given(self, match: Match, stamp: int) -> Match:
+        """The joints for which no state with this stamp was used: messages may overlap."""
+        stamps = self._stamps[match.target]
+        newest = int(stamps.max())
+        if stamp > newest:
+            return match
+        if stamp < newest:
+            raise MessageError(
+                "out of order",
+                f"the stamp is {1e-9 * (newest - stamp):.6f} s older than one already used",
+            )
+        older = stamps < stamp
+        if not older.any():
+            raise MessageError("out of order", "a state with the same stamp was already used")
+        return Match(match.source[older], match.target[older], False)
+
+    def _check_stamp(self, stamp: int, now: int, tolerance: int) -> None:
         if stamp == 0:
             raise MessageError("no stamp", "the stamp is zero, so the time of the state is unknown")
         if tolerance and now - stamp > tolerance:
@@ -236,14 +254,6 @@ class JointStates:
         if tolerance and stamp - now > tolerance:
             raise MessageError(
                 "from the future", f"the stamp is {1e-9 * (stamp - now):.3f} s ahead of the clock"
-            )
-        newest = int(self._stamps[match.target].max())
-        if stamp == newest:
-            raise MessageError("out of order", "a state with the same stamp was already used")
-        if stamp < newest:
-            raise MessageError(
-                "out of order",
-                f"the stamp is {1e-9 * (newest - stamp):.6f} s older than one already used",
             )
 
 

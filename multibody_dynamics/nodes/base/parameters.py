@@ -32,6 +32,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ...dynamics.core import InputError
+from .parameter_files import missed_sections, parameter_files
 
 TYPES = {
     bool: Parameter.Type.BOOL,
@@ -199,10 +200,17 @@ class ParameterServer(Generic[P]):
                     f"ignored unknown parameter '{name}'"
                     + (f"; did you mean '{meant[0]}'?" if meant else "")
                 )
-        if not given and "--params-file" in sys.argv:
-            name = node.get_name()
+        name, full = node.get_name(), node.get_fully_qualified_name()
+        missed = {file: missed_sections(file, full) for file in parameter_files(sys.argv)}
+        for file, sections in missed.items():
+            for section in sections:
+                log.warning(
+                    f"{file}: the section '{section}' is not for {full}: for a node in a namespace,"
+                    f" it begins with '/**/{name}:'"
+                )
+        if not given and "--params-file" in sys.argv and not any(missed.values()):
             log.warning(
-                f"the parameter file has no section for {node.get_fully_qualified_name()}: add"
+                f"the parameter file has no section for {full}: add"
                 f" one that begins with '{name}:' or, for a node in a namespace, '/**/{name}:'"
                 if "--ros-args" in sys.argv
                 else "the parameter file is ignored: put --ros-args before --params-file"

@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -241,7 +242,8 @@ class ManagedNode(LifecycleNode):
         if self._is_scheduled:
             return_to_normal()
         log = self.get_logger()
-        with when_compiling(log.info, self._check_leave):
+        with warnings.catch_warnings(), when_compiling(log.info, self._check_leave):
+            warnings.showwarning = lambda message, *_, **__: log.warning(str(message))
             self.configure()
         self._check_leave()
         if in_force := schedule(self.parameters, log.warning):  # everything has been compiled

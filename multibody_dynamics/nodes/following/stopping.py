@@ -64,7 +64,7 @@ class StoppingNode(FollowingNode):
     def _check_may_move(self) -> None:
         super()._check_may_move()
         if fault := self._faults.fault:
-            raise MessageError("fault", f"{fault.text}; call ~/enable to clear the fault")
+            raise MessageError("fault", f"{fault}; call ~/enable to clear the fault")
 
     def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         fault = self._faults.fault

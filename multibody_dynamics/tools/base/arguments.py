@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 from .ros_settings import LAST_DOMAIN
 
+NAMESPACE = re.compile(r"[A-Za-z_]\w*(/[A-Za-z_]\w*)*", re.ASCII)
 MOTIONS = ("sum_of_sines", "rest_to_rest")
 
 
@@ -64,6 +66,27 @@ def numbers(text: str) -> list[float]:
         raise argparse.ArgumentTypeError(
             f"{text} is not a comma-separated list of numbers"
         ) from None
+
+
+def namespace(text: str) -> str:
+    """A ROS namespace, without the slashes around it."""
+    inner = text.strip("/")
+    if inner and not NAMESPACE.fullmatch(inner):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a namespace: names of letters, digits and _, not beginning with a"
+            " digit, separated by /"
+        )
+    return inner
+
+
+def topic(text: str) -> str:
+    """The name of a ROS topic, absolute or relative."""
+    if not NAMESPACE.fullmatch(text.removeprefix("/")):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a topic: names of letters, digits and _, not beginning with a digit,"
+            " separated by /"
+        )
+    return text
 
 
 def domain(text: str) -> int:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ..base.arguments import namespace
+
 HELP = "Convert a robot with springs for Gazebo and ros2_control"
 DETAILS = (
     "Each joint becomes a motor and a spring in series, see docs/gazebo.md. Writes plant.urdf with"
@@ -22,7 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--initial", metavar="Q1,Q2,...", default="",
                         help="initial link positions, rad (0, or the nearest position within the"
                         " limits)")  # fmt: skip
-    parser.add_argument("--namespace", default="", help="namespace of the controller manager")
+    parser.add_argument("--namespace", type=namespace, default="",
+                        help="namespace of the controller manager")  # fmt: skip
     parser.add_argument("--prefix", default="",
                         help="prefix for the names of joints and links")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path,

@@ -9,7 +9,7 @@ import argparse
 import os
 from pathlib import Path
 
-from ..base.arguments import domain
+from ..base.arguments import domain, namespace
 from ..live.launched_systems import SYSTEMS, Argument, NodeStart
 
 HELP = "Start and supervise the nodes of a launch file, without an installed ROS 2"
@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar = f"{{{choices}}}" if choices else name.upper()
         parser.add_argument(_option(name), dest=name, metavar=metavar,
                             choices=argument.choices or None,
+                            type=namespace if name == "namespace" else str,
                             help=only + argument.description + default)  # fmt: skip
     parser.add_argument("--logs", metavar="FOLDER", type=Path,
                         help="keep the output of every node in this folder")  # fmt: skip

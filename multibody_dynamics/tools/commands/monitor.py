@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..base.arguments import positive
+from ..base.arguments import namespace, positive, topic
 
 HELP = "Watch torques, rates, limits and periods of a running robot in the terminal"
 DETAILS = (
@@ -19,13 +19,14 @@ DETAILS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--urdf", metavar="ROBOT", type=Path, help="URDF file, for its limits")
-    parser.add_argument("--torques", metavar="TOPIC",
+    parser.add_argument("--torques", metavar="TOPIC", type=topic,
                         help="JointState with efforts (the first with a publisher of"
                         " flatness_controller_node/motor_torque, task_space_node/torque,"
                         " feedforward_node/torque)")  # fmt: skip
-    parser.add_argument("--states", metavar="TOPIC", default="joint_states",
+    parser.add_argument("--states", metavar="TOPIC", type=topic, default="joint_states",
                         help="JointState with positions (%(default)s)")  # fmt: skip
-    parser.add_argument("--namespace", default="", help="namespace of the topics")
+    parser.add_argument("--namespace", type=namespace, default="",
+                        help="namespace of the topics")  # fmt: skip
     parser.add_argument("--stale-after", metavar="S", type=positive, default=0.2,
                         help="mark a topic as stale after this time without messages, s"
                         " (%(default)s)")  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..base.arguments import positive
+from ..base.arguments import namespace, positive
 
 HELP = "Record topics of a running robot in a bag, and count lost messages"
 DETAILS = (
@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--duration", metavar="S", type=positive,
                         help="end after this long, counted from the first message, s")  # fmt: skip
     parser.add_argument("--all", action="store_true", help="record all topics in the namespace")
-    parser.add_argument("--namespace", default="", help="namespace of the topics")
+    parser.add_argument("--namespace", type=namespace, default="",
+                        help="namespace of the topics")  # fmt: skip
     parser.add_argument("--timeout", metavar="S", type=positive, default=10.0,
                         help="give up if nothing was published within this time, s"
                         " (%(default)g)")  # fmt: skip

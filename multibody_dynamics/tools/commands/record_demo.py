@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ..base.arguments import namespace
+
 HELP = "Record the nodes of launch/demo.launch.py, and write the report"
 DETAILS = "The launch file runs it; to record a robot, use `record`."
 VARIANTS = ("full", "quasi_static", "rigid")
@@ -18,7 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="folder with the parameters.yaml of the nodes")  # fmt: skip
     parser.add_argument("--variant", choices=VARIANTS, default="full",
                         help="variant of the running feedforward (%(default)s)")  # fmt: skip
-    parser.add_argument("--namespace", default="", help="namespace of the nodes")
+    parser.add_argument("--namespace", type=namespace, default="",
+                        help="namespace of the nodes")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from pathlib import Path
 
 from ..base.arguments import add_gravity, add_hold, assignment, numbers, whole
@@ -52,13 +53,21 @@ def run(options: argparse.Namespace) -> int:
     from ...dynamics import load_actuators, load_urdf
     from ...dynamics.control import scale_time
     from ...validation.trajectory_files import read_points, write_points
-    from ..motions.scaled_trajectory import draw, limits_of, motion_through, write_json
+    from ..motions.scaled_trajectory import (
+        beyond_range,
+        draw,
+        limits_of,
+        motion_through,
+        write_json,
+    )
 
     model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
     actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
     points = read_points(options.trajectory, topic=options.topic, message=options.message)
     motion = motion_through(points, model, dict(options.hold))
     limits = limits_of(model, actuators, options.limit)
+    for line in beyond_range(motion, model):
+        warnings.warn(line, stacklevel=1)  # printed by the command line
     scaled = scale_time(motion, model, actuators, limits, stiffness=options.stiffness)
     print(scaled.describe())
     file = write_points(points.slower(scaled.factor), options.output)

@@ -81,11 +81,12 @@ class JointTable:
         self._position.update(zip(names, position, strict=False))
 
     def lines(self) -> list[str]:
-        """The table, with a row per joint of the model or, without a model, per received joint."""
+        """The table, with a row per joint of the model, followed by the received names that are no
+        joints of it, such as the two motors of an antagonistic joint."""
         head = ("joint", "torque", "peak", "rate", "limit", "left", "position", "to a stop")
         lines = [f"{head[0]:<24}" + "".join(f"{text:>11}" for text in head[1:])]
-        names = self._model.joint_names if self._model else tuple(self._torque)
-        for name in names:
+        joints = self._model.joint_names if self._model else ()
+        for name in dict.fromkeys((*joints, *self._torque)):
             lower, upper, effort = self._limits(name)
             torque = self._torque.get(name, np.nan)
             q = self._position.get(name, np.nan)

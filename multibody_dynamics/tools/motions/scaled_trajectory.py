@@ -15,10 +15,11 @@ from ...dynamics.control import JOINT_QUANTITIES, QUANTITIES, MotionLimits, Time
 from ...dynamics.core import DynamicsError, InputError
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
-from ...dynamics.motion import Trajectory, interpolate
+from ...dynamics.motion import Trajectory, check_reference, interpolate
 from ...validation.trajectory_files import Points
 from ..base.figures import GREEN, new_figure, save
 
+SLACK = 1e-6  # rad or m: a motion may end on a limit
 TITLES = {
     "joint_torque": "joint torque Q",
     "torque_rate": "torque rate Q'",
@@ -56,6 +57,15 @@ def motion_through(points: Points, model: MultibodyModel, held: Mapping[str, flo
         return interpolate(model.joint_names, points.times, *data)
     except DynamicsError as error:
         raise InputError(f"{points.path}: {error}") from None
+
+
+def beyond_range(motion: Trajectory, model: MultibodyModel) -> list[str]:
+    """A line for every joint that leaves its range, which no duration of the motion changes."""
+    return [
+        f"{event}; a slower motion follows the same path"
+        for event in check_reference(model.limits, motion)
+        if event.quantity == "position" and abs(event.wanted - event.allowed) > SLACK
+    ]
 
 
 def limits_of(

@@ -182,7 +182,9 @@ def _stiffness(actuators: Actuators) -> Array:
     for name, actuator in zip(actuators.joint_names, actuators.actuators, strict=True):
         spring = actuator.spring if isinstance(actuator, SeriesElastic) else None
         if not isinstance(spring, LinearSpring) or actuators.is_damped[len(found)]:
-            raise InputError(f"joint '{name}': Gazebo supports only linear springs without damping")
+            raise InputError(
+                f"joint '{name}': for Gazebo, every joint needs a linear spring without damping"
+            )
         found.append(spring.K)
     return np.array(found)
 

@@ -88,6 +88,20 @@ class TestJointStates:
         assert not states.accept(joint_state({"shoulder": 1.5, "elbow": 2.5}, NOW + 1), NOW)
         assert states.accept(joint_state({"wrist": 3.0}, NOW + 1), NOW)
 
+    def test_messages_with_one_stamp_may_overlap_and_the_first_value_of_a_joint_is_used(self):
+        states = JointStates(NAMES)
+        for cycle in range(3):
+            stamp = NOW + cycle * SECOND
+            assert not states.accept(joint_state({"shoulder": 1.0, "elbow": 2.0}, stamp), NOW)
+            assert states.accept(joint_state({"wrist": 3.0, "elbow": 2.5}, stamp), NOW)
+            np.testing.assert_array_equal(states.position, [1.0, 2.0, 3.0])
+        stamp = NOW + 5 * SECOND
+        assert not states.accept(joint_state({"wrist": 4.0}, stamp), NOW)
+        assert states.accept(joint_state(dict.fromkeys(NAMES, 5.0), stamp), NOW)
+        np.testing.assert_array_equal(states.position, [5.0, 5.0, 4.0])
+        error = rejection(states.accept, joint_state(dict.fromkeys(NAMES, 6.0), stamp), NOW)
+        assert (error.reason, states.stamp) == ("out of order", stamp)
+
     @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300, -2e9])
     def test_a_value_that_is_not_finite_is_rejected_and_nothing_stored(self, bad):
         states = JointStates(NAMES)

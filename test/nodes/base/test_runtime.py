@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGINT, SIGTERM
@@ -15,7 +16,7 @@ import pytest
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.core.errors import InputError, ModelWarning
 from multibody_dynamics.nodes.base.parameters import NodeParameters, ParameterError, parameter
 from multibody_dynamics.nodes.base.runtime import ManagedNode, initialise, run
 from ros_harness import FIRST_START, NAMESPACE, NodeProcess, RosHarness, ros
@@ -52,6 +53,8 @@ class ExampleNode(ManagedNode):
             raise InputError(f"{name} is rejected on purpose")
         if self.parameters.fault == f"break {name}":
             raise RuntimeError(f"{name} breaks on purpose")
+        if self.parameters.fault == f"warn in {name}":
+            warnings.warn("suspicious on purpose", ModelWarning, stacklevel=2)
         if self.parameters.fault == "compile forever":
             print(name, flush=True)
             while name == "configure":
@@ -143,6 +146,19 @@ def test_an_exception_is_logged_and_the_node_can_be_configured_again(ros):
     ros.until(lambda: steps[-2:] == ["deactivate", "cleanup"], "the release")
     assert "RuntimeError: activate breaks on purpose" in node.output
     assert ros.leave(node) == 0
+
+
+def test_warnings_are_logged_by_the_node_at_every_configuration(ros):
+    """Python would print them past the log, with a line of source, and only once."""
+    node, _ = start(ros, fault="warn in configure")
+    for number in (1, 2):
+        assert ros.transition(node, "configure")
+        assert ros.transition(node, "cleanup")
+        ros.until(
+            lambda n=number: node.output.count("[test.example]: suspicious on purpose") == n,
+            "the warning",
+        )
+    assert "ModelWarning" not in node.output
 
 
 @pytest.mark.parametrize("number", [SIGINT, SIGTERM])
@@ -245,6 +261,18 @@ def test_a_parameter_file_for_another_node_causes_a_warning(ros):
     node = ros.start("example", {}, program=Path(__file__))
     says = f"has no section for {NAMESPACE}/example: add one that begins with 'example:'"
     ros.until(lambda: says in node.output, "a warning")
+
+
+def test_a_section_for_a_node_in_another_namespace_causes_a_warning(ros, tmp_path):
+    """Even if another file, such as one made by a launch file, has parameters for the node."""
+    file = tmp_path / "own.yaml"
+    file.write_text("example: {ros__parameters: {gain: 0.5}}")
+    node = ros.start(
+        "example", {"ceiling": 1.5}, "--params-file", str(file), program=Path(__file__)
+    )
+    says = f"{file}: the section '/example' is not for {NAMESPACE}/example: for a node in a"
+    ros.until(lambda: says in node.output, "a warning")
+    assert ros.get_parameters(node, "gain", "ceiling") == [1.0, 1.5]
 
 
 if __name__ == "__main__":

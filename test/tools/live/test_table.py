@@ -56,6 +56,16 @@ def test_without_a_robot_the_table_has_the_received_joints():
     assert row(table, "a")[:4] == ["a", "3", "3", "-"]
 
 
+def test_motors_that_are_no_joints_of_the_robot_follow_its_joints():
+    table = JointTable(panda())
+    table.add_torques(["panda_joint7_agonist", "panda_joint1"], [2.0, 1.0], 1.0)
+    assert row(table, "panda_joint7_agonist")[:3] == ["panda_joint7_agonist", "2", "2"]
+    assert [line.split()[0] for line in table.lines()[1:]] == [
+        *panda().joint_names,
+        "panda_joint7_agonist",
+    ]
+
+
 def test_periods_and_ages():
     topic = TopicTiming("torque", 0.2)
     assert "no message yet" in topic.line(0.0)

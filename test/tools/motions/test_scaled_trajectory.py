@@ -133,6 +133,19 @@ def test_joints_in_another_order_and_held_joints(tmp_path, capsys):
     assert json.loads((tmp_path / "scaled.json").read_text())["factor"] == factor > 1.0
 
 
+def test_a_path_that_leaves_the_joint_range_is_reported(tmp_path, capsys):
+    """Positions in degrees, for example: controllers would reject the slower motion as well."""
+    upper = MODEL.limits.upper
+    file = tmp_path / "motion.csv"
+    for beyond in (0.0, 30.0):
+        q = (*upper, upper[0], upper[1] + beyond)
+        file.write_text("t,q shoulder,q elbow\n0,{},{}\n9,{},{}\n".format(*q))
+        assert run(file, "-o", tmp_path) == 0
+        printed = capsys.readouterr().err
+        assert ("warning: elbow: position" in printed) == (beyond > 0.0)
+        assert "shoulder" not in printed
+
+
 def test_invalid_input_is_reported(tmp_path, capsys):
     def rejected(name, text, *arguments):
         file = tmp_path / name

@@ -72,6 +72,26 @@ def test_masses_in_grams_are_found(tmp_path):
     assert finding.text == f"{need}; are masses in g?"
 
 
+@pytest.mark.parametrize(
+    ("kind", "lower", "upper", "says"),
+    [
+        ("revolute", -120.0, 120.0, "j has a range of 240 rad, 38.2 turns; are its limits in deg"),
+        ("prismatic", -100.0, 600.0, "j has a range of 700 m; are its limits in mm?"),
+        ("revolute", -6.2832, 6.2832, ""),
+        ("revolute", -1e9, 1e9, ""),  # no limit
+        ("prismatic", 0.0, 12.0, ""),  # a gantry
+        ("continuous", -180.0, 180.0, ""),
+    ],
+)
+def test_limits_in_degrees_and_millimetres_are_found(tmp_path, kind, lower, upper, says):
+    joint = JOINT.format("j", "base", "a", 50, 1).replace("revolute", kind)
+    joint = joint.replace('lower="-1" upper="1"', f'lower="{lower}" upper="{upper}"')
+    file = arm(tmp_path, LINK.format("a", 1, 1, 1, 1), joint)
+    texts = [finding.text for finding in look.check(look.load(file)[0])]
+    assert "; ".join(texts).startswith(says)
+    assert bool(texts) == bool(says)
+
+
 def test_limits_of_zero_are_found(tmp_path):
     file = arm(tmp_path, LINK.format("a", 1, 1, 1, 1), JOINT.format("j", "base", "a", 0, 0))
     texts = [finding.text for finding in look.check(look.load(file)[0]) if finding.severe]
