@@ -31,7 +31,7 @@ def test_segments_are_a_trajectory():
     np.testing.assert_array_equal(motion.last, whole(1.7))
     motion.brake(np.array([2.0, 2.0]))
     assert motion.rests
-    np.testing.assert_allclose(motion.evaluate(1.7 + 1e-9), whole(1.7), atol=1e-6)
+    np.testing.assert_allclose(motion.evaluate(1.7 + 1e-10), whole(1.7), atol=1e-6)
 
 
 @pytest.mark.parametrize("period", [2.5e-4, 1e-3, 1e-2])
