@@ -112,7 +112,8 @@ class TrajectoryParameters(RobotParameters):
     )
     speed: float = parameter(
         0.5,
-        "largest share of its velocity limit that a joint uses in such a motion and the approach",
+        "largest share of its velocity limit that a joint uses in a motion derived from limits, and"
+        " in the approach",
         bounds=(0.01, 1.0),
     )
     sample_period: float = parameter(
