@@ -36,6 +36,7 @@ TWO_LINK = {
     "joints": ["shoulder", "elbow"],
     "tool": "tip",
     "components": "x z",
+    "ready_topic": "feedforward_node/motor_command",
 }
 
 
