@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""How the operating system runs a node: priority, locked memory, idle and chosen processors.
+"""How the operating system runs a node: priority, locked memory, idle states, chosen processors.
 
 A node works without any of this. Where a permission is missing, it says which, and continues. The
 thread of the control cycle gets the priority; all others of the process, those of the middleware
