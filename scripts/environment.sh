@@ -114,6 +114,7 @@ if ! is_current || [[ $needs == all && $(cat "$venv/made-for" 2>/dev/null) != al
 fi
 
 export VIRTUAL_ENV=$venv PATH=$venv/bin:$PATH
+unset PYTHONDONTWRITEBYTECODE # processes that find byte code start in two thirds of the time
 settings=$("$venv/bin/python" -m multibody_dynamics.tools.environment)
 eval "$settings"
 case "${1##*/} ${2:-}" in # say where the nodes of this command are to be found

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import signal
 import tempfile
@@ -60,6 +61,12 @@ class ComparisonIsMissing(pytest.Item):
 def pytest_configure() -> None:
     """Restore SIGINT, which shells ignore in background jobs and all their children."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector all that lives until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+from math import factorial
+
 import mpmath as mp
 import numpy as np
 from hypothesis import strategies as st
 
 mp.mp.dps = 50
+BITS = 200
 
 SMALL = (0.0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5)
 LARGE = (1.0, 2.0, np.nextafter(3.0, 0.0), 3.0, np.pi - 1e-9, np.pi)
@@ -43,14 +46,18 @@ def exact_hat3(omega):
 
 
 def exact_series(A, shift: int = 0):
-    """sum_k A^k / (k + shift)! of a 50-digit matrix: exp for shift 0, dexp of ad for 1."""
-    term = exact(np.eye(len(A))) / mp.factorial(shift)
+    """sum_k A^k / (k + shift)! of a 50-digit matrix: exp for shift 0, dexp of ad for 1.
+
+    With integers as multiples of 2^-BITS, which are ten times as fast as mpmath numbers.
+    """
+    A = np.vectorize(lambda x: int(mp.ldexp(x, BITS)), otypes=[object])(A)
+    term = np.eye(len(A), dtype=int).astype(object) * (2**BITS // factorial(shift))
     total, k = term, shift
-    while np.abs(term).max() > mp.mpf(10) ** -40:
+    while np.abs(term).max() > 2**20:
         k += 1
-        term = term @ A / k
+        term = (term @ A >> BITS) // k
         total = total + term
-    return total
+    return np.vectorize(lambda x: mp.ldexp(x, -BITS), otypes=[object])(total)
 
 
 def exact_inverse(A):

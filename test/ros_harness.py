@@ -38,6 +38,7 @@ from rclpy.experimental import EventsExecutor
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
+from forked_process import ForkedProcess
 from multibody_dynamics.tools.base.ros_settings import ros_environment
 
 PATIENCE = 60.0  # s; discovery alone may take 3, and much more on a busy computer
@@ -52,12 +53,23 @@ TRANSITIONS = {
     "shut down unconfigured": Transition.TRANSITION_UNCONFIGURED_SHUTDOWN,
     "shut down active": Transition.TRANSITION_ACTIVE_SHUTDOWN,
 }
+GOALS = {
+    Transition.TRANSITION_CONFIGURE: "inactive",
+    Transition.TRANSITION_ACTIVATE: "active",
+    Transition.TRANSITION_DEACTIVATE: "inactive",
+    Transition.TRANSITION_CLEANUP: "unconfigured",
+    Transition.TRANSITION_UNCONFIGURED_SHUTDOWN: "finalized",
+    Transition.TRANSITION_ACTIVE_SHUTDOWN: "finalized",
+}
+RESEND = 10.0  # s without a response
 
 
 class NodeProcess:
     """A running node; `output` is everything it has printed so far."""
 
-    def __init__(self, name: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    def __init__(
+        self, name: str, process: subprocess.Popen[bytes] | ForkedProcess, log: Path
+    ) -> None:
         self.name = name
         self.process = process
         self._log = log
@@ -110,23 +122,26 @@ class RosHarness:
         settings = self._folder / f"{name}_{number}.yaml"
         settings.write_text(json.dumps({"/**": {"ros__parameters": dict(parameters or {})}}))
         log = self._folder / f"{name}_{number}.log"
-        command = [
-            sys.executable,
-            *((str(program),) if program else ("-m", f"multibody_dynamics.nodes.{name}")),
-            "--ros-args",
-            "-r", f"__ns:={NAMESPACE}", "--params-file", str(settings), *arguments,
+        settings_of_ros = [
+            "--ros-args", "-r", f"__ns:={NAMESPACE}", "--params-file", str(settings), *arguments,
         ]  # fmt: skip
         places = [str(Path(__file__).parent), self.environment.get("PYTHONPATH", "")]
         environment = {**self.environment, "PYTHONPATH": os.pathsep.join(filter(None, places))}
-        environment |= variables or {}
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                command,
-                env=environment,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                preexec_fn=before,
-            )
+        log.touch()
+        process: subprocess.Popen[bytes] | ForkedProcess
+        if program or variables or before:
+            module = (str(program),) if program else ("-m", f"multibody_dynamics.nodes.{name}")
+            with log.open("wb") as output:
+                process = subprocess.Popen(
+                    [sys.executable, *module, *settings_of_ros],
+                    env=environment | (variables or {}),
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    preexec_fn=before,
+                )
+        else:
+            module = f"multibody_dynamics.nodes.{name}"
+            process = ForkedProcess(module, settings_of_ros, environment, log)
         node = NodeProcess(name, process, log)
         self._processes.append(node)
         return node
@@ -158,6 +173,13 @@ class RosHarness:
             each()
             self.spin(0.004)
 
+    def _within(self, seconds: float, condition: Callable[[], Any]) -> bool:
+        """Spin until `condition()` is true, for at most this long; whether it is."""
+        end = time.monotonic() + seconds
+        while not condition() and time.monotonic() < end:
+            self.spin(0.004)
+        return bool(condition())
+
     def publisher(self, kind: type, topic: str, readers: int = 1, qos: Any = RELIABLE) -> Any:
         """A publisher of the peer that already has `readers`."""
         publisher = self.peer.create_publisher(kind, topic, qos)
@@ -180,22 +202,36 @@ class RosHarness:
             )
         return messages
 
-    def call(self, kind: type, name: str, request: Any) -> Any:
-        """Call a service and return its response."""
+    def call(self, kind: type, name: str, request: Any, again: Callable[[], Any] = bool) -> Any:
+        """Call a service and return its response, or what `again` returns.
+
+        A request to a node that has ended, or a response before its reader is discovered, is lost
+        in the middleware without an error. After RESEND seconds of silence, `again` is called;
+        the request is sent again if it returns nothing, as it does unless given.
+        """
         client = self._services.get((kind.__name__, name))
         if client is None:
             client = self.peer.create_client(kind, name)
             self._services[kind.__name__, name] = client
         self.until(client.service_is_ready, f"the service {name}")
-        future = client.call_async(request)
-        self.until(future.done, f"a response of {name}", patience=FIRST_START)
-        return future.result()
+        end = time.monotonic() + FIRST_START
+        while time.monotonic() < end:
+            future = client.call_async(request)
+            outcome = None if self._within(RESEND, future.done) else again()
+            if future.done() or outcome:
+                return future.result() if future.done() else outcome
+        return self.until(future.done, f"a response of {name}", patience=0.0)
 
     def transition(self, node: NodeProcess, what: str | int) -> bool:
         """Request a transition by a name of `TRANSITIONS` or its number; True if it succeeded."""
         number = TRANSITIONS[what] if isinstance(what, str) else what
         request = ChangeState.Request(transition=Transition(id=number))
-        return bool(self.call(ChangeState, f"{node.name}/change_state", request).success)
+        response = ChangeState.Response(success=True)
+
+        def is_done() -> Any:  # the node answers once the transition has ended
+            return response if self.state(node) == GOALS.get(number) else None
+
+        return bool(self.call(ChangeState, f"{node.name}/change_state", request, is_done).success)
 
     def state(self, node: NodeProcess) -> str:
         """The lifecycle state."""
@@ -227,6 +263,9 @@ class RosHarness:
         """Terminate a node by a signal; returns its exit code."""
         node.send(number)
         self.until(lambda: node.exit_code is not None, f"the exit of {node.name}")
+        others = [each.name for each in self._processes if each.exit_code is None]
+        if number != signal.SIGKILL and node.name not in others:  # or a request might be lost
+            self._within(RESEND, lambda: node.name not in self.peer.get_node_names())
         return int(node.process.returncode)
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Array, TrajectoryError, as_array, exactly, read_only, refused_as
-from .trajectories import _HERMITE, _JERK, _TABLES, Trajectory, _checked_names, hold
+from .trajectories import _JERK, _TABLES, Trajectory, _checked_names, hermite_basis, hold
 
 TRIALS = 16
 LONGER = 6
@@ -37,7 +37,7 @@ SHORTEST_BRAKING = 0.01
 BRAKING_TRAVEL: Array = read_only(-_JERK[:, 5] @ _JERK[:, 1:5] / (_JERK[:, 5] @ _JERK[:, 5]))
 """(4,) distance to the point of rest on [0, 1] from q' .. q'''' at its start."""
 
-_BASIS = _HERMITE.derivative(2)(np.arange(1.0, POINTS + 1.0) / (POINTS + 1.0))
+_BASIS = hermite_basis(2, np.arange(1.0, POINTS + 1.0) / (POINTS + 1.0))
 BRAKING_RESPONSE: Array = read_only(_BASIS[:, 1:5] + np.outer(_BASIS[:, 5], BRAKING_TRAVEL))
 """(POINTS, 4) q'' at inner points of [0, 1] from q' .. q'''' at the start."""
 

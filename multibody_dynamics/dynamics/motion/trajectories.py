@@ -25,13 +25,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence
-from math import isfinite
+from math import comb, isfinite, perm
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import BPoly
 from scipy.linalg import cho_solve_banded, cholesky_banded
 
 from ..core import Array, TrajectoryError, as_array, as_real, check_sequence, refused_as
@@ -42,32 +41,41 @@ REST = float(np.finfo(np.float32).eps)  # speed below which a point is at rest, 
 # Hermite basis on [0, 1]: ten polynomials, of which polynomial k has datum k equal to one and the
 # other data zero. The data are the derivatives 0..4 at 0, then those at 1.
 _ORDER = np.tile(np.arange(5.0), 2)
-_HERMITE = BPoly.from_derivatives([0.0, 1.0], [np.eye(10)[:5], np.eye(10)[5:]])
+_BINOMIAL = np.array([1.0, 9.0, 36.0, 84.0, 126.0, 126.0, 84.0, 36.0, 9.0, 1.0])
+
+
+def _bernstein_tables() -> Array:
+    """(5, 10, 10): Bernstein coefficients of derivatives 0..4 of the basis, each of degree 9."""
+    tables = np.zeros((5, 10, 10))
+    for r in range(5):  # the data of order r determine coefficients r..4 from either end
+        for i in range(r, 5):
+            tables[0, i, r] = comb(i, r) / perm(9, r)
+            tables[0, 9 - i, 5 + r] = (-1.0) ** r * tables[0, i, r]
+    up, i = np.arange(10.0), np.arange(9)
+    slope = np.diag(2.0 * up - 9.0)  # a derivative, raised to degree 9 again
+    slope[i, i + 1], slope[i + 1, i] = 9.0 - up[:-1], -up[1:]
+    for k in range(4):
+        tables[k + 1] = slope @ tables[k]
+    return tables
+
+
+_TABLES = _bernstein_tables()
+
+
+def hermite_basis(k: int, x: Array) -> Array:
+    """(m, 10) derivative k of the ten polynomials at places x (m,) in [0, 1]."""
+    i = np.arange(10)
+    return np.asarray(_BINOMIAL * x[:, None] ** i * (1.0 - x[:, None]) ** (9 - i) @ _TABLES[k])
 
 
 def _jerk_roots() -> Array:
     """(7, 10) matrix J: |J x|^2 is the integral of the squared third derivative of data x."""
     node, weight = np.polynomial.legendre.leggauss(7)  # exact to degree 13; the integrand has 12
-    return np.sqrt(0.5 * weight)[:, None] * _HERMITE.derivative(3)(0.5 * (node + 1.0))
-
-
-def _bernstein_tables() -> Array:
-    """(5, 10, 10): Bernstein coefficients of derivatives 0..4 of the basis, raised to degree 9."""
-    tables = np.empty((5, 10, 10))
-    for k in range(5):
-        c = _HERMITE.derivative(k).c[:, 0]
-        while len(c) < 10:
-            weight = np.arange(len(c) + 1)[:, None] / len(c)
-            zero = np.zeros((1, 10))
-            c = weight * np.vstack((zero, c)) + (1.0 - weight) * np.vstack((c, zero))
-        tables[k] = c
-    return tables
+    return np.sqrt(0.5 * weight)[:, None] * hermite_basis(3, 0.5 * (node + 1.0))
 
 
 _JERK = _jerk_roots()
 _PARABOLA = np.array([[1.0, 0.5], [1.0, 1.0], [0.0, 1.0]])  # q, q', q'' at 1 from q', q'' at 0
-_TABLES = _bernstein_tables()
-_BINOMIAL = np.array([1.0, 9.0, 36.0, 84.0, 126.0, 126.0, 84.0, 36.0, 9.0, 1.0])
 _GRID = np.linspace(0.0, 1.0, 65)
 
 
@@ -345,7 +353,7 @@ def _stop_duration(state: Array, limits: Array) -> float:
     """Shortest time (s) of a stop from `state` (5, n) within acceleration limits (n,)."""
     durations = np.geomspace(1e-3, 1e2, 240)
     travel = -_JERK[:, 5] @ _JERK[:, 1:5] / (_JERK[:, 5] @ _JERK[:, 5])  # of least jerk
-    basis = _HERMITE.derivative(2)(_GRID)
+    basis = hermite_basis(2, _GRID)
     response = basis[:, 1:5] + np.outer(basis[:, 5], travel)
     start = state[1:] * durations[:, None, None] ** (np.arange(1.0, 5.0)[:, None] - 2.0)
     peaks = np.abs(response @ start).max(axis=1)

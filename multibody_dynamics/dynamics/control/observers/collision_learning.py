@@ -25,7 +25,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
 
 from ...core import Array, DynamicsError, InputError, as_array, as_real
 from ...elastic import Actuators, SpringSolver
@@ -155,6 +154,8 @@ def fit_envelope(residuals: Array, terms: Array, least: Array) -> Array:
 
 def _lowest(residual: Array, terms: Array, least: float) -> Array:
     """Coefficients (7,) of one threshold."""
+    from scipy.optimize import linprog  # nodes need only the thresholds found
+
     size = terms.max(axis=0)
     used = size > 1e-9 * max(size[1:].max(initial=0.0), least)
     used[0] = True

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core import Array, InputError, as_array
-from .regressor import UPPER, is_physically_consistent, pseudo_inertia
+from .regressor import PSEUDO_INERTIAS, UPPER, is_physically_consistent, pseudo_inertia
 
 FAR = 50.0  # larger logarithms belong to no realistic body and may overflow
 
@@ -95,12 +95,11 @@ def divergence(parameters: Any, reference: Any) -> Divergence:
         half = np.linalg.cholesky(J)
     except np.linalg.LinAlgError:
         return Divergence(np.inf, np.zeros(10), np.zeros((10, 10)))
-    basis = pseudo_inertia(np.eye(10))
     ratio = np.linalg.solve(R, J)
     inverse = np.linalg.inv(J)
     value = np.trace(ratio) - 2.0 * np.log(np.diag(half)).sum() + np.linalg.slogdet(R)[1] - 4.0
-    across = inverse @ basis  # J^-1 E_k
-    gradient = np.einsum("ij,kji->k", np.linalg.inv(R) - inverse, basis)
+    across = inverse @ PSEUDO_INERTIAS  # J^-1 E_k
+    gradient = np.einsum("ij,kji->k", np.linalg.inv(R) - inverse, PSEUDO_INERTIAS)
     return Divergence(float(value), gradient, np.einsum("kij,lji->kl", across, across))
 
 

@@ -50,6 +50,21 @@ Scalars = NDArray[Any]
 INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # places of the six entries of an inertia
 
+
+def _pseudo_inertias() -> Array:
+    """(10, 4, 4): what a unit of each parameter adds to the pseudo-inertia, see there."""
+    E = np.zeros((10, 4, 4))
+    E[0, 3, 3] = 1.0
+    for k in range(3):
+        E[1 + k, k, 3] = E[1 + k, 3, k] = 1.0
+    for k, (i, j) in enumerate(UPPER, start=4):
+        E[k, :3, :3] = 0.5 * (i == j) * np.eye(3)
+        E[k, i, j] = E[k, j, i] = E[k, i, j] - 1.0
+    return read_only(E)
+
+
+PSEUDO_INERTIAS = _pseudo_inertias()
+
 JointParameter = Literal["rotor", "viscous", "coulomb"]
 LARGE_BATCH = 2**12  # states; larger batches are computed by vector code
 
@@ -106,14 +121,8 @@ def pseudo_inertia(parameters: Any) -> Array:
     2018).
     """
     values = as_array("parameters", parameters, (10,))
-    J = np.empty((*values.shape[:-1], 4, 4))
-    for (i, j), entry in zip(UPPER, np.moveaxis(values[..., 4:], -1, 0), strict=True):
-        J[..., i, j] = J[..., j, i] = -entry
-    half_trace = (values[..., 4] + values[..., 7] + values[..., 9]) / 2
-    J[..., :3, :3] += half_trace[..., None, None] * np.eye(3)
-    J[..., :3, 3] = J[..., 3, :3] = values[..., 1:4]
-    J[..., 3, 3] = values[..., 0]
-    return J
+    J = values @ PSEUDO_INERTIAS.reshape(10, 16)
+    return np.asarray(J.reshape(*values.shape[:-1], 4, 4))
 
 
 def is_physically_consistent(parameters: Any) -> NDArray[np.bool_]:
