@@ -44,6 +44,8 @@ if find_spec("rosbags") is None:  # optional: no rosdep key installs it without 
         if any(line.startswith(uses) for line in file.read_text(encoding="utf-8").splitlines())
     ]
 
+ROS_WORDS = ("rclpy", "ros_harness", "ros_domain_id", "mark.ros")  # one is in every file of -m ros
+
 hypothesis.settings.register_profile("project", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("project")
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -61,6 +63,14 @@ class ComparisonIsMissing(pytest.Item):
 def pytest_configure() -> None:
     """Restore SIGINT, which shells ignore in background jobs and all their children."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With -m ros, read only test files that import ROS or the harness."""
+    if config.getoption("markexpr") != "ros" or collection_path.suffix != ".py":
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    return None if any(word in text for word in ROS_WORDS) else True
 
 
 def pytest_collection_finish() -> None:
