@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +25,29 @@ from ros_harness import PATIENCE, RosHarness
 
 NODE = "flatness_controller_node"
 STEP = 2_000_000  # ns
+TOPICS = {  # recorded on request: every message costs the test more time than the node
+    "commands": (Float64MultiArray, f"{NODE}/commands"),
+    "errors": (JointState, f"{NODE}/tracking_error"),
+    "states": (JointState, f"{NODE}/estimated_state"),
+    "motion": (JointTrajectory, f"{NODE}/motor_command"),
+}
 
 
 class Arm:
-    """A simulated robot that the node controls, and a record of what the node publishes."""
+    """A simulated robot that the node controls, and a record of what the node publishes: its
+    torques in `answers`, and what `records` names of TOPICS in lists with these names."""
+
+    commands: list[Float64MultiArray]
+    errors: list[JointState]
+    states: list[JointState]
+    motion: list[JointTrajectory]
 
     def __init__(
         self,
         ros: RosHarness,
         robot: str = "planar_two_link",
         springs: str | Path = "planar_two_link",
+        records: Sequence[str] = (),
         **changes: Any,
     ) -> None:
         self.ros = ros
@@ -67,10 +81,8 @@ class Arm:
         self.motors = ros.publisher(JointState, "motor_states")
         self.trajectory = ros.publisher(JointTrajectory, "joint_trajectory")
         self.answers = ros.record(JointState, f"{NODE}/motor_torque")
-        self.commands = ros.record(Float64MultiArray, f"{NODE}/commands")
-        self.errors = ros.record(JointState, f"{NODE}/tracking_error")
-        self.states = ros.record(JointState, f"{NODE}/estimated_state")
-        self.motion = ros.record(JointTrajectory, f"{NODE}/motor_command")
+        for name in records:
+            setattr(self, name, ros.record(*TOPICS[name]))
 
     def tick(self) -> None:
         self.now += STEP

@@ -30,7 +30,14 @@ def mistaken_arm(ros: RosHarness, folder: Path, **parameters: object) -> Arm:
         text = text.replace(right, wrong)
     springs = folder / "wrong.yaml"
     springs.write_text(text)
-    arm = Arm(ros, springs=springs, law="state_feedback", disturbance_bandwidth=0.0, **parameters)
+    arm = Arm(
+        ros,
+        springs=springs,
+        law="state_feedback",
+        disturbance_bandwidth=0.0,
+        records=["errors"],
+        **parameters,
+    )
     actuators = dyn.load_actuators(SPRINGS, arm.model.joint_names)
     arm.plant = ElasticRobot(arm.model, actuators, step=1e-3)
     arm.plant.reset(np.full(2, -0.4))

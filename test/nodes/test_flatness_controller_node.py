@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from flatness_arm import NODE, STEP, Arm
+from flatness_arm import NODE, STEP, TOPICS, Arm
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.nodes.base.messages import SECOND, nanoseconds, set_stamp
 from ros_harness import RosHarness, ros
@@ -55,7 +55,14 @@ def law_status(arm: Arm) -> dict[str, str]:
 def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
     slow = {"motor_bandwidth": [20.0], "computed_torque_bandwidth": 20.0}
     slow |= {"judged_poses": 3}
-    arm = Arm(ros, **slow, tracking_tolerance=0.5, observer_gain=20.0, adaptation="payload")
+    arm = Arm(
+        ros,
+        records=list(TOPICS),
+        **slow,
+        tracking_tolerance=0.5,
+        observer_gain=20.0,
+        adaptation="payload",
+    )
     held = arm.plant.joint_torque.copy()
     arm.start()
     np.testing.assert_allclose(arm.answers[0].effort, held, atol=1e-3)
@@ -104,7 +111,7 @@ def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
 
 
 def test_every_fault_leads_to_its_defined_state(ros):
-    arm = Arm(ros)
+    arm = Arm(ros, records=["errors", "states"])
     arm.start()
     arm.move([0.0, 0.0], 1.0)
     arm.run(0.4)
@@ -265,7 +272,11 @@ def test_bad_states_are_rejected_time_may_jump_and_the_last_torque_holds_the_arm
 
 def test_the_state_may_come_from_motor_encoders_alone(ros):
     arm = Arm(
-        ros, state_source="motor_encoders", observer_bandwidth=30.0, state_speed_factor=0.0
+        ros,
+        records=["states"],
+        state_source="motor_encoders",
+        observer_bandwidth=30.0,
+        state_speed_factor=0.0,
     )  # a wild reading must reach the observer
     arm.start()
     arm.move([0.0, 0.0], 0.6)
@@ -288,6 +299,7 @@ def test_a_timer_may_drive_the_cycle_and_limits_are_reported_with_their_cause(ro
     """With motor encoders and torque sensors; a cycle uses the state of the tick before."""
     arm = Arm(
         ros,
+        records=["states"],
         state_source="motor_encoders_and_torque_sensors",
         update_rate=SECOND / STEP,
         law="state_feedback",
@@ -354,6 +366,7 @@ def test_declared_sensors_a_free_stiffness_and_gravity_compensated_by_the_robot(
     springs.write_text(json.dumps({"joints": joints}))
     arm = Arm(
         ros,
+        records=["errors"],
         springs=springs,
         state_source="as_described",
         gravity_compensated_by_robot=True,

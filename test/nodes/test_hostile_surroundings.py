@@ -111,7 +111,7 @@ def test_another_robot_description_while_active_changes_nothing_until_the_node_i
 ):
     topic = ros.publisher(String, "robot_description", readers=0, qos=LATCHED)
     topic.publish(String(data=ROBOT))
-    arm = JudgedArm(ros, tmp_path, robot_file="")
+    arm = JudgedArm(ros, tmp_path, robot_file="", records=["errors"])
     note = "received a new robot_description; it takes effect when the node is next configured"
     begin = len(arm.answers)
     arm.move(arm.plant.q + 0.2, 1.0)
