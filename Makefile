@@ -29,8 +29,8 @@ demo-mujoco:
 # Tests with ROS nodes run by themselves: others that compile for seconds would hold them up.
 # They mostly wait: three at a time keep two cores busy.
 test: lint
-	$(PYTEST) -m "not ros" -n 2
-	$(PYTEST) -m ros -n 3
+	$(PYTEST) -m "not ros" -n 2 --dist worksteal
+	$(PYTEST) -m ros -n 3 --dist worksteal
 
 pythons:
 	scripts/pythons.sh
