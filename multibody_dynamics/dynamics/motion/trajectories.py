@@ -51,9 +51,8 @@ def _bernstein_tables() -> Array:
         for i in range(r, 5):
             tables[0, i, r] = comb(i, r) / perm(9, r)
             tables[0, 9 - i, 5 + r] = (-1.0) ** r * tables[0, i, r]
-    up, i = np.arange(10.0), np.arange(9)
-    slope = np.diag(2.0 * up - 9.0)  # a derivative, raised to degree 9 again
-    slope[i, i + 1], slope[i + 1, i] = 9.0 - up[:-1], -up[1:]
+    n, up = np.arange(10.0), np.arange(1.0, 10.0)
+    slope = np.diag(2.0 * n - 9.0) + np.diag(up[::-1], 1) - np.diag(up, -1)  # raised to degree 9
     for k in range(4):
         tables[k + 1] = slope @ tables[k]
     return tables

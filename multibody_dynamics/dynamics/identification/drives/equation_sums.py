@@ -123,11 +123,13 @@ class EquationSums:
 @dataclass(frozen=True, eq=False)
 class Fit:
     """Parameters theta (p,), coefficients z of each channel, and the densities (channels, bands) of
-    the errors by whose inverses the equations were weighted."""
+    the errors by whose inverses the equations were weighted. is_settled : whether the last round
+    left all parameters where they were, within a small share of their standard errors."""
 
     theta: Array
     z: list[Array]
     density: Array
+    is_settled: bool
 
 
 def left_side(channel: Channel, z: Array) -> Array:
@@ -200,10 +202,10 @@ class LeastSquares:
         for _ in range(ROUNDS):
             before, theta = theta, self._solved(theta, density)
             density = self._densities(theta, density)
-            if self._is_close(theta, before, density):
+            if is_settled := self._is_close(theta, before, density):
                 break
         z = [self._coefficients.of(each, theta)[0] for each in self._sums.channels]
-        return Fit(theta, z, density)
+        return Fit(theta, z, density, is_settled)
 
     def cost(self, fit: Fit) -> float:
         """The negative logarithm of likelihood and prior, with one weight for each equation."""

@@ -26,7 +26,7 @@ from .drive_equations import (
 from .drive_parameters import (
     Coefficients,
 )
-from .equation_sums import EquationSums, Fit, LeastSquares, left_side
+from .equation_sums import ROUNDS, EquationSums, Fit, LeastSquares, left_side
 from .filtered_rows import (
     NOISE_SAMPLES,
     Block,
@@ -195,6 +195,11 @@ class _Identification:
         robot = reader.robot(self.settings.links)
         combinations = reader.combinations() if self.settings.links else {}
         self._remark(rejected, bias, reader)
+        if not fit.is_settled:
+            self.notes.append(
+                f"the parameters had not settled when the search ended after {ROUNDS} rounds: they "
+                "may change with more data; record richer motions, or identify fewer parameters"
+            )
         held = filtered_blocks(
             self.equations, held_plan := Plan(self.held or self.runs, self.cutoff),
             held_plan.pieces, self.middle,

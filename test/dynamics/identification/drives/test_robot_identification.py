@@ -13,6 +13,7 @@ import pytest
 
 from drive_runs import LINK_FRICTION, RATE, elastic_run, motion, planar, real_planar, without
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.identification.drives import equation_sums
 from robots import CONFIG
 
 idn = dyn.identification
@@ -200,3 +201,12 @@ def test_what_cannot_be_identified_is_refused_by_name():
         idn.identify_robot(panda, [elastic_run(1.0)])
     with pytest.raises(dyn.InputError, match=r"longer recordings|no stretch"):
         idn.identify_robot(model, [elastic_run(1.0)], actuators)
+
+
+def test_a_search_that_did_not_settle_is_said(monkeypatch):
+    assert not any("settled" in note for note in everything().notes)
+    monkeypatch.setattr(equation_sums, "ROUNDS", 1)
+    monkeypatch.setattr(equation_sums, "CLOSE", 1e-9)
+    model, actuators = planar()
+    found = idn.identify_robot(model, [elastic_run(8.0)], actuators)
+    assert any("had not settled when the search ended" in note for note in found.notes)
