@@ -129,6 +129,7 @@ def counted_munthe_kaas(
 ) -> tuple[list[Element], int, int]:
     """The states of :func:`munthe_kaas` at `times` (k,); how many steps were taken and rejected."""
     X = group.check("start", start)
+    exactly("field at the start", field(times.item(0), X), (group.dimension,))
     report = progress or (lambda fraction: None)
     if tolerances is None:
         return _fixed_steps(group, field, X, times, method, project, report), len(times) - 1, 0

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import Array, InputError, as_array, as_mapping, read_only
+from ..core import Array, InputError, as_array, as_mapping, exactly, read_only
 from ..lie.lie_groups import Element, ProductGroup, R
 from ..model import MultibodyModel
 from ..rigid import ForwardDynamicsDerivativesSolver, ForwardDynamicsSolver
@@ -77,6 +77,7 @@ def integrate_joints(
     """
     q = as_array("q", q, np.shape(q)[-1:])
     x = np.stack([q, as_array("qd", qd, q.shape)])
+    exactly("acceleration at t = 0", acceleration(0.0, *x), q.shape)
 
     def slope(t: float, X: Element) -> Array:
         q, qd = X[0].reshape(x.shape)

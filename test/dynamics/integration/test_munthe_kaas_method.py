@@ -85,3 +85,11 @@ def test_invalid_arguments_raise():
         )  # fmt: skip
     with pytest.raises(DynamicsError, match="no longer finite"), np.errstate(all="ignore"):
         munthe_kaas(line, lambda t, X: X[0] ** 9 * 1e40, **blow_up)
+    for bad, message in (
+        (None, "field at the start"),
+        ("fast", "field at the start"),
+        (np.ones(2), r"field at the start: expected shape"),
+        ([np.nan], "every number must be finite"),
+    ):
+        with pytest.raises(InputError, match=message):
+            munthe_kaas(line, lambda t, X, bad=bad: bad, **blow_up)

@@ -96,3 +96,12 @@ def test_invalid_arguments_raise():
         end("rosenbrock", 0.01, tolerances=dyn.integration.Tolerances())
     with pytest.raises(dyn.InputError, match="unknown method 'rk5'"):
         end("rk5", 0.01)
+
+
+def test_an_acceleration_of_the_wrong_shape_is_refused():
+    with pytest.raises(
+        dyn.InputError, match=r"acceleration at t = 0: expected shape .*2.*got \(3,\)"
+    ):
+        dyn.integration.integrate_joints(
+            lambda t, q, qd: np.zeros(3), [0.0, 0.0], [0.0, 0.0], 0.1, 0.01
+        )
