@@ -144,6 +144,13 @@ class ConstraintMatrix:
     def __post_init__(self) -> None:
         if self.size < 1:
             raise ModelError(f"constraint '{self.name}': size must be 1 or more, got {self.size}")
+        for part in ("A", "A_dot", "A_ddot", "A_dddot", "f"):
+            function = getattr(self, part)
+            if not (callable(function) or (function is None and part not in ("A", "A_dot"))):
+                raise ModelError(
+                    f"constraint '{self.name}': {part} must be a function of q (and its "
+                    f"derivatives), got {function!r}"
+                )
         names = tuple(self.row_names or (f"row {k + 1}" for k in range(self.size)))
         if len(names) != self.size:
             raise ModelError(

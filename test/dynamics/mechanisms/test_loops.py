@@ -128,6 +128,10 @@ def test_wrong_sizes_of_a_matrix():
         dyn.mechanisms.ConstraintMatrix("gear", 0, A, A)
     with pytest.raises(dyn.ModelError, match="constraint 'gear': expected 2 row_names, got 1"):
         dyn.mechanisms.ConstraintMatrix("gear", 2, A, A, row_names=("one",))
+    with pytest.raises(dyn.ModelError, match=r"constraint 'gear': A_dot must be a function of q"):
+        dyn.mechanisms.ConstraintMatrix("gear", 1, A, np.eye(2))
+    with pytest.raises(dyn.ModelError, match=r"constraint 'gear': f must be a function of q"):
+        dyn.mechanisms.ConstraintMatrix("gear", 1, A, A, f=0.0)
 
 
 def test_counting():
