@@ -32,6 +32,10 @@ from types import CodeType
 from typing import Any, TextIO
 
 try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+try:
     import numba
     from llvmlite import binding as llvm
     from numba.core import caching, event
@@ -240,7 +244,17 @@ if IS_COMPILED:
 
     class _CheckedFiles(caching.IndexDataCacheFile):
         """Files with a checksum: a full disk or a power cut may leave empty, cut or garbled ones,
-        and damaged machine code would crash. They count as missing, and are written again."""
+        and damaged machine code would crash. They count as missing, and are written again.
+
+        Processes that compile at the same time write one after the other: both would otherwise
+        choose the same file for different signatures, and the index would lead to the wrong code.
+        """
+
+        def save(self, key: Any, data: Any) -> None:
+            with Path(self._index_path).with_name("lock").open("a") as lock:
+                if fcntl:
+                    fcntl.flock(lock, fcntl.LOCK_EX)  # released when the file is closed
+                super().save(key, data)
 
         def _load_index(self) -> dict[Any, str]:
             content = _checked_content(self._index_path)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -482,3 +484,17 @@ def test_a_temporary_folder_of_another_user_is_not_trusted(clean_environment, tm
     planted = tmp_path / "tmp" / f"multibody_dynamics-{uid + 1}"
     planted.mkdir()
     assert cache_directory() is None
+
+
+def test_processes_that_compile_at_the_same_time_keep_each_others_machine_code(tmp_path):
+    def files():
+        return compilation._CheckedFiles(str(tmp_path), "function", "")
+
+    def save(worker):
+        for signature in range(25):
+            files().save((worker, signature), [worker, signature])
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(save, range(4)))
+    for key in itertools.product(range(4), range(25)):
+        assert files().load(key) == list(key)
