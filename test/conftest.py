@@ -11,6 +11,7 @@ import os
 import signal
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -65,12 +66,17 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@cache
+def _may_use_ros(file: Path) -> bool:
+    text = file.read_text(encoding="utf-8")
+    return any(word in text for word in ROS_WORDS)
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """With -m ros, read only test files that import ROS or the harness."""
     if config.getoption("markexpr") != "ros" or collection_path.suffix != ".py":
         return None
-    text = collection_path.read_text(encoding="utf-8")
-    return None if any(word in text for word in ROS_WORDS) else True
+    return None if _may_use_ros(collection_path) else True
 
 
 def pytest_collection_finish() -> None:
@@ -88,6 +94,8 @@ def pytest_collection_modifyitems(
         module = getattr(item, "module", None)
         if hasattr(module, "rclpy") or "ros_domain_id" in getattr(item, "fixturenames", ()):
             item.add_marker("ros")
+        if item.get_closest_marker("ros") and not _may_use_ros(item.path):
+            raise pytest.UsageError(f"{item.nodeid}: -m ros would not find it, see ROS_WORDS")
 
     collected = {item.path.name for item in items}
     files = {file.name for file in HERE.glob("test_*.py")}

@@ -6,6 +6,7 @@ imported what all nodes need, which takes each of them more than a second otherw
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pkgutil
 import runpy
@@ -13,22 +14,18 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 
+from multibody_dynamics import nodes
+
 CONTEXT = get_context("forkserver")
-FOLDERS = ("base", "following", "simulator", "task_space", "validation")
 
 
 def _imports() -> list[str]:
     """Every module of the nodes but those that run as __main__."""
-    folders = [import_module(f"multibody_dynamics.nodes.{each}") for each in FOLDERS]
-    return [
-        module.name
-        for folder in folders
-        for module in pkgutil.iter_modules(folder.__path__, f"{folder.__name__}.")
-    ]
+    modules = pkgutil.walk_packages(nodes.__path__, f"{nodes.__name__}.")
+    return [each.name for each in modules if each.name.count(".") > 2]  # those in folders
 
 
 CONTEXT.set_forkserver_preload(_imports())
@@ -42,7 +39,13 @@ def _run(module: str, arguments: Sequence[str], environment: Mapping[str, str], 
     os.dup2(output, 2)
     os.close(output)
     sys.argv = [module, *arguments]
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    code: object = 0
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as leave:
+        code = leave.code
+    # Forked processes skip the end of the interpreter, in which DDS says that the node has left.
+    ctypes.pythonapi.Py_Exit(code if isinstance(code, int) else int(code is not None))
 
 
 class ForkedProcess:

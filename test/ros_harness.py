@@ -53,15 +53,6 @@ TRANSITIONS = {
     "shut down unconfigured": Transition.TRANSITION_UNCONFIGURED_SHUTDOWN,
     "shut down active": Transition.TRANSITION_ACTIVE_SHUTDOWN,
 }
-GOALS = {
-    Transition.TRANSITION_CONFIGURE: "inactive",
-    Transition.TRANSITION_ACTIVATE: "active",
-    Transition.TRANSITION_DEACTIVATE: "inactive",
-    Transition.TRANSITION_CLEANUP: "unconfigured",
-    Transition.TRANSITION_UNCONFIGURED_SHUTDOWN: "finalized",
-    Transition.TRANSITION_ACTIVE_SHUTDOWN: "finalized",
-}
-RESEND = 10.0  # s without a response
 
 
 class NodeProcess:
@@ -115,6 +106,9 @@ class RosHarness:
     ) -> NodeProcess:
         """Start `multibody_dynamics.nodes.<name>`, or a program, in the namespace of the harness.
 
+        The node is forked with its imports done; with any of the last three arguments, it is
+        started as on a robot.
+
         `arguments` are further ROS arguments. A program can import the helpers in test/.
         `variables` are added to its environment; `before` is called in the new process.
         """
@@ -122,26 +116,26 @@ class RosHarness:
         settings = self._folder / f"{name}_{number}.yaml"
         settings.write_text(json.dumps({"/**": {"ros__parameters": dict(parameters or {})}}))
         log = self._folder / f"{name}_{number}.log"
-        settings_of_ros = [
+        ros_arguments = [
             "--ros-args", "-r", f"__ns:={NAMESPACE}", "--params-file", str(settings), *arguments,
         ]  # fmt: skip
         places = [str(Path(__file__).parent), self.environment.get("PYTHONPATH", "")]
         environment = {**self.environment, "PYTHONPATH": os.pathsep.join(filter(None, places))}
         log.touch()
+        module = f"multibody_dynamics.nodes.{name}"
         process: subprocess.Popen[bytes] | ForkedProcess
         if program or variables or before:
-            module = (str(program),) if program else ("-m", f"multibody_dynamics.nodes.{name}")
+            what = (str(program),) if program else ("-m", module)
             with log.open("wb") as output:
                 process = subprocess.Popen(
-                    [sys.executable, *module, *settings_of_ros],
+                    [sys.executable, *what, *ros_arguments],
                     env=environment | (variables or {}),
                     stdout=output,
                     stderr=subprocess.STDOUT,
                     preexec_fn=before,
                 )
         else:
-            module = f"multibody_dynamics.nodes.{name}"
-            process = ForkedProcess(module, settings_of_ros, environment, log)
+            process = ForkedProcess(module, ros_arguments, environment, log)
         node = NodeProcess(name, process, log)
         self._processes.append(node)
         return node
@@ -173,13 +167,6 @@ class RosHarness:
             each()
             self.spin(0.004)
 
-    def _within(self, seconds: float, condition: Callable[[], Any]) -> bool:
-        """Spin until `condition()` is true, for at most this long; whether it is."""
-        end = time.monotonic() + seconds
-        while not condition() and time.monotonic() < end:
-            self.spin(0.004)
-        return bool(condition())
-
     def publisher(self, kind: type, topic: str, readers: int = 1, qos: Any = RELIABLE) -> Any:
         """A publisher of the peer that already has `readers`."""
         publisher = self.peer.create_publisher(kind, topic, qos)
@@ -202,36 +189,22 @@ class RosHarness:
             )
         return messages
 
-    def call(self, kind: type, name: str, request: Any, again: Callable[[], Any] = bool) -> Any:
-        """Call a service and return its response, or what `again` returns.
-
-        A request to a node that has ended, or a response before its reader is discovered, is lost
-        in the middleware without an error. After RESEND seconds of silence, `again` is called;
-        the request is sent again if it returns nothing, as it does unless given.
-        """
+    def call(self, kind: type, name: str, request: Any) -> Any:
+        """Call a service and return its response."""
         client = self._services.get((kind.__name__, name))
         if client is None:
             client = self.peer.create_client(kind, name)
             self._services[kind.__name__, name] = client
         self.until(client.service_is_ready, f"the service {name}")
-        end = time.monotonic() + FIRST_START
-        while time.monotonic() < end:
-            future = client.call_async(request)
-            outcome = None if self._within(RESEND, future.done) else again()
-            if future.done() or outcome:
-                return future.result() if future.done() else outcome
-        return self.until(future.done, f"a response of {name}", patience=0.0)
+        future = client.call_async(request)
+        self.until(future.done, f"a response of {name}", patience=FIRST_START)
+        return future.result()
 
     def transition(self, node: NodeProcess, what: str | int) -> bool:
         """Request a transition by a name of `TRANSITIONS` or its number; True if it succeeded."""
         number = TRANSITIONS[what] if isinstance(what, str) else what
         request = ChangeState.Request(transition=Transition(id=number))
-        response = ChangeState.Response(success=True)
-
-        def is_done() -> Any:  # the node answers once the transition has ended
-            return response if self.state(node) == GOALS.get(number) else None
-
-        return bool(self.call(ChangeState, f"{node.name}/change_state", request, is_done).success)
+        return bool(self.call(ChangeState, f"{node.name}/change_state", request).success)
 
     def state(self, node: NodeProcess) -> str:
         """The lifecycle state."""
@@ -264,8 +237,11 @@ class RosHarness:
         node.send(number)
         self.until(lambda: node.exit_code is not None, f"the exit of {node.name}")
         others = [each.name for each in self._processes if each.exit_code is None]
-        if number != signal.SIGKILL and node.name not in others:  # or a request might be lost
-            self._within(RESEND, lambda: node.name not in self.peer.get_node_names())
+        if number != signal.SIGKILL and node.name not in others:
+            self.until(
+                lambda: node.name not in self.peer.get_node_names(),
+                f"{node.name} to say that it has left; requests to another of its name were lost",
+            )
         return int(node.process.returncode)
 
     def close(self) -> None:

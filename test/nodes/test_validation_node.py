@@ -56,6 +56,7 @@ def states(count: int) -> list[JointState]:
 def test_a_replay_in_a_loop(ros: RosHarness, tmp_path: Path):
     output = tmp_path / "out"
     parameters = {"autostart": True, "cutoff": 8.0, "output": str(output), "max_rms_share": 0.02}
+    parameters |= {"silence": 60.0}  # s; writing a report may hold up the next states
     node = ros.start("validation_node", parameters)
     described = ros.peer.create_publisher(String, "robot_description", LATCHED)
     described.publish(String(data=ARM.read_text()))

@@ -105,8 +105,9 @@ def munthe_kaas(
 
     Returns the times (k,), multiples of `step` up to `t_end` in s, and the elements at them.
 
-    Raises InputError for inconsistent arguments, DynamicsError for a step that becomes too small or
-    a solution that diverges.
+    Raises InputError for inconsistent arguments and a field that does not return `dimension` finite
+    numbers at the start, DynamicsError for a step that becomes too small or a solution that
+    diverges.
     """
     times = output_times(t_end, step)
     states, _, _ = counted_munthe_kaas(

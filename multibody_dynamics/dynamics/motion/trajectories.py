@@ -45,14 +45,19 @@ _BINOMIAL = np.array([1.0, 9.0, 36.0, 84.0, 126.0, 126.0, 84.0, 36.0, 9.0, 1.0])
 
 
 def _bernstein_tables() -> Array:
-    """(5, 10, 10): Bernstein coefficients of derivatives 0..4 of the basis, each of degree 9."""
+    """(5, 10, 10): Bernstein coefficients of derivatives 0..4 of the basis, raised to degree 9.
+
+    The derivative of sum_i c_i B_i, raised again, has the coefficients
+
+        c'_i = (9 - i) (c_i+1 - c_i) + i (c_i - c_i-1).
+    """
     tables = np.zeros((5, 10, 10))
     for r in range(5):  # the data of order r determine coefficients r..4 from either end
         for i in range(r, 5):
             tables[0, i, r] = comb(i, r) / perm(9, r)
             tables[0, 9 - i, 5 + r] = (-1.0) ** r * tables[0, i, r]
     n, up = np.arange(10.0), np.arange(1.0, 10.0)
-    slope = np.diag(2.0 * n - 9.0) + np.diag(up[::-1], 1) - np.diag(up, -1)  # raised to degree 9
+    slope = np.diag(2.0 * n - 9.0) + np.diag(up[::-1], 1) - np.diag(up, -1)  # c to c'
     for k in range(4):
         tables[k + 1] = slope @ tables[k]
     return tables

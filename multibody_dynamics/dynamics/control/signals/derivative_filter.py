@@ -43,7 +43,7 @@ ORDERS = (2, 3, 4)
 MAX_STEP = 0.05  # s
 BRIDGED = 4.0  # multiple of max_step up to which gaps are bridged with the mean velocity
 SETTLED = 0.01  # of the initial error
-# Roots x of exp(-x) (1 + x + ... + x^(m - 1) / (m - 1)!) = SETTLED: time constants to settle.
+# Settling times in units of 1 / pole: the roots x of SETTLED = exp(-x) sum_(k < m) x^k / k!.
 SETTLING = {2: 6.638352067993813, 3: 8.405946914885464, 4: 10.045117514831617}
 
 

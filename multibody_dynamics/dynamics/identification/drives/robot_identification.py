@@ -197,8 +197,8 @@ class _Identification:
         self._remark(rejected, bias, reader)
         if not fit.is_settled:
             self.notes.append(
-                f"the parameters had not settled when the search ended after {ROUNDS} rounds: they "
-                "may change with more data; record richer motions, or identify fewer parameters"
+                f"the search ended after {ROUNDS} rounds, before the parameters had settled: they "
+                "may be further off than stated; record richer motions, or identify fewer of them"
             )
         held = filtered_blocks(
             self.equations, held_plan := Plan(self.held or self.runs, self.cutoff),

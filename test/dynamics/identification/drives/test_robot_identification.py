@@ -209,4 +209,4 @@ def test_a_search_that_did_not_settle_is_said(monkeypatch):
     monkeypatch.setattr(equation_sums, "CLOSE", 1e-9)
     model, actuators = planar()
     found = idn.identify_robot(model, [elastic_run(8.0)], actuators)
-    assert any("had not settled when the search ended" in note for note in found.notes)
+    assert any("before the parameters had settled" in note for note in found.notes)
