@@ -289,6 +289,11 @@ if IS_COMPILED:
                 self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
             )
 
+        def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+            """Without Numba's hash of pickled closures, which differs between processes: a second
+            start would compile again. Name and folder determine what a function closes over."""
+            return sig, codegen.magic_tuple()
+
         def save_overload(self, sig: Any, data: Any) -> None:
             try:
                 super().save_overload(sig, data)

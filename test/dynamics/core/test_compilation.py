@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import json
 import os
+import pkgutil
 import re
 import shutil
 import subprocess
@@ -498,3 +500,24 @@ def test_processes_that_compile_at_the_same_time_keep_each_others_machine_code(t
         list(pool.map(save, range(4)))
     for key in itertools.product(range(4), range(25)):
         assert files().load(key) == list(key)
+
+
+def test_the_machine_code_of_every_function_has_a_name_of_its_own():
+    """All that the cache goes by, also for functions that differ in what they close over only."""
+    for room in pkgutil.walk_packages(dyn.__path__, f"{dyn.__name__}."):
+        importlib.import_module(room.name)
+    functions = [each.py_func for each in machine_code()]
+    names = [(each.__module__, each.__qualname__) for each in functions]
+    assert len(names) > 40
+    assert len(set(names)) == len(names)
+    assert sum(each.__closure__ is not None for each in functions) >= 12
+
+
+def test_machine_code_is_found_by_processes_that_pickle_closures_differently(monkeypatch):
+    """Numba's own key hashes the pickled closure, of which process and history are a part."""
+    machine = sys.modules["multibody_dynamics.dynamics.rigid.kinematics"]._PASSES["spatial"]
+    keys = set()
+    for pickled in (b"one", b"another"):
+        monkeypatch.setattr(compilation.caching, "dumps", lambda value, x=pickled: x)
+        keys.add(machine._cache._index_key((), machine.targetctx.codegen()))
+    assert len(keys) == 1
