@@ -41,8 +41,9 @@ def test_the_plugin_is_built_and_works(tmp_path: Path, name: str, ros_domain_id:
         assert done.returncode == 0, done.stdout + done.stderr
     assert "warning: " not in done.stderr
     index = install / "share/ament_index/resource_index"
-    described = index / "controller_interface__pluginlib__plugin/arm_controller"
-    assert (install / described.read_text().strip()).is_file()
+    for package in ("controller_interface", "hardware_interface"):
+        described = index / f"{package}__pluginlib__plugin/arm_controller"
+        assert (install / described.read_text().strip()).is_file()
     assert (install / "lib/libarm_controller_plugin.so").is_file()
     assert (install / "share/arm_controller/config/controllers.yaml").is_file()
     assert (install / "share/arm_controller/launch/controller.launch.py").is_file()

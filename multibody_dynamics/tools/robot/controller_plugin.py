@@ -27,7 +27,8 @@ FOLDER = "ros2_control"
 TEMPLATES = Path(__file__).parent / "controller_templates" / FOLDER
 FROM_TEMPLATES = (
     *(f"{FOLDER}/{file}" for file in ("plugin.hpp", "plugin.cpp", "trajectory.hpp",
-                                      "trajectory.cpp", "plugin.cmake", "plugin.xml")),
+                                      "trajectory.cpp", "rehearsal.cpp", "plugin.cmake",
+                                      "plugin.xml", "rehearsal.xml")),
     "launch/controller.launch.py", "test/plugin_test.cpp", "package.xml",
 )  # fmt: skip
 PARAMETERS_MARK = "//PARAMETERS//"
@@ -305,6 +306,9 @@ def _mock_hardware(design: ControllerDesign, name: str) -> str:
             "  </joint>",
         ]
     lines += [
+        '  <ros2_control name="rehearsal" type="actuator">',
+        f"    <hardware><plugin>{name}_controller/Rehearsal</plugin></hardware>",
+        "  </ros2_control>",
         '  <ros2_control name="mock_hardware" type="system">',
         "    <hardware>",
         "      <plugin>mock_components/GenericSystem</plugin>",

@@ -75,19 +75,38 @@ def test_the_manifest_is_valid_and_names_what_the_build_uses(package):
     assert {each.name for each in found.build_depends} == set(listed[1].split())
 
 
-def test_the_plugin_description_names_library_and_class(package):
+@pytest.mark.parametrize("file", ["plugin", "rehearsal"])
+def test_descriptions_name_library_and_class(package, file):
     _, files = package
-    library = ElementTree.fromstring(files["ros2_control/plugin.xml"].split("-->")[1])
-    assert f"add_library({library.get('path')} SHARED" in files["ros2_control/plugin.cmake"]
+    library = ElementTree.fromstring(files[f"ros2_control/{file}.xml"].split("-->")[1])
+    cmake = files["ros2_control/plugin.cmake"]
+    assert f"add_library({library.get('path')} SHARED" in cmake
     kind = library.find("class")
-    assert kind.get("type") == "arm_ros2_control::ElasticJointController"
-    exported = re.search(r"PLUGINLIB_EXPORT_CLASS\(\s*(.*?),", files["ros2_control/plugin.cpp"])
-    assert exported[1] == kind.get("type")
+    exported = re.search(
+        r"PLUGINLIB_EXPORT_CLASS\(\s*(\S+),\s*(\S+)\)", files[f"ros2_control/{file}.cpp"]
+    )
+    assert exported.groups() == (kind.get("type"), kind.get("base_class_type"))
+    exporting = exported[2].split("::")[0]
+    assert f"description_file({exporting} ros2_control/{file}.xml)" in cmake
+
+
+def test_examples_name_the_classes(package):
+    _, files = package
+    kinds = {
+        file: ElementTree.fromstring(files[f"ros2_control/{file}.xml"].split("-->")[1])
+        .find("class")
+        .get("name")
+        for file in ("plugin", "rehearsal")
+    }
     controllers = yaml.safe_load(files["config/controllers.yaml"])
     own = controllers["arm_controller"]["ros__parameters"]
     manager = controllers["controller_manager"]["ros__parameters"]
-    assert own["type"] == manager["arm_controller"]["type"] == kind.get("name")
+    assert own["type"] == manager["arm_controller"]["type"] == kinds["plugin"]
     assert manager["update_rate"] == 1000
+    robot = ElementTree.fromstring(files["config/mock_hardware.urdf"].split("-->")[1])
+    first = robot.find("ros2_control")
+    assert first.get("type") == "actuator"  # these are read first
+    assert first.find("hardware/plugin").text == kinds["rehearsal"]
 
 
 def test_every_field_is_a_parameter_with_description_default_and_use(package):
@@ -148,7 +167,7 @@ def test_the_diagnostics_have_every_count(package):
 def test_the_mock_hardware_has_the_interfaces_that_are_claimed(package):
     design, files = package
     robot = ElementTree.fromstring(files["config/mock_hardware.urdf"].split("-->")[1])
-    system = robot.find("ros2_control")
+    system = robot.find("ros2_control[@type='system']")
     kinds = {
         kind: {
             f"{joint.get('name')}/{each.get('name')}"

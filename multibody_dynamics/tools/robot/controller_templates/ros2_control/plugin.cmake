@@ -15,7 +15,7 @@ endforeach()
 generate_parameter_library(ROBOT_ros2_control_parameters ros2_control/parameters.yaml)
 
 add_library(ROBOT_controller_plugin SHARED
-  ros2_control/plugin.cpp ros2_control/trajectory.cpp)
+  ros2_control/plugin.cpp ros2_control/rehearsal.cpp ros2_control/trajectory.cpp)
 target_compile_features(ROBOT_controller_plugin PUBLIC cxx_std_17)
 target_compile_options(ROBOT_controller_plugin PRIVATE -Wall -Wextra -Wshadow)
 target_include_directories(ROBOT_controller_plugin PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/ros2_control)
@@ -34,6 +34,7 @@ target_link_libraries(ROBOT_controller_plugin PUBLIC
   ${trajectory_msgs_TARGETS})
 
 pluginlib_export_plugin_description_file(controller_interface ros2_control/plugin.xml)
+pluginlib_export_plugin_description_file(hardware_interface ros2_control/rehearsal.xml)
 
 install(TARGETS ROBOT_controller ROBOT_controller_plugin
   ARCHIVE DESTINATION lib

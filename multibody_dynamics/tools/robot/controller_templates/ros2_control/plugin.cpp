@@ -4,6 +4,7 @@
 #include "plugin.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -110,25 +111,28 @@ double ElasticJointController::seconds(const rclcpp::Time & time)
   return 1e-9 * static_cast<double>(time.nanoseconds() - origin_.load());
 }
 
-/* A side of which an interface cannot be read keeps the time of its last sample: it is missing. */
-void ElasticJointController::measure(double now)
+/*
+ * A side of which an interface cannot be read keeps the time of its last sample: it is missing.
+ * Returns whether there are both.
+ */
+bool ElasticJointController::measure(double now, robot_input & input) const
 {
   bool has_links = true;
   bool has_motors = true;
   for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
     const auto value = state_interfaces_[link_index_[i]].get_optional();
     has_links = has_links && value.has_value();
-    input_.q[i] = value.value_or(NOT_A_NUMBER);
+    input.q[i] = value.value_or(NOT_A_NUMBER);
   }
   for (std::size_t j = 0; j < ROBOT_MOTORS; ++j) {
     const auto value = state_interfaces_[motor_index_[j]].get_optional();
     has_motors = has_motors && value.has_value();
-    input_.theta[j] = value.value_or(NOT_A_NUMBER);
+    input.theta[j] = value.value_or(NOT_A_NUMBER);
   }
-  input_.time = now;
-  input_.link_time = has_links ? now : input_.link_time;
-  input_.motor_time = has_motors ? now : input_.motor_time;
-  report_.lost_reads += has_links && has_motors ? 0 : 1;
+  input.time = now;
+  input.link_time = has_links ? now : input.link_time;
+  input.motor_time = has_motors ? now : input.motor_time;
+  return has_links && has_motors;
 }
 
 /* Begin with the torque that acts, as soon as there are valid states; false if they do not come. */
@@ -233,25 +237,60 @@ void ElasticJointController::tell(double now, bool is_urgent)
     cycles_since_report_ = 0;
     /* The queue is full if the callbacks do not run; the next report counts what was lost. */
     report_.lost_reports += reports_.push(report_) ? 0 : 1;
+    report_.latency = 0.0;
   }
 }
 
 return_type ElasticJointController::update(const rclcpp::Time & time, const rclcpp::Duration &)
 {
+  const auto begin = std::chrono::steady_clock::now();
   const double now = seconds(time);
-  measure(now);
+  report_.lost_reads += measure(now, input_) ? 0 : 1;
   robot_update(&core_, &input_, &output_);
+  write(is_starting_ ? applied_ : output_.torque);
+  latency_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  report_.latency = std::fmax(report_.latency, latency_);
   if (is_starting_) {
-    write(applied_);
     const bool may_go_on = start(now);
     tell(now, !may_go_on);
     return may_go_on ? return_type::OK : return_type::ERROR;
   }
-  write(output_.torque);
   take_requests();
   take_point(now);
   tell(now, false);
   return return_type::OK;
+}
+
+void ElasticJointController::rehearse()
+{
+  for (auto * each = first_active_.load(); each != nullptr; each = each->next_active_.load()) {
+    each->rehearse_cycle();
+  }
+}
+
+void ElasticJointController::rehearse_cycle()
+{
+  robot_input input = input_;
+  rehearsed_ = core_;
+  measure(input_.time + core_parameters_.period, input);
+  robot_update(&rehearsed_, &input, &unused_output_);
+}
+
+/* Controllers of this library that are active are rehearsed. */
+void ElasticJointController::set_active(bool is_active)
+{
+  std::atomic<ElasticJointController *> * place = &first_active_;
+  while (place->load() != nullptr && place->load() != this) {
+    place = &place->load()->next_active_;
+  }
+  const bool is_listed = place->load() == this;
+  if (is_active && !is_listed) {
+    next_active_.store(nullptr);
+    place->store(this);
+  } else if (!is_active && is_listed) {
+    place->store(next_active_.load());
+  }
+  is_active_.store(is_active);
 }
 
 /* The law begins with the torque of the command interfaces: the one that acts until now. */
@@ -279,14 +318,14 @@ CallbackReturn ElasticJointController::on_activate(const rclcpp_lifecycle::State
   stop_is_requested_.store(false);
   clearing_is_requested_.store(false);
   report_ = Report{};
-  is_active_.store(true);
+  set_active(true);
   return CallbackReturn::SUCCESS;
 }
 
 /* No torque is left on the motors. */
 CallbackReturn ElasticJointController::on_deactivate(const rclcpp_lifecycle::State &)
 {
-  is_active_.store(false);
+  set_active(false);
   robot_deactivate(&core_);
   const double no_torque[ROBOT_MOTORS] = {};
   if (command_interfaces_.size() == ROBOT_MOTORS) {
@@ -403,7 +442,7 @@ CallbackReturn ElasticJointController::on_cleanup(const rclcpp_lifecycle::State 
 
 CallbackReturn ElasticJointController::on_error(const rclcpp_lifecycle::State &)
 {
-  is_active_.store(false);
+  set_active(false);
   close_topics();
   return CallbackReturn::SUCCESS; /* unconfigured: it may be configured again */
 }
@@ -465,6 +504,7 @@ void ElasticJointController::publish()
   bool has_changed = false;
   while (reports_.pop(report)) {
     has_report = true;
+    longest_latency_ = std::fmax(longest_latency_, report.latency);
     has_changed = has_changed || report.output.state != announced_state_ ||
       report.output.fault != announced_fault_ || report.refusal != ROBOT_ACCEPTED;
     announce(report);
@@ -476,6 +516,7 @@ void ElasticJointController::publish()
   if (has_changed || steady_clock_.now() >= next_diagnostics_) {
     next_diagnostics_ = steady_clock_.now() + rclcpp::Duration::from_seconds(DIAGNOSTICS_PERIOD);
     publish_diagnostics(report);
+    longest_latency_ = 0.0;
   }
 }
 
@@ -542,7 +583,8 @@ void ElasticJointController::publish_diagnostics(const Report & report)
     entry("limited torque rates", std::to_string(counts.limited_rates)),
     entry("cycles with unread states", std::to_string(report.lost_reads)),
     entry("cycles with unwritten torques", std::to_string(report.lost_writes)),
-    entry("lost reports", std::to_string(report.lost_reports))};
+    entry("lost reports", std::to_string(report.lost_reports)),
+    entry("longest latency, us", std::to_string(std::lround(1e6 * longest_latency_)))};
   diagnostic_msgs::msg::DiagnosticArray message;
   message.header.stamp = get_node()->now();
   message.status.push_back(status);

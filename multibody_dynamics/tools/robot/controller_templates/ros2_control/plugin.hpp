@@ -49,8 +49,15 @@ public:
   controller_interface::return_type update(
     const rclcpp::Time & time, const rclcpp::Duration & period) override;
 
-  /* Of the last cycle, for the thread that calls update(). */
+  /*
+   * Run the next cycle of every active controller on a copy, whose results are not used. Only for the
+   * thread that calls update().
+   */
+  static void rehearse();
+
+  /* Of the last cycle, for the thread that calls update(); latency in s, from states to torques. */
   const robot_output & output() const {return output_;}
+  double latency() const {return latency_;}
 
 private:
   /* What the cycle has to say: its output, and whether it refused a point of a motion. */
@@ -58,6 +65,7 @@ private:
   {
     robot_output output;
     double time;              /* s, of the cycle */
+    double latency;           /* s, the longest one since the last report */
     unsigned long lost_reads; /* cycles in which a state interface could not be read */
     unsigned long lost_writes;
     unsigned long lost_reports; /* before this one: refusals, changes or periodic reports */
@@ -67,13 +75,15 @@ private:
 
   /* The cycle */
   double seconds(const rclcpp::Time & time);
-  void measure(double now);
+  bool measure(double now, robot_input & input) const;
   bool start(double now);
   void write(const double torque[ROBOT_MOTORS]);
   void take_requests();
   void take_point(double now);
   robot_answer begin_motion(double now);
   void tell(double now, bool is_urgent);
+  void rehearse_cycle();
+  void set_active(bool is_active);
 
   /* The callbacks */
   robot_parameters chosen_parameters() const;
@@ -99,6 +109,7 @@ private:
   robot_controller core_{};
   robot_input input_{};
   robot_output output_{};
+  double latency_ = 0.0;
   double applied_[ROBOT_MOTORS] = {};
   bool is_starting_ = false;
   double starting_since_ = 0.0;
@@ -109,6 +120,10 @@ private:
   double motion_end_state_[5][ROBOT_JOINTS] = {};
   Report report_{};
   unsigned int cycles_since_report_ = 0;
+  robot_controller rehearsed_{};
+  robot_output unused_output_{};
+  inline static std::atomic<ElasticJointController *> first_active_{nullptr}; /* a linked list */
+  std::atomic<ElasticJointController *> next_active_{nullptr};
 
   /* Between the threads */
   std::atomic<std::int64_t> origin_{0}; /* ns, of the times of the core */
@@ -124,6 +139,7 @@ private:
   TrajectoryReader reader_;
   robot_state announced_state_ = ROBOT_INACTIVE;
   robot_fault announced_fault_ = ROBOT_NO_FAULT;
+  double longest_latency_ = 0.0; /* s, since the last diagnostics */
   rclcpp::Time next_diagnostics_{0, 0, RCL_STEADY_TIME};
   rclcpp::Subscription<trajectory_msgs::msg::JointTrajectory>::SharedPtr subscription_;
   rclcpp::Service<std_srvs::srv::Trigger>::SharedPtr stop_service_;
