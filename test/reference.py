@@ -121,10 +121,25 @@ def inverse(C: np.ndarray) -> np.ndarray:
     return result
 
 
+def matrix_exponential(x: np.ndarray) -> np.ndarray:
+    """exp(x) of a 4x4 generator; x^4 = -w^2 x^2 by Cayley and Hamilton, with w its angle.
+
+    Many times faster than mp.expm, which takes over where the differences cancel.
+    """
+    w = mp.sqrt(x[2, 1] ** 2 + x[0, 2] ** 2 + x[1, 0] ** 2)
+    if w == 0:
+        return exact(np.eye(4)) + x
+    if w < 1e-3:
+        return exact(mp.expm(mp.matrix(x.tolist())).tolist())
+    square = x @ x
+    rest = square * ((1 - mp.cos(w)) / w**2) + square @ x * ((w - mp.sin(w)) / w**3)
+    return exact(np.eye(4)) + x + rest
+
+
 def exponential(Y: np.ndarray, q: np.ndarray) -> np.ndarray:
     """exp(Y q(t)) of a screw (6,) and a series of scalars: exp(Y q(0)) times a finite sum."""
     generator = hat(Y)
-    start = exact(mp.expm(mp.matrix((generator * q[0]).tolist())).tolist())
+    start = matrix_exponential(generator * q[0])
     step = np.array([0 * q[0], *q[1:]])[:, None, None]
     power, term = constant(exact([[1]]), len(q)), start
     total = power * term

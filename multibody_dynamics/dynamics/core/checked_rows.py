@@ -44,11 +44,19 @@ _compiling = Lock()
 
 
 def _compile() -> None:
-    """Compile once for contiguous float64 arrays; any other type then raises TypeError."""
+    """Compile once, for float64 arrays; any other type then raises TypeError.
+
+    Rows may be strided or read-only: contiguous ones that can be written are converted.
+    """
     with _compiling:
         if not _compiled_take.signatures:  # type: ignore[attr-defined]
-            one = np.zeros((1, 1))
-            _compiled_take(one, one.copy(), *(one[0],) * ROWS)
+            from numba import types
+
+            table, row = (
+                types.Array(types.float64, 2, "C"),
+                types.Array(types.float64, 1, "A", True),
+            )
+            _compiled_take.compile((table, table, *(row,) * ROWS))  # type: ignore[attr-defined]
             _compiled_take.disable_compile()  # type: ignore[attr-defined]
 
 
@@ -87,7 +95,7 @@ class CheckedRows:
                 self._scratch, self._values, *rows, *self._unused
             ):
                 return
-        except TypeError:  # lists, float32 or strided arrays: the slow path below
+        except TypeError:  # lists or float32: the slow path below, 0.1 ms
             pass
         shape = self._values.shape[1:]
         checked = [

@@ -26,6 +26,8 @@ TWIST_ROWS = ("twist", "acceleration", "jerk", "jounce")
 
 def as_real(name: str, value: Any) -> Array:
     """`value` as a float64 array of any shape; copied only if it has to be converted."""
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        return value
     try:
         raw = np.asarray(value)
     except (TypeError, ValueError) as error:
@@ -94,7 +96,7 @@ def as_array(
         wanted = ", ".join(("...", *map(str, tail)))
         joints = f" (joints {', '.join(labels)})" if labels and len(labels) <= 12 else ""
         raise InputError(f"{name}: expected shape ({wanted}){joints}, got {array.shape}")
-    if not np.isfinite(array).all():
+    if np.count_nonzero(np.isfinite(array)) < array.size:  # faster than all() for a few numbers
         index = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
         where = f"[{', '.join(map(str, index))}]" if index else ""
         if labels is not None:

@@ -25,6 +25,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import reduce
 from math import comb, isfinite, perm
 from numbers import Real
 from typing import Any
@@ -36,12 +37,13 @@ from scipy.linalg import cho_solve_banded, cholesky_banded
 from ..core import Array, TrajectoryError, as_array, as_real, check_sequence, refused_as
 
 SHORTEST = 1e-9  # s, least time between points, the resolution of messages
+BATCH = 1024  # times that are evaluated at once, which bounds memory
 REST = float(np.finfo(np.float32).eps)  # speed below which a point is at rest, rad/s or m/s
 
 # Hermite basis on [0, 1]: ten polynomials, of which polynomial k has datum k equal to one and the
 # other data zero. The data are the derivatives 0..4 at 0, then those at 1.
 _ORDER = np.tile(np.arange(5.0), 2)
-_BINOMIAL = np.array([1.0, 9.0, 36.0, 84.0, 126.0, 126.0, 84.0, 36.0, 9.0, 1.0])
+_BINOMIAL = (1.0, 9.0, 36.0, 84.0, 126.0, 126.0, 84.0, 36.0, 9.0, 1.0)
 
 
 def _bernstein_tables() -> Array:
@@ -66,10 +68,18 @@ def _bernstein_tables() -> Array:
 _TABLES = _bernstein_tables()
 
 
+def _bernstein(u: Any) -> list[Any]:
+    """The ten Bernstein polynomials of degree 9 at u in [0, 1], a number or an array."""
+    rising, falling = [1.0], [1.0]
+    for _ in range(9):
+        rising.append(rising[-1] * u)
+        falling.append(falling[-1] * (1.0 - u))
+    return [b * r * f for b, r, f in zip(_BINOMIAL, rising, reversed(falling), strict=True)]
+
+
 def hermite_basis(k: int, x: Array) -> Array:
     """(m, 10) derivative k of the ten polynomials at places x (m,) in [0, 1]."""
-    i = np.arange(10)
-    return np.asarray(_BINOMIAL * x[:, None] ** i * (1.0 - x[:, None]) ** (9 - i) @ _TABLES[k])
+    return np.transpose(_bernstein(x)) @ _TABLES[k]
 
 
 def _jerk_roots() -> Array:
@@ -107,6 +117,10 @@ class Reference(ABC):
     def _inside(self, t: float) -> Array:
         """State (5, n) at start_time < t < end_time."""
 
+    def _inside_all(self, times: Array) -> Array:
+        """States (k, 5, n) at such times (k,)."""
+        return np.array([self._inside(t) for t in times.tolist()])
+
     @abstractmethod
     def extremes(self) -> tuple[Array, Array]:
         """Smallest and largest values (5, n) of q..q'''', from samples; accurate to about 1 %."""
@@ -127,8 +141,13 @@ class Reference(ABC):
         if times.ndim != 1:
             raise TrajectoryError(f"times: expected (k,), got shape {times.shape}")
         states = np.empty((len(times), 5, self.n))
-        for t, state in zip(times.tolist(), states, strict=True):
-            self.evaluate(t, state)
+        is_inside = (self.start_time < times) & (times < self.end_time)
+        for k in np.flatnonzero(~is_inside):
+            states[k] = self._outside(times[k])
+        inside = np.flatnonzero(is_inside)
+        for first in range(0, len(inside), BATCH):
+            some = inside[first : first + BATCH]
+            states[some] = self._inside_all(times[some])
         return states
 
     @property
@@ -189,9 +208,15 @@ class Trajectory(Reference):
 
     def _inside(self, t: float) -> Array:
         i = bisect_right(self._starts, t) - 1
-        basis = _bernstein((t - self._starts[i]) * self._rates[i])
+        basis = np.array(_bernstein((t - self._starts[i]) * self._rates[i]))
         state: Array = (basis[:, None] * self._table[i]).sum(axis=0)
         return state.reshape(5, -1)
+
+    def _inside_all(self, times: Array) -> Array:
+        i = np.searchsorted(self._starts, times, side="right") - 1
+        basis = _bernstein(((times - self.knots[i]) * np.take(self._rates, i))[:, None])
+        terms = (basis[k] * self._table[i, k] for k in range(10))  # added one by one, as in _inside
+        return reduce(np.add, terms).reshape(len(times), 5, -1)
 
     def extremes(self) -> tuple[Array, Array]:
         least = self.states.min(axis=0).ravel()
@@ -200,7 +225,7 @@ class Trajectory(Reference):
         # these are within the range of the values at the knots.
         low, high = self._table.min(axis=1), self._table.max(axis=1)
         segment, entry = np.nonzero((low < least) | (high > greatest))
-        samples = self._table[segment, :, entry] @ _bernstein(_GRID[:, None]).T
+        samples = self._table[segment, :, entry] @ np.array(_bernstein(_GRID))
         np.minimum.at(least, entry, samples.min(axis=1))
         np.maximum.at(greatest, entry, samples.max(axis=1))
         return least.reshape(5, -1), greatest.reshape(5, -1)
@@ -440,17 +465,6 @@ def _ramp_up(t: float, ramp: float) -> tuple[float, float, float, float, float]:
         420.0 * (u * (1.0 - u)) ** 2 * (1.0 - 2.0 * u) / ramp**2,
         840.0 * u * (1.0 - u) * (1.0 - 5.0 * u * (1.0 - u)) / ramp**3,
     )
-
-
-def _bernstein(u: float | Array) -> Array:
-    """(..., 10): Bernstein polynomials of degree 9 at u in [0, 1]."""
-    rising = np.ones((*np.shape(u)[:-1], 10))
-    falling = rising.copy()
-    rising[..., 1:], falling[..., 1:] = u, 1.0 - u
-    np.multiply.accumulate(rising, axis=-1, out=rising)
-    np.multiply.accumulate(falling, axis=-1, out=falling)
-    basis: Array = _BINOMIAL * rising * falling[..., ::-1]
-    return basis
 
 
 def _powers(step: Array) -> Array:

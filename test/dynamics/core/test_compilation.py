@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import itertools
 import json
 import os
@@ -87,7 +88,7 @@ def cache_statistics():
 def python(code, *arguments, first=PACKAGE.parent, **environment):
     """Run `code` in a fresh interpreter, which can import from `first` and from the tests."""
     paths = [str(first), *map(str, TESTS), os.environ.get("PYTHONPATH", "")]
-    environment |= {"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment |= {"PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],
         env=os.environ | environment, cwd=TESTS[0],
@@ -163,26 +164,31 @@ def test_an_edited_helper_takes_effect_and_a_reworded_docstring_compiles_nothing
     assert list(tmp_path.glob("cache/multibody_dynamics/*/**/*.nbc"))
     assert start() == (first, 1)
 
+    def rewrite(file, text):
+        """Byte code would be taken for that of the new text, if it is as long and as new."""
+        file.write_text(text)
+        Path(importlib.util.cache_from_source(file)).unlink(missing_ok=True)
+
     screws = tmp_path / PACKAGE.name / "dynamics" / "lie" / "screws.py"
     source = screws.read_text()
     assert source.count("a[2] * b[0] - a[0] * b[2]") == 1
-    screws.write_text(source.replace("a[2] * b[0] - a[0] * b[2]", "a[2] * b[0] + a[0] * b[2]"))
+    rewrite(screws, source.replace("a[2] * b[0] - a[0] * b[2]", "a[2] * b[0] + a[0] * b[2]"))
     second, hits = start()
     assert hits == 0
     assert second != first
 
     reworded = source.replace('"""', '"""Reworded.\n\n', 1)
     assert reworded != source
-    screws.write_text("# A comment that moves every line.\n" + reworded)
+    rewrite(screws, "# A comment that moves every line.\n" + reworded)
     assert start() == (first, 1)
-    screws.write_text(source)
+    rewrite(screws, source)
     assert start() == (first, 1)  # the machine code of the old text is still cached and correct
 
     recursion = screws.parents[1] / "recursions" / "spatial.py"
     text = recursion.read_text()
     reworded, count = re.subn(r'    """(?=\S)', '    """Reworded.\n\n    ', text)
     assert count >= 3  # the docstrings of the compiled functions themselves
-    recursion.write_text("# A comment that moves every line.\n" + reworded)
+    rewrite(recursion, "# A comment that moves every line.\n" + reworded)
     assert start() == (first, 1)
 
 
