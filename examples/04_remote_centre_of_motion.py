@@ -23,7 +23,6 @@ import numpy as np
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
-from multibody_dynamics.dynamics.model.joints import turn_z_to
 
 LINKS = ("carriage", "upper_arm", "forearm", "rcm_link", "instrument_holder")
 JOINTS = ("lift", "shoulder", "elbow", "roll", "pitch")
@@ -122,12 +121,12 @@ def remote_centre_arm(
         "frames": {
             "incision": dyn.model.Frame(2, frame_in(bodies[2], np.eye(3), centre)),
             "instrument": dyn.model.Frame(
-                4, frame_in(bodies[4], turn_z_to(shape.instrument), centre)
+                4, frame_in(bodies[4], dyn.model.joints.turn_z_to(shape.instrument), centre)
             ),
         },
     }
     if description == "joint frames":  # the frames of the joints in each body, with z as joint axis
-        axes = [turn_z_to(e) for e in shape.axes]
+        axes = [dyn.model.joints.turn_z_to(e) for e in shape.axes]
         return dyn.theory.model_from_joint_frames(
             parents,
             [frame_in(*row) for row in zip(mounts, axes, shape.points, strict=True)],

@@ -28,6 +28,8 @@ def as_real(name: str, value: Any) -> Array:
     """`value` as a float64 array of any shape; copied only if it has to be converted."""
     if type(value) is np.ndarray and value.dtype == np.float64:
         return value
+    if np.ma.is_masked(value):
+        raise InputError(f"{name}: some numbers are masked, and have no value")
     try:
         raw = np.asarray(value)
     except (TypeError, ValueError) as error:

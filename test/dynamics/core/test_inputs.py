@@ -37,6 +37,7 @@ ACCEPTED = {
     "strided": np.array([1.0, 9, 2, 9, 3, 9])[::2],
     "reversed": np.array([3.0, 2.0, 1.0])[::-1],
     "scalars": [np.float64(1), np.int8(2), 3],
+    "nothing masked": np.ma.array([1.0, 2.0, 3.0]),
 }
 REFUSED = {
     "complex": np.array([1, 2, 3j]),
@@ -48,6 +49,7 @@ REFUSED = {
     "none": None,
     "nones": [1, None, 3],
     "mapping": {"shoulder": 1},
+    "masked": np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False]),
 }
 
 
