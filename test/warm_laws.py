@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Imported by the process from which nodes are forked: one cycle of every law loads the machine code
+"""Imported by the process from which nodes are forked: a cycle of every law loads the machine code
 that nodes need, for which each of them would read the cache."""
 
 from __future__ import annotations
