@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """Processes that begin with the imports done: `python -m MODULE` in a fork of a process that has
-imported what all nodes need, and has loaded the machine code of the laws, which takes each of them
-one to two seconds otherwise."""
+imported what all nodes need, which takes each of them more than a second otherwise."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ def _imports() -> list[str]:
     return [each.name for each in modules if each.name.count(".") > 2]  # those in folders
 
 
-CONTEXT.set_forkserver_preload([*_imports(), "warm_laws"])
+CONTEXT.set_forkserver_preload(_imports())
 
 
 def _run(module: str, arguments: Sequence[str], environment: Mapping[str, str], log: str) -> None:

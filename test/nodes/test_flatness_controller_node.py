@@ -10,6 +10,7 @@ state.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +178,12 @@ def test_every_fault_leads_to_its_defined_state(ros):
         arm.plant.step(arm.torque, 1e-9 * STEP)
 
     arm.run(0.02)
-    ros.until(lambda: "torques too late: 6 ms after" in arm.node.output, "the fault", each=late)
+    late_by = ros.until(
+        lambda: re.search(r"torques too late: (\d+) ms after", arm.node.output),
+        "the fault",
+        each=late,
+    )
+    assert int(late_by[1]) >= 6  # more if the computer is busy
     arm.run(0.1)
     assert "too late: cleared" not in arm.node.output
     assert enable(arm).success
