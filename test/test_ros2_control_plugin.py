@@ -39,7 +39,7 @@ def test_the_plugin_is_built_and_works(tmp_path: Path, name: str, ros_domain_id:
     ):  # fmt: skip
         done = subprocess.run(command, env=surroundings, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
-    assert "warning: " not in done.stderr
+        assert "warning: " not in done.stdout + done.stderr
     index = install / "share/ament_index/resource_index"
     for package in ("controller_interface", "hardware_interface"):
         described = index / f"{package}__pluginlib__plugin/arm_controller"

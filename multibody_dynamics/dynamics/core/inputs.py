@@ -28,8 +28,6 @@ def as_real(name: str, value: Any) -> Array:
     """`value` as a float64 array of any shape; copied only if it has to be converted."""
     if type(value) is np.ndarray and value.dtype == np.float64:
         return value
-    if np.ma.is_masked(value):
-        raise InputError(f"{name}: some numbers are masked, and have no value")
     try:
         raw = np.asarray(value)
     except (TypeError, ValueError) as error:
@@ -37,6 +35,8 @@ def as_real(name: str, value: Any) -> Array:
     if raw.dtype.kind not in "fiu":
         found = "None" if value is None else f"an array of {raw.dtype}"
         raise InputError(f"{name}: expected real numbers, got {found}")
+    if np.ma.is_masked(value):
+        raise InputError(f"{name}: some numbers are masked, and have no value")
     with np.errstate(over="ignore"):  # a large long double becomes inf; callers check
         return np.asarray(raw, dtype=np.float64)
 
@@ -121,7 +121,7 @@ def as_partial(
 ) -> Array:
     """:func:`as_array` (..., n) in which only the entries `used` (n,) matter.
 
-    The others may be anything, including NaN; they are returned as zeros.
+    The others may be any number, including NaN; they are returned as zeros.
     """
     row = as_real(name, value)
     if row.shape[-1:] == used.shape:

@@ -306,7 +306,7 @@ def _mock_hardware(design: ControllerDesign, name: str) -> str:
             "  </joint>",
         ]
     lines += [
-        '  <ros2_control name="rehearsal" type="actuator">',
+        f'  <ros2_control name="{name}_rehearsal" type="actuator">',
         f"    <hardware><plugin>{name}_controller/Rehearsal</plugin></hardware>",
         "  </ros2_control>",
         '  <ros2_control name="mock_hardware" type="system">',

@@ -45,6 +45,8 @@ install(DIRECTORY config launch DESTINATION share/${PROJECT_NAME})
 if(BUILD_TESTING)
   add_executable(ROBOT_plugin_test test/plugin_test.cpp)
   target_link_libraries(ROBOT_plugin_test ROBOT_controller_plugin)
+  target_compile_definitions(ROBOT_plugin_test PRIVATE
+    PLUGIN_LIBRARY="$<TARGET_FILE:ROBOT_controller_plugin>")
   add_test(NAME ROBOT_plugin_test COMMAND ROBOT_plugin_test)
 endif()
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <utility>
 
 #include "hardware_interface/types/hardware_interface_type_values.hpp"
@@ -236,8 +237,11 @@ void ElasticJointController::tell(double now, bool is_urgent)
   if (is_urgent || has_changed || ++cycles_since_report_ >= cycles_per_report_) {
     cycles_since_report_ = 0;
     /* The queue is full if the callbacks do not run; the next report counts what was lost. */
-    report_.lost_reports += reports_.push(report_) ? 0 : 1;
-    report_.latency = 0.0;
+    if (reports_.push(report_)) {
+      report_.time_to_torque = 0.0;
+    } else {
+      report_.lost_reports += 1;
+    }
   }
 }
 
@@ -248,8 +252,9 @@ return_type ElasticJointController::update(const rclcpp::Time & time, const rclc
   report_.lost_reads += measure(now, input_) ? 0 : 1;
   robot_update(&core_, &input_, &output_);
   write(is_starting_ ? applied_ : output_.torque);
-  latency_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  report_.latency = std::fmax(report_.latency, latency_);
+  time_to_torque_ =
+    std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  report_.time_to_torque = std::fmax(report_.time_to_torque, time_to_torque_);
   if (is_starting_) {
     const bool may_go_on = start(now);
     tell(now, !may_go_on);
@@ -261,11 +266,18 @@ return_type ElasticJointController::update(const rclcpp::Time & time, const rclc
   return return_type::OK;
 }
 
-void ElasticJointController::rehearse()
+unsigned int ElasticJointController::rehearse()
 {
-  for (auto * each = first_active_.load(); each != nullptr; each = each->next_active_.load()) {
-    each->rehearse_cycle();
+  const std::unique_lock<std::mutex> lock(rehearsal_lock_, std::try_to_lock);
+  if (!lock.owns_lock()) { /* a controller is being switched in another thread */
+    return 0;
   }
+  unsigned int count = 0;
+  for (auto * each = first_rehearsed_; each != nullptr; each = each->next_rehearsed_) {
+    each->rehearse_cycle();
+    ++count;
+  }
+  return count;
 }
 
 void ElasticJointController::rehearse_cycle()
@@ -276,19 +288,20 @@ void ElasticJointController::rehearse_cycle()
   robot_update(&rehearsed_, &input, &unused_output_);
 }
 
-/* Controllers of this library that are active are rehearsed. */
+/* Waits for a rehearsal that is under way, but only if that is in another thread. */
 void ElasticJointController::set_active(bool is_active)
 {
-  std::atomic<ElasticJointController *> * place = &first_active_;
-  while (place->load() != nullptr && place->load() != this) {
-    place = &place->load()->next_active_;
+  const std::lock_guard<std::mutex> lock(rehearsal_lock_);
+  ElasticJointController ** place = &first_rehearsed_;
+  while (*place != nullptr && *place != this) {
+    place = &(*place)->next_rehearsed_;
   }
-  const bool is_listed = place->load() == this;
-  if (is_active && !is_listed) {
-    next_active_.store(nullptr);
-    place->store(this);
+  const bool is_listed = *place == this;
+  if (is_active && !is_listed && !is_async()) { /* an asynchronous one has a thread of its own */
+    next_rehearsed_ = nullptr;
+    *place = this;
   } else if (!is_active && is_listed) {
-    place->store(next_active_.load());
+    *place = next_rehearsed_;
   }
   is_active_.store(is_active);
 }
@@ -447,6 +460,13 @@ CallbackReturn ElasticJointController::on_error(const rclcpp_lifecycle::State &)
   return CallbackReturn::SUCCESS; /* unconfigured: it may be configured again */
 }
 
+CallbackReturn ElasticJointController::on_shutdown(const rclcpp_lifecycle::State &)
+{
+  set_active(false);
+  close_topics();
+  return CallbackReturn::SUCCESS;
+}
+
 void ElasticJointController::close_topics()
 {
   timer_.reset();
@@ -504,7 +524,7 @@ void ElasticJointController::publish()
   bool has_changed = false;
   while (reports_.pop(report)) {
     has_report = true;
-    longest_latency_ = std::fmax(longest_latency_, report.latency);
+    longest_time_to_torque_ = std::fmax(longest_time_to_torque_, report.time_to_torque);
     has_changed = has_changed || report.output.state != announced_state_ ||
       report.output.fault != announced_fault_ || report.refusal != ROBOT_ACCEPTED;
     announce(report);
@@ -516,7 +536,7 @@ void ElasticJointController::publish()
   if (has_changed || steady_clock_.now() >= next_diagnostics_) {
     next_diagnostics_ = steady_clock_.now() + rclcpp::Duration::from_seconds(DIAGNOSTICS_PERIOD);
     publish_diagnostics(report);
-    longest_latency_ = 0.0;
+    longest_time_to_torque_ = 0.0;
   }
 }
 
@@ -584,7 +604,8 @@ void ElasticJointController::publish_diagnostics(const Report & report)
     entry("cycles with unread states", std::to_string(report.lost_reads)),
     entry("cycles with unwritten torques", std::to_string(report.lost_writes)),
     entry("lost reports", std::to_string(report.lost_reports)),
-    entry("longest latency, us", std::to_string(std::lround(1e6 * longest_latency_)))};
+    entry(
+      "longest time to torque, us", std::to_string(std::lround(1e6 * longest_time_to_torque_)))};
   diagnostic_msgs::msg::DiagnosticArray message;
   message.header.stamp = get_node()->now();
   message.status.push_back(status);

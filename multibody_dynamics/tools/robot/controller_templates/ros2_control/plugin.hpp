@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -33,11 +34,13 @@ namespace robot_ros2_control
  * update() runs in the real-time thread of the controller manager. It allocates nothing, waits for
  * nothing, throws nothing, and prints nothing. Motions come in, and reports go out, through
  * lock-free queues; everything else happens in the callbacks of the node. on_activate() and
- * on_deactivate() run in the real-time thread, too.
+ * on_deactivate() run in the real-time thread if switches are requested "as soon as possible", and
+ * beside it otherwise.
  */
 class ElasticJointController : public controller_interface::ControllerInterface
 {
 public:
+  ~ElasticJointController() override {set_active(false);}
   controller_interface::CallbackReturn on_init() override;
   controller_interface::InterfaceConfiguration command_interface_configuration() const override;
   controller_interface::InterfaceConfiguration state_interface_configuration() const override;
@@ -46,18 +49,19 @@ public:
   controller_interface::CallbackReturn on_deactivate(const rclcpp_lifecycle::State & previous) override;
   controller_interface::CallbackReturn on_cleanup(const rclcpp_lifecycle::State & previous) override;
   controller_interface::CallbackReturn on_error(const rclcpp_lifecycle::State & previous) override;
+  controller_interface::CallbackReturn on_shutdown(const rclcpp_lifecycle::State & previous) override;
   controller_interface::return_type update(
     const rclcpp::Time & time, const rclcpp::Duration & period) override;
 
   /*
-   * Run the next cycle of every active controller on a copy, whose results are not used. Only for the
-   * thread that calls update().
+   * Run the next cycle of all active controllers of this library on copies, whose results are not
+   * used; returns their number. For the thread that calls update(): it waits for nothing.
    */
-  static void rehearse();
+  static unsigned int rehearse();
 
-  /* Of the last cycle, for the thread that calls update(); latency in s, from states to torques. */
+  /* For the thread that calls update(): of its last call. */
   const robot_output & output() const {return output_;}
-  double latency() const {return latency_;}
+  double time_to_torque() const {return time_to_torque_;} /* s, until the commands are set */
 
 private:
   /* What the cycle has to say: its output, and whether it refused a point of a motion. */
@@ -65,7 +69,7 @@ private:
   {
     robot_output output;
     double time;              /* s, of the cycle */
-    double latency;           /* s, the longest one since the last report */
+    double time_to_torque;    /* s, the longest one since the last report */
     unsigned long lost_reads; /* cycles in which a state interface could not be read */
     unsigned long lost_writes;
     unsigned long lost_reports; /* before this one: refusals, changes or periodic reports */
@@ -109,7 +113,7 @@ private:
   robot_controller core_{};
   robot_input input_{};
   robot_output output_{};
-  double latency_ = 0.0;
+  double time_to_torque_ = 0.0;
   double applied_[ROBOT_MOTORS] = {};
   bool is_starting_ = false;
   double starting_since_ = 0.0;
@@ -122,8 +126,11 @@ private:
   unsigned int cycles_since_report_ = 0;
   robot_controller rehearsed_{};
   robot_output unused_output_{};
-  inline static std::atomic<ElasticJointController *> first_active_{nullptr}; /* a linked list */
-  std::atomic<ElasticJointController *> next_active_{nullptr};
+
+  /* The controllers to be rehearsed: a linked list, only changed with the lock */
+  inline static std::mutex rehearsal_lock_;
+  inline static ElasticJointController * first_rehearsed_ = nullptr;
+  ElasticJointController * next_rehearsed_ = nullptr;
 
   /* Between the threads */
   std::atomic<std::int64_t> origin_{0}; /* ns, of the times of the core */
@@ -139,7 +146,7 @@ private:
   TrajectoryReader reader_;
   robot_state announced_state_ = ROBOT_INACTIVE;
   robot_fault announced_fault_ = ROBOT_NO_FAULT;
-  double longest_latency_ = 0.0; /* s, since the last diagnostics */
+  double longest_time_to_torque_ = 0.0; /* s, since the last diagnostics */
   rclcpp::Time next_diagnostics_{0, 0, RCL_STEADY_TIME};
   rclcpp::Subscription<trajectory_msgs::msg::JointTrajectory>::SharedPtr subscription_;
   rclcpp::Service<std_srvs::srv::Trigger>::SharedPtr stop_service_;

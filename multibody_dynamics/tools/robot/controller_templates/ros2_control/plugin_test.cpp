@@ -9,10 +9,11 @@
  *
  *     plugin_test --times SECONDS
  *
- * measures instead the latency from states to torques at 1 kHz, after sleeping, with and without
- * rehearsals. For times of the controller alone: chrt -f 80 taskset -c 1 plugin_test --times 120
+ * measures instead the time from the start of update() until the torques are set, at 1 kHz after
+ * sleeping, with rehearsals in alternate seconds. For times of the controller alone: chrt -f 80 taskset -c 1 plugin_test --times 120
  */
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -25,6 +26,8 @@
 #include <thread>
 #include <vector>
 
+#include "class_loader/class_loader.hpp"
+#include "hardware_interface/actuator_interface.hpp"
 #include "plugin.hpp"
 
 /* glibc's own allocator, so that every allocation of the real-time thread can be counted */
@@ -247,6 +250,12 @@ public:
   rclcpp::executors::SingleThreadedExecutor executor;
 };
 
+/* Whether as many controllers are rehearsed. */
+bool rehearses_just(unsigned int count)
+{
+  return robot_ros2_control::ElasticJointController::rehearse() == count;
+}
+
 /* The rates of t^5 at a node follow from values and two derivatives at three nodes. */
 void test_rates()
 {
@@ -274,7 +283,9 @@ void test_life(Bench & bench)
   }
   expect(bench.is_good, "the plugin is configured");
   bench.measure(true);
+  expect(rehearses_just(0), "and not rehearsed yet");
   expect(bench.activate(), "the plugin is activated");
+  expect(rehearses_just(1), "and rehearsed");
   bench.run(1);
   expect(bench.largest_torque_error(applied) == 0.0, "the first torque is the one that acted");
   bench.run(3000);
@@ -349,6 +360,7 @@ void test_faults(Bench & bench)
   expect(bench.is_good, "every cycle was successful");
   expect(allocations == 0, "no cycle has allocated memory");
   expect(bench.plugin.get_node()->deactivate().label() == "inactive", "it is deactivated");
+  expect(rehearses_just(0), "and not rehearsed any more");
   double torque = 0.0;
   for (std::size_t j = 0; j < ROBOT_MOTORS; ++j) {
     torque = std::fmax(torque, std::fabs(bench.command(j)));
@@ -360,6 +372,59 @@ void test_faults(Bench & bench)
   expect(bench.state() == ROBOT_HOLDING, "and holds the arm again");
   expect(bench.plugin.get_node()->deactivate().label() == "inactive", "and deactivated");
   expect(bench.plugin.get_node()->cleanup().label() == "unconfigured", "and cleaned up");
+}
+
+/* As the controller manager does in another thread, unless it is to switch as soon as possible. */
+void test_switches_beside_rehearsals()
+{
+  Bench bench(false);
+  std::copy_n(START, ROBOT_JOINTS, bench.q);
+  std::copy_n(START_MOTORS, ROBOT_MOTORS, bench.theta);
+  bench.measure(true);
+  std::atomic<bool> ends{false};
+  std::atomic<unsigned long> rehearsed{0};
+  std::thread reading(
+    [&]() {
+      while (!ends) {
+        rehearsed += robot_ros2_control::ElasticJointController::rehearse();
+      }
+    });
+  bool is_switched = true;
+  for (int k = 0; k < 100; ++k) {
+    is_switched = is_switched && bench.activate();
+    const unsigned long before = rehearsed;
+    while (rehearsed == before) {
+      std::this_thread::yield();
+    }
+    is_switched = is_switched && bench.plugin.get_node()->deactivate().label() == "inactive";
+    bench.plugin.release_interfaces();
+  }
+  (void)bench.activate();
+  (void)bench.plugin.get_node()->shutdown();
+  bench.plugin.release_interfaces();
+  ends = true;
+  reading.join();
+  expect(rehearses_just(0), "it is not rehearsed after its shutdown");
+  expect(is_switched, "switched on and off a hundred times beside rehearsals");
+}
+
+void test_component()
+{
+  class_loader::ClassLoader loader(PLUGIN_LIBRARY);
+  for (const bool is_async : {false, true}) {
+    const auto component = loader.createUniqueInstance<hardware_interface::ActuatorInterface>(
+      "robot_ros2_control::Rehearsal");
+    hardware_interface::HardwareComponentInterfaceParams params;
+    params.hardware_info.name = "rehearsal";
+    params.hardware_info.type = "actuator";
+    params.hardware_info.is_async = is_async;
+    const bool is_accepted =
+      component->on_init(params) == hardware_interface::CallbackReturn::SUCCESS;
+    expect(is_accepted != is_async, "the component is only accepted in the thread of the manager");
+    expect(
+      component->read(rclcpp::Time(), rclcpp::Duration(0, 1000000)) ==
+      hardware_interface::return_type::OK, "and can be read");
+  }
 }
 
 std::vector<double> test_all(bool rehearses)
@@ -403,9 +468,14 @@ void print_times(int seconds)
   bench.keeps_torques = false;
   std::vector<double> found[2], controls;
   double distance = 0.05;
+  bool is_sent = false;
+  int following = 0;
   auto next = Clock::now();
   for (int k = 0; k < 1000 * seconds; ++k) {
-    if (bench.state() == ROBOT_HOLDING) {
+    following += bench.state() == ROBOT_FOLLOWING ? 1 : 0;
+    is_sent = is_sent && bench.state() != ROBOT_FOLLOWING;
+    if (bench.state() == ROBOT_HOLDING && !is_sent) {
+      is_sent = true;
       bench.publisher->publish(bench.goal(distance, 1.0));
       distance = -distance;
       bench.executor.spin_some(std::chrono::milliseconds(1));
@@ -416,12 +486,14 @@ void print_times(int seconds)
     bench.prepare();
     bench.measure(true);
     bench.update();
-    found[bench.rehearses].push_back(1e6 * bench.plugin.latency());
+    found[bench.rehearses].push_back(1e6 * bench.plugin.time_to_torque());
     controls.push_back(control());
   }
   print_quantiles("not rehearsed", found[0]);
   print_quantiles("rehearsed", found[1]);
   print_quantiles("control", controls);
+  std::printf("following in %.0f %% of the cycles\n", 0.1 * following / seconds);
+  expect(bench.is_good, "every cycle was successful");
 }
 }  // namespace
 
@@ -434,6 +506,8 @@ int main(int argc, char ** argv)
     test_rates();
     const auto torques = test_all(false);
     expect(torques == test_all(true), "rehearsals change no torque");
+    test_switches_beside_rehearsals();
+    test_component();
   }
   rclcpp::shutdown();
   std::printf("%d failures\n", failures);

@@ -3,10 +3,10 @@
 
 /*
  * A hardware component without interfaces, whose read() rehearses the next cycle of all active
- * controllers of this library. While the controller manager sleeps, other programs take the caches;
- * the rehearsal brings code and data back before the states are read, so that less time passes from
- * the states to the torques. It is an actuator because these are read first, in the order of the
- * robot description: put it at the beginning.
+ * controllers of this library. While the controller manager sleeps, other programs evict them from
+ * the caches; the rehearsal warms these before the states are read, so that less time passes until
+ * the torques are set. It is an actuator because these are read first, in the order of the robot
+ * description: put it at the beginning.
  */
 #include "hardware_interface/actuator_interface.hpp"
 #include "pluginlib/class_list_macros.hpp"
