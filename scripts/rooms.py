@@ -150,8 +150,12 @@ def passes_a_face(found: Import) -> bool:
 
 def face(*room: str) -> list[str]:
     """The `__all__` of a room of dynamics/, or of dynamics/ itself."""
-    init = PACKAGE.joinpath(FACED, *room, "__init__.py")
-    for node in ast.parse(init.read_text(encoding="utf-8")).body:
+    return _face(PACKAGE.joinpath(FACED, *room, "__init__.py").read_text(encoding="utf-8"))
+
+
+@cache
+def _face(init: str) -> list[str]:
+    for node in ast.parse(init).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return list(ast.literal_eval(node.value))
     return []

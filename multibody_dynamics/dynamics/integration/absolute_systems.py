@@ -438,8 +438,9 @@ class AbsoluteSystem:
         scratch = motion, work, values, *_ = self.scratch()
         hybrid = mixed.copy()
         hybrid[:, :3] = times(pose[:, :3, :3], mixed[:, :3])
+        applied = self.applied_wrenches.copy()  # not read-only, as in the other calls
         rows.index_one_cycle(
-            self.constants, np.zeros(2), self.applied_wrenches, flat_poses(pose), hybrid, scratch
+            self.constants, np.zeros(2), applied, flat_poses(pose), hybrid, scratch
         )
         # accelerations of the centre of mass are a = T V' + b
         T, b = np.zeros((6 * n, 6 * n)), np.zeros(6 * n)

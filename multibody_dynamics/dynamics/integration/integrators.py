@@ -380,14 +380,14 @@ def _equations(
 ) -> Equations:
     """Input of compiled code, with all wrenches `applied` (n, 6); default: those of the system."""
     if applied is None:
-        applied = system.applied_wrenches
+        applied = system.applied_wrenches.copy()  # never read-only, which would compile it again
     return Equations(system.constants, system.is_direct, _stabilisation(baumgarte), applied)
 
 
 def _coefficients(method: ButcherTableau) -> Coefficients:
     """The tableau for compiled code; zeros if it has no error estimate or dense output."""
-    error = np.zeros(method.stages) if method.error is None else method.error
-    dense = np.zeros((method.stages, 1)) if method.dense is None else method.dense
+    error = np.zeros(method.stages) if method.error is None else method.error.copy()
+    dense = np.zeros((method.stages, 1)) if method.dense is None else method.dense.copy()
     return Coefficients(method.a, method.b, error, dense, method.error_order)
 
 

@@ -278,7 +278,7 @@ class ArticulatedBodies:
         given = as_array("b", given, (n, columns))
         shape = broadcast_shapes(("q", "b"), (self.shape, given.shape[:-2]))
         work = spread(np.swapaxes(given, -1, -2), shape, (columns, n))
-        states = np.broadcast_to(np.arange(len(self._bodies)).reshape(self.shape), shape).ravel()
+        states = spread(np.arange(len(self._bodies)).reshape(self.shape), shape, ())
         parents = self.model.parents
         _compiled_solve(parents, self.prescribed, self._bodies, self._rows, states, work)
         work = np.swapaxes(work.reshape(*shape, columns, n), -1, -2)
@@ -324,7 +324,7 @@ def singular(
     model: MultibodyModel, q: Array, held: NDArray[np.bool_] | None = None
 ) -> DynamicsError:
     """The DynamicsError for a q (n,) with singular M_vv; it names the joint that causes it."""
-    held = np.zeros(model.n, dtype=bool) if held is None else held
+    held = prescribed_joints(model, ()) if held is None else held
     bodies = np.ascontiguousarray(body_rows(model, (q,))[0])
     rows = np.zeros((1, model.n + 1, ARTICULATED_ROW))
     _compiled_factorise(model.parents, model.joint_rows, held, bodies, rows)

@@ -163,7 +163,7 @@ class InverseDynamicsSolver(ModelSolver):
     def _agrees(self, address: int) -> bool:
         """Compare on random states, in buffers of its own: the solver may be at work."""
         n = self.model.n
-        joints, gravity = np.array(self.model.joint_rows), np.array(self.model.gravity)
+        joints, gravity = self.model.joint_rows, self.model.gravity
         bodies, expected, found = np.zeros((n + 1, BODY_ROW)), np.empty((3, n)), np.empty((3, n))
         bodies[0, :WRENCH] = dynamic_base_rows(self.model, None, self.representation)
         kernel = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)

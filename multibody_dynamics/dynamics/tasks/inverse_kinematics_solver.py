@@ -417,7 +417,7 @@ class InverseKinematicsSolver:
 
     def _errors(self, q: Array, goal: Targets) -> tuple[Array, Array]:
         error, J = np.empty(self.size), np.empty((self.size, self.model.n))
-        _compiled_errors(self._arm, goal, np.ascontiguousarray(q), error, J)
+        _compiled_errors(self._arm, goal, np.array(q, order="C"), error, J)
         return error, J
 
     def _residual(self, error: Array) -> Array:

@@ -35,7 +35,7 @@ from multibody_dynamics.dynamics.core.compilation import (
     when_compiling,
 )
 from reference import error
-from robots import random_tree
+from robots import random_tree, two_link_planar
 
 TESTS = (Path(__file__).resolve().parent, Path(__file__).resolve().parents[2])
 PACKAGE = Path(dyn.__file__).resolve().parents[1]
@@ -137,31 +137,52 @@ def test_a_second_start_compiles_nothing_and_gives_the_same_numbers(tmp_path):
             np.testing.assert_array_equal(again[name], value)
 
 
-TWIST = """
-import json, sys, numpy
-from multibody_dynamics import dynamics as dyn
-kinematics = sys.modules["multibody_dynamics.dynamics.rigid.kinematics"]
-body = dyn.spatial_inertia(1.0, (0, 0, 0), numpy.eye(3))
-model = dyn.model_from_screws([-1], [[0, 0, 1, 1, 2, 0]], [numpy.eye(4)], [body])
-twist = dyn.forward_kinematics(model, [0.5], [1.0]).twist
-stats = kinematics._PASSES["spatial"].stats
-print(json.dumps([twist.tolist(), sum(stats.cache_hits.values()), kinematics.__file__]))
+PRODUCT = '''
+"""A compiled function that is small, with a helper of another file."""
+
+from ..core import compiled
+from .screws import cross
+
+
+def _product(a, b):
+    """The vector product."""
+    return cross(a, b)
+
+
+product = compiled(_product)
+'''
+MULTIPLY = """
+import json
+from multibody_dynamics.dynamics.lie import product
+found = product.product((1.0, 2.0, 3.0), (3.0, 5.0, 4.0))
+print(json.dumps([found, sum(product.product.stats.cache_hits.values()), product.__file__]))
 """
 
 
-def test_an_edited_helper_takes_effect_and_a_reworded_docstring_compiles_nothing(tmp_path):
-    """Numba's own cache looks only at the date of the recursion's own file."""
-    shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__"))
-    cache = {CACHE_VARIABLE: str(tmp_path / "cache")}
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """A copy of the package with PRODUCT in dynamics/lie/; starts and compiles in a moment."""
+    folder = tmp_path_factory.mktemp("copy")
+    shutil.copytree(PACKAGE, folder / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__"))
+    dynamics = folder / PACKAGE.name / "dynamics"
+    (dynamics / "__init__.py").write_text("")  # imports nothing that is not needed here
+    (dynamics / "lie" / "product.py").write_text(PRODUCT)
+    return folder
+
+
+def test_an_edited_helper_takes_effect_and_a_reworded_docstring_compiles_nothing(copy, tmp_path):
+    """Numba's own cache looks only at the date of the compiled function's own file."""
 
     def start():
-        twist, hits, file = json.loads(python(TWIST, first=tmp_path, **cache).stdout)
-        assert Path(file).is_relative_to(tmp_path)
-        return twist, hits
+        done = python(MULTIPLY, first=copy, **{CACHE_VARIABLE: str(tmp_path)})
+        product, hits, file = json.loads(done.stdout)
+        assert Path(file).is_relative_to(copy)
+        return product, hits
 
     first, hits = start()
+    assert first == [-7.0, 5.0, -1.0]
     assert hits == 0
-    assert list(tmp_path.glob("cache/multibody_dynamics/*/**/*.nbc"))
+    assert list(tmp_path.glob("multibody_dynamics/*/**/*.nbc"))
     assert start() == (first, 1)
 
     def rewrite(file, text):
@@ -169,13 +190,11 @@ def test_an_edited_helper_takes_effect_and_a_reworded_docstring_compiles_nothing
         file.write_text(text)
         Path(importlib.util.cache_from_source(file)).unlink(missing_ok=True)
 
-    screws = tmp_path / PACKAGE.name / "dynamics" / "lie" / "screws.py"
+    screws = copy / PACKAGE.name / "dynamics" / "lie" / "screws.py"
     source = screws.read_text()
     assert source.count("a[2] * b[0] - a[0] * b[2]") == 1
     rewrite(screws, source.replace("a[2] * b[0] - a[0] * b[2]", "a[2] * b[0] + a[0] * b[2]"))
-    second, hits = start()
-    assert hits == 0
-    assert second != first
+    assert start() == ([-7.0, 13.0, -1.0], 0)
 
     reworded = source.replace('"""', '"""Reworded.\n\n', 1)
     assert reworded != source
@@ -184,11 +203,10 @@ def test_an_edited_helper_takes_effect_and_a_reworded_docstring_compiles_nothing
     rewrite(screws, source)
     assert start() == (first, 1)  # the machine code of the old text is still cached and correct
 
-    recursion = screws.parents[1] / "recursions" / "spatial.py"
-    text = recursion.read_text()
-    reworded, count = re.subn(r'    """(?=\S)', '    """Reworded.\n\n    ', text)
-    assert count >= 3  # the docstrings of the compiled functions themselves
-    rewrite(recursion, "# A comment that moves every line.\n" + reworded)
+    own = screws.with_name("product.py")
+    reworded = PRODUCT.replace("The vector", "Reworded.\n\n    The vector")
+    assert reworded != PRODUCT  # the docstring of the compiled function itself
+    rewrite(own, "# A comment that moves every line.\n" + reworded)
     assert start() == (first, 1)
 
 
@@ -199,29 +217,33 @@ def damaged(content: bytes, how: int) -> bytes:
     return content[:-20] + bytes([content[-20] ^ 1]) + content[-19:]
 
 
-def test_damaged_files_of_the_cache_are_written_again(tmp_path):
+def test_damaged_files_of_the_cache_are_written_again(copy, tmp_path):
     """As a full disk or a power cut leaves them."""
-    cache = {CACHE_VARIABLE: str(tmp_path)}
-    first = json.loads(python(TWIST, **cache).stdout)[0]
+
+    def start():
+        done = python(MULTIPLY, first=copy, **{CACHE_VARIABLE: str(tmp_path)})
+        return json.loads(done.stdout)[:2], done.stderr
+
+    (first, _), _ = start()
     for pattern, how in (("*.nbi", 1), ("*.nbc", 2)):
         (path,) = tmp_path.rglob(pattern)
         path.write_bytes(damaged(path.read_bytes(), how))
         (digest,) = (tmp_path / "multibody_dynamics" / "sources").iterdir()
         digest.write_bytes(b"")
-        again = python(TWIST, **cache)
-        assert json.loads(again.stdout)[:2] == [first, 0]
-        assert f"RuntimeWarning: {path}: damaged; compiling instead" in again.stderr
-    third = python(TWIST, **cache)
-    assert json.loads(third.stdout)[:2] == [first, 1]
-    assert "Warning" not in third.stderr
+        again, said = start()
+        assert again == [first, 0]
+        assert f"RuntimeWarning: {path}: damaged; compiling instead" in said
+    third, said = start()
+    assert third == [first, 1]
+    assert "Warning" not in said
 
 
-def test_a_full_disk_costs_only_the_cache(tmp_path):
+def test_a_full_disk_costs_only_the_cache(copy, tmp_path):
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
-    done = python(limited + TWIST, **{CACHE_VARIABLE: str(tmp_path)})
-    twist, hits, _ = json.loads(done.stdout)
+    done = python(limited + MULTIPLY, first=copy, **{CACHE_VARIABLE: str(tmp_path)})
+    product, hits, _ = json.loads(done.stdout)
     assert hits == 0
-    assert np.isfinite(twist).all()
+    assert product == [-7.0, 5.0, -1.0]
     assert "machine code cannot be cached" in done.stderr
     assert not list(tmp_path.rglob("*.nbc"))
 
@@ -239,6 +261,53 @@ def test_no_two_functions_keep_their_machine_code_under_one_name():
     code = [(x.py_func.__module__, x.py_func.__qualname__) for x in machine_code()]
     assert len(code) > 12
     assert sorted(set(code)) == sorted(code)
+
+
+def calls_with_arrays_of_all_kinds():
+    """Where the arrays of a compiled function come from several places, and from the user."""
+    arm, rng = two_link_planar(0.4, 0.3), np.random.default_rng(3)
+    actuators = dyn.Actuators(
+        arm.joint_names,
+        [dyn.elastic.SeriesElastic(dyn.elastic.Motor(0.1), dyn.elastic.LinearSpring(100.0))] * 2,
+    )
+    robot = dyn.plant.ElasticRobot(arm, actuators)
+    stack = dyn.identification.RegressorStack(arm)
+    motion, weights = rng.normal(size=(3, 3, 2)), rng.normal(size=(3, 2, 20))
+    torque, q, b = np.zeros(2), rng.normal(size=(3, 2)), rng.normal(size=(3, 2))
+    for is_writable in (True, False):
+        for array in (motion, weights, torque, q, b):
+            array.flags.writeable = is_writable
+        robot.step(torque, 1e-3)
+        stack.gradient(motion, weights)
+        stack.regressors(motion)
+        dyn.rigid.articulated_bodies(arm, q).solve(b)
+        dyn.rigid.articulated_bodies(arm, q[0]).solve(b)
+    body = dyn.spatial_inertia(1.0, (0, 0, 0), np.zeros((3, 3)))  # on the axis
+    point = dyn.model_from_screws([-1], [dyn.revolute((0, 0, 1))], [np.eye(4)], [body])
+    with pytest.raises(dyn.DynamicsError, match="singular"):
+        dyn.rigid.articulated_bodies(point, [0.0])
+    dyn.InverseDynamicsSolver(arm, specialise=True).wait()
+    dyn.InverseDynamicsSolver(arm, specialise=False)
+    system = dyn.integration.examples.three_bar_linkage()
+    system.matrices(system.initial_pose, system.initial_velocity)
+    for method in ("rk4", "dormand_prince"):
+        dyn.integration.integrate(system, 2e-3, 1e-3, method)
+    dyn.integration.integrate(system, 2e-3, 1e-3, wrenches=lambda t, C, V: np.zeros((2, 6)))
+
+
+def test_read_only_arrays_compile_nothing_again():
+    """Numba would compile the same code once more for them."""
+
+    def kinds(code):
+        signatures = (" ".join(map(str, each.args)) for each in code.nopython_signatures)
+        return [each.replace("readonly ", "") for each in signatures]
+
+    calls_with_arrays_of_all_kinds()
+    found = [
+        (code.py_func.__module__, code.py_func.__qualname__, kinds(code)) for code in machine_code()
+    ]
+    assert sum(len(each) for *_, each in found) > 12
+    assert [name for *name, each in found if len(set(each)) < len(each)] == []
 
 
 def test_compiled_functions_run_as_machine_code():
@@ -443,13 +512,14 @@ def clean_environment(monkeypatch, tmp_path):
 
 def test_the_cache_is_in_the_requested_folder(clean_environment, tmp_path):
     assert cache_directory().is_relative_to(tmp_path / "home" / ".cache")
+    digest = source_digest(PACKAGE / "dynamics")
     for variable in ("XDG_CACHE_HOME", "NUMBA_CACHE_DIR", CACHE_VARIABLE):  # the later one wins
         clean_environment.setenv(variable, str(tmp_path / variable))
         folder = cache_directory()
         assert folder.is_relative_to(tmp_path / variable)
         assert folder.is_dir()
         assert folder.stat().st_mode & 0o077 == 0  # machine code from here is executed
-        assert folder.name == source_digest(PACKAGE / "dynamics")
+        assert folder.name == digest
 
 
 def test_a_folder_that_cannot_be_written_is_replaced(clean_environment, tmp_path):
