@@ -1,47 +1,56 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Processes that begin with the imports done: `python -m MODULE` in a fork of a process that has
-imported what all nodes need, which takes each of them more than a second otherwise."""
+"""Processes that begin with everything loaded: `python -m MODULE`, or a program, in a fork of a
+process that has loaded what nodes need (warmed_nodes.py), which takes each of them two seconds
+otherwise."""
 
 from __future__ import annotations
 
 import ctypes
 import os
-import pkgutil
 import runpy
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context
 from pathlib import Path
 
-from multibody_dynamics import nodes
-
 CONTEXT = get_context("forkserver")
+CONTEXT.set_forkserver_preload(["warmed_nodes"])
+HERE = str(Path(__file__).parent)
 
 
-def _imports() -> list[str]:
-    """Every module of the nodes but those that run as __main__."""
-    modules = pkgutil.walk_packages(nodes.__path__, f"{nodes.__name__}.")
-    return [each.name for each in modules if each.name.count(".") > 2]  # those in folders
+def _start_server() -> None:
+    """Start the process that is forked, which must find its module in this folder."""
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (HERE, before)))
+    try:
+        forkserver.ensure_running()
+    finally:
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
 
 
-CONTEXT.set_forkserver_preload(_imports())
-
-
-def _run(module: str, arguments: Sequence[str], environment: Mapping[str, str], log: str) -> None:
+def _run(
+    what: str | Path, arguments: Sequence[str], environment: Mapping[str, str], log: str
+) -> None:
     os.environ.clear()
     os.environ.update(environment)
     output = os.open(log, os.O_WRONLY)
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.close(output)
-    sys.argv = [module, *arguments]
+    sys.argv = [str(what), *arguments]
     code: object = 0
     try:
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        if isinstance(what, Path):
+            runpy.run_path(str(what), run_name="__main__")
+        else:
+            runpy.run_module(what, run_name="__main__", alter_sys=True)
     except SystemExit as leave:
         code = leave.code
     # Forked processes skip the end of the interpreter, in which DDS says that the node has left.
@@ -49,13 +58,18 @@ def _run(module: str, arguments: Sequence[str], environment: Mapping[str, str], 
 
 
 class ForkedProcess:
-    """A running module, with the part of the interface of subprocess.Popen that tests use."""
+    """A running module, or program (a path), with what tests use of subprocess.Popen."""
 
     def __init__(
-        self, module: str, arguments: Sequence[str], environment: Mapping[str, str], log: Path
+        self,
+        what: str | Path,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        log: Path,
     ) -> None:
+        _start_server()
         self._process = CONTEXT.Process(
-            target=_run, args=(module, list(arguments), dict(environment), str(log))
+            target=_run, args=(what, list(arguments), dict(environment), str(log))
         )
         self._process.start()
         self.pid = int(self._process.pid or 0)

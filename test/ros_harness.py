@@ -106,8 +106,8 @@ class RosHarness:
     ) -> NodeProcess:
         """Start `multibody_dynamics.nodes.<name>`, or a program, in the namespace of the harness.
 
-        The node is forked with its imports done; with any of the last three arguments, it is
-        started as on a robot.
+        It is forked with everything loaded; with either of the last two arguments, it is started as
+        on a robot.
 
         `arguments` are further ROS arguments. A program can import the helpers in test/.
         `variables` are added to its environment; `before` is called in the new process.
@@ -124,7 +124,7 @@ class RosHarness:
         log.touch()
         module = f"multibody_dynamics.nodes.{name}"
         process: subprocess.Popen[bytes] | ForkedProcess
-        if program or variables or before:
+        if variables or before:
             what = (str(program),) if program else ("-m", module)
             with log.open("wb") as output:
                 process = subprocess.Popen(
@@ -135,7 +135,7 @@ class RosHarness:
                     preexec_fn=before,
                 )
         else:
-            process = ForkedProcess(module, ros_arguments, environment, log)
+            process = ForkedProcess(program or module, ros_arguments, environment, log)
         node = NodeProcess(name, process, log)
         self._processes.append(node)
         return node
@@ -152,10 +152,11 @@ class RosHarness:
         self,
         condition: Callable[[], Any],
         what: str,
-        each: Callable[[], None] = lambda: None,
+        each: Callable[[], object] = lambda: None,
         patience: float = PATIENCE,
+        every: float = 0.004,
     ) -> Any:
-        """Spin, calling `each` every 4 ms, until `condition()` is true, and return it."""
+        """Spin, calling `each` after every `every` s, until `condition()` is true; return it."""
         end = time.monotonic() + patience
         while True:
             result = condition()
@@ -165,7 +166,7 @@ class RosHarness:
                 printed = "\n".join(f"--- {p.name}:\n{p.output}" for p in self._processes)
                 pytest.fail(f"timed out after {patience} s waiting for {what}\n{printed}")
             each()
-            self.spin(0.004)
+            self.spin(every)
 
     def publisher(self, kind: type, topic: str, readers: int = 1, qos: Any = RELIABLE) -> Any:
         """A publisher of the peer that already has `readers`."""
