@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,7 @@ class Arm:
             "state_queue_depth": 50,
             "transfer_time": 0.1,
             "start_tolerance": 1.0,
+            "judged_poses": 5,  # judging is not what most tests are about
             **changes,
         }
         self.node = ros.start(NODE, self.settings)
@@ -145,6 +146,17 @@ class Arm:
             self.wait(0.02)
         while not self.step():
             assert time.monotonic() < end, self.node.output
+
+    def until_shown(
+        self,
+        condition: Callable[[], Any],
+        what: str,
+        each: Callable[[], object] | None = None,
+        patience: float = PATIENCE,
+    ) -> Any:
+        """Until a condition holds that needs no simulated time, such as a text in diagnostics,
+        which are published once a second; the arm steps rarely meanwhile."""
+        return self.ros.until(condition, what, each or self.step, patience, every=0.02)
 
     def move(self, goal: Any, duration: float) -> None:
         point = JointTrajectoryPoint(positions=[float(x) for x in goal])

@@ -110,4 +110,4 @@ class JudgedArm(Arm):
         self.until(
             lambda: self.ros.call(SetBool, f"{NODE}/enable", request).success, "~/enable succeeds"
         )
-        self.until(lambda: self.ros.diagnosis(": cycle")[0] in (0, 1), "no fault")
+        self.until_shown(lambda: self.ros.diagnosis(": cycle")[0] in (0, 1), "no fault")

@@ -57,7 +57,7 @@ def react(ros: RosHarness, arm: Arm, reaction: str) -> None:
     """Choose a reaction, with the last contact cleared."""
     assert ros.call(SetBool, f"{NODE}/enable", SetBool.Request(data=True)).success
     assert ros.set_parameters(arm.node, collision_reaction=reaction)[0].successful
-    arm.run(0.5)
+    arm.run(0.3)
 
 
 def test_a_hit_is_found_and_answered_by_the_chosen_reaction(ros, tmp_path):
@@ -66,7 +66,7 @@ def test_a_hit_is_found_and_answered_by_the_chosen_reaction(ros, tmp_path):
     external = ros.record(JointState, f"{NODE}/external_torque")
     arm.start()
     arm.move([0.0, 0.0], 0.8)
-    arm.run(1.0)
+    arm.run(0.9)
     assert not contacts
     assert "contact" not in arm.node.output
     assert "law 'joint_impedance'" in arm.node.output  # judged before it is chosen
@@ -80,7 +80,7 @@ def test_a_hit_is_found_and_answered_by_the_chosen_reaction(ros, tmp_path):
     assert len(contacts) == 1
     found = np.array([each.effort for each in external[begin:]])
     assert 0.3 * torque < np.abs(found).max() < 1.2 * torque
-    arm.run(0.8)
+    arm.run(0.5)
     np.testing.assert_allclose(arm.plant.q, [0.2, -0.2], atol=0.02)
 
     # Stop: a latched fault; the arm comes to rest where it is.
@@ -92,7 +92,7 @@ def test_a_hit_is_found_and_answered_by_the_chosen_reaction(ros, tmp_path):
     arm.run(0.8)
     assert np.abs(arm.plant.qd).max() < 0.02
     assert np.abs(arm.plant.q - [-0.4, 0.4]).min() > 0.05
-    ros.until(lambda: ros.diagnosis(": law")[1] == "hold", "the law", each=arm.step)
+    arm.until_shown(lambda: ros.diagnosis(": law")[1] == "hold", "the law")
     assert len(contacts) == 2
     assert np.abs(contacts[-1].effort).max() > 2.0
 
@@ -103,7 +103,7 @@ def test_a_hit_is_found_and_answered_by_the_chosen_reaction(ros, tmp_path):
     push(arm, 60.0)
     along = J.T @ arm.plant.applied_wrenches[HAND]
     hit(arm)
-    arm.run(1.0)
+    arm.run(0.7)
     moved = arm.plant.q - before
     assert along @ moved > 0.0
     assert 0.02 < np.abs(moved).max() < 0.08  # retract_distance is 0.05
@@ -113,13 +113,14 @@ def test_a_hit_is_found_and_answered_by_the_chosen_reaction(ros, tmp_path):
     react(ros, arm, "impedance")
     before = arm.plant.q.copy()
     hit(arm)
-    ros.until(lambda: ros.diagnosis(": law")[1] == "impedance", "the law", each=arm.step)
+    arm.until_shown(lambda: ros.diagnosis(": law")[1] == "impedance", "the law")
     push(arm, 10.0)
-    arm.run(1.0)
+    arm.run(0.5)
     yielded = np.abs(arm.plant.q - before).max()
+    assert yielded > 0.1
     push(arm, 0.0)
-    arm.run(1.5)
-    assert np.abs(arm.plant.q - before).max() < 0.4 * yielded
+    returned = lambda: np.abs(arm.plant.q - before).max() < 0.4 * yielded  # noqa: E731
+    ros.until(returned, "the return", each=arm.step)
 
     # Gravity compensation: it yields, and stays where it was pushed.
     react(ros, arm, "gravity_compensation")
@@ -128,7 +129,7 @@ def test_a_hit_is_found_and_answered_by_the_chosen_reaction(ros, tmp_path):
     push(arm, -10.0)
     arm.run(0.5)
     push(arm, 0.0)
-    arm.run(1.5)
+    arm.run(0.8)
     floated = np.abs(arm.plant.q - before).max()
     assert floated > 0.2
     arm.run(0.3)

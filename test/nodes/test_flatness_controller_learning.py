@@ -64,7 +64,7 @@ def drive(arm: Arm, middle: float = -0.1) -> float:
 def learned(ros: RosHarness, arm: Arm, runs: int) -> None:
     """Wait for the evaluation of this many runs."""
     text = f"learning: run {runs}:"
-    ros.until(lambda: text in arm.node.output, text, each=arm.step)
+    arm.until_shown(lambda: text in arm.node.output, text)
 
 
 def test_repetition_brings_the_error_down_and_the_file_outlives_the_node(ros, tmp_path):
@@ -74,12 +74,12 @@ def test_repetition_brings_the_error_down_and_the_file_outlives_the_node(ros, tm
     arm.run(0.4)
     assert ros.set_parameters(arm.node, learn=True)[0].successful
     errors = []
-    for run in range(1, 6):
+    for run in range(1, 4):
         errors.append(drive(arm))
         learned(ros, arm, run)
     assert errors[-1] < 0.1 * errors[0], errors
     assert file.exists()
-    status = ros.until(lambda: ros.diagnosis(": learning")[2], "the status", each=arm.step)
+    status = arm.until_shown(lambda: ros.diagnosis(": learning")[2], "the status")
     assert int(status["runs"]) >= 1
 
     # Another trajectory is followed without correction, and the file is left alone.

@@ -46,7 +46,7 @@ def choose(arm: Arm, law: str) -> None:
     """Choose a law and wait until it has been judged and is in force."""
     assert arm.ros.set_parameters(arm.node, law=law)[0].successful
     in_force = lambda: law_status(arm)["chosen"] == law  # noqa: E731
-    arm.ros.until(in_force, f"law {law}", each=arm.step, patience=JUDGED)
+    arm.until_shown(in_force, f"law {law}", patience=JUDGED)
 
 
 def law_status(arm: Arm) -> dict[str, str]:
@@ -58,7 +58,7 @@ def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
     slow |= {"judged_poses": 3}
     arm = Arm(
         ros,
-        records=list(TOPICS),
+        records=["errors"],
         **slow,
         tracking_tolerance=0.5,
         observer_gain=20.0,
@@ -67,12 +67,11 @@ def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
     held = arm.plant.joint_torque.copy()
     arm.start()
     np.testing.assert_allclose(arm.answers[0].effort, held, atol=1e-3)
-    assert list(arm.commands[0].data) == list(arm.answers[0].effort)[::-1]
     arm.run(0.2)
     goal, worst, smooth = np.array([0.0, -0.1]), {}, {}
     for adapt, text in ((True, "adapting"), (False, "estimates kept")):
         assert ros.set_parameters(arm.node, adapt=adapt)[0].successful
-        ros.until(lambda t=text: ros.diagnosis(": adaptation")[1] == t, text, each=arm.step)
+        arm.until_shown(lambda t=text: ros.diagnosis(": adaptation")[1] == t, text)
     masses = ros.diagnosis(": adaptation")[2]
     assert f"mass of {arm.model.body_names[-1]} [kg]" in masses
     laws = (
@@ -98,11 +97,16 @@ def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
     assert max(smooth.values()) < 8.0  # the others let the springs ring
     assert worst["hold"] < 0.05
     assert arm.step()
-    ros.until(lambda: ros.diagnosis(": law")[1] == "computed_torque", "the law", each=arm.step)
+    arm.until_shown(lambda: ros.diagnosis(": law")[1] == "computed_torque", "the law")
     stamps = [nanoseconds(message.header.stamp) for message in arm.answers]
     assert (np.diff(stamps)[2:] == STEP).all()
+    for name in ("commands", "motion", "states"):
+        setattr(arm, name, ros.record(*TOPICS[name]))
+    ros.until(lambda: arm.commands and arm.motion and arm.states, "messages", each=arm.step)
     for messages in (arm.motion, arm.states):
         ros.until(lambda m=messages: m[-1].header.stamp == arm.answers[-1].header.stamp, "messages")
+    commanded = lambda: list(arm.commands[-1].data)  # noqa: E731
+    ros.until(lambda: commanded() == list(arm.answers[-1].effort)[::-1], "the commands")
     point = arm.motion[-1].points[0]
     assert arm.motion[-1].joint_names == list(arm.actuators.motor_names)
     np.testing.assert_array_equal(point.effort, arm.answers[-1].effort)
@@ -126,9 +130,7 @@ def test_every_fault_leads_to_its_defined_state(ros):
     assert np.abs(arm.plant.qd).max() < 0.05
     assert ros.diagnosis(": cycle")[0] == 2
     arm.move([0.0, 0.0], 1.0)
-    ros.until(
-        lambda: counted(ros, ": inputs", "joint_trajectory: fault"), "a rejection", each=arm.step
-    )
+    arm.until_shown(lambda: counted(ros, ": inputs", "joint_trajectory: fault"), "a rejection")
     assert "rejected joint_trajectory: link states missing: " in arm.node.output
     ros.until(lambda: "missing: cleared" in arm.node.output, "the recovery", each=arm.step)
     arm.run(0.6)
@@ -232,9 +234,7 @@ def test_bad_states_are_rejected_time_may_jump_and_the_last_torque_holds_the_arm
         arm.tick()
         send()
         arm.run(0.01)
-    ros.until(
-        lambda: all(counted(ros, ": inputs", key) for key in bad), "the reasons", each=arm.step
-    )
+    arm.until_shown(lambda: all(counted(ros, ": inputs", key) for key in bad), "the reasons")
     assert "missing" not in arm.node.output
     assert "apart" not in arm.node.output
 
@@ -327,7 +327,7 @@ def test_a_timer_may_drive_the_cycle_and_limits_are_reported_with_their_cause(ro
     begin = len(arm.answers)
     arm.move([0.7, 0.7], 0.55)
     arm.run(0.6)
-    ros.until(lambda: counted(ros, ": limits", "torque of shoulder"), "clipping", each=arm.step)
+    arm.until_shown(lambda: counted(ros, ": limits", "torque of shoulder"), "clipping")
     most = np.abs(numbers(arm.answers[begin + 5 :])).max(axis=0)
     limit = 0.33 * np.minimum(arm.model.limits.effort, arm.actuators.torque_limit)
     assert (most <= limit * (1 + 1e-12)).all()
@@ -335,7 +335,7 @@ def test_a_timer_may_drive_the_cycle_and_limits_are_reported_with_their_cause(ro
     # A spring beyond its travel, according to the sensors.
     arm.plant.reset(arm.plant.q, theta=arm.plant.q + 0.2)
     arm.is_stuck = True
-    ros.until(lambda: counted(ros, ": limits", "travel of shoulder"), "a report", each=arm.step)
+    arm.until_shown(lambda: counted(ros, ": limits", "travel of shoulder"), "a report")
 
     # The holding torque is approached within the rate limit.
     count = len(arm.answers)
@@ -428,7 +428,7 @@ def test_stiffness_follows_its_own_reference_within_its_range(ros):
     assert 110.0 < stiffness[2] < 150.0  # the most that the motors can hold
     most = np.abs(numbers(arm.answers)).max(axis=0)
     assert (most < arm.actuators.torque_limit).all()
-    ros.until(lambda: counted(ros, ": limits", "stiffness of elbow"), "clipping", each=arm.step)
+    arm.until_shown(lambda: counted(ros, ": limits", "stiffness of elbow"), "clipping")
     assert "torque limits" in ros.diagnosis(": reference")[2]["range of elbow"]
     assert np.abs(arm.plant.q + 0.4).max() < 0.01
 
@@ -442,7 +442,8 @@ def test_a_simulated_arm_is_controlled_in_lockstep(ros, plant, bound):
         "command_joints": ["shoulder", "elbow"],
         "autostart": True,
     }
-    controller = ros.start(NODE, {**files, "use_sim_time": True, "command_delay": 0.002})
+    judged = {"judged_poses": 5}
+    controller = ros.start(NODE, {**files, **judged, "use_sim_time": True, "command_delay": 0.002})
     ros.until(lambda: "active;" in controller.output, "the controller", patience=60.0)
     simulator = ros.start(
         "elastic_robot_simulator_node",
@@ -480,10 +481,10 @@ def test_a_simulated_arm_is_controlled_in_lockstep(ros, plant, bound):
 
 
 def test_the_loop_is_judged_when_the_node_is_configured(ros):
-    arm = Arm(ros, design_position=[-0.4, -0.4], motor_bandwidth=[30.0])
+    arm = Arm(ros, design_position=[-0.4, -0.4], motor_bandwidth=[30.0], judged_poses=100)
     arm.start()
     arm.run(0.1)
-    ros.until(lambda: ros.diagnosis(": law")[1] == "motor_pd", "the law", each=arm.step)
+    arm.until_shown(lambda: ros.diagnosis(": law")[1] == "motor_pd", "the law")
     values = ros.diagnosis(": law")[2]
     assert float(values["share of unstable poses: motor_pd"]) == 0.0
     assert values["stability: motor_pd"].startswith("stable at 101 poses, with a delay of 1 ms")
@@ -504,7 +505,7 @@ def test_bandwidths_are_lowered_for_a_model_that_is_30_percent_off(ros):
     )
     arm.start()
     arm.run(0.1)
-    ros.until(lambda: ros.diagnosis(": law")[1] == "state_feedback", "the law", each=arm.step)
+    arm.until_shown(lambda: ros.diagnosis(": law")[1] == "state_feedback", "the law")
     values = ros.diagnosis(": law")[2]
     lowered = float(values["lowered: state_feedback, disturbance_bandwidth [rad/s]"])
     assert 12.0 <= lowered < 120.0
@@ -726,43 +727,40 @@ def test_the_stiffness_of_an_impedance_changes_by_topic(ros):
         return [float(values.get(f"stiffness: {name}", "nan")) for name in names]
 
     shoulder, elbow = arm.model.joint_names
-    ros.until(lambda: stiffness() == [40.0, 30.0], "the parameters", each=arm.step)
+    arm.until_shown(lambda: stiffness() == [40.0, 30.0], "the parameters")
     before = len(arm.answers)
     send({elbow: 15.0, "damping_ratio": 0.6})
     softer = lambda: stiffness() == [40.0, 15.0]  # noqa: E731
-    ros.until(softer, "the new stiffness, once it is judged", each=arm.step, patience=JUDGED)
+    arm.until_shown(softer, "the new stiffness, once it is judged", patience=JUDGED)
     assert "law 'joint_impedance' is being judged" in arm.node.output
     assert float(law_status(arm)["damping ratio"]) == 0.6
     steps = np.abs(np.diff(numbers(arm.answers[before:]), axis=0))
     assert steps.max() < 0.5  # N m from one sample to the next
     send({shoulder: 1e5})
-    ros.until(
+    arm.until_shown(
         lambda: counted(ros, ": inputs", "impedance_reference: impedance refused"),
         "the refusal",
-        each=arm.step,
     )
     assert f"most at joint '{shoulder}'" in arm.node.output
     send({shoulder: 20.0}, stamp=arm.now - 10 * SECOND)
-    ros.until(
-        lambda: counted(ros, ": inputs", "impedance_reference: stale"), "a stale one", each=arm.step
-    )
+    arm.until_shown(lambda: counted(ros, ": inputs", "impedance_reference: stale"), "a stale one")
     assert stiffness() == [40.0, 15.0]
     assert ros.set_parameters(arm.node, impedance_damping=0.8)[0].successful
     changed = lambda: float(law_status(arm)["damping ratio"]) == 0.8  # noqa: E731
-    ros.until(changed, "the damping, once it is judged", each=arm.step, patience=JUDGED)
+    arm.until_shown(changed, "the damping, once it is judged", patience=JUDGED)
     assert stiffness() == [40.0, 15.0]
     (result,) = ros.set_parameters(arm.node, link_stiffness=[1e5])
     assert not result.successful
     assert f"most at joint '{elbow}'" in result.reason
     assert ros.transition(arm.node, "deactivate")
     assert ros.transition(arm.node, "activate")
-    ros.until(lambda: stiffness() == [40.0, 30.0], "the parameters again", each=arm.step)
+    arm.until_shown(lambda: stiffness() == [40.0, 30.0], "the parameters again")
     assert float(law_status(arm)["damping ratio"]) == 0.8
 
     choose(arm, "esp_impedance")
     send({elbow: 12.0})
     firmer = lambda: stiffness() == [40.0, 12.0]  # noqa: E731
-    ros.until(firmer, "the stiffness of ESPi", each=arm.step, patience=JUDGED)
+    arm.until_shown(firmer, "the stiffness of ESPi", patience=JUDGED)
     assert np.abs(arm.plant.qd).max() < 0.05
     choose(arm, "motor_pd")
     send({shoulder: 20.0})
@@ -781,10 +779,10 @@ def test_a_law_in_force_that_becomes_unstable_with_a_delay_is_an_error(ros):
     assert all(result.successful for result in ros.set_parameters(arm.node, **late))
     text = "motor_pd, unstable with these delays"
     shown = lambda: ros.diagnosis(": law")[1] == text  # noqa: E731
-    ros.until(shown, "the error", each=arm.step, patience=JUDGED)
+    arm.until_shown(shown, "the error", patience=JUDGED)
     assert ros.diagnosis(": law")[0] == 2
     assert law_status(arm)["stability: motor_pd"].startswith("unstable at")
     assert "law 'motor_pd' is in force, but unstable now: unstable at" in arm.node.output
     assert ros.set_parameters(arm.node, predict_state=True)[0].successful
     shown = lambda: ros.diagnosis(": law")[:2] == (0, "motor_pd")  # noqa: E731
-    ros.until(shown, "the law as before", each=arm.step, patience=JUDGED)
+    arm.until_shown(shown, "the law as before", patience=JUDGED)

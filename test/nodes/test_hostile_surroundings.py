@@ -118,7 +118,7 @@ def test_another_robot_description_while_active_changes_nothing_until_the_node_i
     others = ("<robot", "", ROBOT.replace('name="elbow"', 'name="knee"'))
     for number, text in enumerate(others, 1):
         topic.publish(String(data=text))
-        arm.until(lambda n=number: arm.node.output.count(note) >= n, "the note")
+        arm.until_shown(lambda n=number: arm.node.output.count(note) >= n, "the note")
         arm.run(0.1)
     arm.run(0.8)
     assert len(arm.answers) - begin > 500
@@ -166,7 +166,7 @@ def test_a_trajectory_of_100000_points_does_not_hold_up_the_cycle(ros, tmp_path)
         assert arm.step()
 
     moving = lambda: ros.diagnosis(": reference")[1] == "moving"  # noqa: E731
-    ros.until(moving, "the motion", each=answered, patience=FIRST_START)
+    ros.until(moving, "the motion", each=answered, patience=FIRST_START, every=0.02)
     for _ in range(100):
         answered()
     arm.trajectory.publish(JointTrajectory())
