@@ -469,7 +469,7 @@ def test_a_simulated_arm_is_controlled_in_lockstep(ros, plant, bound):
     point = JointTrajectoryPoint(positions=[0.3, 0.2])
     set_stamp(point.time_from_start, 3 * SECOND // 4)
     trajectory.publish(JointTrajectory(joint_names=["shoulder", "elbow"], points=[point]))
-    ros.until(lambda: len(errors) > begin + 1000, "the motion")
+    ros.until(lambda: len(errors) > begin + 600, "the motion")
     worst = np.abs(numbers(errors[begin:], "position")).max()
     assert worst < bound, (worst, controller.output, simulator.output)
     assert float(ros.diagnosis(": estimator")[2]["prediction horizon [ms]"]) == 2.0
