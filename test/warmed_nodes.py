@@ -10,7 +10,6 @@ import gc
 import pkgutil
 from contextlib import suppress
 from importlib import import_module
-from unittest.mock import Mock
 
 import numpy as np
 import pytest  # noqa: F401 - for programs that are test files
@@ -18,6 +17,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.srv import SetParameters
+from rclpy.logging import LoggingSeverity, get_logger
 from rclpy.type_support import check_for_type_support
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -60,7 +60,9 @@ def _load_machine_code() -> None:
     FeedforwardLaw(model, actuators).update()
     parameters = FlatnessControllerParameters(judged_poses=1)
     make = lambda p: FlatnessLaw(model, actuators, p.settings())  # noqa: E731
-    law, parameters, _ = prepare_laws(make, parameters, Mock())
+    logger = get_logger("warmed_nodes")
+    logger.set_level(LoggingSeverity.WARN)
+    law, parameters, _ = prepare_laws(make, parameters, logger)
     stop_report(law, parameters)
 
 
