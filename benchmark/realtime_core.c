@@ -21,20 +21,17 @@
  * so whatever it lasts longer than usual was taken by interrupts and by the host.
  */
 #define _GNU_SOURCE
+#include "interruptions.h"
 #include "robot_controller.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 //TABLES//
 #define PERIOD 1000000  /* ns */
@@ -44,32 +41,22 @@
 #define WARMING 10      /* cycles after a pause, of which the last one counts */
 #define OTHERS 41943040 /* bytes that fill the caches before a cold cycle */
 #define LINE 64         /* bytes, of a cache */
-#define MOST_EVENTS 16
 #define STACK 65536     /* bytes that are touched in advance */
 
-/* One cycle; times in ns. `own` is the processor time that the thread was charged for the core; the
- * interrupts are those of the processor, during the core and during the control. */
+/* One cycle; times in ns. The interrupts are those of the processor, during the core and during the
+ * control. */
 typedef struct {
-    int64_t scheduled, late, core, own, control;
-    int32_t switches, faults, interrupts, control_interrupts, state, skipped;
+    int64_t scheduled, late, core, control;
+    int32_t is_interrupted, switches, faults, interrupts, control_interrupts, state, skipped, unused;
 } record;
 
 static robot_controller controller, other;
 static robot_input input, last_input;
 static robot_output output, unused_output;
-static int counter = -1; /* leader of the group of counters */
-static int events;       /* in the group */
-
-static int64_t clock_of(clockid_t id)
-{
-    struct timespec t;
-    clock_gettime(id, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static int64_t now(void)
 {
-    return clock_of(CLOCK_MONOTONIC);
+    return interruptions_clock(CLOCK_MONOTONIC);
 }
 
 static void sleep_until(int64_t time)
@@ -77,59 +64,6 @@ static void sleep_until(int64_t time)
     const struct timespec t = {time / 1000000000, time % 1000000000};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR) {
     }
-}
-
-/* Counters */
-
-static int open_counter(uint32_t type, uint64_t config, int processor)
-{
-    struct perf_event_attr attributes = {
-        .type = type,
-        .size = sizeof(attributes),
-        .config = config,
-        .read_format = PERF_FORMAT_GROUP,
-    };
-    return (int)syscall(SYS_perf_event_open, &attributes, -1, processor, counter, 0);
-}
-
-/* Interrupts of all kinds on a processor; without permission or tracefs, nothing is counted. */
-static void count_interrupts(int processor)
-{
-    static const char *const names[] = {
-        "irq_vectors/local_timer_entry",  "irq_vectors/reschedule_entry",
-        "irq_vectors/call_function_entry", "irq_vectors/call_function_single_entry",
-        "irq_vectors/irq_work_entry",     "irq_vectors/x86_platform_ipi_entry",
-        "irq/irq_handler_entry",
-    };
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
-        char path[128];
-        unsigned long long id = 0;
-        snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", names[i]);
-        FILE *file = fopen(path, "r");
-        if (file == NULL) {
-            continue;
-        }
-        const int is_read = fscanf(file, "%llu", &id) == 1;
-        fclose(file);
-        const int opened = is_read ? open_counter(PERF_TYPE_TRACEPOINT, id, processor) : -1;
-        if (opened >= 0) {
-            counter = counter < 0 ? opened : counter;
-            events += 1;
-        }
-    }
-}
-
-static int32_t interrupts(void)
-{
-    uint64_t values[1 + MOST_EVENTS];
-    uint64_t sum = 0;
-    if (counter < 0 || read(counter, values, sizeof(values)) < 0) {
-        return 0;
-    }
-    for (int i = 0; i < events; ++i) {
-        sum += values[1 + i];
-    }
-    return (int32_t)sum;
 }
 
 /* The control */
@@ -203,24 +137,22 @@ static int64_t settle(void)
 
 static void measure(record *r, long spins)
 {
-    struct rusage before, after;
-    getrusage(RUSAGE_THREAD, &before);
-    const int32_t first = interrupts();
-    const int64_t charged = clock_of(CLOCK_THREAD_CPUTIME_ID);
+    interruptions found;
+    interruptions_begin(&found);
     const int64_t start = now();
     robot_update(&controller, &input, &output);
     const int64_t end = now();
-    r->own = clock_of(CLOCK_THREAD_CPUTIME_ID) - charged;
-    const int32_t second = interrupts();
-    getrusage(RUSAGE_THREAD, &after);
+    interruptions_end(&found);
+    const int32_t before = interruptions_interrupts();
     const int64_t spinning = now();
     spin(spins);
     r->control = now() - spinning;
+    r->control_interrupts = interruptions_interrupts() - before;
     r->core = end - start;
-    r->interrupts = second - first;
-    r->control_interrupts = interrupts() - second;
-    r->switches = (int32_t)(after.ru_nvcsw + after.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw);
-    r->faults = (int32_t)(after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt);
+    r->is_interrupted = interruptions_are_there(&found);
+    r->interrupts = found.interrupts;
+    r->switches = found.switches;
+    r->faults = found.faults;
     r->state = (int32_t)output.state;
 }
 
@@ -322,7 +254,7 @@ int main(int count, char **arguments)
     memset(records, 0xff, (size_t)cycles * sizeof(*records)); /* every page is there */
     memset(records, 0, (size_t)cycles * sizeof(*records));
     const int is_real = is_real_time(processor, atoi(arguments[5]));
-    count_interrupts(processor);
+    const int counters = interruptions_count_on(processor);
     const long spins = spins_of(settle());
     if (settle() == 0) { /* again, up to the present time */
         fputs("the controller does not follow\n", stderr);
@@ -335,7 +267,7 @@ int main(int count, char **arguments)
     } else {
         run_sleeping(records, cycles, spins, strcmp(arguments[2], "rehearsed") == 0);
     }
-    printf("%d %d %lu %lu\n", is_real, events, output.counts.late_cycles,
+    printf("%d %d %lu %lu\n", is_real, counters, output.counts.late_cycles,
            output.counts.refused_samples);
     const int is_written = fwrite(records, sizeof(*records), (size_t)cycles, file) == (size_t)cycles;
     return fclose(file) == 0 && is_written ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -49,7 +49,7 @@ from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools.base.progress import progress_bar
 from multibody_dynamics.tools.robot.c_package import write
 from multibody_dynamics.tools.robot.controller_package import controller_package, start_tables
-from multibody_dynamics.tools.robot.controller_plugin import in_tables, in_template
+from multibody_dynamics.tools.robot.controller_plugin import TEMPLATES, in_tables, in_template
 from multibody_dynamics.tools.robot.generated_design import (
     ControllerDesign,
     ControllerOptions,
@@ -59,14 +59,13 @@ from multibody_dynamics.tools.robot.generated_design import (
 TEMPLATE = Path(__file__).with_suffix(".c")
 NAME = "arm"
 RECORD = np.dtype(
-    [(name, "i8") for name in ("scheduled", "late", "core", "own", "control")]
-    + [(name, "i4") for name in ("switches", "faults", "interrupts", "control_interrupts",
-                                 "state", "skipped")]
+    [(name, "i8") for name in ("scheduled", "late", "core", "control")]
+    + [(name, "i4") for name in ("is_interrupted", "switches", "faults", "interrupts",
+                                 "control_interrupts", "state", "skipped", "unused")]
 )  # fmt: skip
 PERIOD = 1_000_000  # ns
 LEFT = 100_000  # ns of a cycle that the core may need
 TARGET = 10_000  # ns
-TAKEN = 5_000  # ns that the program was not charged for; below, the clocks' own calls matter
 QUANTILES = (50.0, 99.0, 99.9, 100.0)
 HOT, COLD = 200_000, 2_000  # cycles
 MODES = ("hot", "sleeping", "rehearsed", "cold")
@@ -175,7 +174,7 @@ def program(design: ControllerDesign, folder: Path, compiler: str, flags: Sequen
     text = text.replace("//TABLES//", in_tables(start_tables(design), NAME))
     main, path = folder / "realtime.c", folder / "realtime"
     main.write_text(text, encoding="utf-8")
-    own = [compiler, "-std=c99", *flags, "-I", str(folder)]
+    own = [compiler, "-std=c99", *flags, "-I", str(folder), "-I", str(TEMPLATES)]
     sources = sorted(str(file) for file in folder.glob(f"{NAME}_*.c"))
     subprocess.run([*own, *sources, str(main), "-o", str(path), "-lm"], check=True)
     return path
@@ -248,8 +247,7 @@ def stolen() -> float:
 def summary(records: NDArray[Any]) -> dict[str, Any]:
     """Percentiles in us, missed cycles by their causes, and long cores with and without causes."""
     core, late = records["core"], records["late"]
-    was_taken = core - records["own"] > TAKEN
-    is_disturbed = (records["interrupts"] + records["faults"] + records["switches"] > 0) | was_taken
+    is_disturbed = records["is_interrupted"] > 0
     is_missed = late + core > PERIOD
     is_late = late > PERIOD - LEFT
     causes = {

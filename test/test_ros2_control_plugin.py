@@ -35,6 +35,7 @@ def test_the_plugin_is_built_and_works(tmp_path: Path, name: str, ros_domain_id:
          f"-DCMAKE_INSTALL_PREFIX={install}"],
         ["cmake", "--build", build],
         ["ctest", "--test-dir", build, "--output-on-failure"],
+        [build / "arm_plugin_timing", "3"],
         ["cmake", "--install", build],
     ):  # fmt: skip
         done = subprocess.run(command, env=surroundings, capture_output=True, text=True)

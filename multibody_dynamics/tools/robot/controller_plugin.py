@@ -29,7 +29,9 @@ FROM_TEMPLATES = (
     *(f"{FOLDER}/{file}" for file in ("plugin.hpp", "plugin.cpp", "trajectory.hpp",
                                       "trajectory.cpp", "rehearsal.cpp", "plugin.cmake",
                                       "plugin.xml", "rehearsal.xml")),
-    "launch/controller.launch.py", "test/plugin_test.cpp", "package.xml",
+    "launch/controller.launch.py", "package.xml",
+    *(f"test/{file}" for file in ("bench.hpp", "plugin_test.cpp", "plugin_timing.cpp",
+                                  "interruptions.h")),
 )  # fmt: skip
 PARAMETERS_MARK = "//PARAMETERS//"
 TABLES_MARK = "//TABLES//"
@@ -160,7 +162,7 @@ def in_tables(text: str, name: str) -> str:
 def _head(place: str, lines: Sequence[str]) -> str:
     """The lines as a comment in the language of the file."""
     kind = Path(place).suffix
-    if kind in (".hpp", ".cpp"):
+    if kind in (".h", ".hpp", ".cpp"):
         return c_source.comment(lines) + "\n"
     if kind in (".xml", ".urdf"):
         body = "\n".join(f"  {line}" for line in lines).replace("--", "- -")

@@ -22,7 +22,7 @@ from elastic_arms import antagonistic_arm, elastic_panda, mixed_panda
 from generated_controllers import designed, generated, six_joints
 from multibody_dynamics.tools.robot.c_package import write
 from multibody_dynamics.tools.robot.controller_package import controller_package
-from multibody_dynamics.tools.robot.controller_plugin import NOT_PARAMETERS
+from multibody_dynamics.tools.robot.controller_plugin import NOT_PARAMETERS, TEMPLATES
 
 HEADERS = Path(sys.prefix) / "include"
 MESSAGES = (
@@ -367,6 +367,86 @@ def test_unusable_messages_are_refused_with_their_reason(reader):
     fast[1:, 0, 0] = 2.5
     refused("between points 0 and 1 it exceeds a limit", [0.5, 0.7, 1.5], fast)
     reader([0.5, 1.5, 2.5], fast)
+
+
+INTERRUPTED = """
+#include "interruptions.h"
+#include <stdio.h>
+#include <sys/mman.h>
+
+static volatile double sum;
+
+static void work(int what)
+{
+    if (what == 1) { /* a page that is not there yet */
+        char *page = (char *)mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        page[0] = 1;
+        munmap(page, 4096);
+    } else if (what == 2) { /* sleeps */
+        const struct timespec pause = {0, 1000000};
+        nanosleep(&pause, NULL);
+    } else if (what == 3) { /* contains an interrupt of the timer */
+        for (long k = 0; k < 10000000; ++k) {
+            sum = sum + 1.0;
+        }
+    } else {
+        for (int k = 0; k < 100; ++k) {
+            sum = sum + 1.0;
+        }
+    }
+}
+
+int main(void)
+{
+    const int counters = interruptions_count_on(0);
+    for (int what = 0; what < 4; ++what) {
+        int often = 0;
+        for (int k = 0; k < 20; ++k) {
+            interruptions found;
+            interruptions_begin(&found);
+            work(what);
+            interruptions_end(&found);
+            often += interruptions_are_there(&found);
+        }
+        printf("%d ", often);
+    }
+    printf("%d\\n", counters);
+    return 0;
+}
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="its clocks and counters are those of Linux")
+@pytest.mark.parametrize(
+    ("compiler", "standard"), [("cc", "-std=c99"), ("c++", "-std=c++17")], ids=["C", "C++"]
+)
+def test_interruptions_are_noticed(tmp_path, compiler, standard):
+    if which(compiler) is None:
+        pytest.skip(f"needs {compiler}")
+    file = tmp_path / ("main.c" if compiler == "cc" else "main.cpp")
+    file.write_text("#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif" + INTERRUPTED)
+    flags = [
+        standard,
+        "-O2",
+        "-Wall",
+        "-Wextra",
+        "-Wconversion",
+        "-Wshadow",
+        "-Werror",
+        "-pedantic",
+    ]
+    program = tmp_path / "main"
+    subprocess.run([compiler, *flags, "-I", TEMPLATES, file, "-o", program], check=True)
+    here = ["taskset", "-c", "0"] if which("taskset") else []
+    quiet, faults, pauses, long, counters = map(
+        int,
+        subprocess.run([*here, program], capture_output=True, text=True, check=True).stdout.split(),
+    )
+    assert quiet < 15  # on a busy computer, even such short ones are interrupted
+    assert faults == pauses == 20
+    if counters:
+        assert long > 15
 
 
 def test_folders_are_created(tmp_path):

@@ -43,8 +43,10 @@ install(TARGETS ROBOT_controller ROBOT_controller_plugin
 install(DIRECTORY config launch DESTINATION share/${PROJECT_NAME})
 
 if(BUILD_TESTING)
-  add_executable(ROBOT_plugin_test test/plugin_test.cpp)
-  target_link_libraries(ROBOT_plugin_test ROBOT_controller_plugin)
+  foreach(program IN ITEMS test timing)
+    add_executable(ROBOT_plugin_${program} test/plugin_${program}.cpp)
+    target_link_libraries(ROBOT_plugin_${program} ROBOT_controller_plugin)
+  endforeach()
   target_compile_definitions(ROBOT_plugin_test PRIVATE
     PLUGIN_LIBRARY="$<TARGET_FILE:ROBOT_controller_plugin>")
   add_test(NAME ROBOT_plugin_test COMMAND ROBOT_plugin_test)

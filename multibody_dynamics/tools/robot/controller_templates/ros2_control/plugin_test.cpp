@@ -4,252 +4,39 @@
 /*
  * Runs the plugin through its life with the interfaces of ros2_control and an ideal arm in place of
  * the hardware: activation, motion, refused trajectories, stop, missing states, deactivation. Counts
- * allocations in update(), and compares the torques with and without rehearsals. The exit status is
+ * allocations in its cycle, and compares the torques with and without rehearsals. The exit status is
  * 0 if all is as expected.
- *
- *     plugin_test --times SECONDS
- *
- * measures instead the time from the start of update() until the torques are set, at 1 kHz after
- * sleeping, with rehearsals in alternate seconds. For times of the controller alone: chrt -f 80 taskset -c 1 plugin_test --times 120
  */
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <memory>
-#include <new>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "class_loader/class_loader.hpp"
 #include "hardware_interface/actuator_interface.hpp"
-#include "plugin.hpp"
+
+#include "bench.hpp"
+
+using namespace robot_bench;
 
 /* glibc's own allocator, so that every allocation of the real-time thread can be counted */
-#if defined(__GLIBC__)
-static thread_local bool is_counting = false;
 static unsigned long allocations = 0;
+#if defined(__GLIBC__)
 extern "C" void * __libc_malloc(std::size_t size);
 extern "C" void * malloc(std::size_t size)
 {
-  allocations += is_counting ? 1 : 0;
+  allocations += is_in_cycle ? 1 : 0;
   return __libc_malloc(size);
 }
-#else
-static bool is_counting = false;
-static unsigned long allocations = 0;
 #endif
 
 namespace
 {
-//TABLES//
-constexpr std::int64_t PERIOD = 1000000; /* ns */
-constexpr std::int64_t BEGIN = 1000000000000; /* ns, of the simulated clock */
-
-int failures = 0;
-
-void expect(bool is_true, const char * what)
-{
-  std::printf("%s: %s\n", is_true ? "ok" : "WRONG", what);
-  failures += is_true ? 0 : 1;
-}
-
-/* The plugin, its interfaces, and the arm. */
-class Bench
-{
-public:
-  explicit Bench(bool with_rehearsals)
-  : rehearses(with_rehearsals)
-  {
-    controller_interface::ControllerInterfaceParams params;
-    params.controller_name = "robot_controller";
-    params.update_rate = params.controller_manager_update_rate = 1000;
-    params.node_options = plugin.define_custom_node_options();
-    is_good = plugin.init(params) == controller_interface::return_type::OK;
-    /* an ideal arm does not show what disturbs it */
-    plugin.get_node()->set_parameter({"disturbance_bandwidth", 0.0});
-    is_good = is_good && plugin.configure().label() == "inactive";
-    for (const auto & name : plugin.state_interface_configuration().names) {
-      states.push_back(std::make_shared<hardware_interface::StateInterface>(description(name)));
-    }
-    for (const auto & name : plugin.command_interface_configuration().names) {
-      commands.push_back(std::make_shared<hardware_interface::CommandInterface>(description(name)));
-    }
-    node = std::make_shared<rclcpp::Node>("bench");
-    publisher = node->create_publisher<trajectory_msgs::msg::JointTrajectory>(
-      "/robot_controller/joint_trajectory", rclcpp::SystemDefaultsQoS());
-    executor.add_node(node);
-    executor.add_node(plugin.get_node()->get_node_base_interface());
-  }
-
-  static hardware_interface::InterfaceDescription description(const std::string & name)
-  {
-    const auto slash = name.rfind('/');
-    hardware_interface::InterfaceInfo info;
-    info.name = name.substr(slash + 1);
-    info.initial_value = "0.0";
-    return hardware_interface::InterfaceDescription(name.substr(0, slash), info);
-  }
-
-  bool activate()
-  {
-    std::vector<hardware_interface::LoanedStateInterface> loaned_states;
-    std::vector<hardware_interface::LoanedCommandInterface> loaned_commands;
-    for (const auto & each : states) {
-      loaned_states.emplace_back(each);
-    }
-    for (const auto & each : commands) {
-      loaned_commands.emplace_back(each, nullptr);
-    }
-    plugin.assign_interfaces(std::move(loaned_commands), std::move(loaned_states));
-    return plugin.get_node()->activate().label() == "active";
-  }
-
-  /* The ideal arm follows its reference; at first it is where the tables say. */
-  void measure(bool has_links)
-  {
-    const robot_output & output = plugin.output();
-    const bool is_moved = output.state >= ROBOT_HOLDING && output.state != ROBOT_LOST;
-    for (std::size_t i = 0; i < ROBOT_JOINTS && is_moved; ++i) {
-      q[i] = output.desired[0][i];
-    }
-    for (std::size_t j = 0; j < ROBOT_MOTORS && is_moved; ++j) {
-      theta[j] = output.desired_theta[j];
-    }
-    const auto names = plugin.state_interface_configuration().names;
-    for (std::size_t k = 0; k < names.size(); ++k) {
-      /* links come first, then the motors that are not links, too */
-      const double link = has_links ? q[k < ROBOT_JOINTS ? k : 0] : NAN;
-      const double value = k < ROBOT_JOINTS ? link : theta[motor_of(names[k])];
-      (void)states[k]->set_value(value);
-    }
-  }
-
-  static std::size_t motor_of(const std::string & name)
-  {
-    const std::string motor = name.substr(0, name.rfind('/'));
-    std::size_t j = 0;
-    while (j + 1 < ROBOT_MOTORS && motor != robot_motor_names[j]) {
-      ++j;
-    }
-    return j;
-  }
-
-  void run(int cycles, bool has_links = true)
-  {
-    for (int k = 0; k < cycles; ++k) {
-      prepare();
-      measure(has_links);
-      update();
-    }
-  }
-
-  /* What precedes the reading of the states in the cycle of the controller manager. */
-  void prepare()
-  {
-    is_counting = true;
-    if (rehearses) {
-      robot_ros2_control::ElasticJointController::rehearse();
-    }
-    is_counting = false;
-  }
-
-  void update()
-  {
-    now += PERIOD;
-    const rclcpp::Time time(now, RCL_ROS_TIME);
-    const rclcpp::Duration period(0, static_cast<std::uint32_t>(PERIOD));
-    is_counting = true;
-    const auto result = plugin.update(time, period);
-    is_counting = false;
-    is_good = is_good && result == controller_interface::return_type::OK;
-    for (std::size_t j = 0; j < ROBOT_MOTORS && keeps_torques; ++j) {
-      torques.push_back(command(j));
-    }
-  }
-
-  /* Let the callbacks run until `is_done`, ten seconds at most. */
-  template<typename Condition>
-  bool spin_until(Condition is_done)
-  {
-    for (int k = 0; k < 1000; ++k) {
-      executor.spin_some();
-      if (is_done()) {
-        return true;
-      }
-      rclcpp::sleep_for(std::chrono::milliseconds(10));
-    }
-    return false;
-  }
-
-  /* One point at rest `distance` from where joint 0 is now, after `duration` s. */
-  trajectory_msgs::msg::JointTrajectory goal(double distance, double duration)
-  {
-    trajectory_msgs::msg::JointTrajectory message;
-    message.header.stamp = rclcpp::Time(now, RCL_ROS_TIME);
-    message.points.resize(1);
-    for (std::size_t i = ROBOT_JOINTS; i-- > 0; ) { /* in another order than that of the core */
-      message.joint_names.push_back(robot_joint_names[i]);
-      message.points[0].positions.push_back(q[i] + (i == 0 ? distance : 0.0));
-    }
-    message.points[0].time_from_start = rclcpp::Duration::from_seconds(duration);
-    return message;
-  }
-
-  /* Send a message, and give the subscription the time to receive it. */
-  void send(const trajectory_msgs::msg::JointTrajectory & message)
-  {
-    expect(
-      spin_until([this]() {return publisher->get_subscription_count() == 1;}),
-      "the plugin subscribes to trajectories");
-    publisher->publish(message);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
-    spin_until([end]() {return std::chrono::steady_clock::now() >= end;});
-  }
-
-  bool call(const std::string & service)
-  {
-    const auto client = node->create_client<std_srvs::srv::Trigger>("/robot_controller/" + service);
-    if (!spin_until([&client]() {return client->service_is_ready();})) {
-      return false;
-    }
-    auto answer = client->async_send_request(std::make_shared<std_srvs::srv::Trigger::Request>());
-    return executor.spin_until_future_complete(answer, std::chrono::seconds(10)) ==
-           rclcpp::FutureReturnCode::SUCCESS && answer.get()->success;
-  }
-
-  double largest_torque_error(const double expected[ROBOT_MOTORS]) const
-  {
-    double error = 0.0;
-    for (std::size_t j = 0; j < ROBOT_MOTORS; ++j) {
-      error = std::fmax(error, std::fabs(command(j) - expected[j]));
-    }
-    return error;
-  }
-
-  double command(std::size_t j) const {return commands[j]->get_optional().value();}
-  robot_state state() const {return plugin.output().state;}
-
-  robot_ros2_control::ElasticJointController plugin;
-  bool rehearses;
-  bool keeps_torques = true;
-  std::vector<double> torques; /* of all cycles and motors */
-  bool is_good = false;
-  std::int64_t now = BEGIN;
-  double q[ROBOT_JOINTS];
-  double theta[ROBOT_MOTORS];
-  std::vector<hardware_interface::StateInterface::SharedPtr> states;
-  std::vector<hardware_interface::CommandInterface::SharedPtr> commands;
-  rclcpp::Node::SharedPtr node;
-  rclcpp::Publisher<trajectory_msgs::msg::JointTrajectory>::SharedPtr publisher;
-  rclcpp::executors::SingleThreadedExecutor executor;
-};
-
 /* Whether as many controllers are rehearsed. */
 bool rehearses_just(unsigned int count)
 {
@@ -274,8 +61,6 @@ void test_rates()
 
 void test_life(Bench & bench)
 {
-  std::copy_n(START, ROBOT_JOINTS, bench.q);
-  std::copy_n(START_MOTORS, ROBOT_MOTORS, bench.theta);
   double applied[ROBOT_MOTORS];
   for (std::size_t j = 0; j < ROBOT_MOTORS; ++j) { /* what acted before, held by somebody else */
     applied[j] = 0.5 * WEIGHT[j];
@@ -378,8 +163,6 @@ void test_faults(Bench & bench)
 void test_switches_beside_rehearsals()
 {
   Bench bench(false);
-  std::copy_n(START, ROBOT_JOINTS, bench.q);
-  std::copy_n(START_MOTORS, ROBOT_MOTORS, bench.theta);
   bench.measure(true);
   std::atomic<bool> ends{false};
   std::atomic<unsigned long> rehearsed{0};
@@ -435,80 +218,16 @@ std::vector<double> test_all(bool rehearses)
   test_faults(*bench);
   return bench->torques;
 }
-
-using Clock = std::chrono::steady_clock;
-
-void print_quantiles(const char * name, std::vector<double> times)
-{
-  std::sort(times.begin(), times.end());
-  const auto at = [&times](double share) {return times[static_cast<std::size_t>(share * times.size())];};
-  std::printf(
-    "%-14s p50 %.1f us, p99 %.1f us, p99.9 %.1f us, largest %.1f us\n", name, at(0.5), at(0.99),
-    at(0.999), times.back());
-}
-
-/* Registers alone: whatever it lasts longer than usual was taken by interrupts and by others. */
-double control()
-{
-  const auto start = Clock::now();
-  volatile double result = 1.0;
-  double x = result;
-  for (int k = 0; k < 1500; ++k) {
-    x = 0.5 * (x + 1.0);
-  }
-  result = x;
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
-
-/* Cycles of a motion back and forth, one every millisecond; rehearsed in every other second. */
-void print_times(int seconds)
-{
-  Bench bench(false);
-  test_life(bench);
-  bench.keeps_torques = false;
-  std::vector<double> found[2], controls;
-  double distance = 0.05;
-  bool is_sent = false;
-  int following = 0;
-  auto next = Clock::now();
-  for (int k = 0; k < 1000 * seconds; ++k) {
-    following += bench.state() == ROBOT_FOLLOWING ? 1 : 0;
-    is_sent = is_sent && bench.state() != ROBOT_FOLLOWING;
-    if (bench.state() == ROBOT_HOLDING && !is_sent) {
-      is_sent = true;
-      bench.publisher->publish(bench.goal(distance, 1.0));
-      distance = -distance;
-      bench.executor.spin_some(std::chrono::milliseconds(1));
-    }
-    bench.rehearses = k / 1000 % 2 == 1;
-    next = std::max(next + std::chrono::nanoseconds(PERIOD), Clock::now());
-    std::this_thread::sleep_until(next);
-    bench.prepare();
-    bench.measure(true);
-    bench.update();
-    found[bench.rehearses].push_back(1e6 * bench.plugin.time_to_torque());
-    controls.push_back(control());
-  }
-  print_quantiles("not rehearsed", found[0]);
-  print_quantiles("rehearsed", found[1]);
-  print_quantiles("control", controls);
-  std::printf("following in %.0f %% of the cycles\n", 0.1 * following / seconds);
-  expect(bench.is_good, "every cycle was successful");
-}
 }  // namespace
 
 int main(int argc, char ** argv)
 {
   rclcpp::init(argc, argv);
-  if (argc == 3 && std::strcmp(argv[1], "--times") == 0) {
-    print_times(std::max(2, std::atoi(argv[2])));
-  } else {
-    test_rates();
-    const auto torques = test_all(false);
-    expect(torques == test_all(true), "rehearsals change no torque");
-    test_switches_beside_rehearsals();
-    test_component();
-  }
+  test_rates();
+  const auto torques = test_all(false);
+  expect(torques == test_all(true), "rehearsals change no torque");
+  test_switches_beside_rehearsals();
+  test_component();
   rclcpp::shutdown();
   std::printf("%d failures\n", failures);
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
