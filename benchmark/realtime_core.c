@@ -43,11 +43,10 @@
 #define LINE 64         /* bytes, of a cache */
 #define STACK 65536     /* bytes that are touched in advance */
 
-/* One cycle; times in ns. The interrupts are those of the processor, during the core and during the
- * control. */
+/* One cycle; times in ns. The interrupts are those of the processor. */
 typedef struct {
     int64_t scheduled, late, core, control;
-    int32_t is_interrupted, switches, faults, interrupts, control_interrupts, state, skipped, unused;
+    int32_t is_interrupted, waits, switches, faults, interrupts, skipped;
 } record;
 
 static robot_controller controller, other;
@@ -143,17 +142,15 @@ static void measure(record *r, long spins)
     robot_update(&controller, &input, &output);
     const int64_t end = now();
     interruptions_end(&found);
-    const int32_t before = interruptions_interrupts();
     const int64_t spinning = now();
     spin(spins);
     r->control = now() - spinning;
-    r->control_interrupts = interruptions_interrupts() - before;
     r->core = end - start;
-    r->is_interrupted = interruptions_are_there(&found);
+    r->is_interrupted = interruptions_any(&found);
     r->interrupts = found.interrupts;
+    r->waits = found.waits;
     r->switches = found.switches;
     r->faults = found.faults;
-    r->state = (int32_t)output.state;
 }
 
 static void run_sleeping(record *records, long cycles, long spins, int rehearses)

@@ -20,9 +20,9 @@ cold       40 MB are written before each cycle: nothing is in a cache
 The time of the core is from the state to the torque. Beside it, each cycle times a loop of the same
 length that needs registers alone: its tail is that of the computer. A cycle is missed if its torque
 comes after the next cycle was due. The kernel has caused it if less than 0.1 ms of the cycle was
-left when the program was woken up, or if the core was interrupted: there were interrupts, page
-faults or changes of the program during the core, or it was not charged for the time. All else is
-put down to the core.
+left when the program was woken up, or if the core was interrupted: there were interrupts or changes
+to other programs during the core, or it was not charged for the time. All else is put down to the
+core, waiting and page faults as well.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ TEMPLATE = Path(__file__).with_suffix(".c")
 NAME = "arm"
 RECORD = np.dtype(
     [(name, "i8") for name in ("scheduled", "late", "core", "control")]
-    + [(name, "i4") for name in ("is_interrupted", "switches", "faults", "interrupts",
-                                 "control_interrupts", "state", "skipped", "unused")]
+    + [(name, "i4") for name in ("is_interrupted", "waits", "switches", "faults", "interrupts",
+                                 "skipped")]
 )  # fmt: skip
 PERIOD = 1_000_000  # ns
 LEFT = 100_000  # ns of a cycle that the core may need
@@ -271,7 +271,8 @@ def summary(records: NDArray[Any]) -> dict[str, Any]:
             "interrupted": int((is_long & is_disturbed).sum()),
             "not interrupted": int((is_long & ~is_disturbed).sum()),
         },
-        "changes of the program in the core": int(records["switches"].sum()),
+        "waits in the core": int(records["waits"].sum()),
+        "changes to other programs in the core": int(records["switches"].sum()),
         "page faults in the core": int(records["faults"].sum()),
         "interrupts in the core": int(records["interrupts"].sum()),
     }

@@ -148,17 +148,17 @@ def passes_a_face(found: Import) -> bool:
     return len(steps) > 3 or any(step not in face(*steps[:k]) for k, step in enumerate(steps[:2]))
 
 
-def face(*room: str) -> list[str]:
+def face(*room: str) -> tuple[str, ...]:
     """The `__all__` of a room of dynamics/, or of dynamics/ itself."""
     return _face(PACKAGE.joinpath(FACED, *room, "__init__.py").read_text(encoding="utf-8"))
 
 
 @cache
-def _face(init: str) -> list[str]:
+def _face(init: str) -> tuple[str, ...]:
     for node in ast.parse(init).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            return list(ast.literal_eval(node.value))
-    return []
+            return tuple(ast.literal_eval(node.value))
+    return ()
 
 
 def imported_modules(folder: Path) -> dict[str, set[str]]:

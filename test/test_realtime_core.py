@@ -71,6 +71,7 @@ def test_the_program_runs_the_core_with_and_without_sleeping(benchmark, tmp_path
         rows = np.fromfile(file, benchmark["RECORD"])
         assert len(rows) == 300
         assert (rows["core"] > 0).all()
+        assert set(rows["is_interrupted"]) <= {0, 1}
         assert (rows["control"] > 0).all()
         assert (np.diff(rows["scheduled"]) > 0).all()
 

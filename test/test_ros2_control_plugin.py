@@ -11,6 +11,7 @@ conftest.py.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -35,12 +36,15 @@ def test_the_plugin_is_built_and_works(tmp_path: Path, name: str, ros_domain_id:
          f"-DCMAKE_INSTALL_PREFIX={install}"],
         ["cmake", "--build", build],
         ["ctest", "--test-dir", build, "--output-on-failure"],
-        [build / "arm_plugin_timing", "3"],
         ["cmake", "--install", build],
     ):  # fmt: skip
         done = subprocess.run(command, env=surroundings, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "warning: " not in done.stdout + done.stderr
+    timing = [build / "arm_plugin_timing", "3"]
+    done = subprocess.run(timing, env=surroundings, capture_output=True, text=True, check=True)
+    rows = re.findall(r"^(?:hot|after sleeping.*?|control) +\| +(\d+) ", done.stdout, re.MULTILINE)
+    assert [int(row) >= 990 for row in rows] == 6 * [True]
     index = install / "share/ament_index/resource_index"
     for package in ("controller_interface", "hardware_interface"):
         described = index / f"{package}__pluginlib__plugin/arm_controller"

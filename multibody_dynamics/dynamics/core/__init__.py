@@ -34,6 +34,7 @@ broadcast_shapes  common batch shape of several arguments
 spread            array broadcast to a batch shape, as a contiguous copy (N, *tail)
 read_only         read-only copy of an array
 locked            the array itself, made read-only
+writable          the array itself if compiled code can take it as it is, else a copy
 cached_array      cached property that holds a read-only array
 CheckedRows       rows of numbers from the caller, checked and copied by compiled code every cycle
 
@@ -103,6 +104,7 @@ from .inputs import (
     locked,
     read_only,
     spread,
+    writable,
 )
 from .npz_files import read_arrays
 from .product_rule import leibniz, product
@@ -116,7 +118,7 @@ __all__ = [
     "Array", "STATE_ROWS", "TWIST_ROWS",
     "as_array", "exactly", "as_partial", "as_real", "as_state", "as_mapping", "as_path",
     "check_choice", "check_sequence", "broadcast_shapes", "spread",
-    "read_only", "locked", "cached_array", "CheckedRows",
+    "read_only", "locked", "writable", "cached_array", "CheckedRows",
     # products and their derivatives
     "times", "transposed", "product_rule", "leibniz", "product", "Series", "turning",
     "Baumgarte",

@@ -52,6 +52,14 @@ def locked(array: SomeArray) -> SomeArray:
     return array
 
 
+def writable(array: Array) -> Array:
+    """`array` itself if it is C-contiguous and can be written, otherwise such a copy.
+
+    Numba would compile a function once more for read-only arrays, which takes seconds.
+    """
+    return np.require(array, requirements=("C", "W"))
+
+
 def cached_array(function: Callable[[Any], SomeArray]) -> cached_property[SomeArray]:
     """A cached property of an immutable object, whose array is made read-only."""
     return cached_property(wraps(function)(lambda self: locked(function(self))))

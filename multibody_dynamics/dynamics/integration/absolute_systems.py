@@ -38,6 +38,7 @@ from ..core import (
     read_only,
     refused_as,
     times,
+    writable,
 )
 from ..lie import se3, so3
 from ..lie.lie_groups import SE3, ProductGroup, R, SO3xR3
@@ -438,7 +439,7 @@ class AbsoluteSystem:
         scratch = motion, work, values, *_ = self.scratch()
         hybrid = mixed.copy()
         hybrid[:, :3] = times(pose[:, :3, :3], mixed[:, :3])
-        applied = self.applied_wrenches.copy()  # not read-only, as in the other calls
+        applied = writable(self.applied_wrenches)
         rows.index_one_cycle(
             self.constants, np.zeros(2), applied, flat_poses(pose), hybrid, scratch
         )

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import Array, Baumgarte, DynamicsError, InputError, as_array, exactly
+from ..core import Array, Baumgarte, DynamicsError, InputError, as_array, exactly, writable
 from ..lie import se3
 from ..lie.lie_groups import Element
 from .absolute_steps import (
@@ -380,14 +380,16 @@ def _equations(
 ) -> Equations:
     """Input of compiled code, with all wrenches `applied` (n, 6); default: those of the system."""
     if applied is None:
-        applied = system.applied_wrenches.copy()  # never read-only, which would compile it again
-    return Equations(system.constants, system.is_direct, _stabilisation(baumgarte), applied)
+        applied = system.applied_wrenches
+    return Equations(
+        system.constants, system.is_direct, _stabilisation(baumgarte), writable(applied)
+    )
 
 
 def _coefficients(method: ButcherTableau) -> Coefficients:
     """The tableau for compiled code; zeros if it has no error estimate or dense output."""
-    error = np.zeros(method.stages) if method.error is None else method.error.copy()
-    dense = np.zeros((method.stages, 1)) if method.dense is None else method.dense.copy()
+    error = np.zeros(method.stages) if method.error is None else writable(method.error)
+    dense = np.zeros((method.stages, 1)) if method.dense is None else writable(method.dense)
     return Coefficients(method.a, method.b, error, dense, method.error_order)
 
 

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Array, DynamicsError, InputError, as_array, compiled, inlined
+from ..core import Array, DynamicsError, InputError, as_array, compiled, inlined, writable
 from ..elastic import (
     Actuators,
     Antagonistic,
@@ -565,8 +565,8 @@ class ElasticRobot:
     ) -> None:
         profile, rate = self._held_stiffness
         if stiffness is not None:
-            profile, rate = np.array(stiffness, order="C"), np.zeros_like(rate)
-        inputs = _Inputs(np.array(feedforward, order="C"), reference, profile, rate)
+            profile, rate = writable(stiffness), np.zeros_like(rate)
+        inputs = _Inputs(writable(feedforward), reference, profile, rate)
         present, before = self._present, self.motor_torque.copy()
         if not _compiled_advance(tables, self._buffers, present, inputs, dt / max(steps, 1), steps):
             self.motor_torque[:] = before

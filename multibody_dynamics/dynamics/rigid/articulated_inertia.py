@@ -278,7 +278,8 @@ class ArticulatedBodies:
         given = as_array("b", given, (n, columns))
         shape = broadcast_shapes(("q", "b"), (self.shape, given.shape[:-2]))
         work = spread(np.swapaxes(given, -1, -2), shape, (columns, n))
-        states = spread(np.arange(len(self._bodies)).reshape(self.shape), shape, ())
+        states = np.arange(len(self._bodies)).reshape(self.shape)
+        states = np.broadcast_to(states, shape).flatten()
         parents = self.model.parents
         _compiled_solve(parents, self.prescribed, self._bodies, self._rows, states, work)
         work = np.swapaxes(work.reshape(*shape, columns, n), -1, -2)

@@ -31,6 +31,7 @@ from ..core import (
     copy_row,
     exactly,
     inlined,
+    writable,
 )
 from ..lie import Representation, convert_twist, se3
 from ..model import MultibodyModel, check_model
@@ -417,7 +418,7 @@ class InverseKinematicsSolver:
 
     def _errors(self, q: Array, goal: Targets) -> tuple[Array, Array]:
         error, J = np.empty(self.size), np.empty((self.size, self.model.n))
-        _compiled_errors(self._arm, goal, np.array(q, order="C"), error, J)
+        _compiled_errors(self._arm, goal, writable(q), error, J)
         return error, J
 
     def _residual(self, error: Array) -> Array:

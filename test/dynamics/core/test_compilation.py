@@ -286,8 +286,12 @@ def calls_with_arrays_of_all_kinds():
     point = dyn.model_from_screws([-1], [dyn.revolute((0, 0, 1))], [np.eye(4)], [body])
     with pytest.raises(dyn.DynamicsError, match="singular"):
         dyn.rigid.articulated_bodies(point, [0.0])
-    dyn.InverseDynamicsSolver(arm, specialise=True).wait()
-    dyn.InverseDynamicsSolver(arm, specialise=False)
+    for specialise in (True, False):
+        solver = dyn.InverseDynamicsSolver(arm, specialise=specialise)
+        solver.wait()
+        for base in (None, dyn.BaseMotion(None, *rng.normal(size=(4, 6)))):
+            solver.set_base(base)
+            solver(*rng.normal(size=(5, 2)))
     system = dyn.integration.examples.three_bar_linkage()
     system.matrices(system.initial_pose, system.initial_velocity)
     for method in ("rk4", "dormand_prince"):
@@ -295,19 +299,30 @@ def calls_with_arrays_of_all_kinds():
     dyn.integration.integrate(system, 2e-3, 1e-3, wrenches=lambda t, C, V: np.zeros((2, 6)))
 
 
+def kind_of(numba_type):
+    """A type of Numba, without the property to be read-only."""
+    if hasattr(numba_type, "types"):  # of tuples
+        return tuple(map(kind_of, numba_type.types))
+    return str(numba_type).replace("readonly ", "")
+
+
+def repeated_machine_code():
+    """Functions with several kinds of machine code that differ in read-only arrays alone."""
+    for code in machine_code():
+        kinds = [tuple(map(kind_of, each.args)) for each in code.nopython_signatures]
+        if len(set(kinds)) < len(kinds):
+            yield f"{code.py_func.__module__} {code.py_func.__qualname__}"
+
+
 def test_read_only_arrays_compile_nothing_again():
     """Numba would compile the same code once more for them."""
-
-    def kinds(code):
-        signatures = (" ".join(map(str, each.args)) for each in code.nopython_signatures)
-        return [each.replace("readonly ", "") for each in signatures]
-
-    calls_with_arrays_of_all_kinds()
-    found = [
-        (code.py_func.__module__, code.py_func.__qualname__, kinds(code)) for code in machine_code()
-    ]
-    assert sum(len(each) for *_, each in found) > 12
-    assert [name for *name, each in found if len(set(each)) < len(each)] == []
+    done = python(
+        "import test_compilation as t; t.calls_with_arrays_of_all_kinds()\n"
+        "print(len(t.machine_code()), *t.repeated_machine_code(), sep=chr(10))"
+    )
+    count, *repeated = done.stdout.splitlines()
+    assert int(count) > 12
+    assert repeated == []
 
 
 def test_compiled_functions_run_as_machine_code():

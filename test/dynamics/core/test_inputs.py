@@ -22,6 +22,7 @@ from multibody_dynamics.dynamics.core.inputs import (
     cached_array,
     check_choice,
     read_only,
+    writable,
 )
 
 JOINTS = ("shoulder", "elbow", "wrist")
@@ -207,6 +208,17 @@ def test_a_read_only_copy_cannot_change():
     assert read_only(given, dtype=np.intp).dtype == np.intp
     with pytest.raises(ValueError, match="read-only"):
         copy[0] = 1.0
+
+
+def test_only_arrays_that_compiled_code_would_not_take_are_copied():
+    usual = np.ones((2, 3))
+    assert writable(usual) is usual
+    for other in (read_only(usual), usual.T, np.broadcast_to(1.0, (2, 3))):
+        found = writable(other)
+        assert found.flags.writeable
+        assert found.flags.c_contiguous
+        assert not np.shares_memory(found, other)
+        np.testing.assert_array_equal(found, other)
 
 
 def test_a_cached_array_is_computed_once_and_read_only():

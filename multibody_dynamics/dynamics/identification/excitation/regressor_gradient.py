@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, InputError, as_array, compiled, inlined
+from ...core import Array, InputError, as_array, compiled, inlined, writable
 from ...lie import se3
 from ...lie.screws import (
     accumulate_screw,
@@ -179,7 +179,7 @@ class RegressorStack:
     def __init__(self, model: MultibodyModel) -> None:
         n = model.n
         self._model = model
-        self._screws = np.array(model.body_screws, order="C")
+        self._screws = writable(model.body_screws)
         self._bodies, self._seen = np.zeros((n + 1, 12)), np.zeros((n * n, 6))
         self._bodies[0, A + 3 :] = -model.gravity
         self._bars, self._seen_bars = np.zeros((n + 1, 12)), np.zeros((n * n, 6))
@@ -209,7 +209,7 @@ class RegressorStack:
         result = np.empty_like(rows)
         arrays = (self._model.parents, self._screws, self._places(rows), rows)
         scratch = (self._bodies, self._seen, self._bars, self._seen_bars)
-        flat = np.array(G, order="C").reshape(len(rows), n * n, 10)
+        flat = writable(G).reshape(len(rows), n * n, 10)
         _compiled_gradients(*arrays, flat, *scratch, result)
         return result
 
@@ -218,7 +218,7 @@ class RegressorStack:
         rows = as_array("motion", motion, (3, n), self._model.joint_names)
         if rows.ndim != 3:
             raise InputError(f"motion: expected states (k, 3, {n}), got {rows.shape}")
-        return np.array(rows, order="C")
+        return writable(rows)
 
     def _places(self, rows: Array) -> Array:
         """Rotation and position (k, n, 12) of the bodies in the frames of their parents."""

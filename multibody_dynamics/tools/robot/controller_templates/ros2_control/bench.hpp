@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plugin.hpp"
@@ -179,9 +181,9 @@ public:
   /* Send a message, and give the subscription the time to receive it. */
   void send(const trajectory_msgs::msg::JointTrajectory & message)
   {
-    expect(
-      spin_until([this]() {return publisher->get_subscription_count() == 1;}),
-      "the plugin subscribes to trajectories");
+    if (!spin_until([this]() {return publisher->get_subscription_count() == 1;})) {
+      expect(false, "the plugin alone subscribes to trajectories");
+    }
     publisher->publish(message);
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
     spin_until([end]() {return std::chrono::steady_clock::now() >= end;});

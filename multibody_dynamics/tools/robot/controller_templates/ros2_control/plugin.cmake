@@ -46,6 +46,7 @@ if(BUILD_TESTING)
   foreach(program IN ITEMS test timing)
     add_executable(ROBOT_plugin_${program} test/plugin_${program}.cpp)
     target_link_libraries(ROBOT_plugin_${program} ROBOT_controller_plugin)
+    target_compile_options(ROBOT_plugin_${program} PRIVATE -Wall -Wextra -Wshadow)
   endforeach()
   target_compile_definitions(ROBOT_plugin_test PRIVATE
     PLUGIN_LIBRARY="$<TARGET_FILE:ROBOT_controller_plugin>")

@@ -8,6 +8,7 @@
  * 0 if all is as expected.
  */
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdio>

@@ -3,14 +3,14 @@
 
 /*
  * Times from the start of update() until the torques are set: hot, one cycle after the other, and at
- * 1 kHz after sleeping, without and with rehearsals.
+ * 1 kHz after sleeping, without and with rehearsals, a third of SECONDS each.
  *
  *     plugin_timing SECONDS [LIMIT]
  *
- * A control, a loop of the length of a hot cycle in registers alone, follows each cycle: whatever
- * exceeds LIMIT (10 us) there was taken by the computer. For the times of the controller alone it
- * needs real-time priority, a processor of its own, and on Linux the permission to count interrupts:
- * chrt -f 80 taskset -c 1 plugin_timing 120
+ * A control, a loop in registers that lasts as long as the cycle in the median, precedes or follows
+ * each cycle: whatever exceeds LIMIT (10 us) there was taken by the computer. For the times of the
+ * controller alone it needs real-time priority, a processor of its own, and on Linux the permission
+ * to count interrupts: chrt -f 80 taskset -c 1 plugin_timing 120
  */
 #include <algorithm>
 #include <chrono>
@@ -22,6 +22,7 @@
 
 #if defined(__linux__)
 #include <sched.h>
+#include <sys/mman.h>
 
 #include "interruptions.h"
 #endif
@@ -39,7 +40,7 @@ double microseconds_since(Clock::time_point start)
 }
 
 #if defined(__linux__)
-/* Whether something interrupted the program while it lived. */
+/* Whether others interrupted the program during its lifetime. */
 class Interruptions
 {
 public:
@@ -47,29 +48,54 @@ public:
   bool end()
   {
     interruptions_end(&found_);
-    return interruptions_are_there(&found_) != 0;
+    return interruptions_any(&found_) != 0;
   }
-  static int count() {return interruptions_count_on(sched_getcpu());}
 
 private:
   interruptions found_;
 };
+
+/* Lock the memory, and count interrupts; says what is not possible. */
+void prepare_for_real_time()
+{
+  cpu_set_t processors;
+  CPU_ZERO(&processors);
+  (void)sched_getaffinity(0, sizeof(processors), &processors);
+  const bool stays = CPU_COUNT(&processors) == 1;
+  const int kinds = stays ? interruptions_count_on(sched_getcpu()) : 0;
+  std::printf("%d kinds of interrupts are counted\n", kinds);
+  if (!stays) {
+    std::puts("the program may change its processor: see taskset");
+  }
+  if (sched_getscheduler(0) != SCHED_FIFO) {
+    std::puts("the program has no real-time priority: see chrt");
+  }
+  if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
+    std::perror("mlockall");
+  }
+}
 #else
 struct Interruptions /* are not known here */
 {
   bool end() {return false;}
-  static int count() {return 0;}
 };
+
+void prepare_for_real_time()
+{
+  std::puts("interruptions are not known");
+}
 #endif
 
 /* Times in us, with and without those that were interrupted. */
 struct Times
 {
-  Times(const char * name_)
-  : name(name_) {}
-
-  const char * name;
   std::vector<double> all, calm;
+
+  double median()
+  {
+    sort();
+    return quantile(all, 0.5);
+  }
 
   void add(double time, bool is_interrupted)
   {
@@ -85,7 +111,7 @@ struct Times
     std::sort(calm.begin(), calm.end());
   }
 
-  void print(double limit) const
+  void print(const char * name, double limit) const
   {
     std::printf("%-25s", name);
     for (const auto * each : {&all, &calm}) {
@@ -109,14 +135,9 @@ struct Times
     return sorted.end() - std::upper_bound(sorted.begin(), sorted.end(), limit);
   }
 
-  /* The share of these above the limit, without as many as a control of the same length has. */
-  double share_beyond(const Times & control, double limit) const
+  double share_above(double limit) const
   {
-    const double length = quantile(calm, 0.5) / quantile(control.calm, 0.5);
-    const auto share = [limit](const std::vector<double> & times) {
-        return static_cast<double>(above(times, limit)) / static_cast<double>(times.size());
-      };
-    return share(calm) - length * share(control.calm);
+    return static_cast<double>(above(calm, limit)) / static_cast<double>(calm.size());
   }
 };
 
@@ -133,91 +154,132 @@ double control(long steps)
   return microseconds_since(start);
 }
 
-/* Its steps that last as long as a hot cycle. */
-long steps_of_control(Bench & bench)
+/* One kind of cycle, and the control of the same length. */
+class Kind
 {
-  constexpr long STEPS = 1000;
-  std::vector<double> cycles, controls;
-  bench.send(bench.goal(0.0, 1.0));
-  for (int k = 0; k < 1000; ++k) { /* in which it follows a motion */
-    bench.run(1);
-    cycles.push_back(1e6 * bench.plugin.time_to_torque());
-    controls.push_back(control(STEPS));
-  }
-  std::sort(cycles.begin(), cycles.end());
-  std::sort(controls.begin(), controls.end());
-  return std::lround(STEPS * Times::quantile(cycles, 0.5) / Times::quantile(controls, 0.5));
-}
+public:
+  Kind(const char * name, bool sleeps, bool rehearses)
+  : name_(name), sleeps_(sleeps), rehearses_(rehearses) {}
 
-/* Motions of a second, back and forth, with each kind of cycle in turn. */
+  /* A motion of 0.9 s, and 0.1 s of rest. */
+  void run(Bench & bench, double distance)
+  {
+    bench.rehearses = rehearses_;
+    bench.send(bench.goal(distance, 0.9));
+    auto next = Clock::now();
+    for (int k = 0; k < CYCLES; ++k) {
+      while (sleeps_ && next <= Clock::now()) { /* skips what is late already */
+        next += std::chrono::nanoseconds(PERIOD);
+      }
+      std::this_thread::sleep_until(next);
+      if (k % 2 == 0) {
+        run_control();
+      }
+      run_cycle(bench, sleeps_ || k >= WARMING);
+      if (k % 2 == 1) {
+        run_control();
+      }
+    }
+  }
+
+  /* Begin again, with a control as long as the cycles until now. */
+  void adapt()
+  {
+    steps_ = std::lround(static_cast<double>(steps_) * cycles_.median() / controls_.median());
+    cycles_ = controls_ = Times();
+    following_ = 0;
+  }
+
+  void print(double limit)
+  {
+    cycles_.sort();
+    controls_.sort();
+    cycles_.print(name_, limit);
+    controls_.print("control", limit);
+    const double beyond = cycles_.share_above(limit) - controls_.share_above(limit);
+    std::printf(
+      "%-25s above %g us, beyond the control: %.3f %%; in motion: %.0f %%\n", "", limit,
+      100.0 * beyond, 100.0 * following_ / static_cast<double>(cycles_.all.size()));
+  }
+
+private:
+  static constexpr int CYCLES = 1000;
+  static constexpr int WARMING = 10; /* cycles after a pause that do not count as hot */
+
+  void run_cycle(Bench & bench, bool counts)
+  {
+    Interruptions interruptions; /* from the rehearsal on */
+    bench.prepare();
+    bench.measure(true);
+    bench.update();
+    const bool is_interrupted = interruptions.end();
+    if (counts) {
+      following_ += bench.state() == ROBOT_FOLLOWING ? 1 : 0;
+      cycles_.add(1e6 * bench.plugin.time_to_torque(), is_interrupted);
+    }
+  }
+
+  void run_control()
+  {
+    Interruptions interruptions;
+    const double spent = control(steps_);
+    controls_.add(spent, interruptions.end());
+  }
+
+  const char * name_;
+  bool sleeps_, rehearses_;
+  long steps_ = 1000;
+  int following_ = 0;
+  Times cycles_, controls_;
+};
+
 void print_times(int seconds, double limit)
 {
-  constexpr int WARMING = 10; /* cycles after a pause that do not count as hot */
   Bench bench(false);
   bench.keeps_torques = false;
   bench.measure(true);
   expect(bench.activate(), "the plugin is activated");
   bench.run(3000);
   expect(bench.state() == ROBOT_HOLDING, "it holds the arm");
-  const int counters = Interruptions::count();
-  Times cycles[] = {{"hot"}, {"after sleeping"}, {"after sleeping, rehearsed"}};
-  Times controls[] = {{"control"}, {"control"}, {"control"}};
-  const long steps = steps_of_control(bench);
-  int following = 0;
-  for (int second = 0; second < seconds; ++second) {
-    const int kind = second % 3;
-    bench.rehearses = kind == 2;
-    bench.send(bench.goal(second / 3 % 2 == 0 ? 0.05 : -0.05, 0.9));
-    auto next = Clock::now();
-    for (int k = 0; k < 1000; ++k) {
-      if (kind > 0) {
-        next = std::max(next + std::chrono::nanoseconds(PERIOD), Clock::now());
-        std::this_thread::sleep_until(next);
+  prepare_for_real_time();
+  Kind kinds[] = {
+    {"hot", false, false},
+    {"after sleeping", true, false},
+    {"after sleeping, rehearsed", true, true}};
+  double distance = 0.05;
+  for (int round = -1; round < seconds / 3; ++round) {
+    for (auto & kind : kinds) {
+      kind.run(bench, distance);
+      if (round < 0) {
+        kind.adapt();
       }
-      Interruptions of_cycle; /* from the rehearsal on */
-      bench.prepare();
-      bench.measure(true);
-      bench.update();
-      const bool is_interrupted = of_cycle.end();
-      Interruptions of_control;
-      const double spent = control(steps);
-      const bool is_control_interrupted = of_control.end();
-      following += bench.state() == ROBOT_FOLLOWING ? 1 : 0;
-      if (kind > 0 || k >= WARMING) {
-        cycles[kind].add(1e6 * bench.plugin.time_to_torque(), is_interrupted);
-        controls[kind].add(spent, is_control_interrupted);
-      }
+      distance = -distance;
     }
   }
   std::printf(
-    "us from the start of update() to the torques; all cycles | those that were not interrupted%s\n"
-    "%-25s", counters > 0 ? "" : ", as far as is known: interrupts were not counted", "");
+    "us from the start of update() to the torques; all cycles | those that were not interrupted\n"
+    "%-25s", "");
   for (int k = 0; k < 2; ++k) {
     std::printf(" | cycles    p50    p99  p99.9    max >%5.1f", limit);
   }
   std::printf("\n");
-  for (int kind = 0; kind < 3; ++kind) {
-    for (auto * each : {&cycles[kind], &controls[kind]}) {
-      each->sort();
-      each->print(limit);
-    }
-    std::printf(
-      "%-25s above %.0f us, beyond a control of the same length: %.3f %%\n", "", limit,
-      100.0 * cycles[kind].share_beyond(controls[kind], limit));
+  for (auto & kind : kinds) {
+    kind.print(limit);
   }
-  std::printf("following in %.0f %% of the cycles\n", 0.1 * following / seconds);
   expect(bench.is_good, "every cycle was successful");
 }
 }  // namespace
 
 int main(int argc, char ** argv)
 {
-  if (argc < 2) {
-    std::puts("arguments: seconds, and a limit in us (10)");
+  const int seconds = argc > 1 ? std::atoi(argv[1]) : 0;
+  const double limit = argc > 2 ? std::atof(argv[2]) : 10.0;
+  if (seconds < 3 || !(limit > 0.0)) {
+    std::puts("arguments: seconds, at least 3, and a limit in us (10)");
     return EXIT_FAILURE;
   }
   rclcpp::init(argc, argv);
-  print_times(std::max(3, std::atoi(argv[1])), argc > 2 ? std::atof(argv[2]) : 10.0);
+  print_times(seconds, limit);
   rclcpp::shutdown();
   std::printf("%d failures\n", failures);
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
