@@ -222,13 +222,13 @@ class Run(DemoRun):
         }
 
 
-def percentiles(seconds: Array) -> dict[str, float]:
-    """Percentiles of durations, in ms."""
-    values = np.percentile(1e3 * seconds, PERCENTILES) if len(seconds) else [np.nan] * 4
-    return {
-        "max" if p == 100 else f"p{p}": round(float(x), 4)
-        for p, x in zip(PERCENTILES, values, strict=True)
-    }
+def percentiles(seconds: Array) -> dict[str, float | None]:
+    """Percentiles of durations, in ms; None if there are none."""
+    names = ["max" if p == 100 else f"p{p}" for p in PERCENTILES]
+    if not len(seconds):
+        return dict.fromkeys(names)
+    values = np.percentile(1e3 * seconds, PERCENTILES)
+    return {name: round(float(x), 4) for name, x in zip(names, values, strict=True)}
 
 
 def refusals(recording: Recording) -> list[str]:

@@ -62,13 +62,15 @@ class ControlRun(DemoRun):
         share = np.abs(sent[:, 0]) / self.torque_limit
         speed = np.abs(motors[:, 1]) / self.actuators.speed_limit
         found = super().figures()
-        for joint, peak in zip(self.model.joint_names, np.abs(sent[:, 0]).max(axis=0), strict=True):
+        # The arm may have been stopped before the motion; then there is no torque.
+        peaks = np.abs(sent[:, 0]).max(axis=0, initial=0.0)
+        for joint, peak in zip(self.model.joint_names, peaks, strict=True):
             found["joints"][joint]["peak torque"] = float(peak)
         return found | {
             "plant": self.plant,
             "law": self.law,
-            "peak torque, share of limit": float(share.max()),
-            "peak motor speed, share of limit": float(speed.max()),
+            "peak torque, share of limit": float(share.max(initial=0.0)),
+            "peak motor speed, share of limit": float(speed.max(initial=0.0)),
             "cycles": len(share),
             "cycles at a torque limit": int((share > 1.0 - 1e-9).any(axis=1).sum()),
             "cycles beyond a motor speed limit": int((speed > 1.0).any(axis=1).sum()),

@@ -13,6 +13,7 @@ from ..base.node_parameters import CONTROLLER, PARAMETERS, SIMULATOR, TRAJECTORY
 from .control_analysis import FLAT, LAWS, PLANTS, ControlRun, load_control_runs
 from .page import (
     error_unit,
+    milliseconds,
     problems_section,
     robot_of,
     setup_section,
@@ -138,7 +139,7 @@ def _page(report: Mapping[str, Any]) -> Iterator[str]:
     yield "Latency in real time, from sending a joint state to sending its torque:\n"
     yield table(
         ["run", *(f"{p} [ms]" for p in next(iter(runs.values()))["latency [ms]"])],
-        [[name, *(f"{x:.3f}" for x in r["latency [ms]"].values())] for name, r in runs.items()],
+        [[name, *map(milliseconds, r["latency [ms]"].values())] for name, r in runs.items()],
     )
     yield warning_lines(runs)
     yield "## Setup\n"

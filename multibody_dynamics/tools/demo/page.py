@@ -42,6 +42,11 @@ def times(ratio: float) -> str:
     return f"{ratio:,.0f}" if ratio >= 1000.0 else f"{ratio:.1f}"
 
 
+def milliseconds(duration: float | None) -> str:
+    """A duration in ms for a table."""
+    return "-" if duration is None else f"{duration:.3f}"
+
+
 def short(value: Any) -> str:
     """A number with four digits; words are left unchanged."""
     return value if isinstance(value, str) else f"{value:.4g}"

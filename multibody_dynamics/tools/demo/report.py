@@ -14,6 +14,7 @@ from ..base.recording import RATES
 from .analysis import load_runs
 from .page import (
     error_unit,
+    milliseconds,
     problems_section,
     robot_of,
     setup_section,
@@ -207,7 +208,7 @@ def _timing(report: Mapping[str, Any]) -> Iterator[str]:
             *(f"{q} {p} [ms]" for q in ("period", "latency") for p in first["period [ms]"]),
         ],
         [
-            [v, *(f"{x:.3f}" for q in ("period [ms]", "latency [ms]") for x in r[q].values())]
+            [v, *(milliseconds(x) for q in ("period [ms]", "latency [ms]") for x in r[q].values())]
             for v, r in runs.items()
         ],
     )

@@ -115,8 +115,12 @@ def test_a_law_that_stopped_the_arm_has_no_ratio(folder, tmp_path):
     status = {"stamp": START, "name": "/flatness_controller_node: cycle", "level": 2}
     status |= {"message": "tracking error: 'panda_joint1' is 0.3 from the reference", "values": {}}
     for law in ("motor_pd", "state_feedback"):
-        stopped = replace(recorded(names, "mujoco", law), diagnostics=[status])
-        stopped.save(tmp_path / f"mujoco_{law}.npz")
+        run = recorded(names, "mujoco", law)
+        if law == "motor_pd":  # before the motion began
+            torque = run.series["torque"]
+            early = Series(torque.stamp[:50], torque.sent[:50], torque.values[:50], 50)
+            run = replace(run, series={**run.series, "torque": early})
+        replace(run, diagnostics=[status]).save(tmp_path / f"mujoco_{law}.npz")
     report = write_control_report(tmp_path)
     ratios = report["ratios of rms errors"]["mujoco"]
     assert {law: list(row) for law, row in ratios.items()} == {
@@ -126,6 +130,9 @@ def test_a_law_that_stopped_the_arm_has_no_ratio(folder, tmp_path):
         f"mujoco_{law}: the motion was stopped: {status['message']}"
         for law in ("motor_pd", "state_feedback")
     ]
+    assert report["runs"]["mujoco_motor_pd"]["cycles"] == 0
+    assert "nan" not in (tmp_path / "report.md").read_text().lower()
+    json.loads((tmp_path / "report.json").read_text(), parse_constant=pytest.fail)
 
 
 def test_a_folder_without_a_run_is_an_error(tmp_path):
