@@ -694,9 +694,14 @@ def test_variable_stiffness_and_a_wrench_step_by_step_with_an_external_clock(ros
         rows = (a.position, a.velocity, a.effort, b.position, b.velocity, b.effort)
         return np.concatenate(rows)
 
-    begin = Clock()
-    set_stamp(begin.clock, now)
-    clock.publish(begin)
+    def begin() -> None:  # the node may miss what is published just after it was discovered
+        nonlocal now
+        now += period
+        message = Clock()
+        set_stamp(message.clock, now)
+        clock.publish(message)
+
+    ros.until(lambda: links and motors, "the first state", each=begin)
     tick(now + period)
     assert "brakes engaged" in ros.until(lambda: ros.diagnosis(": commands")[1], "diagnostics")
 
