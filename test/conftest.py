@@ -80,9 +80,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_finish() -> None:
-    """Spare the garbage collector all that lives until the end."""
+    """Spare the garbage collector all that lives until the end, and let it run less often, as tests
+    make many small objects: that takes 5 % of their time."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
 
 
 @pytest.hookimpl(wrapper=True)
