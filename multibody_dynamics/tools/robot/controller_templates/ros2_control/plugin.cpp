@@ -284,8 +284,12 @@ void ElasticJointController::rehearse_cycle()
 {
   robot_input input = input_;
   rehearsed_ = core_;
+  unused_output_ = output_; /* read here, and so in the caches, as are the commands below */
   measure(input_.time + core_parameters_.period, input);
   robot_update(&rehearsed_, &input, &unused_output_);
+  for (const auto & command : command_interfaces_) {
+    (void)command.get_optional();
+  }
 }
 
 /* Waits for a rehearsal that is under way, but only if that is in another thread. */
