@@ -23,6 +23,7 @@ from nav_msgs.msg import Path
 from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
+from ..dynamics.control import TrajectoryRequest
 from ..dynamics.core import Array
 from ..dynamics.elastic import Actuators
 from ..dynamics.model import MultibodyModel
@@ -30,7 +31,7 @@ from ..dynamics.motion import distance_to_limits
 from ..dynamics.rigid import frame_pose
 from ..dynamics.tasks import Damping, RedundancyResolution, Task
 from .base.diagnostics import ERROR, OK, WARN
-from .base.messages import MessageError, TrajectoryRequest, nanoseconds, trajectory_message
+from .base.messages import MessageError, nanoseconds, trajectory_message
 from .base.parameters import ParameterError
 from .base.qos import RELIABLE
 from .base.runtime import run

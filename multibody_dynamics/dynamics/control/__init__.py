@@ -178,6 +178,17 @@ MEASURED                 the sources of the state with which contacts can be det
 chain_state              q'' and q''' from the measured state, by differential flatness
 ChainState               result of chain_state: q .. q''', Q and Q', each (..., n)
 
+What an arm follows:
+
+DesiredMotion            the motion that an arm follows: a hold or a trajectory, and the next one
+TrajectoryRequest        points of a trajectory to follow
+plan                     the motion from a splice through the points of a trajectory
+Planned                  result of plan: a motion that begins at a splice
+Splice                   where a new motion continues the current one
+reject_jump              refuses a position that is too far from its reference
+LearnedMotion            a DesiredMotion with the learned correction of a repeated trajectory
+StiffnessReference       the trajectory of the second outputs of joints with variable stiffness
+
 Learning from repetition:
 
 IterativeLearning        learns the correction of one trajectory, with stop rule and file
@@ -199,6 +210,9 @@ JOINT_QUANTITIES         the quantities of MotionLimits that apply to joints
 QUANTITIES               all quantities of MotionLimits
 """
 
+from .arm.desired_motion import DesiredMotion, Planned, Splice, TrajectoryRequest, plan, reject_jump
+from .arm.learned_motion import LearnedMotion
+from .arm.stiffness_reference import StiffnessReference
 from .controllers.bumpless_transfer import BumplessTransfer
 from .controllers.controllers import PERIOD, ComputedTorque, Controller, LinearFeedback, Past
 from .controllers.feedback_linearization import FeedbackLinearization
@@ -328,6 +342,9 @@ __all__ = [
     "ControllerSettings", "make_controller", "retune", "LAWS", "Law",
     # complete control cycles, as run by the nodes
     "FlatnessLaw", "DesignedLaws", "MeasuredArm", "FlatnessSettings", "ON_LINKS", "FeedforwardLaw",
+    # what an arm follows
+    "DesiredMotion", "TrajectoryRequest", "plan", "Planned", "Splice", "reject_jump",
+    "LearnedMotion", "StiffnessReference",
     # controllers
     "PERIOD", "Controller", "LinearFeedback", "ScheduledFeedback", "UPDATE_TIME",
     "FeedbackLinearization", "ComputedTorque",

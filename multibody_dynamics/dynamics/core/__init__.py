@@ -85,7 +85,15 @@ from .compilation import (
     store_machine_code,
     when_compiling,
 )
-from .errors import DynamicsError, InputError, ModelError, ModelWarning, TrajectoryError, refused_as
+from .errors import (
+    DynamicsError,
+    InputError,
+    ModelError,
+    ModelWarning,
+    RequestError,
+    TrajectoryError,
+    refused_as,
+)
 from .inputs import (
     STATE_ROWS,
     TWIST_ROWS,
@@ -113,7 +121,8 @@ from .yaml_files import read_yaml, read_yaml_documents
 
 __all__ = [
     # errors
-    "DynamicsError", "InputError", "ModelError", "TrajectoryError", "ModelWarning", "refused_as",
+    "DynamicsError", "InputError", "ModelError", "TrajectoryError", "RequestError", "ModelWarning",
+    "refused_as",
     # checked inputs
     "Array", "STATE_ROWS", "TWIST_ROWS",
     "as_array", "exactly", "as_partial", "as_real", "as_state", "as_mapping", "as_path",

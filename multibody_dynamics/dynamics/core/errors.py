@@ -31,6 +31,15 @@ class InputError(DynamicsError):
     """An argument with a wrong shape, type, name or value; the message names it and the joint."""
 
 
+class RequestError(InputError):
+    """A request that is refused. `reason` is short and fixed, for counting; the text has the
+    details."""
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+
+
 class TrajectoryError(InputError):
     """A trajectory that cannot be followed; the message names the point and the joint."""
 

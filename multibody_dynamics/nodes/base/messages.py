@@ -23,7 +23,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ...dynamics.core import Array, InputError
+from ...dynamics.control import TrajectoryRequest
+from ...dynamics.core import Array, RequestError
 from ...dynamics.motion import Points
 from .position_check import PositionCheck
 
@@ -32,12 +33,7 @@ LARGEST = 1e9  # in SI units; products of far larger numbers overflow
 SHORT_LIST = 10  # longest list of names in an error message
 
 
-class MessageError(InputError):
-    """An input message that is rejected. `reason` is short and fixed; the text has the details."""
-
-    def __init__(self, reason: str, text: str) -> None:
-        super().__init__(text)
-        self.reason = reason
+MessageError = RequestError  # an input message that is rejected
 
 
 def unusable(numbers: Array) -> NDArray[np.intp]:
@@ -255,21 +251,6 @@ class JointStates:
             raise MessageError(
                 "from the future", f"the stamp is {1e-9 * (stamp - now):.3f} s ahead of the clock"
             )
-
-
-@dataclass(frozen=True, eq=False)
-class TrajectoryRequest:
-    """A JointTrajectory as arrays in our joint order; without points, a request to stop.
-
-    start: ns, None for now. times: (k,) s after `start`. positions, velocities, accelerations:
-    (k, n), NaN rows for points that lack them, None if all do.
-    """
-
-    start: int | None
-    times: Array
-    positions: Array | None
-    velocities: Array | None
-    accelerations: Array | None
 
 
 def read_trajectory(message: JointTrajectory, matcher: JointMatcher) -> TrajectoryRequest:

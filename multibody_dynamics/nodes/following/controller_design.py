@@ -13,6 +13,7 @@ from ...dynamics.control import (
     AdaptiveFeedforward,
     CollisionThresholds,
     FlatnessLaw,
+    StiffnessReference,
     StopForecast,
     forecast_stop,
     load_collision_thresholds,
@@ -26,7 +27,6 @@ from ..base.robot import find_file
 from .faults import Fault
 from .flatness_controller_parameters import FlatnessControllerParameters
 from .law_design import check_at
-from .stiffness_reference import StiffnessReference
 
 EXPECTED_DELAY = 0.02  # s, delay of the torques that a stop should tolerate; warn if less
 

@@ -22,6 +22,7 @@ from rclpy.serialization import deserialize_message
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
+from ...dynamics.control import DesiredMotion, Planned, StiffnessReference, TrajectoryRequest
 from ...dynamics.core import Array
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
@@ -33,7 +34,6 @@ from ..base.messages import (
     SECOND,
     JointMatcher,
     MessageError,
-    TrajectoryRequest,
     nanoseconds,
     read_trajectory,
 )
@@ -42,10 +42,8 @@ from ..base.parameters import ParameterError
 from ..base.position_check import position_checks
 from ..base.qos import RELIABLE, best_effort
 from ..base.robot import load_actuators
-from .desired_motion import DesiredMotion, Planned
 from .following_parameters import FollowingParameters
 from .large_trajectories import LARGE, LargeTrajectories, LargeTrajectory
-from .stiffness_reference import StiffnessReference
 from .trajectory_action import TrajectoryAction
 from .trajectory_goal import Code, Tolerances, TrajectoryGoal, Verdict
 

@@ -21,10 +21,10 @@ from typing import NamedTuple
 from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory
 
+from ...dynamics.control import DesiredMotion, Planned, Splice, TrajectoryRequest, plan
 from ...dynamics.core import BackgroundProcess
 from ...dynamics.model import JointLimits
-from ..base.messages import SECOND, JointMatcher, MessageError, TrajectoryRequest, read_trajectory
-from .desired_motion import DesiredMotion, Planned, Splice, plan
+from ..base.messages import SECOND, JointMatcher, MessageError, read_trajectory
 
 LARGE = 16_000  # bytes; from about 100 points of seven joints on
 NOTICE = SECOND // 2  # ns, at least

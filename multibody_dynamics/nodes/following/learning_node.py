@@ -10,13 +10,12 @@ from pathlib import Path
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
-from ...dynamics.control import LearningSettings
+from ...dynamics.control import LearnedMotion, LearningSettings
 from ...dynamics.core import Array, InputError
 from ..base.diagnostics import OK
 from ..base.parameters import ParameterError
 from .flatness_controller_parameters import FlatnessControllerParameters
 from .following import FollowingNode
-from .learned_motion import LearnedMotion
 from .trajectory_learner import TrajectoryLearner
 
 

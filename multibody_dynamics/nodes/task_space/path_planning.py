@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...dynamics.control import TrajectoryRequest
 from ...dynamics.core import Array, InputError
 from ...dynamics.lie import se3, so3
 from ...dynamics.model import JointLimits, MultibodyModel
@@ -37,7 +38,7 @@ from ...dynamics.tasks import (
     screw_motion,
     spline,
 )
-from ..base.messages import MessageError, TrajectoryRequest
+from ..base.messages import MessageError
 
 GRID = 0.01  # s of the curve's parameter between stored states; the solver fills the gaps
 FEWEST, MOST = 50, 5000  # number of stored states

@@ -21,12 +21,13 @@ from nav_msgs.msg import Path
 from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
+from ...dynamics.control import TrajectoryRequest
 from ...dynamics.core import Array, BackgroundProcess, InputError
 from ...dynamics.model import JointLimits, MultibodyModel
 from ...dynamics.motion import Reference
 from ...dynamics.rigid import frame_pose
 from ...dynamics.tasks import PosePath, RedundancyResolution, Task
-from ..base.messages import MessageError, TrajectoryRequest
+from ..base.messages import MessageError
 from ..following.large_trajectories import Rejection
 from .path_planning import PathLimits, PathPlanner
 from .tool_messages import read_cartesian_trajectory, read_path

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ...dynamics.control import DesiredMotion, TrajectoryRequest, reject_jump
 from ...dynamics.core import Array, InputError
 from ...dynamics.motion import Points, Reference, Trajectory, stop
-from ..base.messages import MessageError, TrajectoryRequest
-from ..following.desired_motion import DesiredMotion, reject_jump
+from ..base.messages import MessageError
 from .path_planning import PathMotion
 
 STOP = 0.5  # s; duration of the stop if a motion cannot continue

@@ -21,9 +21,10 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
+from ...dynamics.control import TrajectoryRequest
 from ...dynamics.core import Array, InputError, read_arrays
 from ...dynamics.motion import Reference, hold, match_joints, splice
-from ...nodes.base.messages import JointMatcher, TrajectoryRequest, nanoseconds, read_trajectory
+from ...nodes.base.messages import JointMatcher, nanoseconds, read_trajectory
 from .node_parameters import CONTROLLER, FEEDFORWARD
 from .processes import require_one_publisher
 

@@ -22,10 +22,11 @@ import numpy as np
 from rclpy.context import Context
 from sensor_msgs.msg import JointState
 
+from ...dynamics.control import TrajectoryRequest
 from ...dynamics.core import Array, InputError
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import match_joints
-from ...nodes.base.messages import SECOND, TrajectoryRequest, nanoseconds
+from ...nodes.base.messages import SECOND, nanoseconds
 from ..base.models import load_quietly
 from ..base.node_parameters import FEEDFORWARD, PARAMETERS, read_parameters
 from ..base.processes import NodeProcesses, RunError

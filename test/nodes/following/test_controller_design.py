@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from elastic_arms import linear_arm, shipped
+from multibody_dynamics.dynamics.control.arm.stiffness_reference import StiffnessReference
 from multibody_dynamics.nodes.base.parameters import ParameterError
 from multibody_dynamics.nodes.following.controller_design import make_law
 from multibody_dynamics.nodes.following.flatness_controller_parameters import (
     FlatnessControllerParameters,
 )
-from multibody_dynamics.nodes.following.stiffness_reference import StiffnessReference
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import JointTrajectory
 
+from multibody_dynamics.dynamics.control.arm.desired_motion import DesiredMotion
 from multibody_dynamics.dynamics.model import JointLimits
 from multibody_dynamics.dynamics.motion import Points
 from multibody_dynamics.nodes.base.messages import (
@@ -19,7 +20,6 @@ from multibody_dynamics.nodes.base.messages import (
     read_trajectory,
     trajectory_message,
 )
-from multibody_dynamics.nodes.following.desired_motion import DesiredMotion
 from multibody_dynamics.nodes.following.large_trajectories import (
     ATTEMPTS,
     LARGE,

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from multibody_dynamics.dynamics.control.arm.desired_motion import TrajectoryRequest
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.motion.trajectories import hold, splice
-from multibody_dynamics.nodes.base.messages import SECOND, TrajectoryRequest
+from multibody_dynamics.nodes.base.messages import SECOND
 from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.base.recording import CONTROL_TOPICS, Recording, Series
 from multibody_dynamics.tools.demo.control_analysis import LAWS, PLANTS, load_control_runs, run_name

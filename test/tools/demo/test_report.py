@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 import yaml
 
+from multibody_dynamics.dynamics.control.arm.desired_motion import TrajectoryRequest
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.actuator_cycle import VARIANTS, MotorFeedforward
 from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
 from multibody_dynamics.dynamics.model.urdf import load_urdf
 from multibody_dynamics.dynamics.motion.trajectories import hold, splice
 from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
-from multibody_dynamics.nodes.base.messages import SECOND, TrajectoryRequest
+from multibody_dynamics.nodes.base.messages import SECOND
 from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.base.node_parameters import read_parameters
 from multibody_dynamics.tools.base.recording import Recording, Series

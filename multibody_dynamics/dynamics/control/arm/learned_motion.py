@@ -1,8 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A desired motion with the learned correction of a repeated trajectory. Uses ROS messages, but no
-node.
+"""A desired motion with the learned correction of a repeated trajectory.
 
 The law follows the corrected motion; `wanted` is the motion without correction, against which
 errors are judged and recorded. A hold drops the correction immediately, because it starts at a
@@ -12,21 +11,43 @@ measured position; a stop, or a trajectory without correction, fades it out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from ...dynamics.control import FadingCorrection, Run, trajectory_key
-from ...dynamics.core import Array
-from ...dynamics.model import JointLimits
-from ..base.messages import SECOND, TrajectoryRequest
-from .desired_motion import DesiredMotion
-from .trajectory_learner import TrajectoryLearner
+from ...core import Array
+from ...model import JointLimits
+from ..trajectories.iterative_learning import IterativeLearning, Run, trajectory_key
+from ..trajectories.learned_correction import FadingCorrection
+from .desired_motion import DesiredMotion, TrajectoryRequest
+
+SECOND = 1_000_000_000  # ns
 
 FADE = 0.5  # s, of a change of corrections; its fourth derivative grows with 1 / FADE^4
 SETTLING = 0.3  # s at rest after a trajectory, recorded as part of its run
 LATE = 0.02  # s by which a trajectory may start later than its stamp and still be learned
 START_TOLERANCE = 1e-3  # rad or m from the start of earlier runs
+
+
+class Learner(Protocol):
+    """Learns from runs, in the background."""
+
+    @property
+    def learns(self) -> bool:
+        """Whether runs are learned from."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a run is still being evaluated."""
+
+    def of_trajectory(self, key: str, start: Array, duration: float) -> IterativeLearning | None:
+        """What has been learned about this trajectory; None if there is nothing to apply."""
+
+    def skip(self, why: str) -> None:
+        """Record why nothing is learned from this run."""
+
+    def submit(self, run: Run) -> None:
+        """Evaluate a run."""
 
 
 class Recording:
@@ -68,7 +89,7 @@ class LearnedMotion(DesiredMotion):
     """
 
     def __init__(
-        self, joint_names: Sequence[str], limits: JointLimits, learner: TrajectoryLearner | None
+        self, joint_names: Sequence[str], limits: JointLimits, learner: Learner | None
     ) -> None:
         super().__init__(joint_names, limits)
         n = len(self.joint_names)
@@ -120,7 +141,7 @@ class LearnedMotion(DesiredMotion):
         if t >= recording.duration:
             self._end_run()
 
-    def _prepare(self, learner: TrajectoryLearner, request: TrajectoryRequest) -> None:
+    def _prepare(self, learner: Learner, request: TrajectoryRequest) -> None:
         """Correct the trajectory that was just accepted, and record it if it can be learned."""
         begin = (self._next or (self._origin, None))[0]
         origin = begin if request.start is None else request.start

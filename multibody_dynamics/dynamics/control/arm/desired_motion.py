@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """The motion that a node follows: a hold or a trajectory, and possibly a trajectory that begins
-later. Uses ROS messages, but no node.
+later.
 
 Trajectories behave as in joint_trajectory_controller: stamp 0 means now, past points are dropped,
 and an empty trajectory stops the motion. A new trajectory is spliced into the current motion and
@@ -12,14 +12,29 @@ stays continuous up to q''''.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from ...dynamics.core import Array, TrajectoryError
-from ...dynamics.model import JointLimits
-from ...dynamics.motion import Reference, check_reference, hold, interpolate, stop
-from ..base.messages import MessageError, TrajectoryRequest
+from ...core import Array, RequestError, TrajectoryError
+from ...model import JointLimits
+from ...motion import Reference, check_reference, hold, interpolate, stop
+
+
+@dataclass(frozen=True, eq=False)
+class TrajectoryRequest:
+    """The points of a trajectory as arrays, in our joint order; without points, a request to stop.
+
+    start: ns, None for now. times: (k,) s after `start`. positions, velocities, accelerations:
+    (k, n), NaN rows for points that lack them, None if all do.
+    """
+
+    start: int | None
+    times: Array
+    positions: Array | None
+    velocities: Array | None
+    accelerations: Array | None
 
 
 class Splice(NamedTuple):
@@ -122,7 +137,7 @@ class DesiredMotion:
 
         tolerance: maximum distance between the measured position, the current motion and the
         trajectory at its start. lead: s; points due sooner are dropped. planned: the motion through
-        these points, if it was planned beforehand. Raises MessageError for a trajectory that cannot
+        these points, if it was planned beforehand. Raises RequestError for a trajectory that cannot
         be followed; the current motion then continues.
         """
         now = self.time
@@ -131,7 +146,7 @@ class DesiredMotion:
             place = self.splice(request.start)
             planned = plan(self.joint_names, self.limits, request, place, tolerance, lead)
         elif not self.fits(planned.splice):
-            raise MessageError("overtaken", "the motion has changed since this one was planned")
+            raise RequestError("overtaken", "the motion has changed since this one was planned")
         reject_jump(self.joint_names, "the measured position", measured, position, tolerance)
         begin = now if planned.splice.begin is None else planned.splice.begin
         if begin > now:
@@ -165,7 +180,7 @@ class DesiredMotion:
 
     def _require(self) -> Reference:
         if self._running is None:
-            raise MessageError("no state", "no joint state received yet to start from")
+            raise RequestError("no state", "no joint state received yet to start from")
         return self._running
 
 
@@ -179,10 +194,10 @@ def plan(  # wide: everything on which the motion depends; runs in another proce
 ) -> Planned:
     """The motion from a splice through the points of a trajectory.
 
-    limits, tolerance, lead: as in :class:`DesiredMotion`. Raises MessageError.
+    limits, tolerance, lead: as in :class:`DesiredMotion`. Raises RequestError.
     """
     for k in np.flatnonzero(np.diff(request.times) <= 0.0):
-        raise MessageError(
+        raise RequestError(
             "trajectory", f"times must increase, but point {k + 1} is not later than point {k}"
         )
     # A separate time axis keeps times as exact after a day as after a second: the fourth
@@ -197,7 +212,7 @@ def plan(  # wide: everything on which the motion depends; runs in another proce
             f"the last point is due {times[-1]:.3f} s after the motion can begin, and points within"
             f" splice_lead ({lead:g} s) are dropped"
         )
-        raise MessageError("in the past", late if times[-1] < 0.0 else soon)
+        raise RequestError("in the past", late if times[-1] < 0.0 else soon)
     state = splice.state
     q = state[0]
     if not later[0] and request.positions is not None:
@@ -215,7 +230,7 @@ def plan(  # wide: everything on which the motion depends; runs in another proce
     try:
         motion = interpolate(joint_names, [0.0, *times[later]], positions, *rates, start=state)
     except TrajectoryError as error:
-        raise MessageError("trajectory", str(error)) from None
+        raise RequestError("trajectory", str(error)) from None
     _reject_beyond_limits(limits, motion, q)
     return Planned(splice, motion)
 
@@ -223,12 +238,12 @@ def plan(  # wide: everything on which the motion depends; runs in another proce
 def reject_jump(
     joint_names: Sequence[str], what: str, position: Array, reference: Array, tolerance: float
 ) -> None:
-    """Raise MessageError if `position` (n,), described by `what`, is farther than `tolerance` from
+    """Raise RequestError if `position` (n,), described by `what`, is farther than `tolerance` from
     `reference` (n,)."""
     distance = np.abs(position - reference)
     k = int(distance.argmax())
     if distance[k] > tolerance:
-        raise MessageError(
+        raise RequestError(
             "jump",
             f"{what} of '{joint_names[k]}' is {distance[k]:.4g} from the current motion;"
             f" allowed: {tolerance:g} (start_tolerance)",
@@ -241,4 +256,4 @@ def _reject_beyond_limits(limits: JointLimits, motion: Reference, q: Array) -> N
         lower=np.minimum(limits.lower, q) - slack, upper=np.maximum(limits.upper, q) + slack
     )
     for event in check_reference(allowed, motion):
-        raise MessageError(f"{event.quantity} limit", str(event))
+        raise RequestError(f"{event.quantity} limit", str(event))

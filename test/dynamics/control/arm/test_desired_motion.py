@@ -8,11 +8,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from multibody_dynamics.dynamics.control.arm.desired_motion import DesiredMotion, TrajectoryRequest
+from multibody_dynamics.dynamics.core.errors import RequestError
 from multibody_dynamics.dynamics.model.multibody_model import JointLimits
 from multibody_dynamics.dynamics.motion.trajectories import hold, splice
-from multibody_dynamics.nodes.base.messages import SECOND, MessageError, TrajectoryRequest
-from multibody_dynamics.nodes.following.desired_motion import DesiredMotion
 
+SECOND = 1_000_000_000  # ns
 NAMES = ("shoulder", "elbow")
 START = 1_700_000_000 * SECOND
 Q0 = np.array([0.1, -0.2])
@@ -45,9 +46,9 @@ def follow(motion, wanted, measured=Q0, tolerance=0.1, lead=0.0) -> None:
     motion.follow(wanted, measured, tolerance=tolerance, lead=lead)
 
 
-def rejection(motion, wanted, **options) -> MessageError:
+def rejection(motion, wanted, **options) -> RequestError:
     before = motion._running
-    with pytest.raises(MessageError) as caught:
+    with pytest.raises(RequestError) as caught:
         follow(motion, wanted, **options)
     assert motion._running is before  # the current motion continues
     return caught.value

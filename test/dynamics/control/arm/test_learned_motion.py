@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.control import IterativeLearning, LearningSettings
+from multibody_dynamics.dynamics.control.arm.desired_motion import TrajectoryRequest
+from multibody_dynamics.dynamics.control.arm.learned_motion import LearnedMotion
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.model.multibody_model import JointLimits
-from multibody_dynamics.nodes.base.messages import SECOND, TrajectoryRequest
-from multibody_dynamics.nodes.following.learned_motion import LearnedMotion
+from multibody_dynamics.nodes.base.messages import SECOND
 from multibody_dynamics.nodes.following.trajectory_learner import TrajectoryLearner
 
 NAMES = ("a", "b")

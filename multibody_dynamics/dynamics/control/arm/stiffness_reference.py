@@ -16,12 +16,11 @@ from math import isclose
 
 import numpy as np
 
-from ...dynamics.core import Array
-from ...dynamics.elastic import Actuators, Antagonistic, SpringSolver, VariableStiffness
-from ...dynamics.model import JointLimits
-from ...dynamics.motion import LimitEvent
-from ..base.messages import TrajectoryRequest
-from .desired_motion import DesiredMotion
+from ...core import Array
+from ...elastic import Actuators, Antagonistic, SpringSolver, VariableStiffness
+from ...model import JointLimits
+from ...motion import LimitEvent
+from .desired_motion import DesiredMotion, TrajectoryRequest
 
 MARGIN = 0.05  # share of the range that is left unused at either end
 HOLDING = 0.8  # share of the motors' torque limits for holding a stiffness; the rest is for motion
@@ -136,9 +135,10 @@ class StiffnessReference:
     ) -> tuple[LimitEvent, ...]:
         """Follow a trajectory, clipped to the range; returns what was clipped.
 
-        If it raises MessageError, the current trajectory continues.
+        If it raises RequestError, the current trajectory continues.
         """
-        positions, events = request.positions, ()
+        events: tuple[LimitEvent, ...] = ()
+        positions = request.positions
         if positions is not None:
             positions, events = self._clipped(positions, *self.bounds(torque))
         self._motion.follow(

@@ -8,6 +8,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from multibody_dynamics.dynamics.control.arm.desired_motion import TrajectoryRequest
+from multibody_dynamics.dynamics.control.arm.stiffness_reference import (
+    HOLDING,
+    MARGIN,
+    StiffnessReference,
+)
 from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
 from multibody_dynamics.dynamics.elastic.actuator_kinds import (
     Antagonistic,
@@ -19,12 +25,7 @@ from multibody_dynamics.dynamics.elastic.actuator_kinds import (
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.elastic.springs import LinearSpring, PolynomialSpring
-from multibody_dynamics.nodes.base.messages import SECOND, TrajectoryRequest
-from multibody_dynamics.nodes.following.stiffness_reference import (
-    HOLDING,
-    MARGIN,
-    StiffnessReference,
-)
+from multibody_dynamics.nodes.base.messages import SECOND
 
 MOTOR = Motor(0.1, torque_limit=20.0)
 TENDON = PolynomialSpring((10.0, 45.0, 20.0), travel=(0.0, 0.9))  # up to 60 N m
