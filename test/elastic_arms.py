@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import cache
 from typing import NamedTuple
@@ -12,8 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from multibody_dynamics.dynamics import control
+from multibody_dynamics.dynamics.control.arm.arm import ArmSettings, Sample
+from multibody_dynamics.dynamics.control.arm.desired_motion import DesiredMotion
 from multibody_dynamics.dynamics.control.gains.joint_gains import at_rest
-from multibody_dynamics.dynamics.control.laws.flatness_law import FlatnessLaw
 from multibody_dynamics.dynamics.control.laws.flatness_settings import FlatnessSettings
 from multibody_dynamics.dynamics.core.inputs import Array
 from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
@@ -40,6 +43,7 @@ from robots import CONFIG, panda, two_link_planar
 
 MOTOR = Motor(0.5, viscous=0.3, coulomb=0.3, coulomb_velocity=0.05)
 SMALL = Motor(0.2, viscous=0.3)
+START = 1_000_000_000  # ns
 TENDON = PolynomialSpring((60.0, 400.0, 300.0), travel=(0.0, 0.9))
 
 
@@ -241,19 +245,43 @@ def at_start(arm: Arm) -> tuple[tuple[Array, ...], Array, Array]:
     return (arm.rest, zero, rest.theta, still), rest.second, load
 
 
-def at_rest_under(arm: Arm, **settings) -> FlatnessLaw:
-    """A designed law, with the arm at rest under the law of the settings."""
-    law = FlatnessLaw(arm.model, arm.actuators, FlatnessSettings(**settings))
-    law.design(arm.rest)
-    _, second, load = at_start(arm)
-    law.stiffness[:] = second
-    law.desired[0] = law.ahead[0] = arm.rest
-    law.transfer.torque[:] = load
-    law.start(law.settings.law, 0.1)
-    return law
+class GivenMotion(DesiredMotion):
+    """A desired motion (5, n) as a function of the time in s since START, whatever it holds."""
+
+    def __init__(self, arm: Arm, motion: Callable[[float], Array]) -> None:
+        super().__init__(arm.model.joint_names, arm.model.limits)
+        self._given = motion
+
+    def evaluate(self, time: int, out: Array) -> None:
+        self.look_ahead(time, out)
+        self.wanted[:] = out
+
+    def look_ahead(self, time: int, out: Array) -> None:
+        out[:] = 0.0
+        rows = self._given(1e-9 * (time - START))
+        out[: len(rows)] = rows
 
 
-def signals_of(law: FlatnessLaw, q: np.ndarray, theta: np.ndarray) -> dict[str, np.ndarray]:
-    """What is measured at these positions, as `law` takes it."""
-    rows = {"link_position": q, "motor_position": theta}
-    return {name: rows[name] for name in law.arm.estimator.signals}
+def at_rest_under(
+    arm: Arm,
+    motion: Callable[[float], Array] | None = None,
+    cycle: ArmSettings | None = None,
+    **settings,
+) -> control.Arm:
+    """A designed arm that starts from rest, with the torque there, under the law of the settings;
+    unlike a node, it does not stop for errors of tracking."""
+    second, load = at_start(arm)[1:]
+    cycle = cycle or ArmSettings(tracking_tolerance=0.0, transfer_time=0.1)
+    cycle = replace(cycle, initial_stiffness=tuple(second[0]))
+    given = None if motion is None else GivenMotion(arm, motion)
+    made = control.Arm(arm.model, arm.actuators, FlatnessSettings(**settings), cycle, motion=given)
+    made.design(arm.rest)
+    made.activate(load)
+    return made
+
+
+def sample_of(made: control.Arm, t: float, q: np.ndarray, theta: np.ndarray, **more) -> Sample:
+    """What is measured t s after START at these positions, as far as `made` takes it."""
+    rows = {"link_position": q.copy(), "motor_position": theta.copy()} | more
+    signals = {name: rows[name] for name in made.measured.estimator.signals}
+    return Sample(START + round(1e9 * t), signals)

@@ -16,10 +16,22 @@ Law                      a row of LAWS
 
 Complete control cycles, as run by the nodes:
 
-FlatnessLaw              from measured signals and a desired motion to motor torques (m,), in N m
+Arm                      the cycle of an arm: from samples to motor torques, with modes and faults
+Sample                   what is measured at one time
+Command                  the answer of an Arm to a Sample: torques (m,) in N m, and what has changed
+ArmSettings              settings of an Arm that may change while it runs
+FlatnessSettings         the others: all laws, the state estimation, the observer
 DesignedLaws             the laws of an arm by name: design, judgement, stiffness that may change
 MeasuredArm              states of links and motors, spring torques, contacts, from measured signals
-FlatnessSettings         settings of FlatnessLaw: all laws, the state estimation, the observer
+Supervisor               mode and fault of an arm
+Mode                     what acts on the arm: nothing, a law, a stop, ...
+FAULTS                   all faults: to which mode they lead, and how they end
+Fault                    a row of FAULTS
+Event                    a fault that has become active, or was cleared
+CollisionReaction        notices contacts, and plans a retraction
+Contact                  a contact at the time of its detection
+REACTIONS                possible reactions to a contact
+OFF                      the reaction that ignores contacts
 ON_LINKS                 the name of the law that stops an arm when its motor states are missing
 FeedforwardLaw           the torque feedforward of a desired motion (5, n), as a sum of named terms
 
@@ -210,9 +222,14 @@ JOINT_QUANTITIES         the quantities of MotionLimits that apply to joints
 QUANTITIES               all quantities of MotionLimits
 """
 
+from .arm.arm import Arm, ArmSettings, Command, Sample
+from .arm.collision_reaction import OFF, REACTIONS, CollisionReaction, Contact
 from .arm.desired_motion import DesiredMotion, Planned, Splice, TrajectoryRequest, plan, reject_jump
 from .arm.learned_motion import LearnedMotion
+from .arm.measured_arm import MeasuredArm
+from .arm.modes import FAULTS, Fault, Mode
 from .arm.stiffness_reference import StiffnessReference
+from .arm.supervisor import Event, Supervisor
 from .controllers.bumpless_transfer import BumplessTransfer
 from .controllers.controllers import PERIOD, ComputedTorque, Controller, LinearFeedback, Past
 from .controllers.feedback_linearization import FeedbackLinearization
@@ -259,10 +276,8 @@ from .laws.controller_designs import make_controller, retune
 from .laws.controller_settings import DISTURBANCE_BANDWIDTH, LAWS, ControllerSettings, Law
 from .laws.designed_laws import NOT_LOWERED, DesignedLaws
 from .laws.feedforward_law import FeedforwardLaw
-from .laws.flatness_law import FlatnessLaw
 from .laws.flatness_settings import ON_LINKS, FlatnessSettings
 from .laws.judging_process import JudgingProcess, JudgingRequest, Verdict
-from .laws.measured_arm import MeasuredArm
 from .laws.passivity_claims import PASSIVITY_CLAIMS, PassivityClaim
 from .laws.power_balance import PowerBalance, power_balance
 from .laws.sampled_contacts import BOUT, SampledContacts, sampled_contacts
@@ -341,7 +356,9 @@ __all__ = [
     # control laws by name
     "ControllerSettings", "make_controller", "retune", "LAWS", "Law",
     # complete control cycles, as run by the nodes
-    "FlatnessLaw", "DesignedLaws", "MeasuredArm", "FlatnessSettings", "ON_LINKS", "FeedforwardLaw",
+    "Arm", "Sample", "Command", "ArmSettings", "FlatnessSettings", "DesignedLaws", "MeasuredArm",
+    "Supervisor", "Mode", "FAULTS", "Fault", "Event",
+    "CollisionReaction", "Contact", "REACTIONS", "OFF", "ON_LINKS", "FeedforwardLaw",
     # what an arm follows
     "DesiredMotion", "TrajectoryRequest", "plan", "Planned", "Splice", "reject_jump",
     "LearnedMotion", "StiffnessReference",

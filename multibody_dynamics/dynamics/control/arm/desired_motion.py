@@ -59,6 +59,8 @@ class DesiredMotion:
 
     limits: positions that no trajectory may leave (if it starts outside, it may return) and
     velocities that it may not exceed.
+
+    Attribute `wanted`: (5, n) the motion at the last `evaluate`, against which errors are judged.
     """
 
     def __init__(self, joint_names: Sequence[str], limits: JointLimits) -> None:
@@ -68,6 +70,7 @@ class DesiredMotion:
         self._origin = 0  # ns, origin of its time axis
         self._next: tuple[int, Reference] | None = None  # with its origin, at which it starts
         self._now = 0.0  # s on that axis; the time of the last evaluation
+        self.wanted: Array = np.zeros((5, len(self.joint_names)))
 
     @property
     def is_there(self) -> bool:
@@ -104,7 +107,7 @@ class DesiredMotion:
         self._running, self._now = moved, 0.0
 
     def evaluate(self, time: int, out: Array) -> None:
-        """Write q..q'''' at `time` to `out` (5, n)."""
+        """Write q..q'''' at `time` to `out` (5, n), and keep it as `wanted`."""
         if self._next is not None and time >= self._next[0]:
             (self._origin, self._running), self._next = self._next, None
         running = self._require()
@@ -112,6 +115,7 @@ class DesiredMotion:
         # If time steps back a little (a shorter lookahead), the motion waits at its start.
         self._now = max(self._now, running.start_time)
         running.evaluate(self._now, out)
+        self.wanted[:] = out
 
     def look_ahead(self, time: int, out: Array) -> None:
         """Like `evaluate`, but leaves the state of this object unchanged: a preview of `time`."""

@@ -94,7 +94,6 @@ class LearnedMotion(DesiredMotion):
         super().__init__(joint_names, limits)
         n = len(self.joint_names)
         self._learner, self.fade = learner, FADE
-        self.wanted: Array = np.zeros((5, n))
         self._correction = FadingCorrection(n)
         self._applied, self._start = np.zeros((2, 5, n))
         self._epoch = self._time = 0  # ns: zero of the correction's time axis; last evaluation
@@ -116,7 +115,6 @@ class LearnedMotion(DesiredMotion):
 
     def evaluate(self, time: int, out: Array) -> None:
         super().evaluate(time, out)
-        self.wanted[:] = out
         self._time = time
         self._correction.evaluate(self._seconds(time), self._applied)
         out += self._applied

@@ -24,14 +24,14 @@ def test_without_link_encoders_there_is_no_stop_on_links(source):
 def test_gains_are_designed_for_the_present_stiffness(name):
     arm = variable_arm()
     law = at_rest_under(arm, law=name)
-    model, actuators, k = arm.model, arm.actuators, 0.8 * law.stiffness[0]
+    model, actuators, k = arm.model, arm.actuators, 0.8 * law.second.rows[0]
     settings = law.laws.settings.controllers[name]
 
     def expected(**changes):
         given = replace(settings, position=arm.rest, **changes)
         return make_controller(model, actuators, given).gains.values
 
-    law.stiffness[0] = k
+    law.second.rows[0] = k
     law.design(arm.rest)
     found = law.laws[name].gains.values
     np.testing.assert_array_equal(found, expected(stiffness=k))
@@ -61,7 +61,7 @@ def test_late_torques_of_an_earlier_run_are_forgotten():
     laws.tolerate_delay(True)
     law.restart()  # as after a jump of the time, during a stop
     assert laws.tolerates_delay
-    law.renew()
+    laws.renew()
     assert not laws.tolerates_delay
     assert laws["hold"] is hold
 
@@ -89,7 +89,7 @@ def test_live_stiffness_follows_its_settings_and_returns_to_them_at_a_new_start(
 
     laws.change_impedance(name, {"elbow": 10.0})
     assert laws.own_impedance(name) == own
-    law.renew()
+    laws.renew()
     assert live.aimed == own
     settings = with_stiffness(link_stiffness=(30.0, 20.0))
     assert laws.requested(name, settings).stiffness == (30.0, 20.0)

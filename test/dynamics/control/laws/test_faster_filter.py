@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from elastic_arms import shipped
-from multibody_dynamics.dynamics import load_actuators, load_urdf
-from multibody_dynamics.dynamics.control import FlatnessLaw, middle_of_range
+from multibody_dynamics.dynamics import control, load_actuators, load_urdf
+from multibody_dynamics.dynamics.control import middle_of_range
 from robots import CONFIG
 
 CONDITIONS = {"delay": 1e-3, "poses": 5}
@@ -22,7 +22,7 @@ def test_a_faster_filter_stabilises_the_six_joint_arm():
     given = load_urdf(robot)
     actuators = load_actuators(CONFIG / "elastic_joints" / "six_joint_arm.yaml", given.joint_names)
     for model in (given, given.with_gravity((0.0, 0.0, 0.0))):
-        law = FlatnessLaw(model, actuators)
+        law = control.Arm(model, actuators)
         q = middle_of_range(model)
         found = law.laws.judge("motor_pd", q, **CONDITIONS)
         assert found.is_unstable.any()
@@ -37,5 +37,5 @@ def test_a_faster_filter_stabilises_the_six_joint_arm():
 
 def test_an_arm_without_fast_resonances_is_not_late():
     arm = shipped("planar_two_link")
-    found = FlatnessLaw(arm.model, arm.actuators).laws.judge("motor_pd", np.zeros(2), **CONDITIONS)
+    found = control.Arm(arm.model, arm.actuators).laws.judge("motor_pd", np.zeros(2), **CONDITIONS)
     assert not found.is_late

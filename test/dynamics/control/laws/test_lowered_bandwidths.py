@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from elastic_arms import shipped
+from multibody_dynamics.dynamics import control
 from multibody_dynamics.dynamics.control import (
     ControllerSettings,
-    FlatnessLaw,
     FlatnessSettings,
     LoopJudge,
     StateEstimation,
@@ -76,7 +76,7 @@ def test_a_cycle_lowers_its_law_and_keeps_to_it():
     arm = shipped("planar_two_link")
     settings = ControllerSettings(law="state_feedback", bandwidth=40.0)
     hold = ControllerSettings(law="hold")
-    cycle = FlatnessLaw(
+    cycle = control.Arm(
         arm.model,
         arm.actuators,
         FlatnessSettings(

@@ -10,10 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from elastic_arms import linear_arm, shipped, without_coulomb
+from elastic_arms import at_rest_under, linear_arm, sample_of, shipped, without_coulomb
+from multibody_dynamics.dynamics import control
 from multibody_dynamics.dynamics.control import (
+    ArmSettings,
     ControllerSettings,
-    FlatnessLaw,
     FlatnessSettings,
     LoopJudge,
     StateEstimation,
@@ -66,29 +67,21 @@ def test_the_stiffness_is_lowered_before_the_torque_feedback():
 def swing(arm, settings, cycles, plant):
     """The largest joint speed in the last fifth of a simulation of a sampled loop with encoders,
     after a small push."""
-    law = FlatnessLaw(
-        arm.model,
-        arm.actuators,
-        FlatnessSettings(
-            law=settings.law,
-            controllers={"hold": ControllerSettings(law="hold"), settings.law: settings},
-            estimation=ENCODERS,
-        ),
+    made = at_rest_under(
+        arm,
+        cycle=ArmSettings(tracking_tolerance=0.0, transfer_time=0.0),
+        law=settings.law,
+        controllers={"hold": ControllerSettings(law="hold"), settings.law: settings},
+        estimation=ENCODERS,
     )
-    law.design(arm.rest)
     plant.reset(arm.rest)
     line = DelayLine(1e-3, STEP, plant.motor_torque.copy())
     worst = 0.0
     for k in range(cycles):
-        law.measure(k * STEP, {"link_position": plant.q, "motor_position": plant.theta})
-        if k == 0:
-            law.transfer.torque[:] = law.arm.holding_torque()
-            law.start(settings.law, 0.0)
-        law.desired[0], law.ahead[0] = arm.rest, arm.rest
-        law.update(STEP, 0.5 * STEP)
+        torque = made.update(sample_of(made, k * STEP, plant.q, plant.theta)).torque
         kick = 0.02 if k == 1 else 0.0
-        for duration, torque in line.push(law.transfer.torque + kick):
-            plant.step(torque, duration)
+        for duration, late in line.push(torque + kick):
+            plant.step(late, duration)
         if k > 0.8 * cycles:
             worst = max(worst, float(np.abs(plant.qd).max()))
     return worst
@@ -128,7 +121,7 @@ def test_what_is_accepted_is_stable_on_both_plants_and_what_is_not_is_not(name):
 def test_a_cycle_lowers_its_impedance():
     arm = linear_arm()
     controllers = {law: ControllerSettings(law=law) for law in ("joint_impedance", "hold")}
-    cycle = FlatnessLaw(
+    cycle = control.Arm(
         arm.model, arm.actuators, FlatnessSettings(law="joint_impedance", controllers=controllers)
     )
     found = cycle.laws.stabilise("joint_impedance", arm.rest, delay=1e-3, poses=4)

@@ -12,9 +12,9 @@ import pytest
 from scipy.stats import qmc
 
 from elastic_arms import linear_arm, shipped
+from multibody_dynamics.dynamics import control
 from multibody_dynamics.dynamics.control import (
     ControllerSettings,
-    FlatnessLaw,
     FlatnessSettings,
     StateEstimation,
     judge_loop,
@@ -98,7 +98,7 @@ def test_poses_may_be_given_and_those_beyond_the_springs_are_left_out():
 
 def test_the_laws_of_a_cycle_are_judged_by_name():
     arm = linear_arm()
-    cycle = FlatnessLaw(arm.model, arm.actuators)
+    cycle = control.Arm(arm.model, arm.actuators)
     found = cycle.laws.judge("motor_pd", arm.rest, delay=1e-3, poses=3)
     assert found is not None
     own = make_controller(arm.model, arm.actuators, ControllerSettings(position=arm.rest))
@@ -116,7 +116,7 @@ def test_the_laws_of_a_cycle_are_judged_by_name():
         },
         estimation=StateEstimation("motor_encoders", bandwidth=30.0),
     )
-    cycle = FlatnessLaw(arm.model, arm.actuators, on_motors)
+    cycle = control.Arm(arm.model, arm.actuators, on_motors)
     assert cycle.laws.judge("state_feedback", arm.rest, poses=0) is None
     assert cycle.laws.judge("motor_pd", arm.rest, poses=0) is not None
 

@@ -13,19 +13,20 @@ import pytest
 from elastic_arms import (
     Arm,
     antagonistic_arm,
+    at_rest_under,
     damped_arm,
     elastic_panda,
     linear_arm,
     mixed_panda,
     nonlinear_arm,
     pretensioned_arm,
+    sample_of,
     variable_arm,
     without_coulomb,
 )
 from multibody_dynamics.dynamics.control import (
+    ArmSettings,
     ControllerSettings,
-    FlatnessLaw,
-    FlatnessSettings,
     StateEstimation,
     closed_loop_poles,
     make_controller,
@@ -42,21 +43,18 @@ PUSH = 1e-6  # rad/s and rad, small enough for springs to be linear
 
 def deviations(arm: Arm, settings: ControllerSettings, estimation, delay, cycles, robot=None):
     """(cycles, n + m) of the true links and motors from rest, after a small push of all of them:
-    FlatnessLaw against ElasticRobot, as in the node."""
+    Arm against ElasticRobot, as in the node."""
     plant = ElasticRobot(*(robot or (arm.model, arm.actuators)))
-    law = FlatnessLaw(
-        arm.model,
-        arm.actuators,
-        FlatnessSettings(
-            law=settings.law,
-            controllers={"hold": ControllerSettings(law="hold"), settings.law: settings},
-            estimation=estimation,
-        ),
+    made = at_rest_under(
+        arm,
+        cycle=ArmSettings(tracking_tolerance=0.0, feedforward_lead=0.0, transfer_time=0.0),
+        law=settings.law,
+        controllers={"hold": ControllerSettings(law="hold"), settings.law: settings},
+        estimation=estimation,
     )
-    law.design(arm.rest)
+    made.activate()
     plant.reset(arm.rest)
     rest = np.concatenate((plant.q, plant.theta))
-    law.stiffness[:2] = plant.stiffness
     line = DelayLine(delay, STEP, plant.motor_torque.copy())
     found = []
     for k in range(-1, cycles):
@@ -66,17 +64,10 @@ def deviations(arm: Arm, settings: ControllerSettings, estimation, delay, cycles
         if k >= 0:
             found.append(np.concatenate((plant.q, plant.theta)) - rest)
         Q = plant.joint_torque
-        law.measure(
-            (k + 1) * STEP,
-            {"link_position": plant.q, "motor_position": plant.theta, "joint_torque": Q},
-        )
-        if k == -1:
-            law.transfer.torque[:] = law.arm.holding_torque()
-            law.start(settings.law, 0.0)
-        law.desired[0], law.ahead[0] = arm.rest, arm.rest
-        law.update(STEP, 0.0)
-        for duration, torque in line.push(law.transfer.torque.copy()):
-            plant.step(torque, duration)
+        t = (k + 1) * STEP
+        torque = made.update(sample_of(made, t, plant.q, plant.theta, joint_torque=Q)).torque
+        for duration, late in line.push(torque):
+            plant.step(late, duration)
     return np.array(found)
 
 

@@ -16,18 +16,21 @@ from elastic_arms import (
     Arm,
     antagonistic_arm,
     at_rest_under,
+    at_start,
     damped_arm,
     linear_arm,
     mixed_panda,
     nonlinear_arm,
     pretensioned_arm,
+    sample_of,
     series,
-    signals_of,
     two_links,
 )
+from multibody_dynamics.dynamics.control.arm.arm import ArmSettings
+from multibody_dynamics.dynamics.control.arm.measured_arm import MeasuredArm
 from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
 from multibody_dynamics.dynamics.control.laws.feedforward_law import gravity_load
-from multibody_dynamics.dynamics.control.laws.flatness_law import FlatnessLaw
+from multibody_dynamics.dynamics.control.laws.flatness_settings import FlatnessSettings
 from multibody_dynamics.dynamics.control.observers.collision_thresholds import (
     KINDS,
     TERMS,
@@ -48,16 +51,17 @@ TOUCHED_AT = 500  # cycle
 def test_missing_links_are_replaced_by_the_model_at_rest_without_compiling(arm):
     """Also behind damped springs, which have settled; nothing may compile while an arm stops."""
     arm = arm()
-    law = FlatnessLaw(arm.model, arm.actuators)
+    measured, second = MeasuredArm(arm.model, arm.actuators, FlatnessSettings()), at_start(arm)[1]
+    measured.without_links({"motor_position": np.zeros(len(arm.actuators.motors))}, second)
     known = len(spring_tables._compiled_evaluate.signatures)
     theta = np.full(len(arm.actuators.motors), 0.1)
-    found = law.arm.without_links({"motor_position": theta})
+    found = measured.without_links({"motor_position": theta}, second)
     assert len(spring_tables._compiled_evaluate.signatures) == known > 0
     q, Q = found["link_position"], found["joint_torque"]
     assert np.isfinite(q).all()
     back = motor_motion(
         arm.actuators, np.vstack([q, np.zeros((4, q.size))]), np.array([Q, 0 * Q, 0 * Q]),
-        law.stiffness, deflection=arm.actuators.settled_deflection(np.array([Q, 0 * Q, 0 * Q])),
+        second, deflection=arm.actuators.settled_deflection(np.array([Q, 0 * Q, 0 * Q])),
         beyond="continue",
     )  # fmt: skip
     first = arm.actuators.first_motor
@@ -70,18 +74,16 @@ def residuals(torque_sources: tuple[str, str], foreign: float, **settings) -> np
     foreign : what is reported as the joint torque where there is no sensor."""
     arm = two_links(Rigid(MOTOR), series(200.0, SMALL))
     arm = arm._replace(actuators=replace(arm.actuators, torque_sources=torque_sources))
-    law = at_rest_under(arm, observer_gain=30.0, **settings)
+    made = at_rest_under(arm, lambda t: swing(arm, t), observer_gain=30.0, **settings)
     plant = ElasticRobot(arm.model, arm.actuators)
     plant.reset(arm.rest)
     found = []
     for k in range(400):
-        law.desired[:3] = law.ahead[:3] = swing(arm, k * PERIOD)
         measured = np.where(arm.actuators.has_torque_sensor, plant.joint_torque, foreign)
-        rows = {"link_position": plant.q.copy(), "motor_position": plant.theta.copy()}
-        law.measure(k * PERIOD, {**rows, "joint_torque": measured})
-        law.update(PERIOD, 0.5 * PERIOD)
-        plant.step(law.commanded(), PERIOD)
-        found.append(law.arm.observer.residual.copy())
+        sample = sample_of(made, k * PERIOD, plant.q, plant.theta)
+        signals = {**sample.signals, "joint_torque": measured}
+        plant.step(made.update(sample._replace(signals=signals)).torque, PERIOD)
+        found.append(made.measured.observer.residual.copy())
     return np.array(found)
 
 
@@ -108,8 +110,10 @@ def detected(friction: float, has_help: bool) -> tuple[float, int]:
     arm = two_links(Rigid(MOTOR), series(200.0, SMALL))
     rows = np.zeros((len(KINDS), len(TERMS), 2))
     rows[:, 0], rows[:, 1:3] = 2.0, 0.05
-    law = at_rest_under(
+    made = at_rest_under(
         arm,
+        lambda t: swing(arm, t),
+        ArmSettings(tracking_tolerance=0.0, transfer_time=0.1, collision_reaction="report"),
         controllers={name: ControllerSettings(law=name, friction=friction)
                      for name in ("motor_pd", "hold")},
         collisions=CollisionThresholds(arm.model.joint_names, rows),
@@ -117,20 +121,18 @@ def detected(friction: float, has_help: bool) -> tuple[float, int]:
     )  # fmt: skip
     plant = ElasticRobot(arm.model, arm.actuators)
     plant.reset(arm.rest)
-    detector, largest = law.arm.detector, 0.0
+    detector, largest = made.measured.detector, 0.0
     assert detector is not None
     for k in range(TOUCHED_AT + 20):
-        law.desired[:3] = law.ahead[:3] = swing(arm, k * PERIOD)
-        law.measure(k * PERIOD, signals_of(law, plant.q.copy(), plant.theta.copy()))
+        torque = made.update(sample_of(made, k * PERIOD, plant.q, plant.theta)).torque
         if k <= TOUCHED_AT:
             largest = max(largest, float(detector.share.max()))
         elif detector.is_contact:
             return largest, k - TOUCHED_AT
-        law.update(PERIOD, 0.5 * PERIOD)
         own = gravity_load(arm.actuators, gravity_forces(arm.model, plant.q)) if has_help else 0.0
         if k == TOUCHED_AT:  # a moment about the axes of both joints
             plant.applied_wrenches[1, 1] = 8.0
-        plant.step(law.commanded() + own, PERIOD)
+        plant.step(torque + own, PERIOD)
     return largest, 1000
 
 

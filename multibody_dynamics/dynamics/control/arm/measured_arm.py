@@ -14,12 +14,12 @@ from ...core import Array, DynamicsError
 from ...elastic import Actuators, SpringSolver
 from ...model import MultibodyModel
 from ...rigid import InverseDynamicsSolver
+from ..laws.flatness_settings import FlatnessSettings
 from ..observers.collision_detection import CollisionDetector, DrivingTorque
 from ..observers.disturbance_observer import DisturbanceObserver
 from ..observers.motor_side_observer import MAX_INNOVATION
 from ..observers.state_estimation import StateEstimator
 from ..signals.derivative_filter import DerivativeFilter
-from .flatness_settings import FlatnessSettings
 
 QUIET = 0.2  # s without a rejected sample until the observer's state is considered valid again
 
@@ -27,8 +27,7 @@ QUIET = 0.2  # s without a rejected sample until the observer's state is conside
 class MeasuredArm:
     """An arm as measured; :meth:`update` processes the signals of one cycle.
 
-    Arrays are shared, not copied: the caller writes `stiffness` (3, v), the second outputs, and
-    `announced`.
+    The caller writes `announced`.
 
     Attributes
     ----------
@@ -51,9 +50,8 @@ class MeasuredArm:
         model: MultibodyModel,
         actuators: Actuators,
         settings: FlatnessSettings,
-        stiffness: Array,
     ) -> None:
-        self.actuators, self.stiffness = actuators, stiffness
+        self.actuators = actuators
         estimation = settings.estimation
         self.estimator = StateEstimator(model, actuators, estimation)
         self._motor_filter: DerivativeFilter | None = None
@@ -96,21 +94,21 @@ class MeasuredArm:
         if self.detector is not None:
             self.detector.reset()
 
-    def update(self, t: float, signals: Mapping[str, Array], acted: Array) -> None:
+    def update(self, t: float, signals: Mapping[str, Array], acted: Array, second: Array) -> None:
         """Update everything from signals measured at t in s; acted : (m,) mean motor torques since
-        the last sample, N m.
+        the last sample, N m; second : (3, v) second outputs.
 
         Raises InputError for invalid signals, and then leaves the state unchanged. With
         motor_encoders only invalid motor positions raise; any other failure sets `lost`.
         """
         springs = self.springs
         if self._motor_filter is None:
-            self.estimator.update(t, stiffness=self.stiffness[:2], **signals)
+            self.estimator.update(t, stiffness=second[:2], **signals)
         else:
             self._filter_motors(self._motor_filter, t, signals["motor_position"])
-            self._observe(t, signals)
+            self._observe(t, signals, second[:2])
         state = self.estimator.state
-        springs.stiffness[:] = self.stiffness[:2]
+        springs.stiffness[:] = second[:2]
         springs.update()
         self.weigh(state.q)
         driving = self._driving.of(springs.torque, signals, acted)
@@ -149,13 +147,13 @@ class MeasuredArm:
         motor_filter.update(t, theta)
         self._time = t
 
-    def _observe(self, t: float, signals: Mapping[str, Array]) -> None:
+    def _observe(self, t: float, signals: Mapping[str, Array], stiffness: Array) -> None:
         """Update the observer's state and `lost`."""
         estimator = self.estimator
         starts, refused = estimator.starts, estimator.refused
         self.lost = ""
         try:
-            estimator.update(t, stiffness=self.stiffness[:2], **signals)
+            estimator.update(t, stiffness=stiffness, **signals)
         except DynamicsError as error:
             self.lost = str(error)
         else:
@@ -191,11 +189,11 @@ class MeasuredArm:
         load = self.springs.load
         return np.where(np.isnan(load), self.gravity[self.actuators.joint_of_motor], load)
 
-    def without_links(self, signals: Mapping[str, Array]) -> dict[str, Array]:
+    def without_links(self, signals: Mapping[str, Array], second: Array) -> dict[str, Array]:
         """The signals, with the link signals replaced by those of links at rest on their motors, by
-        the model."""
+        the model, with second outputs (3, v)."""
         theta, Q = signals["motor_position"], self.gravity
-        k = self.stiffness[:2]
+        k = second[:2]
         constant = np.stack([Q, 0.0 * Q, 0.0 * Q])  # at rest, damped springs have settled
         settled = self.actuators.settled_deflection(constant, beyond="continue")
         q = self.actuators.link_position(

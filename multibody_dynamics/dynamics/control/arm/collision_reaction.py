@@ -1,8 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The reaction of the flatness controller to contacts: the fault that they raise, the law that
-responds to it, and the retraction. Uses no ROS.
+"""The reaction of an arm to contacts: the law that responds to them, and the retraction.
 
     stop                    damped stop, then hold
     gravity_compensation    the arm floats: an impedance without stiffness
@@ -21,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...dynamics.control import HIT, KINDS, PUSH, CollisionDetector
-from ...dynamics.core import Array
-from ...dynamics.model import JointLimits
-from .faults import Fault
+from ...core import Array
+from ...model import JointLimits
+from ..observers.collision_detection import CollisionDetector
+from ..observers.collision_thresholds import HIT, KINDS, PUSH
 
 OFF, REPORT, RETRACT = "off", "report", "retract"
 LAWS_OF_REACTIONS: Mapping[str, str] = {
@@ -54,11 +53,11 @@ class Contact(NamedTuple):
 
 
 class CollisionReaction:
-    """Notices contacts, and decides on the fault and the retraction.
+    """Notices contacts, and decides on the retraction.
 
     limits : positions that a retraction may not leave, and velocity limits.
 
-    Attributes: `offset` (n,) N m, external torques to compensate while the node reacts to a
+    Attributes: `offset` (n,) N m, external torques to compensate while the arm reacts to a
     contact; `contacts`, how many there were; `last`, the newest one.
     """
 
@@ -92,10 +91,6 @@ class CollisionReaction:
         self.contacts += 1
         self.last = Contact(stamp, torque, text)
         return self.last
-
-    def fault(self, contact: Contact, reaction: str) -> Fault:
-        """The fault that a contact raises if the reaction moves or stops the arm."""
-        return Fault.collision(contact.text, LAWS_OF_REACTIONS[reaction])
 
     def way_back(self, contact: Contact, position: Array, distance: float) -> tuple[Array, float]:
         """Goal (n,) and duration in s of a retraction from `position`.

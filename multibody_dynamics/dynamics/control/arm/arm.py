@@ -1,0 +1,556 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The control cycle of an arm with elastic joints: from a sample to the torques of its motors.
+
+    Sample -> MeasuredArm         q, q', theta, theta', torques of springs, contacts
+           -> ActingState         the same when the torque takes effect, where delays are known
+           -> DesiredMotion       what is wanted now and ahead, q .. q''''
+           -> Supervisor          mode and fault, by the table of `modes`
+           -> one of DesignedLaws -> BumplessTransfer, which limits -> Command
+
+The node, studies, simulations and the twin of generated controllers run this cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core import Array, DynamicsError
+from ...elastic import Actuators, MotorFeedforward
+from ...model import MultibodyModel
+from ...motion import JointCommandLimits, LimitEvent
+from ...rigid import InverseDynamicsSolver
+from ..controllers.bumpless_transfer import BumplessTransfer
+from ..controllers.controllers import PERIOD, LinearFeedback
+from ..controllers.hold_controller import HoldController
+from ..impedance.live_impedance import LiveImpedance
+from ..laws.designed_laws import DesignedLaws
+from ..laws.feedforward_law import gravity_load
+from ..laws.flatness_settings import ON_LINKS, FlatnessSettings
+from ..observers.adaptive_feedforward import AdaptiveFeedforward
+from .acting_state import ActingState
+from .collision_reaction import LAWS_OF_REACTIONS, OFF, REPORT, RETRACT, CollisionReaction, Contact
+from .desired_motion import DesiredMotion
+from .measured_arm import MeasuredArm
+from .modes import CONTACT, NOT_FINITE, STOPPING, TIME, YIELDING, Mode, Rules, Situation
+from .stiffness_reference import StiffnessReference
+from .supervisor import Event, Supervisor
+
+SECOND = 1_000_000_000  # ns
+STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
+LONGEST_PERIOD = 1.5  # times the last one: a single long step, after missed cycles, is no period
+LONGEST_STEP = 2.0  # periods by which a torque may change after missed cycles
+RECOVERIES = 1000  # that can be counted
+LINKS, MOTORS, BOTH = "links", "motors", "links and motors"
+
+
+class Sample(NamedTuple):
+    """What is measured at `stamp` (ns).
+
+    signals : by name, those of the state estimator; None if no states arrive. missing : whose
+    states have timed out, "", LINKS, MOTORS or BOTH, and `why`, for messages. external : (n,) known
+    external joint torques in N m.
+    """
+
+    stamp: int
+    signals: Mapping[str, Array] | None
+    missing: str = ""
+    why: str = ""
+    external: Array | None = None
+
+
+class Command(NamedTuple):
+    """The answer to a sample, in values that nobody changes.
+
+    stamp : ns, of the sample. torque : (m,) to be sent, N m; None if there is nothing to send.
+    reference : (4, m) theta, theta', theta'' and torque of the motors along the desired motion.
+    desired : (5, n) q .. q'''' against which errors are judged; error : (2, n) of q and q'.
+    q, qd : (n,) estimated; joint_torque : (n,) of the springs. second : (3, v) second outputs.
+    ahead_by : s, from `stamp` to the time of `desired`. mode, events, cuts : what has changed, and
+    what was limited. contact : one that has just been noticed.
+    """
+
+    stamp: int
+    torque: Array | None
+    reference: Array
+    desired: Array
+    error: Array
+    q: Array
+    qd: Array
+    joint_torque: Array
+    second: Array
+    ahead_by: float
+    mode: Mode
+    events: tuple[Event, ...]
+    cuts: tuple[LimitEvent, ...]
+    contact: Contact | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmSettings:
+    """What may change while an arm runs; see the parameters of flatness_controller_node."""
+
+    lookahead: float = 0.0
+    feedforward_lead: float = 0.5
+    transfer_time: float = 0.5
+    initial_stiffness: tuple[float, ...] = ()
+    observer_feedback: bool = False
+    collision_reaction: str = "stop"
+    retract_distance: float = 0.05
+    state_timeout: float = 0.2
+    tracking_tolerance: float = 0.2
+    latency_tolerance: float = 0.005
+    recover_automatically: bool = True
+    recovery_speed: float = 0.1
+    recovery_limit: int = 5
+    recovery_window: float = 60.0
+    stop_speed_limit: float = 0.0
+    stop_timeout: float = 5.0
+
+
+class Arm:
+    """An arm under control: call :meth:`update` with every sample, and send what it answers.
+
+    >>> arm = Arm(model, actuators)
+    >>> arm.design(q)
+    >>> arm.activate()
+    >>> command = arm.update(Sample(stamp, {"link_position": q, "motor_position": theta}))
+
+    Parameters
+    ----------
+    settings : of laws and estimation, fixed at the design. cycle : of the cycle, may be replaced by
+        :meth:`change`. motion : what the arm follows; a new DesiredMotion if not given.
+
+    Attributes, for reading: the parts named in the module, `measured`, `acting`, `motion`,
+    `second`, `supervisor`, `laws`, `transfer`, `collisions` (None without detection); `name`, of
+    the law that acts, and `chosen`, of the one that acts while following.
+    """
+
+    def __init__(
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        settings: FlatnessSettings | None = None,
+        cycle: ArmSettings | None = None,
+        *,
+        motion: DesiredMotion | None = None,
+    ) -> None:
+        settings = settings or FlatnessSettings()
+        self.model, self.actuators = model, actuators
+        self.cycle = cycle or ArmSettings()
+        self.motion = motion or DesiredMotion(model.joint_names, model.limits)
+        self.second = StiffnessReference(actuators)
+        still = np.zeros(model.n)  # laws are judged with these outputs before anything is measured
+        self.second.rows[0] = self.second.feasible(self.cycle.initial_stiffness, still)
+        self.measured = MeasuredArm(model, actuators, settings)
+        self.measured.without_links(
+            {"motor_position": np.zeros(len(actuators.motors))}, self.second.rows
+        )  # compile now, not in the first cycle
+        self.acting = ActingState(model, actuators, settings, self.measured)
+        signals = self.measured.estimator.signals
+        self.laws = DesignedLaws(model, actuators, settings, signals, self.second.rows[0])
+        self.transfer = BumplessTransfer(actuators)
+        self.collisions: CollisionReaction | None = None
+        if self.measured.detector is not None:
+            self.collisions = CollisionReaction(self.measured.detector, self.motion.limits)
+        self._wanted = InverseDynamicsSolver(model, "body")
+        self._ahead: Array = np.zeros((5, model.n))
+        self._reference = MotorFeedforward(actuators, self._wanted.state, self._wanted.result)
+        self._reference.update()  # compile now, too
+        self._reference.advance(PERIOD)
+        self.chosen = self.name = settings.law
+        self._events: list[Event] = []
+        self._cuts: list[LimitEvent] = []
+        self.supervisor = Supervisor(model.joint_names, self._rules(), RECOVERIES)
+        self.restart()
+        self.deactivate()
+
+    @property
+    def settings(self) -> FlatnessSettings:
+        """Settings of the laws, see :meth:`.DesignedLaws.change`."""
+        return self.laws.settings
+
+    def _rules(self) -> Rules:
+        p = self.cycle
+        return Rules(
+            follows=1,
+            stops_on_links=int(self.laws.on_links is not None),
+            recovers=int(p.recover_automatically),
+            recovery_speed=p.recovery_speed,
+            recovery_limit=p.recovery_limit,
+            recovery_window=p.recovery_window,
+            tracking_tolerance=p.tracking_tolerance,
+            latency_tolerance=p.latency_tolerance,
+            stop_speed_limit=p.stop_speed_limit,
+            stop_timeout=p.stop_timeout,
+            transfer_time=p.transfer_time,
+            stop_transfer_time=STOP_TRANSFER,
+            velocity=self.model.limits.velocity,
+        )
+
+    # Requests
+
+    def design(self, q: Array) -> None:
+        """Design the estimator and every law for rest at q (n,). Raises the errors of
+        :meth:`.DesignedLaws.design`, and InputError where the springs cannot hold the arm."""
+        self.measured.estimator.design(q)
+        self.laws.design(q)
+
+    def change(self, cycle: ArmSettings) -> None:
+        """Use other settings from the next cycle on."""
+        self.cycle = cycle
+        self.supervisor.rules = self._rules()
+
+    def limit(self, limits: JointCommandLimits) -> None:
+        """Keep torques within these limits of the motors from the next cycle on."""
+        self.transfer.limits = limits
+        self.laws.limit(limits.torque)
+
+    def activate(self, torque: Array | None = None) -> None:
+        """Take over with the next sample, from `torque` (m,) or, by default, from the one that
+        balances the springs; the motion is then a hold."""
+        self._is_active, self._has_begun, self._first_torque = True, False, torque
+        self._stamp = 0
+        self._period = self._lead = 0.0
+        self.laws.renew()
+        self.restart()
+
+    def deactivate(self) -> None:
+        """Answer no more samples."""
+        self._is_active = self._has_begun = False
+        self.supervisor.deactivate()
+
+    def restart(self, why: str = "") -> None:
+        """Forget everything that depends on time, because time jumped; the arm, which may have
+        moved on, stops."""
+        if why and self.supervisor.mode.is_following:
+            self._fail(TIME, why)
+        self.measured.restart()
+        self.acting.restart()
+        self._reference.settle()
+        self.motion.release()
+        self.second.release()
+        self._origin, self._stamp, self._measured_at = 0, 0, np.inf
+        self.supervisor.restart(0.0)
+
+    def choose(self, name: str) -> None:
+        """Follow with another law from now on, changing over from the one that acts."""
+        self.chosen = name
+        if self.supervisor.mode.is_following and name != self.name:
+            self.name, self.transfer.duration = name, self.cycle.transfer_time
+            self.transfer.switch(self.laws[name])
+
+    def clear_fault(self) -> None:
+        """End the present fault; the arm follows again once it is at rest."""
+        self.supervisor.clear(self.measured.speed)
+
+    def fail(self, fault: int, text: str) -> None:
+        """Stop the arm for a reason that the caller has found."""
+        self._fail(fault, text)
+
+    def note_delay(self, now: int) -> None:
+        """Note that the last command was sent at `now` (ns)."""
+        delay = 1e-9 * (now - self._stamp)
+        event = self.supervisor.note_delay(self._seconds(self._stamp), delay, self.measured.speed)
+        self._note(event)
+
+    # What is measured
+
+    @property
+    def joint_torque(self) -> Array:
+        """(n,) current torques of the springs, N m; gravity torques at rigid joints."""
+        return self.measured.joint_torque
+
+    @property
+    def adaptation(self) -> AdaptiveFeedforward | None:
+        """The estimates that the acting law uses; None if it has none."""
+        law = self.transfer.law
+        return law.adaptive if isinstance(law, LinearFeedback) else None
+
+    @property
+    def impedance(self) -> LiveImpedance | None:
+        """The acting law, if its stiffness or damping may change."""
+        return self.laws.live_impedance(self.name)
+
+    def measure(self, sample: Sample) -> None:
+        """Update the measured and the acting state, as :meth:`update` does. Raises InputError for
+        invalid signals, and then leaves the state unchanged."""
+        assert sample.signals is not None
+        signals, second = sample.signals, self.second.rows
+        self._origin = self._origin or sample.stamp
+        t = self._seconds(sample.stamp)
+        if sample.missing == LINKS:
+            signals = self.measured.without_links(signals, second)
+        elif sample.missing == MOTORS:
+            signals = {**signals, "motor_position": self.motors_at_rest(signals["link_position"])}
+        if self.laws.late is not None:
+            self.laws.late.elapsed += max(t - self._measured_at, 0.0)
+        self._measured_at = t
+        acted = self.acting.acted(t, self.transfer.torque)
+        self.measured.announced[:] = 0.0 if sample.external is None else sample.external
+        self.measured.update(t, signals, acted, second)
+        self.acting.update(t, second[:2])
+
+    def coast(self, sample: Sample, side: str) -> None:
+        """Keep the filters running on states of one `side` alone, while those of the other are
+        late: that side is assumed to continue at its velocity for a period, and a stop then starts
+        from the right velocity. Motors coast only if links alone can stop the arm."""
+        assert sample.signals is not None
+        state, step = self.measured.estimator.state, self._period
+        if side == MOTORS:
+            late = {"link_position": state.q + step * state.qd}
+        elif self.laws.on_links is not None:
+            late = {"motor_position": state.theta + step * state.thetad}
+        else:
+            return
+        self.measure(sample._replace(signals={**sample.signals, **late}))
+
+    def motors_at_rest(self, q: Array) -> Array:
+        """(m,) motor positions with the links at rest at q (n,); needs `laws.on_links`."""
+        stop = self.laws.on_links
+        assert stop is not None
+        stop.stiffness[0] = self.second.rows[0]
+        stop.rest_at(q)
+        return stop.theta.copy()
+
+    # The cycle
+
+    def update(self, sample: Sample) -> Command:
+        """Answer a sample. Without signals, only modes and faults change; in LOST there is no answer,
+        and the caller sends that of :meth:`rest`, once or in every cycle."""
+        now, step = sample.stamp, self._step_to(sample.stamp)
+        contact = torque = None
+        try:
+            if sample.signals is not None:
+                self.measure(sample)
+                if not self.motion.is_there and not self.supervisor.is_final:
+                    self._begin(now)
+                if self.motion.is_there:
+                    self._look_up(now, step)
+            if self.motion.is_there:
+                contact = self._supervise(sample, step)
+                if sample.signals is not None and self.supervisor.mode is not Mode.LOST:
+                    torque = self._act(step)
+        except DynamicsError as error:
+            self._fail(NOT_FINITE, str(error))
+            if self.motion.is_there:
+                torque = self._rest(step or PERIOD)
+        if torque is not None:
+            self._stamp = now
+        return self._command(now, torque, contact)
+
+    def rest(self, now: int, step: float, *, at_once: bool = True) -> Command:
+        """The torque that holds the arm at rest at its last position, as far as limits allow `step`
+        s after the last torque; None if it is not finite.
+
+        at_once : without the fade that LOST begins with, because no further torque may follow.
+        """
+        if at_once:
+            self.transfer.share = 1.0
+        torque = self._rest(step)
+        self._stamp = now
+        return self._command(now, torque, None)
+
+    def _begin(self, now: int) -> None:
+        """Hold the measured position."""
+        p, measured = self.cycle, self.measured
+        if not self._has_begun:
+            first = self._first_torque
+            self.transfer.torque[:] = measured.holding_torque() if first is None else first
+        self.second.begin(
+            p.initial_stiffness, measured.springs, self.joint_torque, now, p.transfer_time
+        )
+        self.motion.hold(measured.estimator.state.q, now)
+        if not self._has_begun:
+            fastest = float(np.abs(measured.motors[1]).max())
+            self.supervisor.activate(self._seconds(now), fastest, measured.speed)
+            self._has_begun = True
+        else:  # after a silence, or after time jumped
+            self._start_law(now)
+
+    def _look_up(self, now: int, step: float) -> None:
+        """The desired motion and second outputs of this cycle, and the motion ahead of them."""
+        time = now + int(SECOND * self._ahead_by)
+        self.motion.evaluate(time, self._wanted.state)
+        if step:
+            self._period = min(step, LONGEST_PERIOD * self._period or step)
+        delay = self.settings.command_delay - self.acting.lead  # 0 if the state is predicted
+        self._lead = self.cycle.feedforward_lead * self._period + delay
+        self.motion.look_ahead(time + int(SECOND * self._lead), self._ahead)
+        self._cuts += self.second.evaluate(time, self.joint_torque)
+
+    @property
+    def _ahead_by(self) -> float:
+        """s, from a sample to the time at which the motion is evaluated for it."""
+        return self.cycle.lookahead + self.acting.lead
+
+    def _supervise(self, sample: Sample, step: float) -> Contact | None:
+        """Apply the rules; start the law that acts from now on, if it is another one."""
+        measured, now = self.measured, sample.stamp
+        contact, mode = self._notice_contact(sample)
+        situation = Situation(
+            lacks_links=int(sample.missing in (LINKS, BOTH)),
+            lacks_motors=int(sample.missing in (MOTORS, BOTH)),
+            is_gap=int(step > self.cycle.state_timeout),
+            is_lost=int(bool(measured.lost)),
+            is_settled=int(measured.is_settled),
+            contact=mode,
+            motor_speed=float(np.abs(measured.motors[1]).max()),
+            speed=measured.speed,
+            error=self.motion.wanted[0] - self.acting.state.q,
+        )
+        why = sample.why or measured.lost or (contact.text if contact else "")
+        if situation.is_gap and not sample.missing:
+            why = f"gap of {step:.3f} s between two stamps"
+        was_final = self.supervisor.is_final
+        self._note(self.supervisor.update(self._seconds(now), situation, why))
+        self.supervisor.note_motion(self.motion.mode == "moving")
+        if self.supervisor.is_new:
+            if was_final:  # brakes may have held the arm: begin as at activation
+                self.transfer.torque[:] = measured.holding_torque()
+            self._start_law(now)
+            if contact is not None and self.cycle.collision_reaction == RETRACT:
+                assert self.collisions is not None
+                distance = self.cycle.retract_distance
+                self.motion.go(*self.collisions.way_back(contact, self.acting.state.q, distance))
+            self._look_up(now, 0.0)
+        return contact
+
+    def _notice_contact(self, sample: Sample) -> tuple[Contact | None, int]:
+        """A new contact, and the mode that answers it."""
+        collisions, reaction = self.collisions, self.cycle.collision_reaction
+        if collisions is None or reaction == OFF or sample.signals is None:
+            return None, 0
+        if sample.missing:
+            collisions.detector.reset()  # a side that is missing is not measured
+            return None, 0
+        contact = collisions.notice(sample.stamp)
+        if contact is None or reaction == REPORT or self.supervisor.fault is not None:
+            return contact if self.supervisor.fault is None else None, 0
+        return contact, STOPPING if LAWS_OF_REACTIONS[reaction] == "hold" else YIELDING
+
+    def _start_law(self, now: int) -> None:
+        """Start the law of the present mode at the present position, from the last torque."""
+        supervisor = self.supervisor
+        supervisor.is_new = False
+        self.laws.tolerate_delay(supervisor.tolerates_delay)
+        self.name = self._law_of_mode()
+        self.transfer.duration = supervisor.duration
+        self.transfer.activate(self.laws[self.name], self.transfer.torque.copy())
+        self.motion.hold(self.acting.state.q, now)
+
+    def _law_of_mode(self) -> str:
+        mode = self.supervisor.mode
+        if mode.is_following:
+            return self.chosen
+        if mode is Mode.YIELDING:
+            return LAWS_OF_REACTIONS[self.cycle.collision_reaction]
+        return ON_LINKS if self.supervisor.on_links else "hold"
+
+    def _act(self, step: float) -> Array:
+        """The torque of the acting law, within the limits. Raises DynamicsError if it has none."""
+        acting, transfer, law = self.acting, self.transfer, self.transfer.law
+        assert law is not None
+        if not self.supervisor.mode.is_following:
+            acting.act_as_measured()
+        elif acting.diverged:
+            raise DynamicsError(acting.diverged)
+        dt = min(step, LONGEST_STEP * self._period) or PERIOD
+        self._wanted.update()
+        self._reference.stiffness[:] = self.second.rows
+        self._reference.update()
+        self._reference.advance(dt)
+        if abs(self._lead - law.lead) > 0.1 * self._lead:
+            law.lead = self._lead
+        law.external_torque[:] = self._external_torque()
+        transfer.update(
+            dt,
+            self._wanted.state,
+            *acting.state,
+            ahead=self._ahead,
+            stiffness=self.second.rows if self.second.rows.size else None,
+            past=acting.past,
+            elapsed=step,
+        )
+        if not isfinite(transfer.torque.sum() + self._reference.result.sum()):
+            raise DynamicsError("the computed torque is not finite")
+        acting.send(transfer.torque)
+        self._cuts += transfer.events
+        if self.measured.observes_links and isinstance(law, HoldController):
+            self.measured.weigh(law.q)
+        return transfer.torque
+
+    def _external_torque(self) -> Array:
+        """(n,) that the law takes into account."""
+        fault, measured = self.supervisor.fault, self.measured
+        if fault is not None and fault.code == CONTACT and self.collisions is not None:
+            return self.collisions.offset  # do not push against the contact
+        if self.cycle.observer_feedback and measured.observer is not None:
+            return measured.observer.residual  # includes the announced torque
+        return measured.announced
+
+    def _rest(self, step: float) -> Array | None:
+        """The torque at rest at the last position, as far as limits allow; None if not finite."""
+        q, second = self.acting.state.q, self.second.rows
+        self._wanted.state[0], self._wanted.state[1:] = q, 0.0
+        second[1:] = 0.0
+        self.measured.weigh(q)
+        self._reference.settle()
+        self._reference.stiffness[:] = second
+        self._wanted.update()
+        torque = self._reference.update().torque
+        if not np.isfinite(torque).all():
+            return None
+        self.transfer.send(step, torque)
+        self._cuts += self.transfer.events
+        return self.transfer.torque
+
+    def _command(self, now: int, torque: Array | None, contact: Contact | None) -> Command:
+        state, motion = self.acting.state, self.motion
+        desired = motion.wanted.copy() if motion.is_there else self._wanted.state.copy()
+        command = Command(
+            stamp=now,
+            torque=None if torque is None else self._commanded(torque),
+            reference=self._reference.result.copy(),
+            desired=desired,
+            error=desired[:2] - state[:2],
+            q=state.q.copy(),
+            qd=state.qd.copy(),
+            joint_torque=self.joint_torque,
+            second=self.second.rows.copy(),
+            ahead_by=self._ahead_by,
+            mode=self.supervisor.mode,
+            events=tuple(self._events),
+            cuts=tuple(self._cuts),
+            contact=contact,
+        )
+        self._events.clear()
+        self._cuts.clear()
+        return command
+
+    def _commanded(self, torque: Array) -> Array:
+        """(m,) without gravity if the robot compensates it itself."""
+        if not self.settings.gravity_compensated_by_robot:
+            return torque.copy()
+        return torque - gravity_load(self.actuators, self.measured.gravity)
+
+    def _fail(self, fault: int, text: str) -> None:
+        now = self._seconds(self._stamp)
+        self._note(self.supervisor.fail(fault, now, self.measured.speed, text))
+
+    def _note(self, event: Event | None) -> None:
+        if event is not None:
+            self._events.append(event)
+
+    def _seconds(self, stamp: int) -> float:
+        return 1e-9 * (stamp - self._origin)
+
+    def _step_to(self, stamp: int) -> float:
+        """s since the last torque; 0 for the first one."""
+        return 1e-9 * (stamp - self._stamp) if self._stamp else 0.0

@@ -1,0 +1,163 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The mode and the fault of an arm, with their texts: :mod:`modes` for a Python cycle."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...core import Array
+from . import modes
+from .modes import FAULTS, FINAL, LATE, STOP_FAILED, TRACKING, Fault, Mode, Rules
+
+
+class Event(NamedTuple):
+    """A change to report: `fault` has become active or, with `is_over`, was cleared."""
+
+    fault: Fault
+    text: str
+    is_over: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.fault.text}: {self.text}"
+
+
+class Supervisor:
+    """Applies the rules of :mod:`modes` in every cycle, and says what has changed.
+
+    Attributes: `rules`, may be replaced at any time; `text`, the reason of the present fault, for
+    messages; `is_new`, whether the acting law has changed and must be started, fading over
+    `duration` s: the caller resets it.
+    """
+
+    def __init__(self, joint_names: tuple[str, ...], rules: Rules, recoveries: int) -> None:
+        self.joint_names, self.rules = joint_names, rules
+        self._memory = modes.memory(len(joint_names), recoveries)
+        self.text = ""
+
+    @property
+    def mode(self) -> Mode:
+        """What acts on the arm."""
+        return Mode(self._memory.mode[0])
+
+    @property
+    def fault(self) -> Fault | None:
+        """Why the arm is stopped; None if it is not."""
+        code = self._memory.fault[0]
+        return FAULTS[code] if code else None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether only a cleared fault ends LOST."""
+        fault = self.fault
+        return fault is not None and fault.ends == FINAL
+
+    @property
+    def on_links(self) -> bool:
+        """Whether the stop runs on link states alone."""
+        return bool(self._memory.on_links[0])
+
+    @property
+    def tolerates_delay(self) -> bool:
+        """Whether the stop is the one for late torques."""
+        return bool(self._memory.tolerates_delay[0])
+
+    @property
+    def is_new(self) -> bool:
+        return bool(self._memory.is_new[0])
+
+    @is_new.setter
+    def is_new(self, value: bool) -> None:
+        self._memory.is_new[0] = value
+
+    @property
+    def duration(self) -> float:
+        """s, in which the new law fades in."""
+        return float(self._memory.duration[0])
+
+    def activate(self, now: float, motor_speed: float, speed: Array) -> None:
+        """Start at `now` (s), at these speeds of the fastest motor and of the joints (n,)."""
+        modes.activate(self.rules, self._memory, now, motor_speed, speed)
+        self.text = "the arm moves" if self.fault is not None else ""
+
+    def deactivate(self) -> None:
+        """Nothing acts on the arm, and there is no fault."""
+        self._memory.mode[0] = modes.INACTIVE
+        self._memory.fault[0] = modes.NONE
+        self.text = ""
+
+    def restart(self, now: float) -> None:
+        """Forget all times, because the clock jumped; `now` (s) is the new time."""
+        s = self._memory
+        for time in (s.fast_since, s.moving_since, s.slow_since, s.late_at):
+            time[0] = modes.NEVER
+        s.on_time[0], s.recovered[0] = now, 0
+
+    def update(self, now: float, situation: modes.Situation, missing: str = "") -> Event | None:
+        """Apply the rules; `missing` describes states that have timed out."""
+        before = self.fault
+        modes.supervise(self.rules, self._memory, now, situation)
+        return self._changed(before, missing)
+
+    def fail(self, fault: int, now: float, speed: Array, text: str, mode: int = -1) -> Event | None:
+        """Make a fault active for a reason outside the rules; `mode` instead of that of FAULTS."""
+        before, mode = self.fault, FAULTS[fault].mode if mode < 0 else mode
+        modes.fail(self.rules, self._memory, now, fault, mode, speed)
+        return self._changed(before, text)
+
+    def note_delay(self, now: float, delay: float, speed: Array) -> Event | None:
+        """Judge how late, in s after its sample at `now`, a torque was sent."""
+        before = self.fault
+        modes.note_delay(self.rules, self._memory, now, delay, speed)
+        return self._changed(before, "")
+
+    def note_motion(self, is_moving: bool) -> None:
+        """Note whether the motion that is followed moves now."""
+        modes.note_motion(self._memory, is_moving)
+
+    def clear(self, speed: Array) -> None:
+        """End the fault on request; the arm follows again once it is at rest."""
+        modes.clear_fault(self.rules, self._memory, speed)
+
+    def _changed(self, before: Fault | None, text: str) -> Event | None:
+        fault = self.fault
+        if fault is before:
+            return None
+        if fault is None:
+            assert before is not None
+            self.text = ""
+            return Event(before, "cleared, following again", is_over=True)
+        self.text = self._describe(fault.code) or text
+        return Event(fault, self.text)
+
+    def _describe(self, fault: int) -> str:
+        """The numbers of a fault that the rules have found; empty for others."""
+        s, rules = self._memory, self.rules
+        name, value, allowed = self.joint_names[s.joint[0]], s.value[0], s.allowed[0]
+        if fault == TRACKING:
+            return (
+                f"'{name}' is {value:.4g} from the reference; allowed: {allowed:g}"
+                " (tracking_tolerance)"
+            )
+        if fault == LATE:
+            return (
+                f"{1e3 * value:.3g} ms after their states, and none on time for"
+                f" {modes.LATE_FOR:g} s; allowed: {1e3 * allowed:g} ms (latency_tolerance)"
+            )
+        if fault == STOP_FAILED and allowed:
+            return (
+                f"'{name}' moves at {value:.3g}, too fast for a stop; allowed: {allowed:.3g}"
+                " (stop_speed_limit)"
+            )
+        if fault == STOP_FAILED:
+            return (
+                f"'{name}' still moves at {value:.3g} after more than {rules.stop_timeout:g} s"
+                " (stop_timeout)"
+            )
+        if fault == modes.REPEATED:
+            return (
+                f"interrupted {rules.recovery_limit + 1} times within {rules.recovery_window:g} s"
+                " (recovery_limit, recovery_window)"
+            )
+        return ""

@@ -1,0 +1,541 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The control cycle behind the node: samples and a desired motion in, motor torques out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from elastic_arms import (
+    SHIPPED,
+    START,
+    Arm,
+    HeldPlant,
+    antagonistic_arm,
+    at_rest_under,
+    at_start,
+    linear_arm,
+    positions,
+    pretensioned_arm,
+    sample_of,
+    shipped,
+    variable_arm,
+)
+from multibody_dynamics.dynamics import control
+from multibody_dynamics.dynamics.control.arm.arm import (
+    BOTH,
+    LINKS,
+    MOTORS,
+    ArmSettings,
+    Command,
+    Sample,
+)
+from multibody_dynamics.dynamics.control.arm.desired_motion import TrajectoryRequest
+from multibody_dynamics.dynamics.control.arm.modes import FAULTS, NO_LINKS, NOT_FINITE, TIME, Mode
+from multibody_dynamics.dynamics.control.laws.controller_settings import LAWS, ControllerSettings
+from multibody_dynamics.dynamics.control.laws.flatness_settings import ON_LINKS
+from multibody_dynamics.dynamics.control.observers.adaptive_feedforward import AdaptationSettings
+from multibody_dynamics.dynamics.control.observers.state_estimation import StateEstimation
+from multibody_dynamics.dynamics.core.errors import DynamicsError
+from multibody_dynamics.dynamics.motion import hold, splice
+from multibody_dynamics.dynamics.motion.limits import JointCommandLimits
+from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.dynamics.plant.sensors import DelayLine, Encoder
+from multibody_dynamics.dynamics.rigid.crba import gravity_forces
+
+PERIOD = 2e-3
+DELAY_PERIOD = 1e-3
+SECOND = 1_000_000_000  # ns
+AT_ONCE = ArmSettings(tracking_tolerance=0.0, transfer_time=0.0)
+MOTOR_ENCODERS = StateEstimation("motor_encoders", bandwidth=25.0, max_step=0.4)
+
+
+def holding(arm: Arm, law: str, **settings) -> dict[str, object]:
+    """Settings under which only `law`, with these settings, and "hold" exist."""
+    own = ControllerSettings(law=law, **settings)
+    return {"law": law, "controllers": {"hold": ControllerSettings(law="hold"), law: own}}
+
+
+@pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, variable_arm, pretensioned_arm])
+def test_at_rest_every_law_gives_the_holding_torque(arm):
+    """Except computed torque, which takes the motor positions for those of the links. The stop from
+    link states holds, too; an arm with a stiffness drive has no such stop."""
+    arm = arm()
+    made = at_rest_under(arm, cycle=AT_ONCE)
+    (q, _, theta, _), _, load = at_start(arm)
+    has_drive = any(name.endswith("_stiffness") for name in arm.actuators.motor_names)
+    assert (made.laws.on_links is None) == has_drive
+    names = [name for name in LAWS if name != "computed_torque"]
+    k = 0
+    for k, name in enumerate(names):
+        made.choose(name)
+        command = made.update(sample_of(made, k * PERIOD, q, theta))
+        np.testing.assert_allclose(command.torque, load, atol=1e-6, err_msg=name)
+        assert made.name == name
+        assert command.mode is Mode.HOLDING
+    np.testing.assert_allclose(made.measured.holding_torque(), load, atol=1e-9)
+    np.testing.assert_allclose(made.measured.gravity, gravity_forces(arm.model, q), atol=1e-12)
+    if not has_drive:
+        sample = sample_of(made, (k + 1) * PERIOD, q, theta)._replace(missing=MOTORS)
+        np.testing.assert_allclose(made.update(sample).torque, load, atol=1e-6)
+        assert made.name == ON_LINKS
+        np.testing.assert_allclose(made.motors_at_rest(q), theta, atol=1e-9)
+    rest = made.rest(START + round(1e9 * (k + 2) * PERIOD), PERIOD).torque
+    np.testing.assert_allclose(rest, load, atol=1e-9)
+
+
+def test_commands_leave_out_gravity_that_the_robot_compensates():
+    arm = linear_arm()
+    made = at_rest_under(arm, gravity_compensated_by_robot=True)
+    (q, _, theta, _), _, _ = at_start(arm)
+    np.testing.assert_allclose(made.update(sample_of(made, 0.0, q, theta)).torque, 0.0, atol=1e-6)
+
+
+def test_a_command_is_a_value_that_later_cycles_do_not_change():
+    arm = linear_arm()
+    made = at_rest_under(arm)
+    (q, _, theta, _), _, _ = at_start(arm)
+    first = made.update(sample_of(made, 0.0, q, theta))
+    rows = [np.copy(row) for row in first if isinstance(row, np.ndarray)]
+    for k in range(1, 20):
+        made.update(sample_of(made, k * PERIOD, q + 1e-3 * k, theta - 1e-3 * k))
+    made.rest(START + SECOND, PERIOD)
+    for row, before in zip(
+        (row for row in first if isinstance(row, np.ndarray)), rows, strict=True
+    ):
+        np.testing.assert_array_equal(row, before)
+
+
+def closed_loop(made: control.Arm, arm: Arm, seconds: float, push: np.ndarray) -> np.ndarray:
+    """Link positions of an arm that starts at rest, with the torques `push` (n,) on its joints."""
+    plant = HeldPlant(arm)
+    (q, qd, theta, thetad), _, _ = at_start(arm)
+    plant.reset(np.concatenate((q, qd, theta, thetad)))
+    world = np.zeros((arm.model.n, 6))
+    world[-1, 1] = push[-1]  # a moment about the axes, which are parallel to y
+    plant.robot.applied_wrenches[:] = world
+    found = []
+    for k in range(round(seconds / PERIOD)):
+        q, _, theta, _ = plant.state
+        plant.step(made.update(sample_of(made, k * PERIOD, q, theta)).torque, PERIOD)
+        found.append(plant.state[0].copy())
+    return np.array(found)
+
+
+def follow(arm: Arm, delays: tuple[float, float], **settings) -> tuple[float, float]:
+    """Largest error of the links on a 0.4 s motion, and the largest torque on a link by which the
+    compensation explains it, of a plant with delays of sensors (whole cycles) and commands."""
+    sensor, command = delays
+    motion = splice(
+        hold(arm.model.joint_names, arm.rest), 0.1, [0.5], [arm.rest + np.array([0.3, -0.4])]
+    )
+    made = at_rest_under(arm, motion, **settings)
+    plant = ElasticRobot(arm.model, arm.actuators)
+    plant.reset(arm.rest)
+    line = DelayLine(command, DELAY_PERIOD, plant.motor_torque.copy())
+    samples, error, explained = [], 0.0, 0.0
+    for k in range(600):
+        t = k * DELAY_PERIOD
+        samples.append((plant.q.copy(), plant.theta.copy()))
+        q, theta = samples[max(0, k - round(sensor / DELAY_PERIOD))]
+        answer = made.update(sample_of(made, t, q, theta))
+        assert answer.mode is Mode.HOLDING, answer.events
+        for duration, torque in line.push(answer.torque):
+            plant.step(torque, duration)
+        error = max(error, np.abs(plant.q - motion(t + DELAY_PERIOD)[0]).max())
+        compensation = getattr(made.transfer.law, "compensation", None)
+        if compensation is not None:
+            explained = max(explained, np.abs(compensation.link).max())
+    return error, explained
+
+
+@pytest.mark.parametrize("delays", [(0.0, 3e-3), (1e-3, 2.3e-3)])
+@pytest.mark.parametrize("name", ["motor_pd", "state_feedback"])
+@pytest.mark.parametrize("compensated", [0.0, 180.0])
+def test_known_delays_hardly_increase_the_error(name, delays, compensated):
+    """With an exact model, also with compensation: it sees the torque that acted then, and so
+    finds nothing to compensate."""
+    arm, speed = linear_arm(), {"motor_pd": 80.0, "state_feedback": 40.0}[name]
+    settings = holding(arm, name, bandwidth=speed, disturbance_bandwidth=compensated)
+    undelayed, found = follow(arm, (0.0, 0.0), **settings)
+    known = dict(zip(("sensor_delay", "command_delay"), delays, strict=True))
+    delayed, found_late = follow(arm, delays, **settings, **known)
+    assert delayed < 1.5 * undelayed + 2e-5
+    assert found_late <= 1.5 * found + 0.02
+
+
+def test_without_prediction_state_feedback_does_not_tolerate_the_delay():
+    arm = linear_arm()
+    settings = holding(arm, "state_feedback", bandwidth=60.0) | {"command_delay": 6e-3}
+    predicted, _ = follow(arm, (0.0, 6e-3), **settings)
+    assert predicted < 1e-3
+    with pytest.raises(DynamicsError, match="diverges"):
+        follow(arm, (0.0, 6e-3), **settings, predicts_state=False)
+
+
+def test_a_stop_acts_on_the_measured_state_also_if_it_begins_after_the_prediction():
+    arm = linear_arm()
+    made = at_rest_under(arm, command_delay=3e-3)
+    (q, _, theta, _), _, _ = at_start(arm)
+    for k in range(5):
+        made.update(sample_of(made, k * PERIOD, q + 1e-3 * k, theta))
+    assert made.acting.is_predicted
+    assert (np.concatenate(made.acting.state) != np.concatenate(made.measured.state)).any()
+    stopping = sample_of(made, 5 * PERIOD, q + 5e-3, theta)._replace(missing=LINKS)
+    assert made.update(stopping).mode is Mode.STOPPING
+    for row, measured in zip(made.acting.state, made.measured.state, strict=True):
+        np.testing.assert_array_equal(row, measured)
+
+
+def test_observed_external_torques_are_compensated():
+    arm, push = linear_arm(), np.array([0.0, 2.0])
+    alone = holding(arm, "motor_pd", disturbance_bandwidth=0.0)
+    without = closed_loop(at_rest_under(arm, **alone), arm, 1.0, push)[-1] - arm.rest
+    cycle = ArmSettings(tracking_tolerance=0.0, transfer_time=0.1, observer_feedback=True)
+    made = at_rest_under(arm, cycle=cycle, **alone, observer_gain=20.0)
+    countered = closed_loop(made, arm, 1.0, push)[-1] - arm.rest
+    assert np.abs(made.measured.observer.residual).max() == pytest.approx(2.0, rel=0.02)
+    assert np.abs(without).max() > 3e-3
+    assert np.abs(countered).max() < 0.15 * np.abs(without).max()
+
+
+def test_a_law_takes_over_without_a_jump_and_a_restart_discards_the_past():
+    arm = linear_arm()
+    made = at_rest_under(arm, lambda t: arm.rest[None], law="motor_pd")
+    (q, _, theta, _), _, _ = at_start(arm)
+    torques = []
+    for k in range(80):
+        if k == 10:
+            made.choose("state_feedback")
+        torques.append(made.update(sample_of(made, k * PERIOD, q + 0.01, theta + 0.01)).torque)
+    wide = np.abs(torques[-1] - torques[9]).max()
+    assert np.abs(np.diff(torques[10:], axis=0)).max() < 0.1 * wide + 1e-9
+    assert made.measured.estimator.is_settled
+    made.restart()
+    assert not made.measured.estimator.is_settled
+
+
+def test_a_stop_yields_at_the_limit_of_the_torques_sent():
+    arm = linear_arm()
+    made = at_rest_under(arm, cycle=AT_ONCE)
+    made.limit(JointCommandLimits(arm.actuators.motor_names, torque=[3.0, 4.0]))
+    made.design(arm.rest)  # another time, at rest elsewhere
+    (q, _, theta, _), _, _ = at_start(arm)
+    for k in range(40):
+        sample = sample_of(made, k * PERIOD, q, theta + 0.5 * (k > 0))
+        command = made.update(sample._replace(missing=LINKS if k else ""))
+        if k > 30:  # the stop has taken over
+            assert abs(command.torque[0]) == 3.0
+            assert command.cuts == ()  # the law itself requests no more
+
+
+def test_estimates_of_masses_are_kept_or_forgotten_on_request():
+    arm = linear_arm()
+    adaptation = AdaptationSettings(adapts="payload", rate=5.0)
+    made = at_rest_under(arm, **holding(arm, "motor_pd", adaptation=adaptation))
+    made.update(sample_of(made, 0.0, arm.rest, at_start(arm)[0][2]))
+    assert made.adaptation is not None
+    known = [(name, mass) for name, _, mass in made.adaptation.masses()]
+
+    def masses() -> list[tuple[str, float]]:
+        return [(name, mass) for name, mass, _ in made.adaptation.masses()]
+
+    made.laws.adapt(False)
+    made.design(arm.rest)  # designs new controllers
+    made.activate()
+    push = np.array([0.0, 2.0])
+    closed_loop(made, arm, 0.1, push)
+    assert masses() == known
+    made.laws.adapt(True)
+    made.restart()
+    closed_loop(made, arm, 0.1, push)
+    assert masses() != known
+    made.laws.forget_adaptation()
+    np.testing.assert_allclose([mass for _, mass in masses()], [mass for _, mass in known])
+    made.choose("hold")
+    assert made.adaptation is None
+
+
+# Modes and faults; their table is tested in test_modes.py
+
+
+class Run:
+    """A cycle of 1 ms against the plant, and what it answers."""
+
+    def __init__(self, cycle: ArmSettings | None = None, **settings) -> None:
+        self.arm = arm = linear_arm()
+        self.made = at_rest_under(arm, cycle=cycle or ArmSettings(transfer_time=0.1), **settings)
+        self.plant = ElasticRobot(arm.model, arm.actuators)
+        self.plant.reset(arm.rest)
+        self.now = 0.0
+        self.answers: list[Command] = []
+
+    def step(self, missing: str = "", **more) -> Command:
+        self.now += DELAY_PERIOD
+        sample = sample_of(self.made, self.now, self.plant.q, self.plant.theta)
+        command = self.made.update(sample._replace(missing=missing, **more))
+        if command.torque is not None:
+            self.plant.step(command.torque, DELAY_PERIOD)
+        self.answers.append(command)
+        return command
+
+    def run(self, seconds: float, missing: str = "") -> Command:
+        for _ in range(round(seconds / DELAY_PERIOD)):
+            command = self.step(missing)
+        return command
+
+    def move(self, by: float, duration: float) -> None:
+        goal = self.made.motion.wanted[0] + by
+        request = TrajectoryRequest(None, np.array([duration]), goal[None], None, None)
+        self.made.motion.follow(request, self.plant.q, tolerance=0.1, lead=0.01)
+
+    @property
+    def events(self) -> list[str]:
+        return [str(event) for command in self.answers for event in command.events]
+
+
+@pytest.mark.parametrize(("missing", "law"), [(LINKS, "hold"), (MOTORS, ON_LINKS)])
+def test_missing_states_stop_the_arm_in_motion_and_it_follows_again_at_rest(missing, law):
+    run = Run()
+    run.run(0.1)
+    run.move(0.4, 1.0)
+    assert run.run(0.4).mode is Mode.FOLLOWING
+    speed = np.abs(run.plant.qd).max()
+    before = run.answers[-1].torque
+    command = run.step(missing)
+    assert command.mode is Mode.STOPPING
+    assert run.made.name == law
+    assert np.abs(command.torque - before).max() < 1.0
+    run.run(2.0, missing)
+    assert np.abs(run.plant.qd).max() < 0.2 * speed
+    assert run.run(1.5).mode is Mode.HOLDING
+    assert run.made.name == "motor_pd"
+    name = "link states" if missing == LINKS else "motor states"
+    assert run.events == [f"{name} missing: ", f"{name} missing: cleared, following again"]
+
+
+def test_without_states_the_arm_is_lost_and_the_caller_sends_the_torque_at_rest():
+    run = Run()
+    run.run(0.1)
+    run.now += 0.3
+    stamp = START + round(1e9 * run.now)
+    lost = run.made.update(Sample(stamp, None, BOTH, "no states for 0.3 s"))
+    assert (lost.mode, lost.torque) == (Mode.LOST, None)
+    assert [str(event) for event in lost.events] == ["motor states missing: no states for 0.3 s"]
+    rest = run.made.rest(stamp, DELAY_PERIOD)
+    np.testing.assert_allclose(rest.torque, at_start(run.arm)[2], atol=1e-3)
+    assert run.step().mode is Mode.STOPPING
+    assert run.run(0.5).mode is Mode.HOLDING
+    assert np.abs(run.plant.q - run.arm.rest).max() < 1e-3
+
+
+def test_an_arm_that_does_not_follow_stays_stopped_until_the_fault_is_cleared():
+    run = Run(replace(ArmSettings(transfer_time=0.1), tracking_tolerance=0.05))
+    run.run(0.1)
+    run.move(0.3, 0.5)
+    stuck = run.plant.q.copy(), run.plant.theta.copy()
+    for _ in range(500):
+        run.plant.reset(stuck[0], theta=stuck[1])
+        command = run.step()
+    assert command.mode is Mode.STOPPING
+    (event,) = (text for text in run.events if "tracking" in text)
+    assert "from the reference; allowed: 0.05 (tracking_tolerance)" in event
+    assert run.run(1.0).mode is Mode.STOPPING
+    run.made.clear_fault()
+    assert run.run(0.1).mode is Mode.HOLDING
+
+
+def test_a_cycle_without_a_finite_torque_sends_the_torque_at_rest():
+    run = Run()
+    run.run(0.1)
+    command = run.step(external=np.array([1e300, np.inf]))
+    assert command.mode is Mode.STOPPING
+    np.testing.assert_allclose(command.torque, at_start(run.arm)[2], atol=1e-3)
+    assert run.made.supervisor.fault is FAULTS[NOT_FINITE]
+    assert run.run(0.5).mode is Mode.STOPPING
+    assert np.abs(run.plant.q - run.arm.rest).max() < 1e-3
+
+
+@pytest.mark.parametrize("how", ["gap", "restart"])
+def test_a_jump_in_time_stops_an_arm_that_follows(how):
+    run = Run(ArmSettings(transfer_time=0.1, state_timeout=0.05))
+    run.run(0.1)
+    run.move(0.4, 1.0)
+    run.run(0.3)
+    if how == "gap":
+        run.plant.step(run.answers[-1].torque, 0.06)
+        run.now += 0.06
+    else:
+        run.made.restart("the clock jumped by -5 s")
+        run.now -= 0.05
+    assert run.step().mode is Mode.STOPPING
+    assert run.made.supervisor.fault is FAULTS[TIME]
+    assert "jump in time" in run.events[0]
+    assert run.run(2.0).mode is Mode.HOLDING
+
+
+def test_interruptions_in_a_row_end_with_a_stop_that_lasts():
+    run = Run(replace(ArmSettings(transfer_time=0.02), recovery_limit=2))
+    run.run(0.1)
+    for _ in range(3):
+        run.run(0.05, LINKS)
+        run.run(0.3)
+    assert run.made.supervisor.mode is Mode.STOPPING
+    assert run.events.count(f"{FAULTS[NO_LINKS].text}: cleared, following again") == 2
+    assert any("interrupted 3 times within 60 s" in text for text in run.events)
+
+
+def test_late_torques_stop_the_arm_with_the_law_that_tolerates_them():
+    run = Run()
+    run.run(0.1)
+    for _ in range(150):
+        command = run.step()
+        run.made.note_delay(command.stamp + 9_000_000)
+    command = run.step()
+    assert command.mode is Mode.STOPPING
+    assert run.made.transfer.law is run.made.laws.late
+    assert any("9 ms after their states" in text for text in run.events)
+
+
+# Motor encoders alone
+
+
+@pytest.mark.parametrize("bad", ["rejected", "raising", "restarting", "wild"])
+def test_hold_acts_on_the_motors_and_not_on_an_observer_that_fails(bad):
+    """A moving arm whose observer receives bad samples from the start of the stop."""
+    arm = linear_arm()
+    made = at_rest_under(arm, estimation=MOTOR_ENCODERS, law="hold")
+    plant = HeldPlant(arm)
+    (q, _, theta, _), _, load = at_start(arm)
+    speed = np.full(arm.model.n, 1.0)
+    plant.reset(np.concatenate((q, speed, theta, speed)))
+    reported, lost = load, 0
+    for k in range(600):
+        theta = plant.state[2].copy()
+        if bad == "raising" and k > 2:
+            reported = np.full_like(load, np.nan)
+        elif bad == "restarting" and k > 2:
+            reported = np.full_like(load, 1e200 * (-1) ** k)
+        elif bad == "rejected" and k > 2:
+            made.measured.estimator.state.theta[:] = 9.0
+        elif bad == "wild" and k % 10 == 5:
+            theta += 2.0
+        command = made.update(sample_of(made, k * PERIOD, q, theta, motor_torque=reported))
+        lost += bool(made.measured.lost)
+        assert np.isfinite(command.torque).all()
+        plant.step(command.torque, PERIOD)
+        reported = command.torque
+    assert lost > 50
+    assert not made.measured.is_settled
+    assert np.abs(plant.state[1]).max() < 0.01
+    assert np.abs(plant.state[0] - arm.rest).max() < 0.5
+
+
+def test_motor_laws_never_use_the_observer_even_during_a_transfer():
+    """Two arms at the same rest; the observer of one receives wrong torques."""
+    arm = linear_arm()
+    pair = [at_rest_under(arm, estimation=MOTOR_ENCODERS, law="hold") for _ in "ab"]
+    (q, _, theta, _), _, load = at_start(arm)
+    for k in range(80):
+        torques = []
+        for made, reported in zip(pair, (load, load + 20.0), strict=True):
+            if k == 20:
+                made.choose("motor_pd")
+            rows = {"motor_torque": reported}
+            torques.append(made.update(sample_of(made, k * PERIOD, q, theta + 1e-4 * k, **rows)))
+        np.testing.assert_array_equal(torques[0].torque, torques[1].torque)
+    states = [made.measured.estimator.state for made in pair]
+    assert np.abs(states[0].theta - states[1].theta).max() > 1e-2
+
+
+class Loop:
+    """Arm, law and estimation from motor encoders, at 1 kHz or another period; a torque acts one
+    period after the state for which it was computed."""
+
+    def __init__(self, arm: Arm, q: np.ndarray, period: float, resolution: float = 0.0) -> None:
+        """At rest at q, with gains of `arm.rest`."""
+        self.period, self.now = period, 0.0
+        cycle = ArmSettings(
+            tracking_tolerance=0.0, transfer_time=0.0, feedforward_lead=1.5, state_timeout=1.0
+        )
+        self.arm = made = at_rest_under(
+            arm, lambda t: q[None], cycle, estimation=MOTOR_ENCODERS, law="state_feedback"
+        )
+        (_, qd, theta, thetad), second, load = at_start(arm._replace(rest=q))
+        made.change(replace(cycle, initial_stiffness=tuple(second[0])))
+        made.activate(load)
+        self.plant = ElasticRobot(arm.model, arm.actuators, step=1e-3)
+        self.plant.reset(q, qd, theta=theta, thetad=thetad)
+        self.encoder = Encoder(
+            len(theta), period, resolution=resolution, noise=resolution / 3.0, seed=1
+        )
+        self.encoder.restart(self.plant.theta, self.plant.thetad)
+        self.waiting = load.copy()
+        self.answer()
+        self.observer, self.filter = made.measured.estimator._observer, made.measured._motor_filter
+
+    def answer(self) -> None:
+        plant = self.plant
+        sample = sample_of(
+            self.arm, self.now, plant.q, self.encoder.position, motor_torque=plant.motor_torque
+        )
+        self.waiting = self.arm.update(sample).torque
+
+    def step(self, period: float = 0.0) -> None:
+        period = period or self.period
+        self.plant.step(self.waiting, period)
+        self.now += period
+        self.encoder.update(self.plant.theta, self.plant.thetad)
+        self.answer()
+
+    @property
+    def rows(self) -> list[np.ndarray]:
+        """The complete state from which the next step starts."""
+        return [self.plant.state, self.plant.motor_torque, self.waiting,
+                self.observer._x, self.observer._measured, self.filter.state]  # fmt: skip
+
+    def put(self, x: np.ndarray) -> None:
+        for row in self.rows:
+            row.flat, x = x[: row.size], x[row.size :]
+
+    def multipliers(self) -> np.ndarray:
+        """Eigenvalues of one step, near rest, with everything compiled and discretised."""
+        for _ in range(3):
+            self.step()
+        before = np.concatenate([row.ravel() for row in self.rows])
+        columns = []
+        for unit in np.eye(len(before)) * 1e-7:
+            ends = []
+            for sign in (1.0, -1.0):
+                self.put(before + sign * unit)
+                self.step()
+                ends.append(np.concatenate([row.ravel() for row in self.rows]))
+            columns.append((ends[0] - ends[1]) / 2e-7)
+        return np.linalg.eigvals(np.transpose(columns))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_with_motor_encoders_alone_shipped_arms_are_stable_away_from_the_design_position(name):
+    """The slowest pole, 0.2 to 0.3 1/s, estimates the load while friction holds the motors."""
+    arm = shipped(name)
+    for q in positions(arm, 3):
+        assert np.abs(Loop(arm, q, 1e-3).multipliers()).max() < 1.0 - 1e-4
+
+
+def test_with_motor_encoders_alone_the_panda_holds_for_twenty_seconds():
+    """Far from where its gains were designed; encoders with resolution and noise, cycles that are
+    late by up to 4 ms."""
+    arm = shipped("panda")
+    away = np.array([-0.367, 0.144, 0.869, -1.386, -0.403, 1.415, -0.077])
+    loop = Loop(arm, away, 2e-3, resolution=1.5e-5)
+    rng = np.random.default_rng(0)
+    worst = 0.0
+    while loop.now < 20.0:
+        loop.step(2e-3 + 4e-3 * rng.random() * (rng.random() < 0.05))
+        worst = max(worst, np.abs(loop.plant.q - away).max())
+    assert worst < 5e-4
+    assert not loop.arm.measured.lost
