@@ -151,6 +151,7 @@ class Diagnostics:
     """Publishes the result of `statuses()` every `period` seconds and on demand, until the node is
     deactivated. robot: its name.
 
+    Other parts of the node may `add` their statuses.
     Uses the steady clock, because a fault must be visible while simulated time is paused.
     """
 
@@ -161,15 +162,24 @@ class Diagnostics:
         statuses: Callable[[], Iterable[Status]],
         period: float = 1.0,
     ) -> None:
-        self._node, self._robot, self._statuses = node, robot, statuses
+        self._node, self._robot, self._sources = node, robot, [statuses]
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
         node.activation.callback(node.destroy_publisher, self._publisher)
         node.activation.timer(period, self.publish, Clock(clock_type=ClockType.STEADY_TIME))
 
+    def add(self, statuses: Callable[[], Iterable[Status]]) -> None:
+        """Publish these statuses, too, after the others."""
+        self._sources.append(statuses)
+
     def publish(self) -> None:
         """Publish now."""
         name = self._node.get_fully_qualified_name()
-        found = [status_message(each, name, self._robot) for each in self._statuses()]
-        message = DiagnosticArray(status=found)
+        message = DiagnosticArray(
+            status=[
+                status_message(status, name, self._robot)
+                for statuses in self._sources
+                for status in statuses()
+            ]
+        )
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(message)

@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The topics that a node listens to: messages that are rejected are counted, logged and reported."""
+"""The topics that a node listens to: rejected messages are counted, logged and reported."""
 
 from __future__ import annotations
 
