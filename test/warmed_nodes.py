@@ -27,7 +27,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics import nodes
-from multibody_dynamics.dynamics.control import FeedforwardLaw, FlatnessLaw
+from multibody_dynamics.dynamics.control import Arm, FeedforwardLaw
 from multibody_dynamics.dynamics.plant import ElasticRobot
 from multibody_dynamics.nodes.following.controller_design import stop_report
 from multibody_dynamics.nodes.following.flatness_controller_parameters import (
@@ -59,7 +59,7 @@ def _load_machine_code() -> None:
     plant.step(np.zeros(2), 2e-3)
     FeedforwardLaw(model, actuators).update()
     parameters = FlatnessControllerParameters(judged_poses=1)
-    make = lambda p: FlatnessLaw(model, actuators, p.settings())  # noqa: E731
+    make = lambda p: Arm(model, actuators, p.settings(), p.cycle())  # noqa: E731
     logger = get_logger("warmed_nodes")
     logger.set_level(LoggingSeverity.WARN)
     law, parameters, _ = prepare_laws(make, parameters, logger)

@@ -14,370 +14,346 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from ..dynamics.control import FlatnessLaw, FlatnessSettings
-from ..dynamics.core import Array, DynamicsError
-from ..dynamics.elastic import Actuators
-from ..dynamics.model import MultibodyModel
+from ..dynamics.control import REPORT, Command, Mode, Sample
+from ..dynamics.core import Array
+from ..dynamics.motion import distance_to_limits
 from ..dynamics.rigid import jacobian
-from .base.diagnostics import OK
+from .base.cycle_supervisor import CycleSupervisor
+from .base.diagnostics import OK, Diagnostics, Status
+from .base.inputs import Inputs
 from .base.messages import SECOND, MessageError, nanoseconds
 from .base.qos import RELIABLE, best_effort
-from .base.runtime import run
+from .base.robot_source import RobotSource
+from .base.runtime import ManagedNode, run
 from .following import controller_report as report
-from .following.collision_reaction import OFF, REPORT, RETRACT, CollisionReaction
-from .following.controller_design import check_first, make_law, stop_report
-from .following.controller_outputs import ControllerOutputs
-from .following.faults import COLLISION, Fault, Faults
+from .following.controlled_robot import controlled_robot
+from .following.controller_setup import ControllerSetup
 from .following.flatness_controller_parameters import FlatnessControllerParameters
+from .following.followed_motion import FollowedMotion
 from .following.impedance_reference import change_impedance
-from .following.law_design import prepare_laws
-from .following.learning_node import LearningNode
-from .following.live_laws import LiveLaws
-from .following.queued_cycles import QueuedCycles
-from .following.state_pairs import MeasuredSignals
-from .following.stop_guard import StopGuard
-from .following.stopping import PERIOD, StoppingNode
+from .following.motor_limits import MotorLimits
+from .following.newest_pair import NewestPair
+from .following.state_pairs import StateInputs
+from .following.stiffness_input import StiffnessInput
+from .following.trajectory_action import TrajectoryAction
+from .following.trajectory_goal import Code
+from .following.trajectory_input import TrajectoryInput
+from .following.wrench_input import WrenchInput
 
 COASTING = 2.5  # cycles without a pair, after which one side alone keeps the filters running
+LONGEST_APPROACH = 1.0  # s after which the approach to the holding torque ends, reached or not
+PERIOD = 1e-3  # s, before the first period is known
+SILENT = "sending the holding torque, then nothing; brakes or drives must stop the arm"
 
 
-class FlatnessControllerNode(StoppingNode, LearningNode):
-    """The node; see the module and docs/flatness_controller_node.md."""
-
-    Parameters = FlatnessControllerParameters
-    _outputs: ControllerOutputs
-    _law: FlatnessLaw
+class FlatnessControllerNode(ManagedNode[FlatnessControllerParameters]):
+    """A node that follows trajectories of the joints with a control law of the whole arm."""
 
     def __init__(self) -> None:
-        super().__init__("flatness_controller_node")
+        super().__init__("flatness_controller_node", FlatnessControllerParameters)
+        self._source = RobotSource(self)
 
-    # Life cycle
-
-    def _make(self, model: MultibodyModel, actuators: Actuators) -> ControllerOutputs:
-        log = self.get_logger()
-        self._law, p, self._designed_for = prepare_laws(
-            lambda values: make_law(model, actuators, values, self._stiffness), self.parameters, log
-        )
-        self._filter_bandwidth = p.filter_bandwidth
-        self._laws = LiveLaws(
-            self._law,
-            p,
-            self._designed_for,
-            logger=log,
-            defer=self.defer,
-            restore=self.restore,
-        )
-        infos, warnings = stop_report(self._law, p)
-        for line in infos:
-            log.info(line)
-        for line in warnings:
-            log.warning(line)
-        detects = self._law.arm.detector is not None
-        return ControllerOutputs(self, actuators, self._order, detects=detects)
+    def configure(self) -> None:
+        robot = controlled_robot(self._source.load(), self.parameters)
+        self._setup = ControllerSetup(self, robot)
+        self._action = TrajectoryAction(self, robot.model.joint_names)
 
     def activate(self) -> None:
-        p, law, actuators = self.parameters, self._law, self._actuators
-        names = actuators.joint_names, actuators.motor_names
-        self._inputs = MeasuredSignals(*names, law.arm.estimator.signals, self._position_checks)
-        self._queue = QueuedCycles(self.defer, self._cycle_newest)
-        self._position = law.state.q
-        self._error: Array = np.zeros((2, self._model.n))
-        self._origin: int | None = None  # stamp at which the estimator's time is zero
-        self._period = self._lead = 0.0  # s
-        self._is_checked = bool(p.design_position)
-        law.renew()
-        self._laws.renew()
-        super().activate()
-        depth = best_effort(p.state_queue_depth)
-        self._listen(JointState, "motor_states", partial(self._on_states, "motors"), depth)
-        motors, links = self._watch(self._on_no_motors), None
-        if self._inputs.pairs.needs_links:
-            self._listen(JointState, "joint_states", partial(self._on_states, "links"), depth)
-            links = self._watch(self._on_no_links)
-        self._listen(JointTrajectory, "impedance_reference", self._on_impedance, RELIABLE)
-        self._guard = StopGuard(self._model.joint_names, self._model.limits.velocity)
-        self._collisions: CollisionReaction | None = None
-        if law.arm.detector is not None:
-            self._collisions = CollisionReaction(law.arm.detector, self._soft_limits)
-        self._faults = Faults(motors, links, can_stop_on_links=law.laws.on_links is not None)
-        self.get_logger().info(f"active; law: {self._laws.in_force}; state from {p.state_source}")
-
-    def reconfigure(self, values: FlatnessControllerParameters) -> None:
-        super().reconfigure(values)
-        if self._outputs is None:
-            return
-        self._laws.choose(values, self._settings(values), self._switch)
-        self._law.limit(self._limits)
-        self._law.laws.adapt(values.adapt)
-        if self._law.arm.detector is not None:
-            self._law.arm.detector.scale = values.collision_threshold_scale
-
-    def _settings(self, values: FlatnessControllerParameters) -> FlatnessSettings:
-        """The settings of the law, with the filter for which it was judged."""
-        judged = replace(values, filter_bandwidth=self._filter_bandwidth)
-        return judged.settings(self._law.settings.collisions)
+        self._cycle = cycle = ControllerCycle(self, self._setup, self._action)
+        TrajectoryInput(self, cycle.inputs, cycle.followed, self._action)
 
     def check(self, values: FlatnessControllerParameters) -> None:
-        super().check(values)
-        if self._outputs is not None:
-            self._laws.check(self._settings(values))
+        self._setup.check(values)
 
-    def cleanup(self) -> None:
-        if self._outputs is not None:
-            self._laws.close()
-        super().cleanup()
+    def reconfigure(self, values: FlatnessControllerParameters) -> None:
+        self._setup.reconfigure(values)
+        if not self.activation.is_over:
+            self._cycle.reconfigure(values)
+
+
+class ControllerCycle:
+    """The cycle of the node from activation on: pairs of states in, motor torques out.
+
+    Attributes: `inputs` and `followed`, for the trajectories of the node.
+    """
+
+    def __init__(
+        self,
+        node: ManagedNode[FlatnessControllerParameters],
+        setup: ControllerSetup,
+        action: TrajectoryAction,
+    ) -> None:
+        p, robot, self._arm = node.parameters, setup.robot, setup.arm
+        self._node, self._setup, self._outputs = node, setup, setup.outputs
+        self._limits = MotorLimits(robot, p)
+        self._is_checked = bool(p.design_position)
+        self._is_silent, self._mode = True, Mode.INACTIVE
+        self._arm.activate()
+        setup.laws.renew()
+
+        self.inputs = inputs = Inputs(node)
+        self._supervisor = supervisor = CycleSupervisor(
+            node, inputs, cycle=self._run, has_state=self._has_state, on_jump=self._restart
+        )
+        arm = self._arm
+        self.followed = FollowedMotion(
+            node, arm.motion, arm.acting.state.q, supervisor.events, action=action, obstacle=self
+        )
+        node.activation.callback(self._end)
+        self._wrench = WrenchInput(node, robot.model, inputs, supervisor)
+        StiffnessInput(
+            node, inputs, arm.second, self.followed, self._limits, lambda: arm.joint_torque
+        )
+        inputs.listen(JointTrajectory, "impedance_reference", self._on_impedance, RELIABLE)
+        self._states = StateInputs(
+            robot.actuators,
+            arm.measured.estimator.signals,
+            setup.position_checks,
+            can_stop_on_links=arm.laws.on_links is not None,
+        )
+        self._newest = NewestPair(node.defer, self._run_newest)
+        for side, topic in self._states.topics.items():
+            watch = supervisor.watch(partial(self._on_stale, side))
+            self._states.watch(side, watch)
+            quality = best_effort(p.state_queue_depth)
+            inputs.listen(JointState, topic, partial(self._on_states, side, topic), quality)
+        self.diagnostics = Diagnostics(node, robot.model.name, self._statuses)
+        self.reconfigure(p)
+        node.get_logger().info(f"active; law: {setup.laws.in_force}; state from {p.state_source}")
+
+    def reconfigure(self, p: FlatnessControllerParameters) -> None:
+        """Take over live parameters."""
+        self._limits.set(p)
+        self._arm.limit(self._limits.limits)
 
     def _restart(self, why: str) -> None:
-        was_following = self._motion.is_there
-        super()._restart(why)
-        if was_following:  # the arm may still be moving: a hold alone would stop it abruptly
-            self._fail(Fault.time_jumped(why))
-        self._inputs.pairs.restart()
-        self._queue.cancel()
-        self._law.restart()
-        self._guard.restart()
-        self._origin = None
+        """Reset everything that depends on time."""
+        self._supervisor.restart(why)
+        self.followed.end_goal(why)
+        self._arm.restart(why)
+        self._wrench.wrench.restart()
+        self._states.restart()
+        self._newest.cancel()
+
+    def _end(self) -> None:
+        self.followed.end_goal("the node was deactivated")
+        self._publish_safe_output()
+        self._arm.deactivate()
 
     # Inputs
 
-    def _on_states(self, side: str, message: JointState) -> None:
+    def _on_states(self, side: str, topic: str, message: JointState) -> None:
         """Run a cycle if this completes a pair, or if the other side is missing; if a cycle is
         overdue, keep the filters running."""
         begin = time.monotonic_ns()
-        states, pairs, faults = self._inputs.sides[side], self._inputs.pairs, self._faults
-        topic = "joint_states" if side == "links" else "motor_states"
-        if not self._take(topic, states, message):
+        supervisor, states = self._supervisor, self._states
+        if not supervisor.take(topic, states.sides[side], message):
             return
         try:
-            is_pair = pairs.add(states, self.parameters.pair_tolerance)
+            is_pair = states.add(side, self._node.parameters.pair_tolerance)
         except MessageError as error:
-            self._reject(topic, error)
+            self.inputs.reject(topic, error)
             is_pair = False
-        faults.received(side, is_pair)
-        is_alone = faults.runs_on(side)
+        is_alone = states.runs_on(side)
         if is_pair or is_alone:
-            self._inputs.read()
-        if self._timer is not None:
+            states.read()
+        if supervisor.has_timer:
             return
+        stamp = states.sides[side].stamp
         if is_pair:
-            self._queue.request(begin, self.parameters.state_timeout)
-        elif is_alone:  # possibly before the watchdog has reported it
-            self._on_no_motors() if side == "links" else self._on_no_links()
-            self._cycle(states.stamp, begin)
-        elif self._is_overdue(states.stamp):
-            self._inputs.read()
-            t = 1e-9 * (states.stamp - self._origin)
-            self._law.coast(t, self._inputs.values, side, self._period)
+            self._newest.arrived(begin, states.stamp, self._node.parameters.state_timeout)
+        elif is_alone:
+            self._run(stamp, begin)
+        elif self._is_overdue(stamp):
+            states.read()
+            self._arm.coast(Sample(stamp, states.signals), side)
+
+    def _is_overdue(self, stamp: int) -> bool:
+        """Whether a pair is long overdue at `stamp`."""
+        last = self._supervisor.last_stamp
+        is_waiting = not self._newest.is_due and self._states.has_begun and last > 0
+        return is_waiting and stamp - last > int(SECOND * COASTING * self._arm.period)
 
     def _on_impedance(self, message: JointTrajectory) -> None:
-        try:
-            stamp = nanoseconds(message.header.stamp)
-            if stamp:  # 0: now
-                self._check_stamp(stamp)
-            self._check_may_move()
-            tune = self._laws.tune
-            change_impedance(lambda values, s: tune(values, s, self._end_impedance), message)
-        except MessageError as error:
-            self._reject("impedance_reference", error)
+        if stamp := nanoseconds(message.header.stamp):  # 0: now
+            self._supervisor.check_stamp(stamp)
+        self.followed.check_may_move()
+        tune = self._setup.laws.tune
+        change_impedance(lambda values, s: tune(values, s, self._end_impedance), message)
 
     def _end_impedance(self, refusal: str) -> None:
         """Count an impedance whose stability has been judged; `refusal` is "" if it is accepted."""
         if refusal:
-            self._reject("impedance_reference", MessageError("impedance refused", refusal))
+            error = MessageError("impedance refused", refusal)
+            self.inputs.reject("impedance_reference", error)
         else:
-            self._events.add("impedances accepted")
+            self._supervisor.events.add("impedances accepted")
 
-    def _is_overdue(self, stamp: int) -> bool:
-        """Whether a pair is long overdue at `stamp`."""
-        is_waiting = not self._queue.is_due and self._faults.has_begun and self._last_stamp > 0
-        return is_waiting and stamp - self._last_stamp > int(SECOND * COASTING * self._period)
-
-    def _cycle_newest(self, begin: int) -> None:
-        if self._is_running:
-            self._cycle(self._inputs.pairs.stamp, begin)
-
-    @property
     def _has_state(self) -> bool:
-        return self._faults.has_state(bool(self._inputs.pairs.stamp))
+        return self._states.has_state
 
     # The cycle
 
-    def _cycle(self, stamp: int, begin: int) -> None:
-        if self._comes_late("motor_states", stamp):
-            return
-        if self._faults.fault is None:
-            self._notice_leap(stamp)
-        p, law = self.parameters, self._law
-        try:
-            self._measure(stamp)
-            if self._faults.is_silent:
-                self._last_stamp = stamp  # no output is due: the filters need not coast
-                return
-            if not self._is_checked:  # takes too long for a cycle: start with the next state
-                name, designed_for = self._laws.in_force, self._designed_for
-                if fault := check_first(law, p, name, designed_for, self._position):
-                    self._fail(fault)
-                self._is_checked = fault is None
-                return
-            if not self._motion.is_there:
-                self._begin(stamp)
-            step = self._step_to(stamp)
-            self._refer(stamp, step)
-            self._judge(stamp)
-            if self._faults.is_silent:
-                return
-            # After missed cycles, the torque may change by no more than two cycles allow.
-            law.update(min(step, 2.0 * self._period), self._lead, elapsed=step)
-            problem = "" if law.is_finite() else "the computed torque is not finite"
-        except DynamicsError as error:
-            problem = str(error)
-        if problem:
-            self._wrench.drop()
-            self._fail(Fault.not_finite(problem))
-            self._publish_rest(stamp, self._step_to(stamp) or PERIOD)
-            return
-        self._count_cuts(law.transfer.events)
-        self._limit_speed(law.reference.command.velocity)
-        for reason, text in report.springs_beyond_travel(law):
-            self._limited.add(reason, text)
-        self._publish(stamp, int(SECOND * (p.lookahead + law.reference_lead)))
-        now = self._now()
-        self._statistics.record(begin, time.monotonic_ns(), stamp, now)
-        self._faults.has_begun = True
-        if fault := self._faults.late(stamp, now, p.latency_tolerance):
-            self._fail(fault)
+    def _run_newest(self, begin: int) -> None:
+        if not self._node.activation.is_over:
+            self._run(self._states.stamp, begin)
 
-    def _measure(self, stamp: int) -> None:
-        """Update the estimated state; a missing side is assumed to be at rest."""
-        law, signals = self._law, self._inputs.values
-        if self._origin is None:
-            self._origin = stamp
-        if self._faults.lacks_links:
-            signals = law.arm.without_links(signals)
-        elif self._faults.lacks_motors:
-            signals = law.without_motors(signals)
-        law.arm.announced[:] = 0.0
-        if (wrench := self._newest_wrench(stamp, self._step_to(stamp), law.desired)) is not None:
-            J = jacobian(
-                self._model, law.arm.estimator.state.q, wrench[0], representation="spatial"
-            )
-            law.arm.announced[:] = J.T @ wrench[1][0]
-        law.measure(1e-9 * (stamp - self._origin), signals)
+    def _run(self, stamp: int, begin: int) -> None:
+        """Run one cycle with this stamp (ns), which began at `begin`, monotonic ns."""
+        if self._supervisor.comes_late("motor_states", stamp):
+            return
+        states = self._states
+        sample = Sample(stamp, states.signals, states.missing, states.why, self._external(stamp))
+        if not self._is_checked:  # takes too long for a cycle: start with the next state
+            self._is_checked = self._setup.check_first(sample)
+            self._answer(self._arm.command(stamp))
+            return
+        command = self._arm.update(sample)
+        self._answer(command)
+        if command.torque is None:
+            self._supervisor.last_stamp = stamp  # no output is due: the filters need not coast
+            return
+        self._publish(command)
+        states.has_begun = True
+        self._arm.note_delay(self._supervisor.record(begin, stamp))
 
-    def _begin(self, stamp: int) -> None:
-        """Hold the current position, starting from the torque that balances the springs or was sent
-        last."""
-        p, law = self.parameters, self._law
-        self._faults.follow_punctually_from(stamp)
-        q = law.arm.estimator.state.q
-        if not self._faults.has_begun:
-            law.transfer.torque[:] = law.arm.holding_torque()
-        self._stiffness.begin(
-            p.initial_stiffness, law.arm.springs, law.joint_torque, stamp, p.transfer_time
-        )
-        self._hold_at(q, stamp)
-        chosen = self._faults.stop_law if self._faults.fault else self._laws.in_force
-        law.start(chosen, p.transfer_time)
+    def _external(self, stamp: int) -> Array | None:
+        """(n,) joint torques of the wrench that is known."""
+        step, arm = self._supervisor.step_to(stamp), self._arm
+        wrench = self._wrench.newest(stamp, step, arm.motion.wanted)
+        if wrench is None:
+            return None
+        q = arm.measured.estimator.state.q
+        J = jacobian(arm.model, q, wrench[0], representation="spatial")
+        return np.asarray(J.T @ wrench[1][0])
 
-    def _refer(self, stamp: int, step: float) -> None:
-        """Update the desired motion, stiffness and known external torques of this cycle."""
-        p, law = self.parameters, self._law
-        time = stamp + int(SECOND * (p.lookahead + law.reference_lead))
-        self._motion.evaluate(time, law.desired)
-        if step:  # a single long step, after missed cycles, is not the period
-            self._period = min(step, 1.5 * self._period or step)
-        delay = p.command_delay - law.reference_lead  # 0 if the state is predicted over the delay
-        self._lead = p.feedforward_lead * self._period + delay
-        self._motion.look_ahead(time + int(SECOND * self._lead), law.ahead)
-        self._count_cuts(self._stiffness.evaluate(time, law.joint_torque))
-        law.stiffness[:] = self._stiffness.rows
+    def _answer(self, command: Command) -> None:
+        """Report what has changed, fall silent if the arm is lost, and judge the goal."""
+        log, events = self._node.get_logger(), self._supervisor.events
+        for event in command.events:
+            fault = event.fault
+            if event.is_over:
+                log.info(str(event))
+                continue
+            answer = SILENT if command.mode is Mode.LOST else self._arm.answer
+            log.error(f"{event}: {answer}")
+            events.add(fault.text, event.text)
+            is_tracking = fault.text == "tracking error"
+            code = Code.PATH_TOLERANCE_VIOLATED if is_tracking else Code.INVALID_GOAL
+            self.followed.end_goal(str(event), code)
+            if fault.text == "torque not finite":
+                self._wrench.wrench.drop()
+        if (contact := command.contact) is not None:
+            self._outputs.publish_collision(contact, command)
+            if self._node.parameters.collision_reaction == REPORT:
+                log.warning(f"contact: {contact.text}")
+                events.add("contact", contact.text)
+        if command.mode is Mode.HOLDING and self._mode is not Mode.FOLLOWING != command.mode:
+            self._warn_outside(command)
+        self._mode = command.mode
+        if command.mode is Mode.LOST and not self._is_silent:
+            self._publish_safe_output()
+            self._supervisor.statistics.restart()
+        if command.mode.is_following and command.torque is not None:
+            lookahead = int(SECOND * self._node.parameters.lookahead)
+            self._arm.motion.record(command.stamp + lookahead, command.error[0])
+            self.followed.judge(command.stamp, command.desired, command.qd)
+        if command.events:
+            self.diagnostics.publish()
 
-        law.external_torque[:] = law.arm.announced
-        fault, collisions = self._faults.fault, self._collisions
-        if fault is not None and fault.reason == COLLISION and collisions is not None:
-            law.external_torque[:] = collisions.offset  # do not push against the contact
-        elif p.observer_feedback and law.arm.observer is not None:
-            law.external_torque[:] = law.arm.observer.residual  # includes the announced wrench
+    def _publish(self, command: Command) -> None:
+        self._limits.count(command.cuts)
+        for reason, text in report.springs_beyond_travel(self._arm):
+            self._limits.cuts.add(reason, text)
+        self._supervisor.last_stamp = command.stamp
+        self._outputs.publish(command, self._limits.speed(command.reference[1]))
+        self._is_silent = False
 
-    def _judge(self, stamp: int) -> None:
-        """Stop a robot that does not follow its reference; clear a fault that no longer applies."""
-        p, law, faults = self.parameters, self._law, self._faults
-        state = law.state
-        np.subtract(self._wanted[:2], state[:2], out=self._error)
-        self._notice_contact(stamp)
-        if faults.fault is not None:
-            self._judge_stop(stamp)
-            return
-        if law.arm.lost:
-            self._fail(Fault.lost(law.arm.lost))
-            return
-        if fault := Fault.tracking(self._error[0], self._model.joint_names, p.tracking_tolerance):
-            self._fail(fault)
-            self._motion.evaluate(stamp, law.desired)
-            law.ahead[:] = law.desired
-            return
-        self._motion.record(stamp + int(SECOND * p.lookahead), self._error[0])
-        self._judge_goal(stamp, state.qd)
+    # Missing states
 
-    def _notice_contact(self, stamp: int) -> None:
-        """Report a contact, and react to it unless a fault is active already."""
-        p, law, collisions = self.parameters, self._law, self._collisions
-        if collisions is None or p.collision_reaction == OFF:
+    def _on_stale(self, side: str) -> None:
+        """States of one side have timed out."""
+        states, log = self._states, self._node.get_logger()
+        if not states.has_begun:
+            log.warning(states.waiting_for(side))
             return
-        if self._faults.lacks_links or self._faults.lacks_motors:
-            collisions.detector.reset()  # a side that is missing is not measured
-            return
-        contact = collisions.notice(stamp)
-        if contact is None or self._faults.fault is not None:
-            return
-        self._outputs.publish_collision(contact, law)
-        if p.collision_reaction == REPORT:
-            self.get_logger().warning(f"contact: {contact.text}")
-            self._events.add("contact", contact.text)
-            return
-        self._fail(collisions.fault(contact, p.collision_reaction))
-        if p.collision_reaction == RETRACT:
-            self._motion.go(*collisions.way_back(contact, self._position, p.retract_distance))
-        self._motion.evaluate(stamp, law.desired)
-        self._motion.look_ahead(stamp, law.ahead)
-        law.external_torque[:] = collisions.offset
+        states.note_stale(side, self._supervisor.last_stamp)
+        now = max(self._supervisor.now(), self._supervisor.last_stamp + 1)
+        self._answer(self._arm.update(Sample(now, None, states.missing, states.why)))
 
-    def _publish(self, stamp: int, lookahead: int) -> None:
-        self._last_stamp = stamp
-        self._motor_torque = self._law.commanded()
-        self._outputs.publish(stamp, lookahead, self._law, self._error, self._motor_torque)
+    def _publish_safe_output(self) -> None:
+        """Publish, stamped now, the torque that holds the arm at its last position. If rate limits
+        do not allow it in one step, it is approached cycle by cycle."""
+        if self._is_silent:
+            return
+        supervisor, period = self._supervisor, self._arm.period or PERIOD
+        stamp = max(supervisor.now(), supervisor.last_stamp + 1)
+        last = stamp + int(SECOND * LONGEST_APPROACH)
+        step = min(1e-9 * (stamp - supervisor.last_stamp), period)  # since the last torque
+        while True:
+            command = self._arm.rest(stamp, step)
+            if command.torque is not None:
+                self._publish(command)
+            is_reached = not any(cut.quantity == "torque rate" for cut in command.cuts)
+            if is_reached or stamp >= last:
+                break
+            step = period
+            time.sleep(step)
+            stamp += int(SECOND * step)
+        self._is_silent = True
+
+    # ~/enable
+
+    def present(self) -> str:
+        """Why the arm may not follow motions now; "" if it may."""
+        fault = self._arm.supervisor.fault
+        return "" if fault is None else f"{fault.text}: {self._arm.supervisor.text}"
+
+    def refusal(self) -> str:
+        """Why ~/enable cannot clear the fault now; "" if it can."""
+        arm, allowed = self._arm, self._node.parameters.recovery_speed
+        if self._states.missing:
+            return arm.supervisor.text
+        speed = arm.measured.speed
+        k = int(speed.argmax())
+        if arm.supervisor.is_final and speed[k] > allowed:
+            name = arm.model.joint_names[k]
+            return f"'{name}' still moves at {speed[k]:.3g}; allowed: {allowed:g} (recovery_speed)"
+        return ""
+
+    def clear(self) -> None:
+        """Follow motions again once the arm is at rest, because ~/enable was called."""
+        self._arm.clear_fault()
+        self._answer(self._arm.command(self._supervisor.last_stamp))
 
     # Diagnostics
 
-    def _statuses(self) -> Iterator[DiagnosticStatus]:
-        p, law, faults, inputs = self.parameters, self._law, self._faults, self._inputs
-        yield self._cycle_status(report.ages(faults), report.problem(faults, inputs))
-        yield self._inputs_status(report.counts(inputs, self._queue.skipped))
-        yield self._limits_status()
+    def _statuses(self) -> Iterator[Status]:
+        p, arm, states, laws = self._node.parameters, self._arm, self._states, self._setup.laws
+        yield self._supervisor.status(states.ages, report.problem(arm, states))
+        yield self.inputs.status(states.counts | {"pairs skipped": self._newest.skipped})
+        yield self._limits.status()
+        _, values = self._supervisor.events.report()
+        values |= {"enabled": self.followed.enabled} | arm.second.report(arm.joint_torque)
+        if arm.motion.is_there:
+            values |= report.largest_error(arm)
+        yield Status("reference", OK, arm.mode_of_motion, values)
+        yield from report.statuses(arm, laws, p.collision_reaction)
+        yield from report.learning(self._setup.learner)
 
-        _, values = self._events.report()
-        values |= {"enabled": self._enabled}
-        if self._motion.is_there:
-            values |= report.largest_error(self._error, self._model.joint_names)
-        values |= self._stiffness_values()
-        mode = "stopped" if faults.fault else self._motion.mode
-        yield self._status("reference", OK, mode, values)
-        yield self._status("law", *report.law(law, self._laws, is_silent=faults.is_silent))
-        yield self._status("estimator", *report.estimator(law))
-        if (adaptation := law.adaptation) is not None:
-            yield self._status("adaptation", *report.adaptation(adaptation))
-        if self._collisions is not None:
-            reaction = p.collision_reaction
-            yield self._status("collisions", *report.collisions(self._collisions, reaction))
-        yield from self._learning_statuses()
+    def _warn_outside(self, command: Command) -> None:
+        limits, names = self._arm.motion.limits, self._arm.model.joint_names
+        for k in np.flatnonzero(distance_to_limits(limits, command.q) < 0.0):
+            self._node.get_logger().warning(
+                f"'{names[k]}' is at {command.q[k]:.4g}, outside its position limits: it may only"
+                " move back inside"
+            )
 
 
 def main(args: list[str] | None = None) -> int:

@@ -18,6 +18,9 @@ Complete control cycles, as run by the nodes:
 
 Arm                      the cycle of an arm: from samples to motor torques, with modes and faults
 Sample                   what is measured at one time
+LINKS                    a Sample lacks the states of the links
+MOTORS                   a Sample lacks the states of the motors
+BOTH                     a Sample lacks both
 Command                  the answer of an Arm to a Sample: torques (m,) in N m, and what has changed
 ArmSettings              settings of an Arm that may change while it runs
 FlatnessSettings         the others: all laws, the state estimation, the observer
@@ -26,12 +29,14 @@ MeasuredArm              states of links and motors, spring torques, contacts, f
 Supervisor               mode and fault of an arm
 Mode                     what acts on the arm: nothing, a law, a stop, ...
 FAULTS                   all faults: to which mode they lead, and how they end
+NO_DESIGN                code of the fault that no law is stable at the first position
 Fault                    a row of FAULTS
 Event                    a fault that has become active, or was cleared
 CollisionReaction        notices contacts, and plans a retraction
 Contact                  a contact at the time of its detection
 REACTIONS                possible reactions to a contact
 OFF                      the reaction that ignores contacts
+REPORT                   the reaction that only reports contacts
 ON_LINKS                 the name of the law that stops an arm when its motor states are missing
 FeedforwardLaw           the torque feedforward of a desired motion (5, n), as a sum of named terms
 
@@ -222,12 +227,12 @@ JOINT_QUANTITIES         the quantities of MotionLimits that apply to joints
 QUANTITIES               all quantities of MotionLimits
 """
 
-from .arm.arm import Arm, ArmSettings, Command, Sample
-from .arm.collision_reaction import OFF, REACTIONS, CollisionReaction, Contact
+from .arm.arm import BOTH, LINKS, MOTORS, Arm, ArmSettings, Command, Sample
+from .arm.collision_reaction import OFF, REACTIONS, REPORT, CollisionReaction, Contact
 from .arm.desired_motion import DesiredMotion, Planned, Splice, TrajectoryRequest, plan, reject_jump
 from .arm.learned_motion import LearnedMotion
 from .arm.measured_arm import MeasuredArm
-from .arm.modes import FAULTS, Fault, Mode
+from .arm.modes import FAULTS, NO_DESIGN, Fault, Mode
 from .arm.stiffness_reference import StiffnessReference
 from .arm.supervisor import Event, Supervisor
 from .controllers.bumpless_transfer import BumplessTransfer
@@ -356,9 +361,10 @@ __all__ = [
     # control laws by name
     "ControllerSettings", "make_controller", "retune", "LAWS", "Law",
     # complete control cycles, as run by the nodes
-    "Arm", "Sample", "Command", "ArmSettings", "FlatnessSettings", "DesignedLaws", "MeasuredArm",
-    "Supervisor", "Mode", "FAULTS", "Fault", "Event",
-    "CollisionReaction", "Contact", "REACTIONS", "OFF", "ON_LINKS", "FeedforwardLaw",
+    "Arm", "Sample", "LINKS", "MOTORS", "BOTH", "Command", "ArmSettings",
+    "FlatnessSettings", "DesignedLaws", "MeasuredArm",
+    "Supervisor", "Mode", "FAULTS", "NO_DESIGN", "Fault", "Event",
+    "CollisionReaction", "Contact", "REACTIONS", "OFF", "REPORT", "ON_LINKS", "FeedforwardLaw",
     # what an arm follows
     "DesiredMotion", "TrajectoryRequest", "plan", "Planned", "Splice", "reject_jump",
     "LearnedMotion", "StiffnessReference",

@@ -6,7 +6,6 @@
 following                       base class of nodes that follow trajectories
 desired_motion                  holds and trajectories over time, spliced without jumps
 large_trajectories              trajectories with many points, planned in another process
-learning_node                   base class of nodes that also learn from repeated trajectories
 learned_motion                  a desired motion with the learned correction of its trajectory
 trajectory_learner              evaluates runs and writes their file, outside the control cycle
 stiffness_reference             desired stiffness of joints with variable stiffness
@@ -15,10 +14,6 @@ collision_reaction              contacts: the fault that they raise, and the ret
 trajectory_goal                 tolerances and outcome of a motion
 trajectory_action               the action follow_joint_trajectory
 state_pairs                     pairs link and motor states of the same time
-queued_cycles                   one cycle for all pairs that are queued, on the newest
-faults                          active fault and missing states of the controller
-stop_guard                      checks whether a stop ends at rest
-stopping                        base class of the controller: stops, recoveries, silence
 controller_design               design of the controller's laws, forecast of its stop
 law_design                      stability of the designed laws: accepted, lowered or refused
 live_laws                       laws chosen while the node runs, judged before they take effect

@@ -11,9 +11,9 @@ import numpy as np
 
 from ...dynamics.control import (
     AdaptiveFeedforward,
+    Arm,
     CollisionThresholds,
-    FlatnessLaw,
-    StiffnessReference,
+    DesiredMotion,
     StopForecast,
     forecast_stop,
     load_collision_thresholds,
@@ -24,22 +24,18 @@ from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
 from ..base.parameters import ParameterError
 from ..base.robot import find_file
-from .faults import Fault
+from .controlled_robot import ControlledRobot
 from .flatness_controller_parameters import FlatnessControllerParameters
 from .law_design import check_at
 
 EXPECTED_DELAY = 0.02  # s, delay of the torques that a stop should tolerate; warn if less
 
 
-def make_law(
-    model: MultibodyModel,
-    actuators: Actuators,
-    p: FlatnessControllerParameters,
-    stiffness: StiffnessReference,
-) -> FlatnessLaw:
-    """The law, with the second outputs for which it will be judged. Raises ParameterError if
-    `design_position` has the wrong length, the inertias of the robot's links cannot be adapted, or
-    the thresholds of collision detection do not fit."""
+def make_arm(robot: ControlledRobot, p: FlatnessControllerParameters, motion: DesiredMotion) -> Arm:
+    """The arm, which follows `motion`. Raises ParameterError if `design_position` has the wrong
+    length, the inertias of the robot's links cannot be adapted, or the thresholds of collision
+    detection do not fit."""
+    model = robot.model
     if (count := len(p.design_position)) not in (0, model.n):
         raise ParameterError(f"design_position has {count} values; expected {model.n} or none")
     settings = p.settings(_thresholds(model, p))
@@ -48,10 +44,7 @@ def make_law(
             AdaptiveFeedforward(model, settings.controllers["motor_pd"].adaptation)
         except InputError as error:
             raise ParameterError(f"adaptation '{p.adaptation}': {error}") from None
-    law = FlatnessLaw(model, actuators, settings)
-    # laws are judged with it before anything is measured
-    law.stiffness[0] = stiffness.feasible(p.initial_stiffness, np.zeros(model.n))
-    return law
+    return Arm(model, robot.actuators, settings, p.cycle(), motion=motion)
 
 
 def _thresholds(
@@ -80,28 +73,29 @@ def _thresholds(
 
 
 def check_first(
-    law: FlatnessLaw,
+    arm: Arm,
     p: FlatnessControllerParameters,
     name: str,
     designed: Array,
     position: Array,
-) -> Fault | None:
+) -> str:
     """Judge the law `name`, designed for `designed` (n,), at the first measured position (n,), for
-    which the estimator is designed; returns a fault if it is unstable there."""
+    which the estimator is designed; returns why it is refused there, or an empty text."""
     try:
-        law.arm.estimator.design(position)
-        check_at(law.laws, p, name, designed, position)
+        arm.measured.estimator.design(position)
+        check_at(arm.laws, p, name, designed, position)
     except InputError as error:
-        return Fault.no_design(position, law.model.joint_names, str(error))
-    law.restart()
-    return None
+        names = arm.model.joint_names
+        where = ", ".join(f"{each} {q:.3g}" for each, q in zip(names, position, strict=True))
+        return f"{error}; measured position: {where}. Move the arm or set design_position"
+    return ""
 
 
 def stop_report(
-    law: FlatnessLaw, p: FlatnessControllerParameters
+    arm: Arm, p: FlatnessControllerParameters
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """How the arm stops when torques are late: lines of information, and warnings."""
-    model, actuators = law.model, law.actuators
+    model, actuators = arm.model, arm.actuators
     position = np.array(p.design_position) if p.design_position else middle_of_range(model)
     try:
         forecast = forecast_stop(

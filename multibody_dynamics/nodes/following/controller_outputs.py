@@ -5,34 +5,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
-from numpy.typing import NDArray
-from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
-from ...dynamics.control import PUSH, FlatnessLaw
+from ...dynamics.control import Command, Contact
 from ...dynamics.core import Array
-from ...dynamics.elastic import Actuators
-from ..base.messages import joint_state_message, set_stamp, view
+from ..base.messages import SECOND, joint_state_message, set_stamp, view
 from ..base.outputs import Outputs
 from ..base.qos import RELIABLE
-from .collision_reaction import Contact
+from ..base.runtime import ManagedNode
+from .controlled_robot import ControlledRobot
+from .flatness_controller_parameters import FlatnessControllerParameters
 
 
 class ControllerOutputs(Outputs):
     """The publishers of the controller; commands are published first, because robots wait for them.
 
-    order: indices of the motors in the order of ~/commands. detects: whether collisions are
-    detected.
+    detects: whether collisions are detected.
     """
 
     def __init__(
-        self, node: LifecycleNode, actuators: Actuators, order: NDArray[np.intp], *, detects: bool
+        self,
+        node: ManagedNode[FlatnessControllerParameters],
+        robot: ControlledRobot,
+        *,
+        detects: bool,
     ) -> None:
         super().__init__(node)
+        actuators = robot.actuators
         joints, motors = actuators.joint_names, actuators.motor_names
-        self._order = order
-        self._commands = self.command_array("~/commands", [motors[k] for k in order])
+        self._order = robot.command_order
+        self._commands = self.command_array("~/commands", [motors[k] for k in self._order])
         (self._torque,) = self.joint_state("~/motor_torque", motors, "effort")
         self._point, self._motor_rows = self.motor_command("~/motor_command", motors)
         self._state_rows = self.joint_state(
@@ -54,38 +59,36 @@ class ControllerOutputs(Outputs):
             self.joint_state("~/stiffness_command", names, "position", "velocity") if names else []
         )
 
-    def publish(
-        self, stamp: int, lookahead: int, law: FlatnessLaw, error: Array, torque: Array
-    ) -> None:
-        """Publish one cycle; error: (2, n) of positions and velocities; stamp, lookahead: ns."""
-        set_stamp(self._point.time_from_start, lookahead)
-        np.take(torque, self._order, out=self._commands)
-        self._torque[:] = torque
-        for row, values in zip(self._motor_rows, law.reference.result, strict=True):
-            row[:] = values
-        self._motor_rows[3][:] = torque
-        state = law.arm.estimator.state
-        for row, values in zip(
-            self._state_rows, (state.q, state.qd, law.joint_torque), strict=True
-        ):
-            row[:] = values
-        for row, values in zip(self._error_rows, error, strict=True):
-            row[:] = values
-        if law.arm.detector is not None:
-            self._external[0][:] = law.arm.detector.residual[PUSH]
-        for row, values in zip(self._free_rows, law.stiffness, strict=False):
+    def publish(self, command: Command, motor_speed: Array) -> None:
+        """Publish one cycle; motor_speed: (m,) theta' of the reference, limited."""
+        assert command.torque is not None
+        set_stamp(self._point.time_from_start, int(SECOND * command.ahead_by))
+        np.take(command.torque, self._order, out=self._commands)
+        self._torque[:] = command.torque
+        position, _, acceleration, _ = command.reference
+        rows = (position, motor_speed, acceleration, command.torque)
+        self._fill(self._motor_rows, rows)
+        self._fill(self._state_rows, (*command.estimated, command.joint_torque))
+        self._fill(self._error_rows, command.error)
+        if self._external:
+            assert command.external is not None
+            self._external[0][:] = command.external
+        for row, values in zip(self._free_rows, command.second, strict=False):
             row[:] = values[self._free]
-        self.publish_all(stamp)
+        self.publish_all(command.stamp)
 
-    def publish_collision(self, contact: Contact, law: FlatnessLaw) -> None:
+    def publish_collision(self, contact: Contact, command: Command) -> None:
         """Publish a contact: the state, and the external torques as effort."""
         assert self._collision is not None
         publisher, message, rows = self._collision
-        state = law.arm.estimator.state
-        for row, values in zip(rows, (state.q, state.qd, contact.torque), strict=True):
-            row[:] = values
+        self._fill(rows, (*command.estimated, contact.torque))
         set_stamp(message.header.stamp, contact.stamp)
         publisher.publish(message)
+
+    @staticmethod
+    def _fill(rows: Iterable[Array], values: Iterable[Array]) -> None:
+        for row, value in zip(rows, values, strict=True):
+            row[:] = value
 
     def close(self) -> None:
         super().close()

@@ -6,77 +6,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
-from ...dynamics.control import AdaptiveFeedforward, FlatnessLaw, ScheduledFeedback
-from ...dynamics.core import Array
-from ..base.diagnostics import ERROR, OK, STALE, WARN
-from .collision_reaction import OFF, CollisionReaction
-from .faults import Faults
+from ...dynamics.control import OFF, AdaptiveFeedforward, Arm, CollisionReaction, ScheduledFeedback
+from ..base.diagnostics import ERROR, OK, STALE, WARN, Status
 from .live_laws import LiveLaws
-from .state_pairs import MeasuredSignals
+from .state_pairs import StateInputs
+from .trajectory_learner import TrajectoryLearner
 
 
-class Report(NamedTuple):
-    """The level, text and values of a status."""
-
-    level: bytes
-    text: str
-    values: dict[str, object]
-
-
-def problem(faults: Faults, inputs: MeasuredSignals) -> tuple[bytes, str] | None:
+def problem(arm: Arm, states: StateInputs) -> tuple[bytes, str] | None:
     """The active fault or, before the first cycle, the states that are still missing."""
-    if faults.fault is not None:
-        return ERROR, str(faults.fault)
-    if faults.has_begun:
+    fault = arm.supervisor.fault
+    if fault is not None:
+        return ERROR, f"{fault.text}: {arm.supervisor.text}"
+    if states.has_begun:
         return None
-    missing = inputs.missing
+    missing = states.awaited
     return (
         STALE,
         f"no state received yet for {missing}" if missing else "no matching pair of states yet",
     )
 
 
-def ages(faults: Faults) -> dict[str, float]:
-    """Time since the last state of each side."""
-    found = {"age of the motor state [s]": faults.motors.age()}
-    if faults.links is not None:
-        found["age of the link state [s]"] = faults.links.age()
-    return found
-
-
-def counts(inputs: MeasuredSignals, skipped: int) -> dict[str, object]:
-    """The numbers of states that were not used."""
+def largest_error(arm: Arm) -> dict[str, object]:
+    """The largest tracking error and its joint."""
+    error = arm.motion.wanted[0] - arm.acting.state.q
+    k = int(np.abs(error).argmax())
     return {
-        **{
-            f"{topic}: messages without our joints": each.foreign
-            for topic, each in inputs.used.items()
-        },
-        "pairs skipped": skipped,
-        "unpaired states": inputs.pairs.alone,
+        "largest tracking error": float(abs(error[k])),
+        "joint with the largest error": arm.model.joint_names[k],
     }
 
 
-def largest_error(error: Array, joint_names: tuple[str, ...]) -> dict[str, object]:
-    """The largest tracking error and its joint; error: (2, n)."""
-    k = int(np.abs(error[0]).argmax())
-    return {
-        "largest tracking error": float(abs(error[0, k])),
-        "joint with the largest error": joint_names[k],
-    }
+def statuses(arm: Arm, laws: LiveLaws, reaction: str) -> Iterator[Status]:
+    """The law, the estimator, and what else the arm has."""
+    yield law(arm, laws)
+    yield estimator(arm)
+    if (estimates := arm.adaptation) is not None:
+        yield adaptation(estimates)
+    if arm.collisions is not None:
+        yield collisions(arm.collisions, reaction)
 
 
-def law(controller: FlatnessLaw, live: LiveLaws, *, is_silent: bool) -> Report:
+def law(controller: Arm, live: LiveLaws) -> Status:
     """The active law, the one that was selected, the one that is being judged, and the stability of
     those that were judged."""
     chosen = live.in_force
-    if is_silent:
-        return Report(
-            ERROR, "none: no torques are sent until ~/enable is called", {"chosen": chosen}
-        )
+    if controller.supervisor.is_final:
+        text = "none: no torques are sent until ~/enable is called"
+        return Status("law", ERROR, text, {"chosen": chosen})
     values: dict[str, object] = {
         "chosen": chosen,
         "share of the law in the torque": float(controller.transfer.share),
@@ -107,42 +87,45 @@ def law(controller: FlatnessLaw, live: LiveLaws, *, is_silent: bool) -> Report:
     if chosen not in controller.laws.judgements:
         values[f"stability: {chosen}"] = "not judged"
     if live.is_unstable:
-        return Report(ERROR, f"{controller.name}, unstable with these delays", values)
-    return Report(WARN if controller.name != chosen else OK, controller.name, values)
+        return Status("law", ERROR, f"{controller.name}, unstable with these delays", values)
+    return Status("law", WARN if controller.name != chosen else OK, controller.name, values)
 
 
-def estimator(controller: FlatnessLaw) -> Report:
+def estimator(controller: Arm) -> Status:
     """The state estimator, and the external torques estimated by the observer."""
-    found, settled = controller.arm.estimator, controller.arm.is_settled
+    found, settled = controller.measured.estimator, controller.measured.is_settled
     values: dict[str, object] = {"source": found.settings.source, "starts": found.starts}
     if found.refused:
         values["samples rejected"] = found.refused
-    if controller.is_predicted:
-        settings, predictor = controller.settings, controller.predictor
+    if controller.acting.is_predicted:
+        settings, predictor = controller.settings, controller.acting.predictor
         k = int(np.abs(predictor.unexplained[: found.actuators.n]).argmax())
         values["prediction horizon [ms]"] = 1e3 * settings.delay
         values["largest unexplained acceleration [rad/s^2 or m/s^2]"] = float(
             predictor.unexplained[k]
         )
         values["joint with the largest unexplained acceleration"] = controller.model.joint_names[k]
-    if controller.arm.observer is not None:
-        residual = controller.arm.observer.residual
+    if controller.measured.observer is not None:
+        residual = controller.measured.observer.residual
         k = int(np.abs(residual).argmax())
         values["largest external torque [N m or N]"] = float(residual[k])
         values["joint with the largest external torque"] = controller.model.joint_names[k]
-    return Report(OK if settled else WARN, "settled" if settled else "settling", values)
+    return Status(
+        "estimator", OK if settled else WARN, "settled" if settled else "settling", values
+    )
 
 
-def adaptation(estimates: AdaptiveFeedforward) -> Report:
+def adaptation(estimates: AdaptiveFeedforward) -> Status:
     """The masses that the adaptive feedforward estimates, and those of the model."""
     values: dict[str, object] = {}
     for name, mass, known in estimates.masses():
         values[f"mass of {name} [kg]"] = mass
         values[f"mass of {name} in the model [kg]"] = known
-    return Report(OK, "adapting" if estimates.is_active else "estimates kept", values)
+    text = "adapting" if estimates.is_active else "estimates kept"
+    return Status("adaptation", OK, text, values)
 
 
-def collisions(reaction: CollisionReaction, chosen: str) -> Report:
+def collisions(reaction: CollisionReaction, chosen: str) -> Status:
     """The contacts so far, and the largest ratio to a threshold since the last report."""
     detector = reaction.detector
     values: dict[str, object] = {
@@ -155,15 +138,32 @@ def collisions(reaction: CollisionReaction, chosen: str) -> Report:
     if reaction.last is not None:
         values["last contact"] = reaction.last.text
     if chosen == OFF:
-        return Report(OK, "off", values)
+        return Status("collisions", OK, "off", values)
     if detector.is_contact:
-        return Report(WARN, "contact", values)
-    return Report(OK, "no contact" if detector.is_settled else "settling", values)
+        return Status("collisions", WARN, "contact", values)
+    text = "no contact" if detector.is_settled else "settling"
+    return Status("collisions", OK, text, values)
 
 
-def springs_beyond_travel(controller: FlatnessLaw) -> Iterator[tuple[str, str]]:
+def learning(learner: TrajectoryLearner | None) -> Iterator[Status]:
+    """The status of learning, if there is a learning file."""
+    if learner is None:
+        return
+    values: dict[str, object] = {"file": str(learner.path), "learn": learner.learns}
+    found = learner.learning
+    if found is not None:
+        values |= {"runs": len(found.figures), "finished": found.is_finished}
+        if found.figures:
+            values |= {
+                "rms of the last run [rad or m]": found.figures[-1].rms,
+                "rms of the best run [rad or m]": found.best_rms,
+            }
+    yield Status("learning", OK, learner.note, values)
+
+
+def springs_beyond_travel(controller: Arm) -> Iterator[tuple[str, str]]:
     """A reason and a text for each spring that is beyond its travel now."""
-    springs = controller.arm.springs
+    springs = controller.measured.springs
     beyond = springs.beyond_travel
     if beyond.any():
         for j in np.flatnonzero(beyond).tolist():

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from ...dynamics.control import (
@@ -21,10 +21,12 @@ from ...dynamics.control import (
     MEASURED,
     ORDERS,
     PERIOD,
+    REACTIONS,
     SOURCES,
     TORQUE_DESIGNS,
     UPDATE_TIME,
     AdaptationSettings,
+    ArmSettings,
     CollisionThresholds,
     ControllerSettings,
     FlatnessSettings,
@@ -33,7 +35,6 @@ from ...dynamics.control import (
 from ...dynamics.core import InputError
 from ...dynamics.elastic import VARIANTS
 from ..base.parameters import ParameterError, parameter
-from .collision_reaction import REACTIONS
 from .following_parameters import FollowingParameters
 
 DERIVED = ("torque_link_bandwidth",)  # bandwidths that follow from the arm if they are empty
@@ -533,8 +534,9 @@ class FlatnessControllerParameters(FollowingParameters):
             self.state_source,
             self.observer_bandwidth if observes else self.filter_bandwidth,
             self.filter_order,
-            # A gap in the states that leads to a damped stop must not reset the filters to rest.
-            max_step=max(MAX_STEP, 2.0 * self.state_timeout),
+            # A gap in the states that leads to a damped stop must not restart the observer; filters
+            # bridge it with the mean velocity, as extrapolating so far would invent velocities.
+            max_step=max(MAX_STEP, (2.0 if observes else 0.5) * self.state_timeout),
         )
         controllers = {each.law: each for each in self._controllers()}
         try:
@@ -553,6 +555,10 @@ class FlatnessControllerParameters(FollowingParameters):
             )
         except InputError as error:
             raise ParameterError(str(error).replace("predicts_state", "predict_state")) from None
+
+    def cycle(self) -> ArmSettings:
+        """What may change while the arm runs."""
+        return ArmSettings(**{each.name: getattr(self, each.name) for each in fields(ArmSettings)})
 
     def _controllers(self) -> tuple[ControllerSettings, ...]:
         """The settings of every law, in the order of LAWS."""

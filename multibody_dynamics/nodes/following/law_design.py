@@ -14,8 +14,8 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from ...dynamics.control import (
     NOT_LOWERED,
+    Arm,
     DesignedLaws,
-    FlatnessLaw,
     LoopJudgement,
     middle_of_range,
     spread_poses,
@@ -34,13 +34,13 @@ class Prepared(NamedTuple):
     """The `law` with its `parameters`, whose filter_bandwidth may be raised, and the position (n,)
     for which everything is designed."""
 
-    law: FlatnessLaw
+    law: Arm
     parameters: Parameters
     position: Array
 
 
 def prepare_laws(
-    make: Callable[[Parameters], FlatnessLaw], p: Parameters, logger: RcutilsLogger
+    make: Callable[[Parameters], Arm], p: Parameters, logger: RcutilsLogger
 ) -> Prepared:
     """Design the laws, and judge throughout the joint range the chosen one, the one that stops the
     arm, and those with which it reacts to collisions; fills the `judgements` of its laws.
@@ -172,7 +172,7 @@ def _shown(value: Any) -> str:
     return ", ".join(f"{each:.3g}" for each in row)
 
 
-def _designed(law: FlatnessLaw, p: Parameters) -> Array:
+def _designed(law: Arm, p: Parameters) -> Array:
     """Design the laws at `design_position`; if none is given, in the middle of the joint range or,
     if that fails, at the first of TRIED other positions at which the design succeeds. Returns the
     position. Raises ParameterError if there is none."""

@@ -33,8 +33,8 @@ import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from ...dynamics.control import (
+    Arm,
     Controller,
-    FlatnessLaw,
     FlatnessSettings,
     ImpedanceTarget,
     JudgingProcess,
@@ -116,7 +116,7 @@ class LiveLaws:
     # wide: the parts of the node
     def __init__(
         self,
-        law: FlatnessLaw,
+        law: Arm,
         p: Parameters,
         position: Array,
         *,
@@ -283,11 +283,11 @@ class LiveLaws:
             law.settings,
             name,
             self._position,
-            law.stiffness[0].copy(),
+            law.second.rows[0].copy(),
             lowered,
             dict(case.conditions),
             lowers=p.unstable_poses == "lower" and not is_running,
-            here=law.arm.estimator.state.q.copy() if law.arm.is_settled else None,
+            here=law.measured.estimator.state.q.copy() if law.measured.is_settled else None,
         )
         self._pending = self._thread.submit(self._judge, request)
         self._pending.add_done_callback(

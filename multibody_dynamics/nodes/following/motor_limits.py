@@ -54,10 +54,15 @@ class MotorLimits:
         self.count(cuts)
         return torque
 
+    def speed(self, wanted: Array) -> Array:
+        """(m,) the wanted motor speeds, limited."""
+        speed, cuts = self.limits.apply_speed(wanted)
+        self.count(cuts)
+        return speed
+
     def limit_speed(self, speed: Array) -> None:
         """Limit the motor speeds (m,) in place."""
-        speed[:], cuts = self.limits.apply_speed(speed)
-        self.count(cuts)
+        speed[:] = self.speed(speed)
 
     def count(self, cuts: Iterable[LimitEvent]) -> None:
         """Count what was cut, with the limit that was responsible for a torque."""

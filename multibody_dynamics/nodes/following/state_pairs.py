@@ -1,78 +1,193 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Combines link and motor states, which arrive on two topics, into measured signals."""
+"""Combines link and motor states, which arrive on two topics, into measured signals, and notices
+when one side is missing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
+from ...dynamics.control import BOTH, LINKS, MOTORS
 from ...dynamics.core import Array
+from ...dynamics.elastic import Actuators
 from ..base.messages import SECOND, JointStates, MessageError
 from ..base.position_check import PositionCheck
 
 ALONE = 50  # consecutive unpaired states after which further ones are rejected
 
-# The signals of the state estimator as fields of joint_states ("links") and motor_states ("motors")
+# The signals of the state estimator as fields of joint_states (LINKS) and motor_states (MOTORS)
 SIGNALS = {
-    "link_position": ("links", "position"),
-    "joint_torque": ("links", "effort"),
-    "motor_position": ("motors", "position"),
-    "motor_torque": ("motors", "effort"),
+    "link_position": (LINKS, "position"),
+    "joint_torque": (LINKS, "effort"),
+    "motor_position": (MOTORS, "position"),
+    "motor_torque": (MOTORS, "effort"),
 }
 
 
-class MeasuredSignals:
-    """The signals that an estimator needs, read from the newest pair of states.
+class Watch(Protocol):
+    """Watches one input, as :class:`.Watchdog` does."""
 
-    joints, motors: their names. names: the signals, keys of SIGNALS. checks: of the positions of
-    "links" and "motors".
+    @property
+    def stale(self) -> bool:
+        """Whether the input has been missing for longer than its timeout."""
 
-    Attributes: `sides`, the JointStates of "links" and "motors"; `pairs`; `values`, a copy of each
-    signal by name. `read` makes the copy, because the states may already be half of the next pair
-    when the cycle runs.
+    def age(self) -> float:
+        """Seconds since the last input."""
+
+    def feed(self) -> None:
+        """Record that the input has arrived."""
+
+
+class StateInputs:
+    """The states of links and motors that a controller receives: pairs of them, their signals, and
+    which side is missing.
+
+    names : the signals that are needed, keys of SIGNALS. checks : of the positions of LINKS and
+    MOTORS. can_stop_on_links : whether links alone can stop the arm.
+
+    Attributes: `sides`, the JointStates by side; `topics`, of the sides that are read; `signals`, a
+    copy of each signal by name, made by :meth:`read`, because the states may already be half of the
+    next pair when the cycle runs; `has_begun`, whether a cycle has been completed, which the caller
+    sets: until then, the state of the arm is unknown, and neither side can replace the other.
     """
 
     def __init__(
         self,
-        joints: Sequence[str],
-        motors: Sequence[str],
+        actuators: Actuators,
         names: Sequence[str],
-        checks: Mapping[str, PositionCheck] | None = None,
+        checks: Mapping[str, PositionCheck],
+        *,
+        can_stop_on_links: bool,
     ) -> None:
-        checks = checks or {}
-        fields: dict[str, list[str]] = {"links": [], "motors": []}
+        fields: dict[str, list[str]] = {LINKS: [], MOTORS: []}
         for side, field in map(SIGNALS.__getitem__, names):
             fields[side].append(field)
+        of_sides = {LINKS: actuators.joint_names, MOTORS: actuators.motor_names}
         self.sides = {
-            "links": JointStates(joints, fields["links"], check=checks.get("links")),
-            "motors": JointStates(motors, fields["motors"], check=checks.get("motors")),
+            side: JointStates(each, fields[side], check=checks.get(side))
+            for side, each in of_sides.items()
         }
-        self.pairs = StatePairs(**self.sides, needs_links=bool(fields["links"]))
+        self._pairs = StatePairs(
+            self.sides[LINKS], self.sides[MOTORS], needs_links=bool(fields[LINKS])
+        )
+        self.topics = {MOTORS: "motor_states"} | ({LINKS: "joint_states"} if fields[LINKS] else {})
+        self._can_stop_on_links = can_stop_on_links and bool(fields[LINKS])
         self._incoming: dict[str, Array] = {
             name: getattr(self.sides[side], field)
             for name, (side, field) in SIGNALS.items()
             if name in names
         }
-        self.values = {name: row.copy() for name, row in self._incoming.items()}
+        self.signals = {name: row.copy() for name, row in self._incoming.items()}
+        self._watches: dict[str, Watch] = {}
+        self.has_begun = False
+
+    def watch(self, side: str, watch: Watch) -> None:
+        """Let a watch notice when a side is missing. That of the links is fed by pairs: links that
+        never match the motors count as missing."""
+        self._watches[side] = watch
+
+    def restart(self) -> None:
+        """Forget all states, because time jumped."""
+        self._pairs.restart()
 
     @property
-    def used(self) -> dict[str, JointStates]:
-        """The sides that are read, by topic."""
-        topics = {"joint_states": self.sides["links"], "motor_states": self.sides["motors"]}
-        if not self.pairs.needs_links:
-            del topics["joint_states"]
-        return topics
+    def stamp(self) -> int:
+        """ns, of the last pair; 0 before the first."""
+        return self._pairs.stamp
+
+    def add(self, side: str, tolerance: float) -> bool:
+        """Record that a side has a new state; True if that completes a pair. Raises MessageError,
+        see :meth:`StatePairs.add`."""
+        is_pair = False
+        try:
+            is_pair = self._pairs.add(self.sides[side], tolerance)
+        finally:
+            if side == MOTORS:
+                self._watches[MOTORS].feed()
+            if LINKS in self._watches and (is_pair or (side == LINKS and self._lacks_motors)):
+                self._watches[LINKS].feed()
+        return is_pair
+
+    def read(self) -> None:
+        """Copy the newest signals to `signals`."""
+        for name, row in self._incoming.items():
+            self.signals[name][:] = row
+
+    # Missing states
 
     @property
     def missing(self) -> str:
-        """Joints and motors without a message since the last complete state."""
-        return missing_of(list(self.used.values()))
+        """The sides that have timed out: "", LINKS, MOTORS or BOTH, as an :class:`.Arm` takes it;
+        MOTORS only if links alone can stop the arm."""
+        if not self.has_begun:
+            return ""
+        if self._watches[MOTORS].stale:
+            return MOTORS if self._lacks_motors and not self._watches[LINKS].stale else BOTH
+        return LINKS if LINKS in self._watches and self._watches[LINKS].stale else ""
 
-    def read(self) -> None:
-        """Copy the newest signals to `values`."""
-        for name, row in self._incoming.items():
-            self.values[name][:] = row
+    @property
+    def _lacks_motors(self) -> bool:
+        return self._can_stop_on_links and self.has_begun and self._watches[MOTORS].stale
+
+    @property
+    def why(self) -> str:
+        """What is missing, for messages."""
+        if self._watches[MOTORS].stale:
+            return f"no motor_states for {self._watches[MOTORS].age():.3f} s"
+        if self.missing:
+            return f"no joint_states matching motor_states for {self._watches[LINKS].age():.3f} s"
+        return ""
+
+    def runs_on(self, side: str) -> bool:
+        """Whether a state of this side triggers a cycle without the other side."""
+        return self.missing == (MOTORS if side == LINKS else LINKS)
+
+    @property
+    def has_state(self) -> bool:
+        """Whether a cycle that is driven by a timer has states to start from."""
+        if self._watches[MOTORS].stale:
+            return self.missing == MOTORS
+        return bool(self.stamp) or self.missing == LINKS
+
+    def note_stale(self, side: str, last_stamp: int) -> None:
+        """Note that a side has timed out; last_stamp: ns, of the last torque. From then on, newer
+        link states need no motor state to match."""
+        if side == MOTORS and self._lacks_motors and self.sides[LINKS].stamp > last_stamp:
+            self._watches[LINKS].feed()
+
+    def waiting_for(self, side: str) -> str:
+        """Why there has been no cycle yet, as a warning."""
+        if side == MOTORS:
+            return f"no motor_states for {self._watches[side].age():.3f} s: nothing to publish yet"
+        missing = missing_of([self.sides[side]])
+        why = missing or ("no stamp matches the motors" if self._pairs.alone else "they have ended")
+        return f"no link states yet: {why}"
+
+    # Diagnostics
+
+    @property
+    def awaited(self) -> str:
+        """Joints and motors without a message since the last complete state."""
+        return missing_of([self.sides[side] for side in self.topics])
+
+    @property
+    def ages(self) -> dict[str, float]:
+        """Time since the last state of each side."""
+        return {
+            f"age of the {side.removesuffix('s')} state [s]": watch.age()
+            for side, watch in self._watches.items()
+        }
+
+    @property
+    def counts(self) -> dict[str, object]:
+        """The numbers of states that were not used."""
+        foreign = {
+            f"{topic}: messages without our joints": self.sides[side].foreign
+            for side, topic in self.topics.items()
+        }
+        return {**foreign, "unpaired states": self._pairs.alone}
 
 
 class StatePairs:

@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Learning of a repeated trajectory, and its file, outside the control cycle. Uses no ROS."""
+"""Learning of a repeated trajectory, and its file, outside the control cycle."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+from rclpy.impl.rcutils_logger import RcutilsLogger
+
 from ...dynamics.control import IterativeLearning, LearningSettings, Run
 from ...dynamics.core import Array, InputError
+from ...dynamics.model import MultibodyModel
+from ..base.parameters import ParameterError
 from ..base.scheduling import make_way
+from .flatness_controller_parameters import FlatnessControllerParameters
 
 
 class TrajectoryLearner:
@@ -104,3 +109,21 @@ class TrajectoryLearner:
     def close(self) -> None:
         """Finish the evaluation of the last run."""
         self._thread.shutdown(wait=True)
+
+
+def learner_of(
+    p: FlatnessControllerParameters, model: MultibodyModel, log: RcutilsLogger
+) -> TrajectoryLearner | None:
+    """The learner that the parameters describe; None without a `learning_file`. Raises
+    ParameterError for a file of another robot."""
+    if not p.learning_file:
+        return None
+    settings = LearningSettings(cutoff=p.learning_cutoff, limit=p.learning_limit)
+    path = Path(p.learning_file).expanduser()
+    try:
+        learner = TrajectoryLearner(path, model.name, model.joint_names, settings, log.info)
+    except InputError as error:
+        raise ParameterError(f"learning_file: {error}") from None
+    learner.learns = p.learn
+    log.info(f"learning_file {path}: {learner.note}")
+    return learner

@@ -18,16 +18,18 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
+from ...dynamics import control
 from ...dynamics.control import (
     HIT,
+    Arm,
     CollisionThresholds,
+    DesiredMotion,
     DetectionSettings,
-    FlatnessLaw,
     LearnedThresholds,
     LowPass,
     RecordedMotion,
@@ -42,6 +44,7 @@ from .model_errors import mistaken
 from .studied_robots import PLANTS, StudiedArm, built_in_robots, load_arm
 
 PERIOD = 1e-3  # s
+START = 1_000_000_000  # ns, stamp of the first cycle
 SUBSTEPS = 4  # per cycle; a contact force is held for one of them
 RESOLUTION = 2.0 * np.pi / 2**18  # rad, of all encoders; the noise is a third of it
 MINUTE = 60.0  # s
@@ -140,6 +143,25 @@ CONTACTS: tuple[Contact, ...] = (
 )  # fmt: skip
 
 
+class _Motions(DesiredMotion):
+    """Random motions, one after the other."""
+
+    def __init__(self, model: MultibodyModel, motions: Iterator[Reference]) -> None:
+        super().__init__(model.joint_names, model.limits)
+        self._motions, self._begin = motions, START
+        self._present = next(motions)
+        self.start: Array = self._present(0.0)[0]
+
+    def evaluate(self, time: int, out: Array) -> None:
+        if 1e-9 * (time - self._begin) >= self._present.end_time:
+            self._present, self._begin = next(self._motions), time
+        self.look_ahead(time, out)
+        self.wanted[:] = out
+
+    def look_ahead(self, time: int, out: Array) -> None:
+        self._present.evaluate(1e-9 * (time - self._begin), out)
+
+
 class Found(NamedTuple):
     """One contact.
 
@@ -193,13 +215,16 @@ class Simulation:
         self.believed = believed
         from ...nodes.following.flatness_controller_parameters import FlatnessControllerParameters
 
-        settings = FlatnessControllerParameters().settings(thresholds)
-        self.law = FlatnessLaw(*believed, settings)
+        p = replace(
+            FlatnessControllerParameters(), collision_reaction="off", tracking_tolerance=0.0,
+            transfer_time=0.15,
+        )  # fmt: skip
         self.plant = arm.plant(plant)
-        self._motions = random_motions(self.model, seed, speed=speed)
-        self._motion, self._first = next(self._motions), 0
-        self.plant.reset(self._motion(0.0)[0])
+        motion = _Motions(self.model, random_motions(self.model, seed, speed=speed))
+        self.law = Arm(*believed, p.settings(thresholds), p.cycle(), motion=motion)
+        self.plant.reset(motion.start)
         self.law.design(self.plant.q.copy())
+        self.law.activate()
         rows = (self.plant.q, self.plant.theta)
         self._encoders = [
             Encoder(len(row), PERIOD, resolution=RESOLUTION, noise=RESOLUTION / 3.0,
@@ -216,17 +241,11 @@ class Simulation:
         for encoder, row in zip(self._encoders, (plant.q, plant.theta), strict=True):
             encoder.update(row, np.zeros_like(row))
         q, theta = (encoder.position for encoder in self._encoders)
-        law.measure(k * PERIOD, {"link_position": q, "motor_position": theta})
-        if k == 0:
-            law.transfer.torque[:] = law.arm.holding_torque()
-            law.start(law.settings.law, 0.15)
-        if (k - self._first) * PERIOD >= self._motion.end_time:
-            self._motion, self._first = next(self._motions), k
-        t = (k - self._first) * PERIOD
-        self._motion.evaluate(t, law.desired)
-        self._motion.evaluate(t + 0.5 * PERIOD, law.ahead)
-        law.update(PERIOD, 0.5 * PERIOD)
-        torque = law.transfer.torque
+        signals = {"link_position": q, "motor_position": theta}
+        command = law.update(control.Sample(START + round(1e9 * PERIOD * k), signals))
+        torque = command.torque
+        if torque is None or not command.mode.is_following:
+            raise DynamicsError("; ".join(map(str, command.events)))
         if wrench is None:
             plant.step(torque, PERIOD)
         else:
@@ -262,7 +281,7 @@ class Simulation:
             position, velocity = self._point(body, local)
         force = contact.force(direction, position, velocity)
         speed, needed = float(np.linalg.norm(velocity)), self._needed(body, position, velocity)
-        detector, begin = self.law.arm.detector, self.cycle
+        detector, begin = self.law.measured.detector, self.cycle
         assert detector is not None
         torque = largest = 0.0
 
@@ -309,7 +328,7 @@ class Simulation:
             return np.inf
         J = jacobian(self.model, self.plant.q, body, representation="spatial")
         load = np.concatenate((np.cross(position, velocity), velocity)) / speed
-        detector = self.law.arm.detector
+        detector = self.law.measured.detector
         assert detector is not None
         with np.errstate(divide="ignore"):
             return float((detector.threshold[HIT] / np.abs(J.T @ load)).min())
@@ -368,7 +387,7 @@ class Study:
     ) -> Alarms:
         """A long motion without contacts; `progress` is called every minute."""
         run = self.simulation(thresholds, seed=2, speed=speed)
-        detector, alarms, largest, before = run.law.arm.detector, 0, 0.0, False
+        detector, alarms, largest, before = run.law.measured.detector, 0, 0.0, False
         assert detector is not None
         for k, _ in enumerate(run.run(seconds)):
             if progress is not None and k % 60_000 == 59_999:
@@ -393,7 +412,7 @@ class Study:
         """Contacts of one kind, at random times of a motion."""
         run, found = self.simulation(thresholds, seed), []
         rng = np.random.default_rng([seed, self.draw])
-        detector = run.law.arm.detector
+        detector = run.law.measured.detector
         assert detector is not None
         for _ in range(count):
             wait = BETWEEN + rng.exponential(0.5)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dynamics.control import FlatnessLaw
+from ...dynamics.control import Arm, ArmSettings, DesiredMotion, Sample
 from ...dynamics.core import Array, DynamicsError
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
@@ -22,6 +22,7 @@ from .model_errors import mistaken
 from .studied_laws import StudiedLaw
 from .studied_robots import LEVER, StudiedArm, motion_rows
 
+START = 1.0  # s, stamp of the first cycle
 SETTLING = 0.3  # s at rest before the motion, while the law takes over
 AFTER = 0.3  # s after the motion, included in the errors
 LOST = 0.2  # rad, error at which the node stops the arm
@@ -95,8 +96,9 @@ def simulate(
     torques: Array = np.zeros((len(times.cycles), m))
     try:
         settings = law.flatness_settings(arm, number, condition)
-        controller = FlatnessLaw(model, actuators, settings)
         _reset(arm, plant)
+        followed = _GivenMotion(arm)
+        controller = Arm(model, actuators, settings, _cycle(arm, condition), motion=followed)
         controller.design(plant.q.copy())
     except DynamicsError as error:
         return Recording(Outcome(lost=f"no design: {error}"), errors[:0], torques[:0])
@@ -106,9 +108,10 @@ def simulate(
         for k in range(len(times.cycles)):
             if k == times.end and _swing(errors[k - round(ENDING / condition.period) : k]) < SWING:
                 break
-            cycle.run(k)
-            torques[k] = controller.transfer.torque
+            torques[k], lost = cycle.run(k)
             errors[k] = cycle.error
+            if lost:
+                return Recording(Outcome(lost=lost), errors[begin:k], torques[begin:k])
             if k >= begin and not np.abs(cycle.error).max() < LOST:
                 text = f"further than {LOST:g} rad from the reference"
                 return Recording(Outcome(lost=text), errors[begin:k], torques[begin:k])
@@ -164,6 +167,32 @@ def _reset(arm: StudiedArm, plant: Plant) -> None:
     plant.reset(arm.start)
 
 
+def _cycle(arm: StudiedArm, condition: Condition) -> ArmSettings:
+    """The settings of the cycle; the study itself judges tracking errors and delays."""
+    return ArmSettings(
+        feedforward_lead=LEAD,
+        transfer_time=0.5 * SETTLING,
+        initial_stiffness=tuple(arm.outputs.tolist()),
+        observer_feedback=bool(condition.observer_gain),
+        tracking_tolerance=0.0,
+        latency_tolerance=0.0,
+    )
+
+
+class _GivenMotion(DesiredMotion):
+    """A motion that has been evaluated for each cycle, `now` and `ahead` (5, n)."""
+
+    def __init__(self, arm: StudiedArm) -> None:
+        super().__init__(arm.model.joint_names, arm.model.limits)
+        self.now, self.ahead = np.zeros((2, 5, arm.model.n))
+
+    def evaluate(self, time: int, out: Array) -> None:
+        out[:] = self.wanted[:] = self.now
+
+    def look_ahead(self, time: int, out: Array) -> None:
+        out[:] = self.ahead
+
+
 class _Cycle:
     """The cycle of the node: sensors, law, transmission, robot."""
 
@@ -172,7 +201,7 @@ class _Cycle:
         self,
         arm: StudiedArm,
         plant: Plant,
-        controller: FlatnessLaw,
+        controller: Arm,
         condition: Condition,
         times: _Times,
         seed: list[int],
@@ -185,10 +214,10 @@ class _Cycle:
             for k, row in enumerate((plant.q, plant.theta))
         ]
         self.line = DelayLine(condition.delay, dt, plant.motor_torque.copy())
-        self.lead = controller.reference_lead
+        self.lead = controller.acting.lead
         self.ahead = LEAD * dt + condition.known_delay
         self.error: Array = np.zeros(arm.model.n)
-        controller.stiffness[0] = arm.outputs
+        controller.activate()
         self.signals: dict[str, Any] = {
             "link_position": self.encoders[0].position,
             "motor_position": self.encoders[1].position,
@@ -209,29 +238,29 @@ class _Cycle:
         later_row = self.times.lengths if shift is None else shift
         return self.arm.slower(slower).sample(t + later_row)
 
-    def run(self, k: int) -> None:
-        """Cycle k, and the motion of the robot until the next one."""
+    def run(self, k: int) -> tuple[Array, str]:
+        """Cycle k, and the motion of the robot until the next one; returns the torque, and why the
+        controller has stopped the arm."""
         controller, plant = self.controller, self.plant
         t, length = float(self.times.cycles[k]), float(self.times.lengths[k])
         for encoder, row in zip(self.encoders, (plant.q, plant.theta), strict=True):
             (encoder.update if k else encoder.restart)(row, np.zeros_like(row))
-        controller.measure(t + SETTLING, self.signals)
-        if k == 0:
-            controller.transfer.torque[:] = controller.arm.holding_torque()
-            controller.start(controller.settings.law, 0.5 * SETTLING)
-        controller.desired[:], controller.ahead[:] = self._rows[0][k], self._rows[1][k]
-        if controller.arm.observer is not None:
-            controller.external_torque[:] = controller.arm.observer.residual
-        elapsed = float(self.times.lengths[k - 1]) if k else length
-        controller.update(elapsed, self.ahead - self.lead)
+        motion = controller.motion
+        assert isinstance(motion, _GivenMotion)
+        motion.now, motion.ahead = self._rows[0][k], self._rows[1][k]
+        stamp = round(1e9 * (t + SETTLING + START))
+        command = controller.update(Sample(stamp, self.signals))
+        torque = command.torque
+        if torque is None or not command.mode.is_following:
+            return np.zeros(len(self.plant.theta)), "; ".join(map(str, command.events))
         self._disturb(t)
-        torque = controller.transfer.torque.copy()
         if self.condition.jitter:
             plant.step(torque, length)
         else:
             for duration, late in self.line.push(torque):
                 plant.step(late, duration)
         self.error[:] = self._rows[2][k, 0] - plant.q
+        return torque, ""
 
     def _disturb(self, t: float) -> None:
         """Change the payload of the plant and push it."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...dynamics.control import FlatnessLaw
+from ...dynamics.control import Arm
 from ...dynamics.core import DynamicsError
 from ..base.parallel import processes, results_of
 from .conditions import (
@@ -230,8 +230,8 @@ def _judge(job: tuple[ArmKey, str, float, float, int]) -> Judgement:
     arm, law = load_arm(*key), law_of(name)
     settings = law.flatness_settings(arm, number, CONDITIONS["exact"])
     try:
-        controller = FlatnessLaw(arm.model, arm.actuators, settings)
-        controller.stiffness[0] = arm.outputs
+        controller = Arm(arm.model, arm.actuators, settings)
+        controller.second.rows[0] = arm.outputs
         found = controller.laws.judge(
             law.law, arm.start, delay=JUDGED_DELAY, model_error=error, poses=poses
         )

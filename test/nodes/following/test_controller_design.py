@@ -8,13 +8,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from elastic_arms import linear_arm, shipped
+from elastic_arms import Arm, linear_arm, shipped
+from multibody_dynamics.dynamics import control
+from multibody_dynamics.dynamics.control.arm.desired_motion import DesiredMotion
 from multibody_dynamics.dynamics.control.arm.stiffness_reference import StiffnessReference
 from multibody_dynamics.nodes.base.parameters import ParameterError
-from multibody_dynamics.nodes.following.controller_design import make_law
+from multibody_dynamics.nodes.following.controlled_robot import ControlledRobot
+from multibody_dynamics.nodes.following.controller_design import make_arm
 from multibody_dynamics.nodes.following.flatness_controller_parameters import (
     FlatnessControllerParameters,
 )
+
+
+def made(arm: Arm, parameters: FlatnessControllerParameters) -> control.Arm:
+    model, limits = arm.model, arm.model.limits
+    order = np.arange(len(arm.actuators.motors))
+    robot = ControlledRobot(model, arm.actuators, limits, order)
+    return make_arm(robot, parameters, DesiredMotion(model.joint_names, limits))
 
 
 @pytest.mark.parametrize(
@@ -27,9 +37,8 @@ from multibody_dynamics.nodes.following.flatness_controller_parameters import (
 )
 def test_parameters_that_do_not_fit_the_robot_are_rejected(changes, message):
     arm = linear_arm()
-    parameters = FlatnessControllerParameters(**changes)
     with pytest.raises(ParameterError, match=message):
-        make_law(arm.model, arm.actuators, parameters, StiffnessReference(arm.actuators))
+        made(arm, FlatnessControllerParameters(**changes))
 
 
 @pytest.mark.parametrize("goal", [(), (90.0,), (1e6,)])
@@ -37,9 +46,9 @@ def test_laws_are_judged_with_the_stiffness_from_which_the_reference_begins(goal
     arm = shipped("antagonistic_elbow")  # its motors hold less than its springs allow
     parameters = FlatnessControllerParameters(initial_stiffness=goal)
     reference = StiffnessReference(arm.actuators)
-    law = make_law(arm.model, arm.actuators, parameters, reference)
+    found = made(arm, parameters)
     torque = np.zeros(arm.model.n)
     reference.begin(goal, None, torque, 0, 0.0)
     reference.evaluate(0, torque)
-    assert np.array_equal(law.stiffness[0], reference.rows[0])
-    assert np.array_equal(law.laws.second, reference.rows[0])
+    assert np.array_equal(found.second.rows[0], reference.rows[0])
+    assert np.array_equal(found.laws.second, reference.rows[0])

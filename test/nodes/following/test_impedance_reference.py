@@ -13,7 +13,7 @@ from builtin_interfaces.msg import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from elastic_arms import linear_arm
-from multibody_dynamics.dynamics.control.laws.flatness_law import FlatnessLaw
+from multibody_dynamics.dynamics.control.arm.arm import Arm
 from multibody_dynamics.nodes.base.messages import MessageError
 from multibody_dynamics.nodes.following.impedance_reference import change_impedance
 
@@ -25,15 +25,15 @@ def message(values: dict[str, float], seconds: float = 0.0) -> JointTrajectory:
 
 
 @pytest.fixture(scope="module")
-def law() -> FlatnessLaw:
+def law() -> Arm:
     model, actuators, rest = linear_arm()
-    made = FlatnessLaw(model, actuators)
+    made = Arm(model, actuators)
     made.design(rest)
     return made
 
 
 def test_names_select_what_changes_and_the_rest_stays(law):
-    law.start("joint_impedance", 0.0)
+    law.name = "joint_impedance"
     before = law.impedance.target.copy()
     change_impedance(
         partial(law.laws.change_impedance, "joint_impedance"),
@@ -41,7 +41,7 @@ def test_names_select_what_changes_and_the_rest_stays(law):
     )
     np.testing.assert_array_equal(law.impedance.target, [before[0], 20.0])
     assert law.impedance.damping_ratio == 0.9
-    law.start("cartesian_impedance", 0.0)
+    law.name = "cartesian_impedance"
     posture = law.impedance.target[6:].copy()
     change_impedance(
         partial(law.laws.change_impedance, "cartesian_impedance"),
@@ -52,7 +52,7 @@ def test_names_select_what_changes_and_the_rest_stays(law):
 
 
 def test_the_time_of_the_point_is_the_duration_of_the_change(law):
-    law.start("joint_impedance", 0.0)
+    law.name = "joint_impedance"
     impedance = law.impedance
     impedance.change({"shoulder": 40.0, "elbow": 40.0, "damping_ratio": 0.5})
     impedance.reset()
@@ -97,7 +97,7 @@ def test_the_time_of_the_point_is_the_duration_of_the_change(law):
     ],
 )
 def test_defects_are_refused_by_name_and_change_nothing(law, name, wrong, reason, text):
-    law.start("joint_impedance", 0.0)
+    law.name = "joint_impedance"
     before, ratio = law.impedance.target.copy(), law.impedance.damping_ratio
     with pytest.raises(MessageError, match=text) as refused:
         change_impedance(partial(law.laws.change_impedance, name), wrong)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from elastic_arms import linear_arm
-from multibody_dynamics.dynamics.control import FlatnessLaw, LoopJudgement
+from multibody_dynamics.dynamics.control import Arm, LoopJudgement
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.nodes.base.parameters import ParameterError
 from multibody_dynamics.nodes.following.flatness_controller_parameters import (
@@ -56,7 +56,7 @@ def prepared(**changes):
     """The laws of two links with these parameters, and what was logged."""
     arm, log = linear_arm(), Log()
     p = FlatnessControllerParameters(judged_poses=4, **changes)
-    found = prepare_laws(lambda p: FlatnessLaw(arm.model, arm.actuators, p.settings()), p, log)
+    found = prepare_laws(lambda p: Arm(arm.model, arm.actuators, p.settings()), p, log)
     return found, log.lines
 
 
@@ -81,7 +81,7 @@ def test_the_first_measured_position_is_judged_unless_everything_is_accepted():
     fast = {"law": "computed_torque", "computed_torque_bandwidth": 300.0}
     for choice in ("lower", "reject", "report"):
         p = FlatnessControllerParameters(unstable_poses=choice, **fast)
-        law = FlatnessLaw(arm.model, arm.actuators, p.settings())
+        law = Arm(arm.model, arm.actuators, p.settings())
         with pytest.raises(InputError, match="law 'computed_torque' is refused: unstable at 1 of"):
             check_at(law.laws, p, "computed_torque", arm.rest, np.array([0.3, -0.2]))
     p = FlatnessControllerParameters(unstable_poses="accept", **fast)
@@ -93,6 +93,6 @@ def test_a_law_that_cannot_be_designed_does_not_keep_others_from_it():
     fast = {"torque_link_bandwidth": (500.0,), "design_position": tuple(arm.rest)}
     found, _ = prepared(**fast)
     assert "use a lower bandwidth" in found.law.laws.undesigned["torque_control"]
-    found.law.start("motor_pd", 0.0)
+    assert found.law.laws["motor_pd"] is not None
     with pytest.raises(InputError, match="use a lower bandwidth"):
         prepared(law="torque_control", **fast)

@@ -15,10 +15,11 @@ import pytest
 
 from elastic_arms import linear_arm
 from multibody_dynamics.dynamics.control import (
-    FlatnessLaw,
+    Arm,
     JudgingProcess,
     JudgingRequest,
     LoopJudgement,
+    Sample,
     Verdict,
 )
 from multibody_dynamics.dynamics.core import InputError
@@ -53,7 +54,7 @@ class Bench:
         fake.give_way = JudgingProcess.give_way
         monkeypatch.setattr(live_laws, "JudgingProcess", fake)
         arm = linear_arm()
-        law = FlatnessLaw(arm.model, arm.actuators, FlatnessControllerParameters().settings())
+        law = Arm(arm.model, arm.actuators, FlatnessControllerParameters().settings())
         law.design(arm.rest)
         law.laws.judgements = {in_force: judgement(-1.0), **judged}
         self.errors: list[str] = []
@@ -155,11 +156,11 @@ def test_only_the_newest_of_several_choices_is_judged(bench):
 def test_a_law_in_force_that_delays_make_unstable_remains_in_force_and_says_so(bench):
     laws, law = bench.laws, bench.laws._law
     judged = SimpleNamespace(judgements=law.laws.judgements, lowered={})
-    controller = SimpleNamespace(laws=judged, transfer=law.transfer)
+    controller = SimpleNamespace(laws=judged, transfer=law.transfer, supervisor=law.supervisor)
     controller.name, controller.impedance = "motor_pd", None
 
     def shown() -> tuple[bytes, str]:
-        return report.law(controller, laws, is_silent=False)[:2]
+        return report.law(controller, laws)[1:3]
 
     late = {"command_delay": 0.004, "predict_state": False}
     assert not laws.is_unstable
@@ -232,8 +233,9 @@ def test_a_law_that_is_unstable_somewhere_is_judged_where_it_is_chosen_each_time
     law, report = bench.laws._law, {"unstable_poses": "report"}
     q, motors = np.array([0.3, -0.2]), law.motors_at_rest(np.array([0.3, -0.2]))
     for k in range(400):
-        law.measure(1e-3 * k, {"link_position": q, "motor_position": motors})
-    assert law.arm.is_settled
+        signals = {"link_position": q, "motor_position": motors}
+        law.measure(Sample(1_000_000_000 + 1_000_000 * k, signals))
+    assert law.measured.is_settled
     bench.choose(law="esp", **report)
     request = bench.verdict("esp", stable_at_some(), here=judgement(-1.0))
     np.testing.assert_allclose(request.here, q)
@@ -357,7 +359,7 @@ def test_a_refused_parameter_returns_to_its_value_and_an_accepted_one_stays(impe
 def test_what_came_by_topic_lasts_until_the_law_is_chosen_again_or_renewed(impedance):
     before = impedance.live.aimed
     tune(impedance, elbow=0.9 * before.stiffness[1])
-    impedance.law.renew()
+    impedance.law.laws.renew()
     impedance.laws.renew()
     assert impedance.live.aimed == before
     tune(impedance, elbow=0.9 * before.stiffness[1])

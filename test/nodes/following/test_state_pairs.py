@@ -5,13 +5,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from sensor_msgs.msg import JointState
 
+from elastic_arms import antagonistic_arm
+from multibody_dynamics.dynamics.control import BOTH, LINKS, MOTORS
 from multibody_dynamics.nodes.base.messages import JointStates, MessageError, set_stamp
 from multibody_dynamics.nodes.following.state_pairs import (
     ALONE,
-    MeasuredSignals,
+    StateInputs,
     StatePairs,
     missing_of,
 )
@@ -114,34 +118,123 @@ def test_missing_joints_are_named():
     assert missing_of([robot.links, robot.motors]) == "a, b, a, b_2"
 
 
-def accept(inputs: MeasuredSignals, side: str, stamp: int, **rows: list[float]) -> bool:
+class Watch:
+    """A watch whose staleness the test sets."""
+
+    def __init__(self) -> None:
+        self.stale = False
+        self.fed = 0
+
+    def age(self) -> float:
+        return 0.25
+
+    def feed(self) -> None:
+        self.stale = False
+        self.fed += 1
+
+
+ENCODERS = ("link_position", "motor_position")
+ACTUATORS = antagonistic_arm().actuators
+NAMES = {LINKS: ACTUATORS.joint_names, MOTORS: ACTUATORS.motor_names}
+
+
+def inputs(
+    names: Sequence[str] = ENCODERS,
+    *,
+    stale: Sequence[str] = (),
+    can_stop_on_links: bool = True,
+    has_begun: bool = True,
+) -> StateInputs:
+    """Inputs of a joint with one motor and one with two; the sides in `stale` have timed out."""
+    found = StateInputs(ACTUATORS, names, {}, can_stop_on_links=can_stop_on_links)
+    for side in found.topics:
+        found.watch(side, Watch())
+        found._watches[side].stale = side in stale
+    found.has_begun = has_begun
+    return found
+
+
+def accept(found: StateInputs, side: str, stamp: int, **rows: list[float]) -> bool:
     """Add a state of one side, stamped in ms; returns whether it completes a pair."""
-    message = JointState(name=["a", "b"], **rows)
+    message = JointState(name=list(NAMES[side]), **rows)
     set_stamp(message.header.stamp, stamp * MS)
-    states = inputs.sides[side]
-    assert states.accept(message, stamp * MS)
-    return inputs.pairs.add(states, 0.0)
+    assert found.sides[side].accept(message, stamp * MS)
+    return found.add(side, 0.0)
 
 
 def test_signals_are_a_copy_of_the_newest_pair():
     names = ("link_position", "motor_position", "joint_torque")
-    inputs = MeasuredSignals(["a", "b"], ["b", "a"], names)
-    assert not accept(inputs, "links", 5, position=[0.1, 0.2], effort=[1.0, 2.0])
-    assert accept(inputs, "motors", 5, position=[0.3, 0.4])
-    inputs.read()
-    assert set(inputs.values) == set(names)
-    assert not accept(inputs, "links", 6, position=[9.0, 9.0], effort=[9.0, 9.0])
-    assert inputs.values["link_position"].tolist() == [0.1, 0.2]
-    assert inputs.values["joint_torque"].tolist() == [1.0, 2.0]
-    assert inputs.values["motor_position"].tolist() == [0.4, 0.3]  # by name
-    assert list(inputs.used) == ["joint_states", "motor_states"]
+    found = inputs(names)
+    assert not accept(found, LINKS, 5, position=[0.1, 0.2], effort=[1.0, 2.0])
+    assert accept(found, MOTORS, 5, position=[0.3, 0.4, 0.5])
+    found.read()
+    assert set(found.signals) == set(names)
+    assert not accept(found, LINKS, 6, position=[9.0, 9.0], effort=[9.0, 9.0])
+    assert found.signals["link_position"].tolist() == [0.1, 0.2]
+    assert found.signals["joint_torque"].tolist() == [1.0, 2.0]
+    assert found.signals["motor_position"].tolist() == [0.3, 0.4, 0.5]
+    assert set(found.topics.values()) == {"joint_states", "motor_states"}
 
 
 def test_without_link_signals_only_motor_states_are_used_and_missing():
-    inputs = MeasuredSignals(["a"], ["a", "b"], ("motor_position", "motor_torque"))
-    assert list(inputs.used) == ["motor_states"]
-    assert not inputs.pairs.needs_links
-    assert inputs.missing == "a, b"
-    assert accept(inputs, "motors", 5, position=[0.3, 0.4], effort=[1.0, 2.0])
-    inputs.read()
-    assert inputs.values["motor_torque"].tolist() == [1.0, 2.0]
+    found = inputs(("motor_position", "motor_torque"))
+    assert list(found.topics.values()) == ["motor_states"]
+    assert found.awaited == ", ".join(NAMES[MOTORS])
+    assert accept(found, MOTORS, 5, position=[0.3, 0.4, 0.5], effort=[1.0, 2.0, 3.0])
+    found.read()
+    assert found.signals["motor_torque"].tolist() == [1.0, 2.0, 3.0]
+    assert found.missing == ""
+    found._watches[MOTORS].stale = True
+    assert found.missing == BOTH
+
+
+@pytest.mark.parametrize(
+    ("stale", "missing"),
+    [((), ""), ((LINKS,), LINKS), ((MOTORS,), MOTORS), ((LINKS, MOTORS), BOTH)],
+)
+def test_the_sides_that_have_timed_out_are_missing_once_a_cycle_has_run(stale, missing):
+    found = inputs(stale=stale)
+    assert found.missing == missing
+    assert found.runs_on(LINKS) == (missing == MOTORS)
+    assert found.runs_on(MOTORS) == (missing == LINKS)
+    assert bool(found.why) == bool(missing)
+    assert inputs(stale=stale, has_begun=False).missing == ""
+    alone = BOTH if MOTORS in stale else missing
+    assert inputs(stale=stale, can_stop_on_links=False).missing == alone
+
+
+def test_a_cycle_by_the_timer_needs_a_pair_or_one_side_that_may_run_alone():
+    found = inputs()
+    assert not found.has_state
+    accept(found, LINKS, 5, position=[0.1, 0.2])
+    accept(found, MOTORS, 5, position=[0.3, 0.4, 0.5])
+    assert found.has_state
+    assert inputs(stale=(LINKS,)).has_state
+    assert inputs(stale=(MOTORS,)).has_state
+    assert not inputs(stale=(LINKS, MOTORS)).has_state
+    assert not inputs(stale=(MOTORS,), can_stop_on_links=False).has_state
+
+
+def test_links_count_as_arriving_by_pairs_and_alone_only_without_motors():
+    found = inputs()
+    links, motors = found._watches[LINKS], found._watches[MOTORS]
+    accept(found, LINKS, 5, position=[0.1, 0.2])
+    assert (motors.fed, links.fed) == (0, 0)
+    accept(found, MOTORS, 5, position=[0.3, 0.4, 0.5])
+    assert (motors.fed, links.fed) == (1, 1)
+    motors.stale = True
+    accept(found, LINKS, 6, position=[0.1, 0.2])
+    assert links.fed == 2
+    found.has_begun = False
+    accept(found, LINKS, 7, position=[0.1, 0.2])
+    assert links.fed == 2
+
+
+def test_links_that_are_newer_than_the_last_torque_need_no_motors_any_more():
+    found = inputs(stale=(LINKS, MOTORS))
+    accept(found, LINKS, 6, position=[0.1, 0.2])
+    found._watches[LINKS].stale = True
+    found.note_stale(MOTORS, 7 * MS)
+    assert found.missing == BOTH
+    found.note_stale(MOTORS, 5 * MS)
+    assert found.missing == MOTORS

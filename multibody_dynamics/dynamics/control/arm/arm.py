@@ -34,6 +34,7 @@ from ..laws.designed_laws import DesignedLaws
 from ..laws.feedforward_law import gravity_load
 from ..laws.flatness_settings import ON_LINKS, FlatnessSettings
 from ..observers.adaptive_feedforward import AdaptiveFeedforward
+from ..observers.collision_thresholds import PUSH
 from .acting_state import ActingState
 from .collision_reaction import LAWS_OF_REACTIONS, OFF, REPORT, RETRACT, CollisionReaction, Contact
 from .desired_motion import DesiredMotion
@@ -71,7 +72,9 @@ class Command(NamedTuple):
     stamp : ns, of the sample. torque : (m,) to be sent, N m; None if there is nothing to send.
     reference : (4, m) theta, theta', theta'' and torque of the motors along the desired motion.
     desired : (5, n) q .. q'''' against which errors are judged; error : (2, n) of q and q'.
-    q, qd : (n,) estimated; joint_torque : (n,) of the springs. second : (3, v) second outputs.
+    q, qd : (n,) on which the law acts; estimated : (2, n) q and q' as measured; joint_torque : (n,)
+    of the springs; external : (n,) external torques, None without detection of contacts. second :
+    (3, v) second outputs.
     ahead_by : s, from `stamp` to the time of `desired`. mode, events, cuts : what has changed, and
     what was limited. contact : one that has just been noticed.
     """
@@ -83,7 +86,9 @@ class Command(NamedTuple):
     error: Array
     q: Array
     qd: Array
+    estimated: Array
     joint_torque: Array
+    external: Array | None
     second: Array
     ahead_by: float
     mode: Mode
@@ -248,7 +253,7 @@ class Arm:
 
     def clear_fault(self) -> None:
         """End the present fault; the arm follows again once it is at rest."""
-        self.supervisor.clear(self.measured.speed)
+        self._note(self.supervisor.clear(self.measured.speed))
 
     def fail(self, fault: int, text: str) -> None:
         """Stop the arm for a reason that the caller has found."""
@@ -259,6 +264,25 @@ class Arm:
         delay = 1e-9 * (now - self._stamp)
         event = self.supervisor.note_delay(self._seconds(self._stamp), delay, self.measured.speed)
         self._note(event)
+
+    # For reports
+
+    @property
+    def period(self) -> float:
+        """s, of the last cycle that was on time; 0 before the second one."""
+        return self._period
+
+    @property
+    def answer(self) -> str:
+        """What is done about the present fault, in words."""
+        if self.supervisor.mode is Mode.YIELDING:
+            return self._law_of_mode().replace("_", " ")
+        return "stopping"
+
+    @property
+    def mode_of_motion(self) -> str:
+        """'stopped', or what the motion does."""
+        return "stopped" if self.supervisor.fault is not None else self.motion.mode
 
     # What is measured
 
@@ -322,8 +346,8 @@ class Arm:
     # The cycle
 
     def update(self, sample: Sample) -> Command:
-        """Answer a sample. Without signals, only modes and faults change; in LOST there is no answer,
-        and the caller sends that of :meth:`rest`, once or in every cycle."""
+        """Answer a sample. Without signals, only modes and faults change; in LOST there is no
+        answer, and the caller sends that of :meth:`rest`, once or in every cycle."""
         now, step = sample.stamp, self._step_to(sample.stamp)
         contact = torque = None
         try:
@@ -355,7 +379,12 @@ class Arm:
             self.transfer.share = 1.0
         torque = self._rest(step)
         self._stamp = now
-        return self._command(now, torque, None)
+        command = self._command(now, torque, None)
+        return command._replace(error=np.zeros_like(command.error), ahead_by=0.0)
+
+    def command(self, now: int) -> Command:
+        """What has changed since the last command, without a torque."""
+        return self._command(now, None, None)
 
     def _begin(self, now: int) -> None:
         """Hold the measured position."""
@@ -371,8 +400,9 @@ class Arm:
             fastest = float(np.abs(measured.motors[1]).max())
             self.supervisor.activate(self._seconds(now), fastest, measured.speed)
             self._has_begun = True
-        else:  # after a silence, or after time jumped
+        else:  # after time jumped: the velocities are not known yet
             self._start_law(now)
+            self.transfer.duration = p.transfer_time
 
     def _look_up(self, now: int, step: float) -> None:
         """The desired motion and second outputs of this cycle, and the motion ahead of them."""
@@ -512,7 +542,7 @@ class Arm:
         return self.transfer.torque
 
     def _command(self, now: int, torque: Array | None, contact: Contact | None) -> Command:
-        state, motion = self.acting.state, self.motion
+        state, motion, detector = self.acting.state, self.motion, self.measured.detector
         desired = motion.wanted.copy() if motion.is_there else self._wanted.state.copy()
         command = Command(
             stamp=now,
@@ -522,7 +552,9 @@ class Arm:
             error=desired[:2] - state[:2],
             q=state.q.copy(),
             qd=state.qd.copy(),
+            estimated=np.stack(self.measured.estimator.state[:2]),
             joint_torque=self.joint_torque,
+            external=None if detector is None else detector.residual[PUSH].copy(),
             second=self.second.rows.copy(),
             ahead_by=self._ahead_by,
             mode=self.supervisor.mode,

@@ -183,14 +183,14 @@ class Memory(NamedTuple):
 
 def memory(n: int, recoveries: int) -> Memory:
     """The memory of an inactive arm with n joints, for up to this many counted recoveries."""
-    integers = (np.zeros(1, dtype=np.int64) for _ in range(7))
-    numbers = (np.zeros(1) for _ in range(8))
-    return Memory(*integers, *numbers, np.zeros(n), np.zeros(max(recoveries, 1)))
+    integers = [np.zeros(1, dtype=np.int64) for _ in range(7)]
+    numbers = [np.zeros(1) for _ in range(8)]
+    return Memory._make([*integers, *numbers, np.zeros(n), np.zeros(max(recoveries, 1))])
 
 
 def is_following(mode):
     """Whether the chosen law acts."""
-    return mode == HOLDING or mode == FOLLOWING or mode == BRAKING
+    return mode >= HOLDING and mode <= BRAKING
 
 
 def enter(s, mode, duration):

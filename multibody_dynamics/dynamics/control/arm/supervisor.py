@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 from ...core import Array
 from . import modes
-from .modes import FAULTS, FINAL, LATE, STOP_FAILED, TRACKING, Fault, Mode, Rules
+from .modes import FAULTS, FINAL, LATE, SETTLING, STOP_FAILED, TRACKING, Fault, Mode, Rules
+
+CLEARED = "cleared, following again"
 
 
 class Event(NamedTuple):
@@ -116,9 +118,12 @@ class Supervisor:
         """Note whether the motion that is followed moves now."""
         modes.note_motion(self._memory, is_moving)
 
-    def clear(self, speed: Array) -> None:
+    def clear(self, speed: Array) -> Event | None:
         """End the fault on request; the arm follows again once it is at rest."""
+        before = self.fault
         modes.clear_fault(self.rules, self._memory, speed)
+        self.text = "the arm still moves"
+        return None if before is None else Event(before, CLEARED, is_over=True)
 
     def _changed(self, before: Fault | None, text: str) -> Event | None:
         fault = self.fault
@@ -127,7 +132,8 @@ class Supervisor:
         if fault is None:
             assert before is not None
             self.text = ""
-            return Event(before, "cleared, following again", is_over=True)
+            is_told = before.code == SETTLING
+            return None if is_told else Event(before, CLEARED, is_over=True)
         self.text = self._describe(fault.code) or text
         return Event(fault, self.text)
 

@@ -7,14 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from multibody_dynamics.dynamics.control.arm.collision_reaction import (
-    LAWS_OF_REACTIONS,
-    PEAK,
-    SHORTEST,
-    SPEED,
-    CollisionReaction,
-    Contact,
-)
 
 from collision_runs import PERIOD, robot
 from multibody_dynamics import dynamics as dyn
@@ -23,6 +15,14 @@ from multibody_dynamics.dynamics.control import (
     TERMS,
     CollisionDetector,
     CollisionThresholds,
+)
+from multibody_dynamics.dynamics.control.arm.collision_reaction import (
+    LAWS_OF_REACTIONS,
+    PEAK,
+    SHORTEST,
+    SPEED,
+    CollisionReaction,
+    Contact,
 )
 
 REST = np.zeros(2)

@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Starts one cycle for all state pairs that are queued, so that the newest is used. Uses no ROS."""
+"""Runs cycles on the newest pair of states, although messages may have queued up. Uses no ROS."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from collections.abc import Callable
 
 SECOND = 1_000_000_000  # ns
 BURST = 0.01  # s, in which the messages that queued up while the process was suspended arrive
+BACKLOG = 0.25  # share of a period; pairs that arrive sooner after each other were queued
 
 
-class QueuedCycles:
-    """Runs a cycle once all queued messages have been read; in lockstep, at most one is queued.
+class NewestPair:
+    """Runs a cycle on every pair at once, or, if pairs have queued up, on the last of them, once
+    all queued messages have been read.
 
     After a silence, a cycle waits for the newest pair: if this process was suspended, the queue
     fills while it is read, and cycles on part of it would hide the gap in the stamps.
@@ -28,25 +30,29 @@ class QueuedCycles:
         self.skipped = 0  # pairs that were queued behind a newer one
         self._defer, self._cycle = defer, cycle
         self._due: int | None = None  # arrival of the pair that the next cycle will use, if any
-        self._arrival = 0  # of the last pair, if any
+        self._arrival = self._stamp = 0  # of the last pair, if any
 
     @property
     def is_due(self) -> bool:
         """Whether a pair waits for its cycle."""
         return self._due is not None
 
-    def request(self, arrival: int, timeout: float) -> None:
-        """Run a cycle on a pair with this arrival; if none arrived for more than `timeout` s before
-        it, wait a moment first."""
-        is_silence = bool(self._arrival) and arrival - self._arrival > int(SECOND * timeout)
-        self._arrival = arrival
+    def arrived(self, arrival: int, stamp: int, timeout: float) -> None:
+        """Run a cycle on a pair with this arrival and stamp (ns), or soon; if none arrived for more
+        than `timeout` s before it, wait a moment first."""
+        since, period = arrival - self._arrival, stamp - self._stamp
+        is_first, self._arrival, self._stamp = not self._arrival, arrival, stamp
         if self._due is not None:
             self.skipped += 1
-        elif is_silence:
-            threading.Timer(BURST, self._defer, [self._run]).start()
+            self._due = arrival
+        elif is_first or BACKLOG * period <= since <= SECOND * timeout:
+            self._cycle(arrival)
         else:
-            self._defer(self._run)
-        self._due = arrival
+            self._due = arrival
+            if since > SECOND * timeout:
+                threading.Timer(BURST, self._defer, [self._run]).start()
+            else:
+                self._defer(self._run)
 
     def cancel(self) -> None:
         """Drop the pair that waits for its cycle."""

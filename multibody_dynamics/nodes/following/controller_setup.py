@@ -1,0 +1,96 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the flatness controller creates when it is configured: the arm with its laws, designed and
+judged, and the publishers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...dynamics.control import NO_DESIGN, FlatnessSettings, LearnedMotion, Sample
+from ..base.position_check import position_checks
+from ..base.runtime import ManagedNode
+from .controlled_robot import ControlledRobot
+from .controller_design import check_first, make_arm, stop_report
+from .controller_outputs import ControllerOutputs
+from .flatness_controller_parameters import FlatnessControllerParameters
+from .law_design import prepare_laws
+from .live_laws import LiveLaws
+from .trajectory_learner import learner_of
+
+
+class ControllerSetup:
+    """The parts of the node that last from its configuration until it is cleaned up.
+
+    Attributes: `robot`; `arm`; `laws`, which law is in force; `learner`, None without a learning
+    file; `position_checks` of links and motors; `outputs`.
+    """
+
+    def __init__(
+        self, node: ManagedNode[FlatnessControllerParameters], robot: ControlledRobot
+    ) -> None:
+        self._node, self.robot = node, robot
+        p, log = node.parameters, node.get_logger()
+        model = robot.model
+        self.learner = learner_of(p, model, log)
+        if self.learner is not None:
+            node.configuration.callback(self.learner.close)
+        motion = LearnedMotion(model.joint_names, robot.soft_limits, self.learner)
+        self.arm, judged, self._designed_for = prepare_laws(
+            lambda values: make_arm(robot, values, motion), p, log
+        )
+        self._filter_bandwidth = judged.filter_bandwidth
+        self.laws = LiveLaws(
+            self.arm, judged, self._designed_for, logger=log, defer=node.defer, restore=node.restore
+        )
+        node.configuration.callback(self.laws.close)
+        infos, warnings = stop_report(self.arm, p)
+        for line in infos:
+            log.info(line)
+        for line in warnings:
+            log.warning(line)
+        self.position_checks = position_checks(model, robot.actuators)
+        self.outputs = ControllerOutputs(
+            node, robot, detects=self.arm.measured.detector is not None
+        )
+        self.reconfigure(p)
+        log.info(f"configured for {model.name}: {', '.join(model.joint_names)}")
+
+    def check(self, p: FlatnessControllerParameters) -> None:
+        """Raise InputError for parameters that the law in force cannot take."""
+        self.laws.check(self._settings(p))
+
+    def reconfigure(self, p: FlatnessControllerParameters) -> None:
+        """Take over live parameters."""
+        arm = self.arm
+        self.laws.choose(p, self._settings(p), lambda: arm.choose(self.laws.in_force))
+        arm.change(p.cycle())
+        arm.laws.adapt(p.adapt)
+        arm.second.torque_scale = p.torque_limit_scale
+        for check in self.position_checks.values():
+            check.factor = p.state_speed_factor
+        if arm.measured.detector is not None:
+            arm.measured.detector.scale = p.collision_threshold_scale
+        if self.learner is not None:
+            self.learner.learns = p.learn
+
+    def check_first(self, sample: Sample) -> bool:
+        """Judge the law in force at the first measured position; False, with a fault, if it is
+        unstable there."""
+        arm = self.arm
+        if arm.supervisor.is_final:
+            return False
+        arm.measure(sample)
+        q = arm.measured.estimator.state.q.copy()
+        law, p = self.laws.in_force, self._node.parameters
+        if problem := check_first(arm, p, law, self._designed_for, q):
+            arm.fail(NO_DESIGN, problem)
+            return False
+        arm.restart()
+        return True
+
+    def _settings(self, p: FlatnessControllerParameters) -> FlatnessSettings:
+        """The settings of the laws, with the filter for which they were judged."""
+        judged = replace(p, filter_bandwidth=self._filter_bandwidth)
+        return judged.settings(self.arm.settings.collisions)
