@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
@@ -26,14 +25,13 @@ from ..validation.drift_equations import AT_REST, torque_sums
 from ..validation.drift_watch import DriftWatch
 from ..validation.settings import Robot, Settings, equipped
 from ..validation.state_stream import StateStream, warm_up
-from .base.activation import Activation
-from .base.diagnostics import ERROR, OK, STALE, WARN, Diagnostics, EventCounter, status
+from .base.diagnostics import ERROR, OK, STALE, WARN, Diagnostics, EventCounter, Status
 from .base.messages import JointStates, MessageError
 from .base.parameters import ParameterError
 from .base.qos import best_effort
 from .base.robot import find_file
-from .base.robot_description import DescribedNode
-from .base.runtime import run
+from .base.robot_source import RobotSource
+from .base.runtime import ManagedNode, run
 from .validation.drift_parameters import DriftParameters
 from .validation.spring_samples import SpringSamples
 
@@ -41,20 +39,18 @@ QUEUE = 1000  # states that may wait while statistics are written to the disk
 WARMTHS = ("cold", "cool", "lukewarm", "warm")
 
 
-class DriftNode(DescribedNode):
+class DriftNode(ManagedNode[DriftParameters]):
     """The node; see the module and docs/drift_node.md."""
 
-    Parameters = DriftParameters
-
     def __init__(self) -> None:
-        super().__init__("drift_node")
-        self._activation: Activation | None = None
+        super().__init__("drift_node", DriftParameters)
+        self._source = RobotSource(self)
 
     # Life cycle
 
     def configure(self) -> None:
         p = self.parameters
-        model = self._load_model()
+        model = self._source.load()
         data, springs = (
             find_file(name) if name else None for name in (p.data_file, p.elastic_joints_file)
         )
@@ -84,20 +80,13 @@ class DriftNode(DescribedNode):
         self._rejected = EventCounter()
         self._reported: tuple[str, ...] = ()
         self._restart()
-        self._activation = Activation(self)
+        self.activation.callback(self._save)
         quality = best_effort(QUEUE)
-        self._activation.subscribe(JointState, "joint_states", self._on_state, quality)
+        self.activation.subscribe(JointState, "joint_states", self._on_state, quality)
         if self._robot.actuators is not None:
-            self._activation.subscribe(JointState, "motor_states", self._on_motors, quality)
-        self._activation.service(Trigger, "~/reset_reference", self._on_reset)
-        self._activation.callback(Diagnostics(self, self._statuses).close)
-
-    def deactivate(self) -> None:
-        if self._activation is None:
-            return
-        self._activation.close()
-        self._activation = None
-        self._save()
+            self.activation.subscribe(JointState, "motor_states", self._on_motors, quality)
+        self.activation.service(Trigger, "~/reset_reference", self._on_reset)
+        Diagnostics(self, self._robot.model.name, self._statuses)
 
     # Memory
 
@@ -209,40 +198,34 @@ class DriftNode(DescribedNode):
         else:
             self.get_logger().info("the robot agrees with its reference again")
 
-    def _status(
-        self, part: str, level: bytes, text: str, values: dict[str, object]
-    ) -> DiagnosticStatus:
-        name = f"{self.get_fully_qualified_name()}: {part}"
-        return status(name, level, text, values, self._robot.model.name)
-
-    def _statuses(self) -> Iterator[DiagnosticStatus]:
+    def _statuses(self) -> Iterator[Status]:
         watch = self._watch
         values: dict[str, object] = {"blocks judged": watch.judged, "warmth": watch.warmth}
         for each in watch.drifts:
             values[f"{each.kind} of {each.name}"] = each.text
         if watch.drifts:
             text = "; ".join(each.text for each in watch.drifts)
-            yield self._status("drift", WARN, text, values)
+            yield Status("drift", WARN, text, values)
         elif watch.judged:
-            yield self._status("drift", OK, "agrees with the reference", values)
+            yield Status("drift", OK, "agrees with the reference", values)
         else:
-            yield self._status("drift", STALE, "no block judged yet", values)
+            yield Status("drift", STALE, "no block judged yet", values)
         progress = {
             f"{name}, complete": share
             for name, (share, _) in zip(WARMTHS, watch.progress(), strict=True)
         }
         if self._failure:
-            yield self._status("memory", ERROR, self._failure, dict(progress))
+            yield Status("memory", ERROR, self._failure, dict(progress))
         else:
             kept = str(self._file or "no state_file: nothing is kept after deactivation")
-            yield self._status("memory", OK, kept, dict(progress))
+            yield Status("memory", OK, kept, dict(progress))
         recent, values = self._rejected.report()
         if self._states is None or not self._states.stamp:
             missing = self._states.missing if self._states is not None else self._names
-            yield self._status("inputs", STALE, f"no state yet for {', '.join(missing)}", values)
+            yield Status("inputs", STALE, f"no state yet for {', '.join(missing)}", values)
         else:
             text = f"{recent} rejected in the last second" if recent else "none rejected"
-            yield self._status("inputs", WARN if recent else OK, text, values)
+            yield Status("inputs", WARN if recent else OK, text, values)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -22,24 +22,14 @@ from typing import Any
 
 import numpy as np
 import rclpy
-from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
 from ..dynamics.core import Array, DynamicsError
 from ..dynamics.plant import DelayLine
-from .base.activation import Activation
-from .base.diagnostics import (
-    ERROR,
-    OK,
-    STALE,
-    WARN,
-    CycleStatistics,
-    Diagnostics,
-    EventCounter,
-    status,
-)
+from .base.diagnostics import ERROR, OK, STALE, WARN, CycleStatistics, Diagnostics, Status
+from .base.inputs import Inputs
 from .base.messages import SECOND, MessageError, nanoseconds, set_stamp
 from .base.outputs import Outputs
 from .base.parameters import ParameterError
@@ -57,19 +47,11 @@ Due = tuple[Command, bool] | None
 """The command that the motors execute and whether it is stale; None: the brakes are engaged."""
 
 
-class ElasticRobotSimulatorNode(ManagedNode):
+class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
     """The node; see the module and docs/elastic_robot_simulator_node.md."""
 
-    Parameters = SimulatorParameters
-
     def __init__(self) -> None:
-        super().__init__("elastic_robot_simulator_node")
-        self._outputs: Outputs | None = None
-        self._clock_publisher: Any = None
-        self._thread: threading.Thread | None = None
-        self._pace: Pace | None = None
-        self._stamp = 0  # ns, of the newest state
-        self._time = 0  # ns of simulated time; continues from one activation to the next
+        super().__init__("elastic_robot_simulator_node", SimulatorParameters)
 
     # Life cycle
 
@@ -93,9 +75,11 @@ class ElasticRobotSimulatorNode(ManagedNode):
         self._surroundings = Surroundings(p, plant)
         self._stiffness = StiffnessCommands(actuators)
         self._zero = np.zeros(len(actuators.motors))
-        self._time = 0
+        self._time = 0  # ns of simulated time; continues from one activation to the next
+        self._clock_publisher: Any = None
         if p.publish_clock:  # before the states, whose stamps would otherwise be in the future
             self._clock_publisher = self.create_lifecycle_publisher(Clock, "/clock", RELIABLE)
+            self.configuration.callback(self.destroy_lifecycle_publisher, self._clock_publisher)
         self._outputs = outputs = Outputs(self)
         fields = ("position", "velocity", "effort")
         self._rows = [
@@ -116,7 +100,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
         self._mean_torque = plant.motor_torque.copy()
         self._sensors = SimulatedSensors(p, plant, self._dt)
         self._sensors.restart()
-        self._stamp = 0
+        self._stamp = 0  # ns, of the newest state
         self._commands.restart(None if p.brakes_until_command else self._rest())
         first: Due = None if p.brakes_until_command else (self._commands.newest, False)
         self._delay = DelayLine(p.actuation_delay, self._dt, first)
@@ -126,25 +110,21 @@ class ElasticRobotSimulatorNode(ManagedNode):
         self._strain = Strain(plant)
         self._reported = (0, 0, 0, 0)  # lost, saturated, overstretched, restarted so far
         self._statistics = CycleStatistics()
-        self._rejected = EventCounter()
         self._pace = self._make_pace(p)
-        commands = self._commands
-        given = [
-            (commands.kind, commands.topic, self._on_command),
-            (WrenchStamped, "external_wrench", self._on_wrench),
-        ]
+        self._inputs = inputs = Inputs(self)
+        commands, quality = self._commands, best_effort()
+        inputs.listen(commands.kind, commands.topic, self._on_command, quality)
+        inputs.listen(WrenchStamped, "external_wrench", self._on_wrench, quality)
         if self._stiffness.joints:
-            given.append((JointState, "stiffness_command", self._on_stiffness))
+            inputs.listen(JointState, "stiffness_command", self._stiffness.accept, quality)
         if p.time_source == "clock":
-            given.append((Clock, "/clock", self._on_clock))
-        self._activation = Activation(self)
-        for kind, topic, callback in given:
-            self._activation.subscribe(kind, topic, callback, best_effort())
-        self._activation.callback(Diagnostics(self, self._statuses).close)
-        self._thread = threading.Thread(
-            target=self._run, args=(self._pace,), name="plant", daemon=True
-        )
-        self._thread.start()
+            inputs.listen(Clock, "/clock", self._on_clock, quality)
+        Diagnostics(self, plant.model.name, self._statuses)
+        thread = threading.Thread(target=self._run, args=(self._pace,), name="plant", daemon=True)
+        thread.start()
+        self.activation.callback(thread.join)
+        self.activation.callback(commands.leave)
+        self.activation.callback(self._pace.leave)
         self.get_logger().info(f"active; commands: {commands.topic}")
 
     def _make_pace(self, p: SimulatorParameters) -> Pace:
@@ -152,46 +132,16 @@ class ElasticRobotSimulatorNode(ManagedNode):
             return ClockPace(self._period)
         return SteadyPace(self._period, self._time if p.publish_clock else None)
 
-    def deactivate(self) -> None:
-        if self._thread is None:
-            return
-        self._pace.leave()
-        self._commands.leave()
-        self._thread.join()
-        self._thread = None
-        self._activation.close()
-
-    def cleanup(self) -> None:
-        if self._outputs is not None:
-            self._outputs.close()
-            self._outputs = None
-        if self._clock_publisher is not None:
-            self.destroy_lifecycle_publisher(self._clock_publisher)
-            self._clock_publisher = None
-
     def check(self, values: SimulatorParameters) -> None:
-        if self._outputs is not None:
-            self._surroundings.check(values)
+        self._surroundings.check(values)
 
     # Messages, in the executor's thread
 
     def _on_command(self, message: Any) -> None:
-        try:
-            self._commands.accept(message, self._stamp, self.parameters.command_timeout)
-        except MessageError as error:
-            self._reject(self._commands.topic, error)
+        self._commands.accept(message, self._stamp, self.parameters.command_timeout)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
-        try:
-            self._surroundings.accept(message, self._stamp, self.parameters.wrench_timeout)
-        except MessageError as error:
-            self._reject("external_wrench", error)
-
-    def _on_stiffness(self, message: JointState) -> None:
-        try:
-            self._stiffness.accept(message)
-        except MessageError as error:
-            self._reject("stiffness_command", error)
+        self._surroundings.accept(message, self._stamp, self.parameters.wrench_timeout)
 
     def _on_clock(self, message: Clock) -> None:
         if message.clock.sec < 0:  # as ManagedNode does
@@ -202,10 +152,6 @@ class ElasticRobotSimulatorNode(ManagedNode):
             )
             self._commands.forget_stamps()
             self._surroundings.forget_wrench()
-
-    def _reject(self, topic: str, error: MessageError) -> None:
-        self._rejected.add(f"{topic}: {error.reason}", f"{topic}: {error}")
-        self.warn_about(topic, f"rejected {topic}: {error}")
 
     def _rest(self) -> Command:
         """The command of a robot without brakes before the first one arrives."""
@@ -289,7 +235,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
         if due is None:
             return
         if self._surroundings.apply(p, self._moved, stamp):
-            self._reject(
+            self._inputs.reject(
                 "external_wrench",
                 MessageError("stale", "none arrived within wrench_timeout; set to zero"),
             )
@@ -332,8 +278,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
 
     # Diagnostics, in the executor's thread
 
-    def _statuses(self) -> Iterator[DiagnosticStatus]:
-        node, robot = self.get_fully_qualified_name(), self._plant.model.name
+    def _statuses(self) -> Iterator[Status]:
         statistics, self._statistics = self._statistics, CycleStatistics()
         pace, strain, before = self._pace, self._strain, self._reported
         restarts = getattr(pace, "restarts", 0)
@@ -354,9 +299,9 @@ class ElasticRobotSimulatorNode(ManagedNode):
         else:
             waits = self.parameters.time_source == "clock"
             level, text = STALE, "waiting for /clock" if waits else "no cycles"
-        yield status(f"{node}: real time", level, text, figures, robot)
+        yield Status("real time", level, text, figures)
 
-        recent, values = self._rejected.report()
+        recent, values = self._inputs.report()
         commands = self._commands
         command = commands.newest
         if command is None:
@@ -370,7 +315,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
             level, text = WARN, f"{recent} rejected in the last second"
         else:
             level, text = OK, "none rejected"
-        yield status(f"{node}: commands", level, text, values, robot)
+        yield Status("commands", level, text, values)
 
         found = [
             f"torque limit reached in {saturated} cycles" if saturated else "",
@@ -385,7 +330,7 @@ class ElasticRobotSimulatorNode(ManagedNode):
             "payload [kg]": self._surroundings.payload_mass,
         }
         level = WARN if saturated or overstretched else OK
-        yield status(f"{node}: motors", level, text, motors, robot)
+        yield Status("motors", level, text, motors)
 
 
 def main(args: list[str] | None = None) -> int:

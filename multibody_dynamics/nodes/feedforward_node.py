@@ -14,268 +14,280 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
 
-from ..dynamics.control import FeedforwardLaw
+from ..dynamics.control import DesiredMotion, FeedforwardLaw, StiffnessReference
 from ..dynamics.core import Array
-from ..dynamics.elastic import Actuators
-from ..dynamics.model import MultibodyModel
-from .base.diagnostics import ERROR, OK, STALE
-from .base.messages import SECOND, JointStates, set_stamp
-from .base.outputs import Outputs
+from .base.cycle_supervisor import CycleSupervisor
+from .base.diagnostics import ERROR, OK, STALE, Diagnostics, Status
+from .base.inputs import Inputs
+from .base.messages import SECOND, JointStates
+from .base.position_check import position_checks
 from .base.qos import best_effort
-from .base.runtime import run
+from .base.robot_source import RobotSource
+from .base.runtime import ManagedNode, run
+from .following.controlled_robot import ControlledRobot, controlled_robot
+from .following.feedforward_outputs import FeedforwardOutputs
 from .following.feedforward_parameters import FeedforwardParameters
-from .following.following import FollowingNode
+from .following.followed_motion import FollowedMotion
+from .following.motor_limits import MotorLimits
+from .following.stiffness_input import StiffnessInput
+from .following.torque_ramp import TorqueRamp
+from .following.trajectory_action import TrajectoryAction
+from .following.trajectory_input import TrajectoryInput
+from .following.wrench_input import WrenchInput
 
+NOT_FINITE = "the computed torque is not finite"
 FOREVER = 1e9  # s; a step so long that no rate limit applies
 
 
-class FeedforwardOutputs(Outputs):
-    """The publishers of the node; commands are published first, because drives wait for them."""
+class FeedforwardNode(ManagedNode[FeedforwardParameters]):
+    """A node that follows trajectories of the joints with the torque feedforward."""
 
-    def __init__(self, node: FeedforwardNode) -> None:
-        super().__init__(node)
-        joints, motors = node._actuators.joint_names, node._actuators.motor_names
-        self._order = node._order
-        self._commands = self.command_array("~/commands", [motors[k] for k in self._order])
-        self._point, self._motor_rows = self.motor_command("~/motor_command", motors)
-        self._torque_rows = [
-            self.joint_state(f"~/{name}", joints, "effort")[0]
-            for name in ("torque", "torque_rate", "torque_acceleration")
-        ]
+    def __init__(self) -> None:
+        super().__init__("feedforward_node", FeedforwardParameters)
+        self._source = RobotSource(self)
 
-    def publish(self, stamp: int, lookahead: int, law: FeedforwardLaw, motor_torque: Array) -> None:
-        """Publish one cycle; the commands apply `lookahead` ns after `stamp` (ns)."""
-        set_stamp(self._point.time_from_start, lookahead)
-        for row, values in zip(self._torque_rows, law.torque, strict=True):
-            row[:] = values
-        for row, values in zip(self._motor_rows, law.motor, strict=True):
-            row[:] = values
-        self._motor_rows[3][:] = motor_torque
-        np.take(motor_torque, self._order, out=self._commands)
-        self.publish_all(stamp)
-
-
-class FeedforwardNode(FollowingNode):
-    """A node that follows trajectories, with the torque feedforward as its law.
-
-    `TaskSpaceNode` inherits from it: law, cycle and outputs are the same, and only the source of
-    the desired motion differs.
-    """
-
-    Parameters = FeedforwardParameters
-    _outputs: FeedforwardOutputs
-    _law: FeedforwardLaw
-
-    def __init__(self, name: str = "feedforward_node") -> None:
-        super().__init__(name)
-
-    # Life cycle
-
-    def _make(self, model: MultibodyModel, actuators: Actuators) -> FeedforwardOutputs:
-        self._law = FeedforwardLaw(
-            model,
-            actuators,
-            gravity_compensated_by_robot=self.parameters.gravity_compensated_by_robot,
-        )
-        return FeedforwardOutputs(self)
+    def configure(self) -> None:
+        robot = controlled_robot(self._source.load(), self.parameters)
+        self._setup = FeedforwardSetup(self, robot)
+        self._action = TrajectoryAction(self, robot.model.joint_names)
 
     def activate(self) -> None:
-        p = self.parameters
-        names, check = self._model.joint_names, self._position_checks["links"]
-        self._measured = JointStates(names, also=("velocity",), check=check)
-        self._position = self._measured.position
-        self._safe_position: Array | None = None
-        self._ramp_begin: int | None = None  # ns, while the ramp lasts
-        self._ramp_from: Array = np.zeros(len(self._actuators.motors))
-        self._gain = 0.0
-        self._is_finite = True
-        self._is_stale = False
-        self._law.applied_wrenches[:] = 0.0
-        super().activate()
-        self._listen(JointState, "joint_states", self._on_state, best_effort(p.state_queue_depth))
-        self._watchdog = self._watch(self._on_stale)
-        gravity = (
-            "compensated by the robot"
-            if p.gravity_compensated_by_robot
-            else "included in all torques"
-        )
-        self.get_logger().info(f"active; gravity is {gravity}; springs: {p.variant}")
+        robot = self._setup.robot
+        motion = DesiredMotion(robot.model.joint_names, robot.soft_limits)
+        self._cycle = cycle = FeedforwardCycle(self, self._setup, motion, action=self._action)
+        TrajectoryInput(self, cycle.inputs, cycle.followed, self._action)
 
     def reconfigure(self, values: FeedforwardParameters) -> None:
-        super().reconfigure(values)
-        if self._outputs is not None:
-            self._law.variant = values.variant
+        if not self.activation.is_over:
+            self._cycle.reconfigure(values)
+
+
+class FeedforwardSetup:
+    """What a node creates for its feedforward when it is configured."""
+
+    def __init__(self, node: ManagedNode[FeedforwardParameters], robot: ControlledRobot) -> None:
+        model, actuators = robot.model, robot.actuators
+        self.robot = robot
+        is_compensated = node.parameters.gravity_compensated_by_robot
+        self.law = FeedforwardLaw(model, actuators, gravity_compensated_by_robot=is_compensated)
+        self.stiffness = StiffnessReference(actuators)
+        self.outputs = FeedforwardOutputs(node, robot)
+        node.get_logger().info(f"configured for {model.name}: {', '.join(model.joint_names)}")
+
+
+class FeedforwardCycle:
+    """The cycle of a node from activation on: joint states in, torques and motor commands out.
+
+    motion : what the robot follows; whoever receives motions passes them to `followed`.
+    action : told how goals end, if there is one. after_cycle : called after every cycle.
+
+    Attributes: `inputs`, `supervisor`, `followed` and `diagnostics`, for other parts of the node.
+    """
+
+    def __init__(
+        self,
+        node: ManagedNode[FeedforwardParameters],
+        setup: FeedforwardSetup,
+        motion: DesiredMotion,
+        *,
+        action: TrajectoryAction | None = None,
+        after_cycle: Callable[[], object] = lambda: None,
+    ) -> None:
+        p, model, actuators = node.parameters, setup.robot.model, setup.robot.actuators
+        self._node, self._law, self._outputs = node, setup.law, setup.outputs
+        self._motion, self._stiffness, self._after_cycle = motion, setup.stiffness, after_cycle
+        self._check = position_checks(model, actuators)["links"]
+        self._measured = JointStates(model.joint_names, also=("velocity",), check=self._check)
+        self._limits = MotorLimits(setup.robot, p)
+        self._ramp = TorqueRamp(len(actuators.motors))
+        self._sent: Array = np.zeros(len(actuators.motors))  # the last torque
+        self._safe_position: Array | None = None
+        self._is_finite, self._is_stale = True, False
+        self._law.applied_wrenches[:] = 0.0
+        self.reconfigure(p)
+
+        self.inputs = inputs = Inputs(node)
+        self.supervisor = supervisor = CycleSupervisor(
+            node, inputs, cycle=self._run, has_state=self._has_state, on_jump=self._restart
+        )
+        self.followed = followed = FollowedMotion(
+            node, motion, self._measured.position, supervisor.events, action=action
+        )
+        node.activation.callback(self._end)
+        self._wrench = WrenchInput(node, model, inputs, supervisor)
+        torque = self._law.joint_torque
+        StiffnessInput(node, inputs, self._stiffness, followed, self._limits, lambda: torque)
+        quality = best_effort(p.state_queue_depth)
+        inputs.listen(JointState, "joint_states", self._on_state, quality)
+        self._watchdog = supervisor.watch(self._on_stale)
+        self.diagnostics = Diagnostics(node, model.name, self._statuses)
+        is_included = not p.gravity_compensated_by_robot
+        gravity = "included in all torques" if is_included else "compensated by the robot"
+        node.get_logger().info(f"active; gravity is {gravity}; springs: {p.variant}")
+
+    def reconfigure(self, p: FeedforwardParameters) -> None:
+        """Take over live parameters."""
+        self._law.variant = p.variant
+        self._check.factor = p.state_speed_factor
+        self._stiffness.torque_scale = p.torque_limit_scale
+        self._limits.set(p)
 
     def _restart(self, why: str) -> None:
-        super()._restart(why)
+        """Reset everything that depends on time; the next state starts a new hold."""
+        self.supervisor.restart(why)
+        self.followed.release(why)
+        self._stiffness.release()
+        self._wrench.wrench.restart()
         self._measured.restart()
-        self._safe_position = self._ramp_begin = None
+        self._safe_position = None
+        self._ramp.end()
         self._law.applied_wrenches[:] = 0.0
         self._law.settle()
 
-    # Inputs
+    def _end(self) -> None:
+        self.followed.end_goal("the node was deactivated")
+        self._publish_safe_output()
+
+    # The cycle
 
     def _on_state(self, message: JointState) -> None:
         begin = time.monotonic_ns()
-        if self._take("joint_states", self._measured, message):
+        if self.supervisor.take("joint_states", self._measured, message):
             self._watchdog.feed()
-            if self._timer is None:
-                self._cycle(self._measured.stamp, begin)
+            if not self.supervisor.has_timer:
+                self._run(self._measured.stamp, begin)
 
-    @property
     def _has_state(self) -> bool:
         return bool(self._measured.stamp) and not self._watchdog.stale
+
+    def _run(self, stamp: int, begin: int) -> None:
+        """Run one cycle with this stamp (ns), which began at `begin`, monotonic ns."""
+        supervisor, motion, law = self.supervisor, self._motion, self._law
+        if supervisor.comes_late("joint_states", stamp):
+            return
+        if motion.is_there and (gap := supervisor.leap(stamp)):
+            self._restart(gap)
+        if not motion.is_there:
+            self._begin(stamp)
+        step = supervisor.step_to(stamp)
+        if step:
+            law.advance(step)
+        desired_time = stamp + int(SECOND * self._node.parameters.lookahead)
+        motion.evaluate(desired_time, law.desired)
+        self._limits.count(self._stiffness.evaluate(desired_time, law.joint_torque))
+        law.stiffness[:] = self._stiffness.rows
+        self.followed.judge(stamp, law.desired, self._measured.velocity)
+        if (wrench := self._wrench.newest(stamp, step, law.desired)) is not None:
+            law.applied_wrenches[:] = 0.0
+            law.applied_wrenches[wrench[0]] = wrench[1]
+        law.update()
+        for problem in law.problems():
+            self._limits.cuts.add(problem, problem)
+        self._is_finite = self._output(stamp, step)
+        if self._is_finite:
+            self._is_stale = False
+            supervisor.record(begin, stamp)
+        else:  # drop the wrench, which may be the cause, and hold the robot
+            self._wrench.wrench.drop()
+            self.followed.end_goal(NOT_FINITE)
+            self._publish_safe_output()
+        self._after_cycle()
 
     def _begin(self, stamp: int) -> None:
         """Hold the position of the safe output if the robot is close to it, otherwise the measured
         position."""
+        p, law = self._node.parameters, self._law
         position, safe = self._measured.position, self._safe_position
-        if safe is not None and np.abs(safe - position).max() <= self.parameters.start_tolerance:
+        if safe is not None and np.abs(safe - position).max() <= p.start_tolerance:
             position = safe
         else:
-            self._ramp_begin = stamp
-            self._ramp_from = self._motor_torque
+            self._ramp.begin(stamp, self._sent)
         self._safe_position = None
-        self._hold_at(position, stamp)
-        p, law = self.parameters, self._law
+        self.followed.hold(position, stamp)
         law.desired[0], law.desired[1:] = position, 0.0
         law.settle()
         law.update()  # its torques determine the feasible stiffness, which is not measured here
         goal = p.initial_stiffness
         self._stiffness.begin(goal, None, law.joint_torque, stamp, p.ramp_time)
 
-    # The cycle
-
-    def _cycle(self, stamp: int, begin: int) -> None:
-        if self._comes_late("joint_states", stamp):
-            return
-        self._notice_leap(stamp)
-        p, law = self.parameters, self._law
-        if not self._motion.is_there:
-            self._begin(stamp)
-        step = self._step_to(stamp)
-        if step:
-            law.advance(step)
-        desired_time = stamp + int(SECOND * p.lookahead)
-        self._motion.evaluate(desired_time, law.desired)
-        self._count_cuts(self._stiffness.evaluate(desired_time, law.joint_torque))
-        law.stiffness[:] = self._stiffness.rows
-        self._judge_goal(stamp, self._measured.velocity)
-        wrench = self._newest_wrench(stamp, step, law.desired)
-        if wrench is not None:
-            law.applied_wrenches[:] = 0.0
-            law.applied_wrenches[wrench[0]] = wrench[1]
-        law.update()
-        for problem in law.problems():
-            self._limited.add(problem, problem)
-        self._is_finite = self._output(stamp, step)
-        if self._is_finite:
-            self._is_stale = False
-            self._statistics.record(begin, time.monotonic_ns(), stamp, self._now())
-        else:  # drop the wrench, which may be the cause, and hold the robot
-            self._wrench.drop()
-            self._end_goal("the computed torque is not finite")
-            self._publish_safe_output()
-
     def _output(self, stamp: int, step: float) -> bool:
         """Ramp, limit and publish the output of the law, `step` s after the last one.
 
         If it is not finite, publish nothing and return False.
         """
-        law = self._law
+        p, law = self._node.parameters, self._law
         if not law.is_finite():
-            self._events.add("output not finite")
+            self.supervisor.events.add("output not finite")
             return False
-        self._gain = self._ramp(stamp)
-        wanted = law.motor.torque
-        if self._gain < 1.0:
-            wanted = self._ramp_from + self._gain * (wanted - self._ramp_from)
-        self._limit_torque(wanted, step)
-        self._limit_speed(law.motor.velocity)
-        self._last_stamp = stamp
-        lookahead = int(SECOND * self.parameters.lookahead)
-        self._outputs.publish(stamp, lookahead, law, self._motor_torque)
+        wanted = self._ramp.apply(law.motor.torque, stamp, p.ramp_time)
+        self._sent = self._limits.torque(wanted, self._sent, step)
+        self._limits.limit_speed(law.motor.velocity)
+        self.supervisor.last_stamp = stamp
+        self._outputs.publish(stamp, int(SECOND * p.lookahead), law, self._sent)
         return True
-
-    def _ramp(self, stamp: int) -> float:
-        """The gain of the ramp: from 0 to 1 with continuous slope during `ramp_time`."""
-        if self._ramp_begin is None:
-            return 1.0
-        duration = self.parameters.ramp_time
-        x = 1e-9 * (stamp - self._ramp_begin) / duration if duration else 1.0
-        if x >= 1.0:
-            self._ramp_begin = None
-            return 1.0
-        return x * x * (3.0 - 2.0 * x)
 
     # The safe output
 
     def _on_stale(self) -> None:
         self._is_stale = True
+        log = self._node.get_logger()
         silence = f"no complete joint state for {self._watchdog.age():.3f} s"
         if self._motion.is_there:
-            self.get_logger().error(
-                f"{silence}: holding against gravity", throttle_duration_sec=1.0
-            )
+            log.error(f"{silence}: holding against gravity", throttle_duration_sec=1.0)
         else:
-            self.get_logger().warning(
-                f"{silence}: nothing to publish yet", throttle_duration_sec=5.0
-            )
-        self._events.add("joint_states stale")
-        self._end_goal(silence)
+            log.warning(f"{silence}: nothing to publish yet", throttle_duration_sec=5.0)
+        self.supervisor.events.add("joint_states stale")
+        self.followed.end_goal(silence)
         self._publish_safe_output()
-        self._diagnostics.publish()
+        self.diagnostics.publish()
 
     def _publish_safe_output(self) -> None:
         """Publish, stamped now, outputs that hold the robot at rest at the last desired position
         against gravity."""
         if not self._motion.is_there:
             return
-        law = self._law
+        law, supervisor = self._law, self.supervisor
         law.desired[1:] = law.stiffness[1:] = 0.0
         law.applied_wrenches[:] = 0.0
         law.settle()
         law.update()
         # No later output can complete a ramp or catch up with a rate limit, so this one must be the
         # full hold.
-        self._ramp_begin = None
-        self._output(max(self._now(), self._last_stamp + 1), FOREVER)
+        self._ramp.end()
+        self._output(max(supervisor.now(), supervisor.last_stamp + 1), FOREVER)
         self._safe_position = law.desired[0].copy()
         self._motion.release()
-        self._statistics.restart()
+        supervisor.statistics.restart()
 
     # Diagnostics
 
-    def _statuses(self) -> Iterator[DiagnosticStatus]:
-        fault = None
-        if not self._statistics.total:
-            fault = STALE, f"no state received yet for {', '.join(self._measured.missing)}"
+    def _statuses(self) -> Iterator[Status]:
+        age, measured, fault = self._watchdog.age(), self._measured, None
+        if not self.supervisor.statistics.total:
+            fault = STALE, f"no state received yet for {', '.join(measured.missing)}"
         elif self._is_stale:
-            fault = ERROR, f"no joint state for {self._watchdog.age():.1f} s: safe output"
+            fault = ERROR, f"no joint state for {age:.1f} s: safe output"
         elif not self._is_finite:
-            fault = ERROR, "the computed torque is not finite: safe output"
-        yield self._cycle_status({"age of the state [s]": self._watchdog.age()}, fault)
-        yield self._inputs_status(
-            {"joint_states: messages without our joints": self._measured.foreign}
-        )
-        yield self._limits_status()
+            fault = ERROR, f"{NOT_FINITE}: safe output"
+        yield self.supervisor.status({"age of the state [s]": age}, fault)
+        yield self.inputs.status({"joint_states: messages without our joints": measured.foreign})
+        yield self._limits.status()
 
-        _, values = self._events.report()
-        values |= {"enabled": self._enabled, "ramp": float(self._gain)}
-        values |= self._stiffness_values()
+        _, values = self.supervisor.events.report()
+        values |= {"enabled": self.followed.enabled, "ramp": self._ramp.gain}
+        values |= self._stiffness.report(self._law.joint_torque)
         if self._motion.is_there:
-            deviation = np.abs(self._law.desired[0] - self._measured.position)
+            deviation = np.abs(self._law.desired[0] - measured.position)
             k = int(deviation.argmax())
             values["largest deviation"] = float(deviation[k])
-            values["joint with the largest deviation"] = self._model.joint_names[k]
+            values["joint with the largest deviation"] = self._motion.joint_names[k]
         mode = "safe output" if self._is_stale else self._motion.mode
-        yield self._status("reference", OK, mode, values)
+        yield Status("reference", OK, mode, values)
 
 
 def main(args: list[str] | None = None) -> int:

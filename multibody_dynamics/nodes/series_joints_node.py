@@ -13,12 +13,10 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from sensor_msgs.msg import JointState
 
-from .base.activation import Activation
 from .base.messages import nanoseconds
 from .base.outputs import Outputs
 from .base.parameters import NodeParameters, ParameterError, parameter
@@ -43,40 +41,24 @@ class SeriesJointsParameters(NodeParameters):
             )
 
 
-class SeriesJointsNode(ManagedNode):
+class SeriesJointsNode(ManagedNode[SeriesJointsParameters]):
     """The node; see the module and docs/series_joints_node.md."""
 
-    Parameters: ClassVar[type[NodeParameters]] = SeriesJointsParameters
-
     def __init__(self) -> None:
-        super().__init__("series_joints_node")
-        self._outputs: Outputs | None = None
-        self._activation: Activation | None = None
-        self._names: list[str] = []
+        super().__init__("series_joints_node", SeriesJointsParameters)
 
     def configure(self) -> None:
         p = self.parameters
         if not p.joints:
             raise ParameterError("joints is empty; name the robot's joints")
+        self._names: list[str] = []  # of the last message
         self._outputs = Outputs(self)
         self._joint = self._outputs.joint_state("joint_states", p.joints, "position", "velocity")
         self._motor = self._outputs.joint_state("motor_states", p.joints, "position", "velocity")
 
     def activate(self) -> None:
-        self._activation = Activation(self)
-        self._activation.subscribe(JointState, "series_joint_states", self._on_state, best_effort())
+        self.activation.subscribe(JointState, "series_joint_states", self._on_state, best_effort())
         self.get_logger().info(f"active; joints: {', '.join(self.parameters.joints)}")
-
-    def deactivate(self) -> None:
-        if self._activation is not None:
-            self._activation.close()
-            self._activation = None
-
-    def cleanup(self) -> None:
-        if self._outputs is not None:
-            self._outputs.close()
-            self._outputs = None
-        self._names = []
 
     def _on_state(self, message: JointState) -> None:
         if message.name != self._names and not self._read_names(message.name):
@@ -99,7 +81,6 @@ class SeriesJointsNode(ManagedNode):
         for k in range(2):
             self._motor[k][:] = theta[k]
             self._joint[k][:] = theta[k] + spring[k]
-        assert self._outputs is not None
         self._outputs.publish_all(stamp)
 
     def _read_names(self, names: list[str]) -> bool:

@@ -39,7 +39,6 @@ from ..dynamics.motion import (
     sampled,
 )
 from ..validation.trajectory_files import ROWS, read_points
-from .base.activation import Activation
 from .base.messages import SECOND, JointStates, MessageError, trajectory_message
 from .base.parameters import ParameterError, parameter
 from .base.qos import RELIABLE, best_effort
@@ -167,16 +166,11 @@ class TrajectoryParameters(RobotParameters):
             )
 
 
-class TrajectoryNode(ManagedNode):
+class TrajectoryNode(ManagedNode[TrajectoryParameters]):
     """The node; see the module and docs/trajectory_node.md."""
 
-    Parameters = TrajectoryParameters
-
     def __init__(self) -> None:
-        super().__init__("trajectory_node")
-        self._publisher = None
-        self._activation: Activation | None = None
-        self._end: int | None = None  # ns, ROS time, of the motion in progress
+        super().__init__("trajectory_node", TrajectoryParameters)
 
     # Life cycle
 
@@ -186,6 +180,7 @@ class TrajectoryNode(ManagedNode):
         self._motion, self._points, quality = _motion_and_points(self._model, p)
         topic = "joint_trajectory"
         self._publisher = self.create_lifecycle_publisher(JointTrajectory, topic, RELIABLE)
+        self.configuration.callback(self.destroy_lifecycle_publisher, self._publisher)
         self.get_logger().info(
             f"{p.motion} for {self._model.name}: {self._motion.duration:.2f} s,"
             f" {len(self._points.times)} points{quality}"
@@ -194,8 +189,10 @@ class TrajectoryNode(ManagedNode):
     def activate(self) -> None:
         p = self.parameters
         self._measured = JointStates(self._model.joint_names)
-        self._sent, self._end, self._deadline = 0, None, time.monotonic() + p.patience
-        self._activation = activation = Activation(self)
+        self._end: int | None = None  # ns, ROS time, of the motion in progress
+        self._sent, self._deadline = 0, time.monotonic() + p.patience
+        activation = self.activation
+        activation.callback(self._stop)
         activation.subscribe(JointState, "joint_states", self._on_state, best_effort())
         self._is_receiver_ready, self._receiver = not p.ready_topic, None
         if p.ready_topic:
@@ -204,21 +201,11 @@ class TrajectoryNode(ManagedNode):
             )
         activation.timer(POLL_PERIOD, self._poll, Clock(clock_type=ClockType.STEADY_TIME))
 
-    def deactivate(self) -> None:
+    def _stop(self) -> None:
         """Stop a motion in progress with an empty trajectory, as with any controller."""
-        if self._activation is None:
-            return
-        self._activation.close()
-        self._activation = None
         if self._end is not None:
             self.get_logger().info("stopping the motion in progress")
             self._publisher.publish(JointTrajectory(joint_names=list(self._model.joint_names)))
-            self._end = None
-
-    def cleanup(self) -> None:
-        if self._publisher is not None:
-            self.destroy_lifecycle_publisher(self._publisher)
-        self._publisher = None
 
     # Receiving states and sending the motion
 

@@ -18,12 +18,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
 
 from ..validation.settings import Robot, Settings, equipped
 from ..validation.state_stream import StateStream, warm_up
-from .base.activation import Activation
 from .base.diagnostics import (
     ERROR,
     OK,
@@ -32,15 +30,15 @@ from .base.diagnostics import (
     CycleStatistics,
     Diagnostics,
     EventCounter,
-    status,
+    Status,
 )
 from .base.messages import JointMatcher, JointStates, MessageError, nanoseconds
 from .base.outputs import Outputs
 from .base.parameters import ParameterError
 from .base.qos import best_effort
 from .base.robot import find_file
-from .base.robot_description import DescribedNode
-from .base.runtime import run
+from .base.robot_source import RobotSource
+from .base.runtime import ManagedNode, run
 from .base.watchdog import Watchdog
 from .validation.reported_recordings import ReportedRecordings
 from .validation.running_residuals import RunningResiduals
@@ -49,22 +47,19 @@ from .validation.validation_parameters import ValidationParameters
 QUEUE = 1000  # states; none may be lost during a comparison, which takes milliseconds
 
 
-class ValidationNode(DescribedNode):
+class ValidationNode(ManagedNode[ValidationParameters]):
     """The node; see the module and docs/validation_node.md."""
 
-    Parameters = ValidationParameters
-
     def __init__(self) -> None:
-        super().__init__("validation_node")
-        self._outputs: Outputs | None = None
-        self._activation: Activation | None = None
+        super().__init__("validation_node", ValidationParameters)
+        self._source = RobotSource(self)
 
     # Life cycle
 
     def configure(self) -> None:
         p = self.parameters
-        model = self._load_model()
-        self._urdf_text = "" if p.robot_file else p.robot_description or self._description
+        model = self._source.load()
+        self._urdf_text = "" if p.robot_file else p.robot_description or self._source.description
         data, springs = (
             find_file(name) if name else None for name in (p.data_file, p.elastic_joints_file)
         )
@@ -108,30 +103,16 @@ class ValidationNode(DescribedNode):
         self._rejected, self._events = EventCounter(), EventCounter()
         self._is_too_large = False
         self._restart()
-        self._activation = Activation(self)
-        self._watchdog = Watchdog(p.silence, lambda age: self.defer(self._on_silence))
-        self._activation.callback(self._watchdog.stop)
+        activation = self.activation
+        activation.callback(self._recordings.close)  # waits for the report of the last recording
+        activation.callback(self._end_recording)
+        self._watchdog = Watchdog(
+            lambda: self.parameters.silence, lambda age: self.defer(self._on_silence)
+        )
+        activation.callback(self._watchdog.stop)
         self._watchdog.start()
-        self._activation.subscribe(JointState, "joint_states", self._on_state, best_effort(QUEUE))
-        self._activation.callback(Diagnostics(self, self._statuses).close)
-
-    def deactivate(self) -> None:
-        """Return only after the report of the current recording has been written."""
-        if self._activation is None:
-            return
-        self._activation.close()
-        self._activation = None
-        self._end_recording()
-        self._recordings.close()
-
-    def cleanup(self) -> None:
-        if self._outputs is not None:
-            self._outputs.close()
-            self._outputs = None
-
-    def reconfigure(self, values: ValidationParameters) -> None:
-        if self._activation is not None:
-            self._watchdog.timeout = values.silence
+        activation.subscribe(JointState, "joint_states", self._on_state, best_effort(QUEUE))
+        Diagnostics(self, self._robot.model.name, self._statuses)
 
     # States
 
@@ -183,7 +164,6 @@ class ValidationNode(DescribedNode):
     def _compare(self, begin: int) -> None:
         states, stream = self._states, self._stream
         assert states is not None
-        assert self._outputs is not None
         was_known = stream.look is not None
         rows = np.stack([states.position, states.velocity, states.effort])
         for found in stream.push(states.stamp, rows):
@@ -225,7 +205,8 @@ class ValidationNode(DescribedNode):
             self._end_recording()
 
     def _on_silence(self) -> None:
-        if self._activation is not None and self._watchdog.stale and self._states is not None:
+        is_silent = self._watchdog.stale and not self.activation.is_over
+        if is_silent and self._states is not None:
             self._end(f"no state for {self._watchdog.age():.1f} s")
 
     def _end(self, why: str) -> None:
@@ -241,24 +222,18 @@ class ValidationNode(DescribedNode):
 
     # Diagnostics
 
-    def _status(
-        self, part: str, level: bytes, text: str, values: dict[str, object]
-    ) -> DiagnosticStatus:
-        name = f"{self.get_fully_qualified_name()}: {part}"
-        return status(name, level, text, values, self._robot.model.name)
-
-    def _statuses(self) -> Iterator[DiagnosticStatus]:
+    def _statuses(self) -> Iterator[Status]:
         yield self._residual_status()
         yield self._comparison_status()
         recent, values = self._rejected.report()
         text = f"{recent} rejected in the last second" if recent else "none rejected"
-        yield self._status("inputs", WARN if recent else OK, text, values)
-        yield self._status("recording", *self._recordings.status())
+        yield Status("inputs", WARN if recent else OK, text, values)
+        yield Status("recording", *self._recordings.status())
 
-    def _residual_status(self) -> DiagnosticStatus:
+    def _residual_status(self) -> Status:
         p, total = self.parameters, self._running.total
         if not total.count:
-            return self._status("residual", STALE, "nothing compared yet", {})
+            return Status("residual", STALE, "nothing compared yet", {})
         last = self._running.of_last(p.window)
         values: dict[str, object] = {}
         problems = []
@@ -279,9 +254,9 @@ class ValidationNode(DescribedNode):
             self.get_logger().warning(f"the robot deviates from the model: {'; '.join(problems)}")
         self._is_too_large = bool(problems)
         text = "; ".join(problems) or f"largest rms {last.rms.max():.4g}"
-        return self._status("residual", WARN if problems else OK, text, values)
+        return Status("residual", WARN if problems else OK, text, values)
 
-    def _comparison_status(self) -> DiagnosticStatus:
+    def _comparison_status(self) -> Status:
         stream = self._stream if self._states is not None else None
         figures: dict[str, object] = dict(self._statistics.report())
         _, events = self._events.report()
@@ -292,7 +267,7 @@ class ValidationNode(DescribedNode):
                 if missing
                 else "estimating the rate"
             )
-            return self._status("comparison", STALE, text, figures | events)
+            return Status("comparison", STALE, text, figures | events)
         figures |= {
             "states per second": stream.rate,
             "cut-off [Hz]": stream.look.cutoff,
@@ -303,9 +278,9 @@ class ValidationNode(DescribedNode):
         }
         if not self._is_finite:
             text = "the computed output is not finite and was not published"
-            return self._status("comparison", ERROR, text, figures | events)
+            return Status("comparison", ERROR, text, figures | events)
         text = f"{stream.rate:.5g} states/s, delayed by {stream.delay:.3g} s"
-        return self._status("comparison", OK, text, figures | events)
+        return Status("comparison", OK, text, figures | events)
 
 
 def main(args: list[str] | None = None) -> int:

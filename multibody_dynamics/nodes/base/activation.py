@@ -21,12 +21,15 @@ from rclpy.timer import Timer
 
 
 class Activation(ExitStack):
-    """Creates entities of a node; `close` destroys them and runs the callbacks, last first."""
+    """Creates entities of a node; `close` destroys them and runs the callbacks, last first.
+
+    `is_over`: whether it has been closed.
+    """
 
     def __init__(self, node: Node) -> None:
         super().__init__()
         self._node = node
-        self._is_over = False
+        self.is_over = False
 
     def subscribe(
         self,
@@ -58,13 +61,13 @@ class Activation(ExitStack):
 
     def close(self) -> None:
         """Destroy everything and drop events that are still queued."""
-        self._is_over = True
+        self.is_over = True
         super().close()
 
     def _while_active(self, callback: Callable[..., object]) -> Callable[..., None]:
         @wraps(callback)
         def call(*arguments: Any) -> None:
-            if not self._is_over:
+            if not self.is_over:
                 callback(*arguments)
 
         return call

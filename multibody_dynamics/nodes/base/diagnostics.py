@@ -10,14 +10,14 @@ second.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from numpy.typing import NDArray
 from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
 
-from .activation import Activation
+from .runtime import ManagedNode
 
 OK, WARN, ERROR, STALE = (
     DiagnosticStatus.OK,
@@ -124,47 +124,62 @@ class EventCounter:
         return recent, values
 
 
-def status(
-    name: str, level: bytes, message: str, values: Mapping[str, object], hardware_id: str = ""
-) -> DiagnosticStatus:
-    """A DiagnosticStatus; floats are written with six significant digits."""
+class Status(NamedTuple):
+    """What a node reports about one of its parts."""
+
+    part: str
+    level: bytes
+    text: str
+    values: Mapping[str, object]
+
+
+def status_message(status: Status, node: str, robot: str) -> DiagnosticStatus:
+    """The message of a node's status; floats are written with six significant digits."""
     return DiagnosticStatus(
-        name=name,
-        level=level,
-        message=message,
-        hardware_id=hardware_id,
+        name=f"{node}: {status.part}",
+        level=status.level,
+        message=status.text,
+        hardware_id=robot,
         values=[
             KeyValue(key=key, value=f"{x:.6g}" if isinstance(x, float) else str(x))
-            for key, x in values.items()
+            for key, x in status.values.items()
         ],
     )
 
 
 class Diagnostics:
-    """Publishes the result of `statuses()` every `period` seconds and on demand.
+    """Publishes the result of `statuses()` every `period` seconds and on demand, until the node is
+    deactivated. robot: its name.
 
+    Other parts of the node may `add` their statuses.
     Uses the steady clock, because a fault must be visible while simulated time is paused.
     """
 
     def __init__(
         self,
-        node: Node,
-        statuses: Callable[[], Iterable[DiagnosticStatus]],
+        node: ManagedNode[Any],
+        robot: str,
+        statuses: Callable[[], Iterable[Status]],
         period: float = 1.0,
     ) -> None:
-        self._node = node
-        self._statuses = statuses
+        self._node, self._robot, self._sources = node, robot, [statuses]
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        self._activation = Activation(node)
-        self._activation.callback(node.destroy_publisher, self._publisher)
-        self._activation.timer(period, self.publish, Clock(clock_type=ClockType.STEADY_TIME))
+        node.activation.callback(node.destroy_publisher, self._publisher)
+        node.activation.timer(period, self.publish, Clock(clock_type=ClockType.STEADY_TIME))
+
+    def add(self, statuses: Callable[[], Iterable[Status]]) -> None:
+        """Publish these statuses, too, after the others."""
+        self._sources.append(statuses)
 
     def publish(self) -> None:
         """Publish now."""
-        message = DiagnosticArray(status=list(self._statuses()))
+        name = self._node.get_fully_qualified_name()
+        message = DiagnosticArray(
+            status=[
+                status_message(status, name, self._robot)
+                for statuses in self._sources
+                for status in statuses()
+            ]
+        )
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(message)
-
-    def close(self) -> None:
-        """Destroy timer and publisher."""
-        self._activation.close()

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -23,17 +22,19 @@ from .messages import (
     view,
 )
 from .qos import RELIABLE
+from .runtime import ManagedNode
 
 
 class Outputs:
-    """Publishers of a lifecycle node that publish together, in the order of their creation.
+    """Publishers that publish together, in the order of their creation, until a node is cleaned up.
 
     Each method creates a publisher and returns views into its message; values written to a view
     are published by the next `publish_all`.
     """
 
-    def __init__(self, node: LifecycleNode) -> None:
+    def __init__(self, node: ManagedNode[Any]) -> None:
         self._node = node
+        node.configuration.callback(self.close)
         self._stamp = Time()
         self._publishers: list[tuple[Any, Any]] = []
 

@@ -3,9 +3,9 @@
 
 """The runtime of every node in this package: a robust life cycle, a run loop, and a clean shutdown.
 
-`ManagedNode` is a lifecycle node whose subclasses implement four plain methods (`configure`,
-`activate`, `deactivate`, `cleanup`) that raise on failure; `run` is its main function. Three facts
-about rclpy shape this module: an executor that spins without a timeout may hang forever
+`ManagedNode` is a lifecycle node whose subclasses implement two plain methods, `configure` and
+`activate`, that raise on failure; `run` is its main function. Three facts about rclpy shape this
+module: an executor that spins without a timeout may hang forever
 (EventsExecutor does), an invalid transition id raises out of spin, and rclpy's handlers for SIGINT
 and SIGTERM shut the context down before a node can publish its safe output. Hence the bounded
 spins, the guarded `change_state` service, and signal handlers that only set a flag; the flag also
@@ -23,9 +23,10 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Any, ClassVar
+from typing import Any, Generic, TypeVar
 
 import rclpy
 from lifecycle_msgs.msg import State
@@ -44,6 +45,7 @@ from rosgraph_msgs.msg import Clock
 
 from ...dynamics.core import DynamicsError, when_compiling
 from ...dynamics.rigid import specialise_solvers
+from .activation import Activation
 from .nonblocking_output import never_block
 from .parameters import NodeParameters, ParameterError, ParameterServer, field_types
 from .scheduling import check_processors, return_to_normal, schedule
@@ -56,36 +58,41 @@ ERROR = TransitionCallbackReturn.ERROR
 FLUSH_TIMEOUT = 0.2  # s for subscribers to acknowledge the last messages
 SPIN_TIMEOUT = 0.1  # s; also the longest delay of the reaction to a signal
 
+P = TypeVar("P", bound=NodeParameters)
+
 
 class Leaving(BaseException):
     """The process received a shutdown signal while the node was being configured."""
 
 
-class ManagedNode(LifecycleNode):
-    """A lifecycle node with parameters from a table.
+class ManagedNode(LifecycleNode, Generic[P]):
+    """A lifecycle node with parameters from a table, a frozen dataclass.
 
-    A subclass sets `Parameters` and implements `configure`, `activate`, `deactivate` and `cleanup`.
-    If one of the first two raises a DynamicsError, the transition fails: the error is logged,
-    partial work is undone, and the node keeps its state. Any other exception is logged with its
-    traceback, and the node falls back to unconfigured. `deactivate` and `cleanup` must tolerate
-    being called when there is little or nothing to undo.
+    A subclass implements `configure` and `activate`. Both register what must be undone, in
+    `configuration` until the node is cleaned up, and in `activation` until it is deactivated; the
+    last is undone first. If one of the two raises a DynamicsError, the transition fails: the error
+    is logged, what was registered is undone, and the node keeps its state. Any other exception is
+    logged with its traceback, and the node falls back to unconfigured.
     """
 
-    Parameters: ClassVar[type[NodeParameters]] = NodeParameters
-
-    def __init__(self, name: str, **options: Any) -> None:
+    def __init__(self, name: str, parameters: type[P], **options: Any) -> None:
         super().__init__(name, **options)
         self.leave = threading.Event()  # set or replaced by the run loop
         self.has_failed = False
+        self.configuration = ExitStack()
+        self.activation = Activation(self)
+        self.activation.close()
+        self._is_ready = False  # configured completely
+        self._missing: Callable[[], str] = lambda: ""
         self._is_scheduled = False
         self._topic_logs: dict[str, RcutilsLogger] = {}
         self._ignore_negative_time()
         self._server = ParameterServer(
             self,
-            self.Parameters,
-            is_configured=self._is_configured,
-            check=self.check,
-            on_change=self.reconfigure,
+            parameters,
+            is_configured=lambda: self.is_configured,
+            check=lambda values: self.check(values) if self._is_ready else None,
+            on_change=lambda values: self.reconfigure(values) if self._is_ready else None,
         )
         answer = self._service_change_state.callback
         self._service_change_state.callback = lambda request, response: self._guarded(
@@ -93,8 +100,8 @@ class ManagedNode(LifecycleNode):
         )
 
     @property
-    def parameters(self) -> Any:
-        """The current values, one immutable instance of `Parameters`."""
+    def parameters(self) -> P:
+        """The current values, one immutable instance of the table."""
         return self._server.values
 
     @property
@@ -102,32 +109,34 @@ class ManagedNode(LifecycleNode):
         """'unconfigured', 'inactive', 'active', 'finalized', or the transition in progress."""
         return str(self._state_machine.current_state[1])
 
+    @property
+    def is_configured(self) -> bool:
+        """Whether the node is in any other state than unconfigured."""
+        return bool(self._state_machine.current_state[0] != State.PRIMARY_STATE_UNCONFIGURED)
+
     def configure(self) -> None:
         """Read files, build models, create publishers."""
 
     def activate(self) -> None:
         """Create subscriptions and timers."""
 
-    def deactivate(self) -> None:
-        """Publish the safe output, and destroy subscriptions and timers."""
-
-    def cleanup(self) -> None:
-        """Destroy everything that `configure` created."""
-
-    def check(self, values: Any) -> None:
+    def check(self, values: P) -> None:
         """Raise ParameterError for new values that contradict the configuration."""
 
-    def reconfigure(self, values: Any) -> None:
-        """React to a change of live parameters; `values` are already in effect."""
+    def reconfigure(self, values: P) -> None:
+        """React to a change of live parameters of a configured node, which has taken effect."""
 
     def restore(self, name: str, value: Any) -> None:
         """Set a parameter back to a value that it had before."""
-        kind = field_types(self.Parameters)[name]
+        kind = field_types(type(self.parameters))[name]
         given = list(value) if isinstance(value, tuple) else value
         self.set_parameters([Parameter(name, kind, given)])
 
     def start(self) -> bool:
         """Configure and activate without a lifecycle manager; True if the node is then active."""
+        if missing := self._missing():
+            self.get_logger().info(f"waiting for {missing} before starting")
+            return False
         if self.state == "unconfigured":
             self.trigger_configure()
         if self.state == "inactive":
@@ -139,7 +148,7 @@ class ManagedNode(LifecycleNode):
 
         Without a lifecycle manager, nobody would try again, and other nodes would wait forever.
         """
-        if self.start() or self.is_waiting or self.leave.is_set():
+        if self.start() or self._missing() or self.leave.is_set():
             return
         self.get_logger().fatal(
             f"autostart failed, still {self.state}: ending with status 1 (without autostart, the"
@@ -148,10 +157,10 @@ class ManagedNode(LifecycleNode):
         self.has_failed = True
         self.leave.set()
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether `start` was deferred until something arrives."""
-        return False
+    def start_after(self, missing: Callable[[], str]) -> None:
+        """Do not start before `missing` returns an empty text; until then, it says for what the
+        node waits. Whoever receives that calls `start_or_leave`."""
+        self._missing = missing
 
     def warn_about(self, topic: str, text: str, every: float = 1.0) -> None:
         """Log a warning at most once in `every` s for each topic.
@@ -209,7 +218,7 @@ class ManagedNode(LifecycleNode):
             self.leave.set()
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        result = self._attempt("configure", state, self._configure, self.cleanup)
+        result = self._attempt("configure", state, self._configure, self._cleanup)
         # The many objects that exist now (the compiler's) are permanent: exclude them from garbage
         # collection during the control cycle.
         gc.collect()
@@ -220,16 +229,17 @@ class ManagedNode(LifecycleNode):
         # Managed publishers first, because `activate` may start something that publishes
         # immediately.
         super().on_activate(state)
+        self.activation = Activation(self)
         return self._attempt("activate", state, self.activate, lambda: self._undo_activate(state))
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        result = self._attempt("deactivate", state, self.deactivate)
+        result = self._attempt("deactivate", state, self.activation.close)
         self._flush()
         super().on_deactivate(state)
         return result
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        return self._attempt("clean up", state, self.cleanup)
+        return self._attempt("clean up", state, self._cleanup)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         return self._attempt("shut down", state, self._release)
@@ -246,6 +256,7 @@ class ManagedNode(LifecycleNode):
             warnings.showwarning = lambda message, *_, **__: log.warning(str(message))
             self.configure()
         self._check_leave()
+        self._is_ready = True
         if in_force := schedule(self.parameters, log.warning):  # everything has been compiled
             log.info(f"running with {in_force}")
             self._is_scheduled = self.parameters.scheduling_priority > 0
@@ -255,16 +266,17 @@ class ManagedNode(LifecycleNode):
             raise Leaving
 
     def _undo_activate(self, state: LifecycleState) -> None:
-        self.deactivate()
+        self.activation.close()
         super().on_deactivate(state)
 
-    def _release(self) -> None:
-        self.deactivate()
-        self._flush()
-        self.cleanup()
+    def _cleanup(self) -> None:
+        self._is_ready = False
+        self.configuration.close()
 
-    def _is_configured(self) -> bool:
-        return self._state_machine.current_state[0] != State.PRIMARY_STATE_UNCONFIGURED
+    def _release(self) -> None:
+        self.activation.close()
+        self._flush()
+        self._cleanup()
 
     def _attempt(
         self,
@@ -305,7 +317,7 @@ class ManagedNode(LifecycleNode):
             return response
 
 
-def run(node_class: Callable[[], ManagedNode], args: Sequence[str] | None = None) -> int:
+def run(node_class: Callable[[], ManagedNode[Any]], args: Sequence[str] | None = None) -> int:
     """Run one node until SIGINT, SIGTERM or a shutdown of the context; returns the exit code.
 
     The node leaves through its shutdown transition while it can still publish. Repeated signals
@@ -364,7 +376,7 @@ def initialise(arguments: Sequence[str]) -> None:
         raise ParameterError(f"ROS arguments: {reason}") from None
 
 
-def create(node_class: Callable[[], ManagedNode]) -> ManagedNode:
+def create(node_class: Callable[[], ManagedNode[P]]) -> ManagedNode[P]:
     """A new node; ParameterError if the middleware refuses it, for example for lack of keys."""
     try:
         return node_class()
@@ -377,7 +389,7 @@ def _one_line(error: Exception) -> str:
     return " ".join(re.sub(r", at \S+:\d+", "", str(error)).split())
 
 
-def _run(node_class: Callable[[], ManagedNode], leave: threading.Event) -> int:
+def _run(node_class: Callable[[], ManagedNode[Any]], leave: threading.Event) -> int:
     node = create(node_class)
     node.leave = leave
     executor = make_executor(node.parameters.executor)

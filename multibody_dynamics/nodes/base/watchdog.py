@@ -17,11 +17,11 @@ from .scheduling import make_way
 
 
 class Watchdog:
-    """Calls `on_stale(age)` once if `feed()` is not called for `timeout` s; `feed` re-arms it.
+    """Calls `on_stale(age)` once if `feed()` is not called for `timeout()` s; `feed` re-arms it.
 
-    simulated_time: reads the simulated clock, in ns. If given, input is stale only when it is too
-    old on both the steady clock and the simulated one: silence is not a fault while the simulation
-    is paused or slow.
+    timeout: reads the time limit, a live parameter. simulated_time: reads the simulated clock, in
+    ns; None while time is not simulated. Input is stale only when it is too old on both the steady
+    clock and the simulated one: silence is not a fault while the simulation is paused or slow.
 
     `on_stale` runs in the watchdog's thread and must only defer to the thread that owns the node
     (`ManagedNode.defer`), which uses messages, model buffers and publishers without locks. The
@@ -30,14 +30,14 @@ class Watchdog:
 
     def __init__(
         self,
-        timeout: float,
+        timeout: Callable[[], float],
         on_stale: Callable[[float], None],
         *,
-        simulated_time: Callable[[], int] | None = None,
+        simulated_time: Callable[[], int | None] = lambda: None,
     ) -> None:
-        self.timeout = timeout
+        self._timeout = timeout
         self._on_stale = on_stale
-        self.simulated_time = simulated_time
+        self._simulated_time = simulated_time
         self._fed = 0
         self._fed_simulated = 0
         self._alarmed = 0  # the value of `_fed` for which the alarm was raised
@@ -60,28 +60,27 @@ class Watchdog:
 
     def feed(self) -> None:
         """Record that input arrived. Cheap, for the control cycle; an assignment needs no lock."""
-        if self.simulated_time is not None:
-            self._fed_simulated = self.simulated_time()
+        self._fed_simulated = self._simulated_time() or 0
         self._fed = time.monotonic_ns()
 
     @property
     def stale(self) -> bool:
         """Whether input is too old now."""
-        return self.age() > self.timeout
+        return self.age() > self._timeout()
 
     def age(self) -> float:
         """Seconds since the last input, on whichever clock advanced less."""
         age = time.monotonic_ns() - self._fed
-        read = self.simulated_time
-        if read is not None:
+        simulated = self._simulated_time()
+        if simulated is not None:
             # If the simulated clock jumped back, the age is negative until the next input.
-            age = min(age, read() - self._fed_simulated)
+            age = min(age, simulated - self._fed_simulated)
         return 1e-9 * age
 
     def _watch(self) -> None:
         make_way()
         # The alarm is late by at most a quarter of the timeout.
-        while not self._stop.wait(min(self.timeout / 4, 0.25)):
+        while not self._stop.wait(min(self._timeout() / 4, 0.25)):
             fed = self._fed
             if fed != self._alarmed and self.stale:
                 self._alarmed = fed

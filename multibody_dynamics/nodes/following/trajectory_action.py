@@ -48,48 +48,47 @@ class _Server(ActionServer):
 
 
 class TrajectoryAction:
-    """Serves one goal at a time, until `close`.
+    """Serves one goal at a time, from the first activation of a node until it is cleaned up.
 
-    follow: starts the motion of a new goal, which ends the current goal, or raises MessageError.
-    stop: brings the motion to rest. rate: of the feedback, Hz.
-
-    Every goal is accepted; if it is invalid, its result states the reason.
+    Every goal is accepted; if it is invalid, its result states the reason. The parameter
+    action_monitor_rate is the rate of the feedback; if it is 0, the action is not served.
     """
 
-    def __init__(
-        self,
-        node: ManagedNode,
-        joint_names: Sequence[str],
-        follow: Callable[[Any], None],
-        stop: Callable[[], None],
-        rate: float,
-    ) -> None:
-        self._node, self._follow, self._stop = node, follow, stop
-        self._joint_names = list(joint_names)
-        self._period = SECOND / rate
+    def __init__(self, node: ManagedNode[Any], joint_names: Sequence[str]) -> None:
+        self._node, self._joint_names = node, list(joint_names)
+        self._rate = node.parameters.action_monitor_rate
         self._reported = 0  # ns, stamp of the last feedback
         self._handle: Any = None  # of the current goal
+        self._server: _Server | None = None
+
+    def serve(self, follow: Callable[[Any], None], stop: Callable[[], None]) -> None:
+        """Answer goals: while the node is inactive, too, since clients wait for an answer.
+
+        follow: starts the motion of a new goal, which ends the current goal, or raises
+        MessageError. stop: brings the motion to rest.
+        """
+        self._follow, self._stop = follow, stop
+        if self._server is not None or not self._rate:
+            return
+        if FollowJointTrajectory is None:
+            self._node.get_logger().info(
+                "control_msgs is not installed: the action follow_joint_trajectory is not served;"
+                " use the topic joint_trajectory"
+            )
+            return
         self._server = _Server(
-            node,
+            self._node,
             FollowJointTrajectory,
             NAME,
             execute_callback=FollowJointTrajectory.Result,  # never called, see _Server
             handle_accepted_callback=self._on_accepted,
             cancel_callback=self._on_cancel,
         )
-
-    @staticmethod
-    def is_installed() -> bool:
-        """Whether control_msgs is available."""
-        return FollowJointTrajectory is not None
-
-    def close(self) -> None:
-        """Stop serving the action."""
-        self._server.destroy()
+        self._node.configuration.callback(self._server.destroy)
 
     def report(self, stamp: int, desired: Array, position: Array, velocity: Array) -> None:
         """Publish feedback if due: desired (5, n) and measured (n,), for a state's stamp (ns)."""
-        if self._handle is None or stamp - self._reported < self._period:
+        if self._handle is None or (stamp - self._reported) * self._rate < SECOND:
             return
         self._reported = stamp
         feedback = FollowJointTrajectory.Feedback(

@@ -10,7 +10,13 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from multibody_dynamics.nodes.base.diagnostics import WARN, CycleStatistics, EventCounter, status
+from multibody_dynamics.nodes.base.diagnostics import (
+    WARN,
+    CycleStatistics,
+    EventCounter,
+    Status,
+    status_message,
+)
 
 MS = 1_000_000  # ns
 
@@ -105,7 +111,9 @@ def test_events_are_counted_by_reason_with_the_last_detail():
 
 
 def test_status_values_are_text():
-    message = status("node: cycle", WARN, "2 cycles missed", {"a": 1.23456789, "b": 3}, "arm")
+    message = status_message(
+        Status("cycle", WARN, "2 cycles missed", {"a": 1.23456789, "b": 3}), "node", "arm"
+    )
     assert [(item.key, item.value) for item in message.values] == [("a", "1.23457"), ("b", "3")]
     assert message.level == WARN
     assert message.hardware_id == "arm"

@@ -38,13 +38,11 @@ class ExampleParameters(NodeParameters):
             raise ParameterError(f"gain {self.gain} is above ceiling {self.ceiling}")
 
 
-class ExampleNode(ManagedNode):
+class ExampleNode(ManagedNode[ExampleParameters]):
     """Reports its transitions on a topic, and fails at the step named by the parameter `fault`."""
 
-    Parameters = ExampleParameters
-
     def __init__(self) -> None:
-        super().__init__("example")
+        super().__init__("example", ExampleParameters)
         self._steps = self.create_publisher(String, "steps", 100)
 
     def _step(self, name: str) -> None:
@@ -61,18 +59,14 @@ class ExampleNode(ManagedNode):
                 numba.njit(lambda x: x + 1.0)(1.0)
 
     def configure(self) -> None:
+        self.configuration.callback(self._step, "cleanup")
         self._step("configure")
 
     def activate(self) -> None:
+        self.activation.callback(self._step, "deactivate")
         self._step("activate")
         if self.parameters.fault == "break later":
             self.defer(lambda: self._step("later"))
-
-    def deactivate(self) -> None:
-        self._step("deactivate")
-
-    def cleanup(self) -> None:
-        self._step("cleanup")
 
     def reconfigure(self, values: ExampleParameters) -> None:
         self._step(f"gain {values.gain}")

@@ -19,7 +19,7 @@ def test_it_raises_one_alarm_per_silence():
         ages.append(age)
         barks.release()
 
-    watchdog = Watchdog(0.02, bark)
+    watchdog = Watchdog(lambda: 0.02, bark)
     watchdog.start()
     assert barks.acquire(timeout=LIMIT)
     assert not barks.acquire(timeout=0.2)  # still silent: no second alarm
@@ -33,7 +33,7 @@ def test_it_raises_one_alarm_per_silence():
 
 def test_stop_ends_the_thread_and_start_restarts_it():
     barked = threading.Event()
-    watchdog = Watchdog(0.02, lambda age: barked.set())
+    watchdog = Watchdog(lambda: 0.02, lambda age: barked.set())
     for _ in range(5):
         watchdog.start()
         assert barked.wait(LIMIT)
@@ -45,7 +45,7 @@ def test_stop_ends_the_thread_and_start_restarts_it():
 
 def test_it_may_be_stopped_from_its_own_thread_and_without_a_start():
     stopped = threading.Event()
-    watchdog = Watchdog(0.02, lambda age: (watchdog.stop(), stopped.set()))
+    watchdog = Watchdog(lambda: 0.02, lambda age: (watchdog.stop(), stopped.set()))
     watchdog.stop()
     watchdog.start()
     assert stopped.wait(LIMIT)
@@ -54,7 +54,7 @@ def test_it_may_be_stopped_from_its_own_thread_and_without_a_start():
 def test_a_paused_simulation_does_not_count_as_silence():
     barked = threading.Event()
     clock = [5_000_000_000]
-    watchdog = Watchdog(0.02, lambda age: barked.set(), simulated_time=lambda: clock[0])
+    watchdog = Watchdog(lambda: 0.02, lambda age: barked.set(), simulated_time=lambda: clock[0])
     watchdog.start()
     assert not barked.wait(0.3)  # steady time passes, simulated time does not
     assert watchdog.age() == 0.0
@@ -65,7 +65,7 @@ def test_a_paused_simulation_does_not_count_as_silence():
 
 def test_fast_simulated_time_alone_does_not_count_as_silence():
     clock = [0]
-    watchdog = Watchdog(5.0, lambda age: None, simulated_time=lambda: clock[0])
+    watchdog = Watchdog(lambda: 5.0, lambda age: None, simulated_time=lambda: clock[0])
     watchdog.feed()
     clock[0] += 3600 * 1_000_000_000
     assert not watchdog.stale

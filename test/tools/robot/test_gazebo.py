@@ -16,6 +16,7 @@ import yaml
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.model.inertia import decompose
+from multibody_dynamics.nodes.base.parameters import NodeParameters
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools.robot import gazebo
 from robots import panda
@@ -288,8 +289,12 @@ EXAMPLES = sorted((CONFIG / "ros2_control").glob("*_effort.yaml"))
 def check(node, values):
     """Raises for unknown parameters of our node, and for values out of bounds."""
     module = import_module(f"multibody_dynamics.nodes.{node}")
-    kind = getattr(module, "".join(part.title() for part in node.split("_")))
-    kind.Parameters(**values).check()
+    (table,) = (
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, NodeParameters)
+    )
+    table(**values).check()
 
 
 @pytest.mark.parametrize("file", [*EXAMPLES, CONFIG / "gazebo" / "controllers.yaml"])

@@ -1,0 +1,170 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The motion that a node follows: whether it may move, how motions begin, and how they end."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from std_srvs.srv import SetBool
+
+from ...dynamics.control import DesiredMotion, Planned, TrajectoryRequest
+from ...dynamics.core import Array
+from ...dynamics.motion import distance_to_limits
+from ..base.diagnostics import EventCounter
+from ..base.messages import SECOND, MessageError
+from ..base.runtime import ManagedNode
+from .trajectory_action import TrajectoryAction
+from .trajectory_goal import Code, Tolerances, TrajectoryGoal, Verdict
+
+
+class Obstacle(Protocol):
+    """Keeps a node from following motions, although they are enabled: a fault."""
+
+    def present(self) -> str:
+        """Why the node may not follow motions now; "" if it may."""
+
+    def refusal(self) -> str:
+        """Why ~/enable cannot clear this now; "" if it can."""
+
+    def clear(self) -> None:
+        """Follow motions again, because ~/enable was called."""
+
+
+class FollowedMotion:
+    """The desired motion of a node from activation on, its goal, and the service ~/enable.
+
+    motion : of which `limits` are the soft position limits. position : (n,) measured, a view.
+    events : counts what happens to motions.
+    action : told how goals end, if there is one. obstacle : what else may forbid motions.
+
+    Attribute `enabled`: whether ~/enable allows motions.
+    """
+
+    # wide: the parts of the node that take part in a motion
+    def __init__(
+        self,
+        node: ManagedNode[Any],
+        motion: DesiredMotion,
+        position: Array,
+        events: EventCounter,
+        *,
+        action: TrajectoryAction | None = None,
+        obstacle: Obstacle | None = None,
+    ) -> None:
+        self._node, self.motion, self.position, self.events = node, motion, position, events
+        self._action, self._obstacle = action, obstacle
+        self._goal: TrajectoryGoal | None = None  # of the current motion until that ends
+        self.enabled = node.parameters.enable_at_activation
+        node.activation.service(SetBool, "~/enable", self._on_enable)
+
+    # Beginnings
+
+    def check_may_move(self) -> None:
+        """Raise MessageError if the node may not follow motions now."""
+        if not self.enabled:
+            raise MessageError("not enabled", "motion is disabled by the service ~/enable")
+        if self._obstacle is not None and (why := self._obstacle.present()):
+            raise MessageError("fault", f"{why}; call ~/enable to clear the fault")
+
+    def follow(
+        self,
+        request: TrajectoryRequest,
+        tolerances: Tolerances | None = None,
+        planned: Planned | None = None,
+    ) -> None:
+        """Follow a trajectory with points. If it raises MessageError, the current one continues."""
+        p = self._node.parameters
+        self.check_may_move()
+        self.motion.follow(
+            request, self.position,
+            tolerance=p.start_tolerance, lead=p.splice_lead, planned=planned,
+        )  # fmt: skip
+        self.begin_goal(tolerances)
+
+    def stop(self) -> None:
+        """Come to rest."""
+        self.motion.stop(self._node.parameters.stop_duration)
+        self.begin_goal()
+
+    def hold(self, position: Array, stamp: int) -> None:
+        """Hold `position` (n,) from `stamp` (ns) on."""
+        self.motion.hold(position, stamp)
+        for k in np.flatnonzero(distance_to_limits(self.motion.limits, position) < 0.0):
+            self._node.get_logger().warning(
+                f"'{self.motion.joint_names[k]}' is at {position[k]:.4g}, outside its position"
+                " limits: it may only move back inside"
+            )
+
+    def release(self, why: str) -> None:
+        """Drop the motion and its goal."""
+        self.end_goal(why)
+        self.motion.release()
+
+    # Goals
+
+    @property
+    def tolerances(self) -> Tolerances:
+        """Those of motions that have none of their own."""
+        p = self._node.parameters
+        return Tolerances.of_parameters(
+            len(self.motion.joint_names),
+            path=p.path_tolerance,
+            goal=p.goal_tolerance,
+            stopped_velocity=p.stopped_velocity_tolerance,
+            goal_time=p.goal_time_tolerance,
+        )
+
+    def begin_goal(self, tolerances: Tolerances | None = None) -> None:
+        """Start to judge the motion or the stop that has just begun."""
+        self.end_goal("replaced by another motion")
+        tolerances = tolerances or self.tolerances
+        self._goal = TrajectoryGoal(self.motion.joint_names, tolerances, self.motion.end)
+
+    def end_goal(self, why: str, code: Code = Code.INVALID_GOAL) -> None:
+        """End the goal of the current motion, if any."""
+        self._goal = None
+        if self._action is not None:
+            self._action.end(Verdict(code, why))
+
+    def judge(self, stamp: int, desired: Array, velocity: Array) -> None:
+        """Check that the robot follows `desired` (5, n) and arrives; velocity: (n,) measured or
+        NaN. stamp: ns, of the measured state."""
+        goal, p = self._goal, self._node.parameters
+        if goal is None:
+            return
+        if self._action is not None:
+            self._action.report(stamp, desired, self.position, velocity)
+        time = stamp + int(SECOND * p.lookahead)
+        verdict = goal.judge(time, desired, self.position, velocity)
+        if verdict is None:
+            return
+        if verdict.code == Code.PATH_TOLERANCE_VIOLATED:
+            self._node.get_logger().error(f"{verdict.text}: stopping")
+            self.events.add("path tolerance", verdict.text)
+            self.motion.stop(p.stop_duration)
+        elif verdict.code == Code.GOAL_TOLERANCE_VIOLATED:
+            self._node.get_logger().error(verdict.text)
+            self.events.add("goal tolerance", verdict.text)
+        self.end_goal(verdict.text, verdict.code)
+
+    # The service
+
+    def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        obstacle = self._obstacle if request.data else None
+        is_blocked = obstacle is not None and bool(obstacle.present())
+        if is_blocked and (refusal := obstacle.refusal()):
+            response.success, response.message = False, refusal
+            return response
+        if self.motion.is_there and not request.data:
+            self.motion.stop(self._node.parameters.stop_duration)
+            self.end_goal("motion is disabled by the service ~/enable")
+        self.enabled = request.data
+        response.success = True
+        response.message = "following trajectories" if request.data else "stopping, then holding"
+        self._node.get_logger().info(response.message, throttle_duration_sec=1.0)
+        if is_blocked:
+            obstacle.clear()
+        return response

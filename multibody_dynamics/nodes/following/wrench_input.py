@@ -1,0 +1,51 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The topic `external_wrench`: a contact wrench that someone else measures or announces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from geometry_msgs.msg import WrenchStamped
+
+from ...dynamics.core import Array
+from ...dynamics.model import MultibodyModel
+from ..base.cycle_supervisor import CycleSupervisor
+from ..base.external_wrench import ExternalWrench
+from ..base.inputs import Inputs
+from ..base.messages import MessageError, nanoseconds
+from ..base.qos import best_effort
+from ..base.runtime import ManagedNode
+
+TOPIC = "external_wrench"
+
+
+class WrenchInput:
+    """Listens to `external_wrench` from activation on; `wrench` is what has been received."""
+
+    def __init__(
+        self,
+        node: ManagedNode[Any],
+        model: MultibodyModel,
+        inputs: Inputs,
+        supervisor: CycleSupervisor,
+    ) -> None:
+        self._node, self._inputs, self._supervisor = node, inputs, supervisor
+        self.wrench = ExternalWrench(model, node.parameters.wrench_link)
+        inputs.listen(WrenchStamped, TOPIC, self._on_wrench, best_effort(1))
+
+    def newest(self, stamp: int, step: float, state: Array) -> tuple[int, Array] | None:
+        """The body, and W, W', W'' (3, 6) in inertial axes at `stamp` (ns), `step` s after the last
+        cycle; None before the first message. state: rows q, q', q''."""
+        wrench, p = self.wrench, self._node.parameters
+        if wrench.body is None:
+            return None
+        if wrench.expire(stamp, p.wrench_timeout):
+            why = "none arrived within wrench_timeout; set to zero"
+            self._inputs.reject(TOPIC, MessageError("stale", why))
+        return wrench.body, wrench.advance(step, p.wrench_filter_time, state)
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        self._supervisor.check_stamp(nanoseconds(message.header.stamp))
+        self.wrench.accept(message)
