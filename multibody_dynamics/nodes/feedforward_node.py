@@ -23,8 +23,8 @@ from ..dynamics.control import DesiredMotion, FeedforwardLaw, StiffnessReference
 from ..dynamics.core import Array
 from .base.cycle_supervisor import CycleSupervisor
 from .base.diagnostics import ERROR, OK, STALE, Diagnostics, Status
-from .base.inputs import Inputs
 from .base.messages import SECOND, JointStates
+from .base.node_inputs import Inputs
 from .base.position_check import position_checks
 from .base.qos import best_effort
 from .base.robot_source import RobotSource

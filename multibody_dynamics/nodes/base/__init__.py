@@ -6,7 +6,7 @@
 runtime            managed lifecycle node, run loop, signals, clean shutdown
 activation         subscriptions, timers and services that last until `deactivate`
 robot_source       where a node gets its robot: parameters, or the topic robot_description
-inputs             topics that a node listens to; counts and reports what is rejected
+node_inputs        topics that a node listens to; counts and reports what is rejected
 cycle_supervisor   one cycle per joint state: clock jumps, stamps, watchdogs, statistics
 watchdog           detects missing input, on the steady clock
 cyclic             the parts of a cyclic node as one base class

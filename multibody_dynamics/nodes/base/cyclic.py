@@ -14,8 +14,8 @@ from sensor_msgs.msg import JointState
 from ...dynamics.model import MultibodyModel
 from .cycle_supervisor import CycleSupervisor
 from .diagnostics import CycleStatistics, Diagnostics, EventCounter, Status
-from .inputs import Inputs
 from .messages import JointStates, MessageError
+from .node_inputs import Inputs
 from .parameters import NodeParameters
 from .robot_source import RobotSource
 from .runtime import ManagedNode

@@ -15,8 +15,8 @@ from sensor_msgs.msg import JointState
 from live_node import LiveNode, live_node
 from multibody_dynamics.nodes.base.cycle_supervisor import CycleSupervisor
 from multibody_dynamics.nodes.base.diagnostics import ERROR, OK, WARN
-from multibody_dynamics.nodes.base.inputs import Inputs
 from multibody_dynamics.nodes.base.messages import SECOND, JointStates, MessageError, set_stamp
+from multibody_dynamics.nodes.base.node_inputs import Inputs
 from multibody_dynamics.nodes.following.following_parameters import FollowingParameters
 from ros_harness import RosHarness, ros
 

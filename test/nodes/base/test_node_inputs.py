@@ -9,8 +9,8 @@ from std_msgs.msg import String
 
 from live_node import live_node
 from multibody_dynamics.nodes.base.diagnostics import OK, WARN
-from multibody_dynamics.nodes.base.inputs import Inputs
 from multibody_dynamics.nodes.base.messages import MessageError
+from multibody_dynamics.nodes.base.node_inputs import Inputs
 from multibody_dynamics.nodes.base.parameters import NodeParameters
 from ros_harness import RELIABLE, RosHarness, ros
 
