@@ -29,8 +29,8 @@ from sensor_msgs.msg import JointState
 from ..dynamics.core import Array, DynamicsError
 from ..dynamics.plant import DelayLine
 from .base.diagnostics import ERROR, OK, STALE, WARN, CycleStatistics, Diagnostics, Status
-from .base.inputs import Inputs
 from .base.messages import SECOND, MessageError, nanoseconds, set_stamp
+from .base.node_inputs import Inputs
 from .base.outputs import Outputs
 from .base.parameters import ParameterError
 from .base.qos import RELIABLE, best_effort

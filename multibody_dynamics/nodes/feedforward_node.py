@@ -23,8 +23,8 @@ from ..dynamics.control import DesiredMotion, FeedforwardLaw, StiffnessReference
 from ..dynamics.core import Array
 from .base.cycle_supervisor import CycleSupervisor
 from .base.diagnostics import ERROR, OK, STALE, Diagnostics, Status
-from .base.inputs import Inputs
 from .base.messages import SECOND, JointStates
+from .base.node_inputs import Inputs
 from .base.position_check import position_checks
 from .base.qos import best_effort
 from .base.robot_source import RobotSource
@@ -226,9 +226,9 @@ class FeedforwardCycle:
             return False
         wanted = self._ramp.apply(law.motor.torque, stamp, p.ramp_time)
         self._sent = self._limits.torque(wanted, self._sent, step)
-        self._limits.limit_speed(law.motor.velocity)
+        speed = self._limits.speed(law.motor.velocity)
         self.supervisor.last_stamp = stamp
-        self._outputs.publish(stamp, int(SECOND * p.lookahead), law, self._sent)
+        self._outputs.publish(stamp, int(SECOND * p.lookahead), law, self._sent, speed)
         return True
 
     # The safe output

@@ -26,8 +26,8 @@ from ..dynamics.motion import distance_to_limits
 from ..dynamics.rigid import jacobian
 from .base.cycle_supervisor import CycleSupervisor
 from .base.diagnostics import OK, Diagnostics, Status
-from .base.inputs import Inputs
 from .base.messages import SECOND, MessageError, nanoseconds
+from .base.node_inputs import Inputs
 from .base.qos import RELIABLE, best_effort
 from .base.robot_source import RobotSource
 from .base.runtime import ManagedNode, run

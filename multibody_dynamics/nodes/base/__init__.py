@@ -5,12 +5,13 @@
 
 runtime            managed lifecycle node, run loop, signals, clean shutdown
 activation         subscriptions, timers and services that last until `deactivate`
-cyclic             one cycle per joint state: clock jumps, stamps, watchdogs, statistics
+robot_source       where a node gets its robot: parameters, or the topic robot_description
+node_inputs        topics that a node listens to; counts and reports what is rejected
+cycle_supervisor   one cycle per joint state: clock jumps, stamps, watchdogs, statistics
 watchdog           detects missing input, on the steady clock
 parameters         ROS parameters declared from a dataclass, and their Markdown table
 parameter_files    sections of parameter files that do not reach the node they are meant for
 robot              parameters of the robot; loads its model and actuators
-robot_description  node that can wait for the topic robot_description
 messages           conversion between messages and arrays, matched by joint name
 position_check     rejects positions that a joint cannot have reached
 outputs            preallocated messages that are published together, with one stamp

@@ -16,8 +16,8 @@ from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
 
 from .diagnostics import OK, WARN, CycleStatistics, EventCounter, Status
-from .inputs import Inputs
 from .messages import SECOND, JointStates, MessageError
+from .node_inputs import Inputs
 from .runtime import ManagedNode
 from .watchdog import Watchdog
 

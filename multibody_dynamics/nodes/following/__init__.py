@@ -3,17 +3,22 @@
 
 """Following a desired motion: trajectories and goals in, one reference per cycle out.
 
-following                       base class of nodes that follow trajectories
-desired_motion                  holds and trajectories over time, spliced without jumps
+controlled_robot                the robot, as the parameters of such a node describe it
+followed_motion                 begins, stops and judges motions; the service ~/enable
+trajectory_input                trajectories from a topic and an action
 large_trajectories              trajectories with many points, planned in another process
-learned_motion                  a desired motion with the learned correction of its trajectory
-trajectory_learner              evaluates runs and writes their file, outside the control cycle
-stiffness_reference             desired stiffness of joints with variable stiffness
-impedance_reference             stiffness and damping of a running impedance, from a message
-collision_reaction              contacts: the fault that they raise, and the retraction
-trajectory_goal                 tolerances and outcome of a motion
 trajectory_action               the action follow_joint_trajectory
-state_pairs                     pairs link and motor states of the same time
+trajectory_goal                 tolerances and outcome of a motion
+stiffness_input                 desired stiffness of joints with variable stiffness, from a topic
+wrench_input                    a wrench on a link, from a topic
+motor_limits                    limits of torques and speeds, and how often they cut
+torque_ramp                     from the last torques to those of a law
+feedforward_outputs             messages that the feedforward publishes every cycle
+trajectory_learner              evaluates runs and writes their file, outside the control cycle
+impedance_reference             stiffness and damping of a running impedance, from a message
+state_pairs                     pairs link and motor states of the same time; missing sides
+newest_pair                     one cycle for each pair, or for the newest of several
+controller_setup                what the controller creates when it is configured
 controller_design               design of the controller's laws, forecast of its stop
 law_design                      stability of the designed laws: accepted, lowered or refused
 live_laws                       laws chosen while the node runs, judged before they take effect

@@ -30,13 +30,16 @@ class FeedforwardOutputs(Outputs):
             for name in ("torque", "torque_rate", "torque_acceleration")
         ]
 
-    def publish(self, stamp: int, lookahead: int, law: FeedforwardLaw, motor_torque: Array) -> None:
-        """Publish one cycle; the commands apply `lookahead` ns after `stamp` (ns)."""
+    def publish(
+        self, stamp: int, lookahead: int, law: FeedforwardLaw, torque: Array, speed: Array
+    ) -> None:
+        """Publish one cycle; the commands apply `lookahead` ns after `stamp` (ns). torque, speed:
+        (m,) of the motors, limited."""
         set_stamp(self._point.time_from_start, lookahead)
         for row, values in zip(self._torque_rows, law.torque, strict=True):
             row[:] = values
-        for row, values in zip(self._motor_rows, law.motor, strict=True):
+        motor = (law.motor.position, speed, law.motor.acceleration, torque)
+        for row, values in zip(self._motor_rows, motor, strict=True):
             row[:] = values
-        self._motor_rows[3][:] = motor_torque
-        np.take(motor_torque, self._order, out=self._commands)
+        np.take(torque, self._order, out=self._commands)
         self.publish_all(stamp)

@@ -60,10 +60,6 @@ class MotorLimits:
         self.count(cuts)
         return speed
 
-    def limit_speed(self, speed: Array) -> None:
-        """Limit the motor speeds (m,) in place."""
-        speed[:] = self.speed(speed)
-
     def count(self, cuts: Iterable[LimitEvent]) -> None:
         """Count what was cut, with the limit that was responsible for a torque."""
         for cut in cuts:

@@ -13,8 +13,8 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ...dynamics.control import StiffnessReference
 from ...dynamics.core import Array
-from ..base.inputs import Inputs
 from ..base.messages import JointMatcher, read_trajectory
+from ..base.node_inputs import Inputs
 from ..base.qos import RELIABLE
 from ..base.runtime import ManagedNode
 from .followed_motion import FollowedMotion

@@ -11,8 +11,8 @@ from typing import Any
 from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory
 
-from ..base.inputs import Inputs
 from ..base.messages import JointMatcher, MessageError, read_trajectory
+from ..base.node_inputs import Inputs
 from ..base.qos import RELIABLE
 from ..base.runtime import ManagedNode
 from .followed_motion import FollowedMotion

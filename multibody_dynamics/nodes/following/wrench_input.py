@@ -13,8 +13,8 @@ from ...dynamics.core import Array
 from ...dynamics.model import MultibodyModel
 from ..base.cycle_supervisor import CycleSupervisor
 from ..base.external_wrench import ExternalWrench
-from ..base.inputs import Inputs
 from ..base.messages import MessageError, nanoseconds
+from ..base.node_inputs import Inputs
 from ..base.qos import best_effort
 from ..base.runtime import ManagedNode
 

@@ -3,6 +3,7 @@
 
 """Tool motions: poses, paths and trajectories of a tool in, joint motions out.
 
+tool_input             the topics of tool motions
 path_planning          plans and checks the joint motion through poses; time law
 planning_process       runs this planning, for large messages also reading, in another process
 tool_motion            the desired motion: holds, paths, streamed points

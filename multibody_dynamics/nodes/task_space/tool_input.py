@@ -18,8 +18,8 @@ from ...dynamics.control import TrajectoryRequest
 from ...dynamics.core import Array
 from ...dynamics.rigid import frame_pose
 from ..base.cycle_supervisor import CycleSupervisor
-from ..base.inputs import Inputs
 from ..base.messages import MessageError, nanoseconds
+from ..base.node_inputs import Inputs
 from ..base.qos import RELIABLE
 from ..base.runtime import ManagedNode
 from ..following.followed_motion import FollowedMotion

@@ -1,0 +1,56 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The topics that a node listens to: rejected messages are counted, logged and reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .diagnostics import OK, WARN, EventCounter, Status
+from .messages import MessageError
+from .runtime import ManagedNode
+
+
+class Inputs:
+    """The subscriptions of a node from activation on."""
+
+    def __init__(self, node: ManagedNode[Any]) -> None:
+        self._node = node
+        self._rejected = EventCounter()
+
+    def listen(
+        self,
+        kind: type,
+        topic: str,
+        accept: Callable[[Any], object],
+        quality: object,
+        *,
+        raw: bool = False,
+    ) -> None:
+        """Call `accept` with every message until the node is deactivated; one for which it raises
+        MessageError is rejected. raw: it takes serialised messages."""
+
+        def receive(message: Any) -> None:
+            try:
+                accept(message)
+            except MessageError as error:
+                self.reject(topic, error)
+
+        self._node.activation.subscribe(kind, topic, receive, quality, raw=raw)
+
+    def reject(self, topic: str, error: MessageError) -> None:
+        """Count a message that is rejected, and log why."""
+        self._rejected.add(f"{topic}: {error.reason}", f"{topic}: {error}")
+        self._node.warn_about(topic, f"rejected {topic}: {error}")
+
+    def report(self) -> tuple[int, dict[str, object]]:
+        """The number of rejected messages since the last report, and the totals by reason."""
+        return self._rejected.report()
+
+    def status(self, more: Mapping[str, object]) -> Status:
+        """The report as a status, with more values."""
+        recent, values = self.report()
+        text = f"{recent} rejected in the last second" if recent else "none rejected"
+        return Status("inputs", WARN if recent else OK, text, values | more)
