@@ -24,7 +24,9 @@ def test_the_defaults_are_those_of_the_law():
     assert found.estimation.source == expected.estimation.source
     assert found.estimation.bandwidth == expected.estimation.bandwidth
     assert found.estimation.order == expected.estimation.order
-    assert found.estimation.max_step == 0.4  # twice the state_timeout
+    assert found.estimation.max_step == 0.1  # half of state_timeout; twice that is bridged
+    observer = FlatnessControllerParameters(state_source="motor_encoders").settings().estimation
+    assert observer.max_step == 0.4
     assert tuple(found.controllers) == tuple(LAWS)
 
 

@@ -17,13 +17,7 @@ from math import isclose
 import numpy as np
 
 from ...core import Array
-from ...elastic import (
-    Actuators,
-    Antagonistic,
-    SpringSolver,
-    VariableStiffness,
-    resting_second_outputs,
-)
+from ...elastic import Actuators, Antagonistic, SpringSolver, VariableStiffness
 from ...model import JointLimits
 from ...motion import LimitEvent
 from .desired_motion import DesiredMotion, TrajectoryRequest
@@ -44,7 +38,6 @@ class StiffnessReference:
         self.joint_names = actuators.variable_joints
         v = len(self.joint_names)
         self.rows: Array = np.zeros((3, v))
-        self.rows[0] = resting_second_outputs(actuators)
         self.torque_scale = 1.0
         self._joints = [actuators.joint_names.index(name) for name in self.joint_names]
         self._actuators = [actuators.actuators[i] for i in self._joints]
