@@ -46,7 +46,10 @@ class DynamicRobotParameters(RobotParameters):
     """The parameters of nodes that compute the robot's dynamics."""
 
     gravity: tuple[float, ...] = parameter(
-        STANDARD_GRAVITY, "gravitational acceleration: x, y, z in the base frame", unit="m/s^2"
+        STANDARD_GRAVITY,
+        "gravitational acceleration: x, y, z in the base frame",
+        unit="m/s^2",
+        advanced=True,
     )
 
     def check(self) -> None:

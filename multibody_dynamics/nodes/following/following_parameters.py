@@ -25,13 +25,16 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         live=True,
     )
     gravity_compensated_by_robot: bool = parameter(
-        False, "the robot compensates gravity itself: exclude it from all torques"
+        False,
+        "the robot compensates gravity itself: exclude it from all torques",
+        advanced=True,
     )
     initial_stiffness: tuple[float, ...] = parameter(
         (),
         "initial stiffness or pretension of the joints with variable stiffness, one value per such"
         " joint, in the order of the robot's joints; empty: the middle of the range",
         unit="N m/rad or N m",
+        advanced=True,
     )
 
     lookahead: float = parameter(
@@ -40,6 +43,7 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         " delays",
         unit="s",
         bounds=(0.0, 1.0),
+        advanced=True,
     )
     update_rate: float = parameter(
         0.0,
@@ -52,6 +56,7 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         "queue depth of the state subscriptions; at least the number of messages that make up one"
         " state",
         bounds=(1, 1000),
+        advanced=True,
     )
     state_timeout: float = parameter(
         0.2,
@@ -67,6 +72,7 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         unit="s",
         bounds=(0.0, 60.0),
         live=True,
+        advanced=True,
     )
     state_speed_factor: float = parameter(
         10.0,
@@ -75,6 +81,7 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         " any position",
         bounds=(0.0, 1e6),
         live=True,
+        advanced=True,
     )
     expected_rate: float = parameter(
         0.0,
@@ -99,9 +106,15 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         unit="s",
         bounds=(0.0, 10.0),
         live=True,
+        advanced=True,
     )
     stop_duration: float = parameter(
-        0.5, "duration of a stop", unit="s", bounds=(0.01, 60.0), live=True
+        0.5,
+        "duration of a stop",
+        unit="s",
+        bounds=(0.01, 60.0),
+        live=True,
+        advanced=True,
     )
     path_tolerance: float = parameter(
         0.0,
@@ -125,6 +138,7 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         unit="rad/s or m/s",
         bounds=(0.0, 10.0),
         live=True,
+        advanced=True,
     )
     goal_time_tolerance: float = parameter(
         0.0,
@@ -140,6 +154,7 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         " not serve it",
         unit="Hz",
         bounds=(0.0, 1000.0),
+        advanced=True,
     )
     position_margin: float = parameter(
         0.0,
@@ -148,7 +163,9 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         bounds=(0.0, 10.0),
     )
     enable_at_activation: bool = parameter(
-        True, "follow trajectories from activation on; false: hold until ~/enable is called"
+        True,
+        "follow trajectories from activation on; false: hold until ~/enable is called",
+        advanced=True,
     )
     torque_limit_scale: float = parameter(
         1.0,
@@ -172,6 +189,7 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         unit="s",
         bounds=(0.0, 10.0),
         live=True,
+        advanced=True,
     )
 
     def check(self) -> None:
