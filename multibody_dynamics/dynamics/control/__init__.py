@@ -13,6 +13,7 @@ make_controller          the controller that the settings name, with gains desig
 retune                   changes the gains of a running controller between two updates
 LAWS                     the laws by name: the classes of their settings
 Cycle                    what a law should know about the control cycle in which it runs
+in_short                 the names of some laws of LAWS, as text
 DEFAULT_LAW              the name of the law of ControllerSettings() and of the node
 
 Complete control cycles, as run by the nodes:
@@ -258,7 +259,13 @@ from .impedance.tool_spring import cartesian_spring
 from .impedance.virtual_springs import VirtualSprings
 from .laws import by_name as by_name  # enters the laws into LAWS
 from .laws.controller_designs import make_controller, retune
-from .laws.controller_settings import DEFAULT_LAW, LAWS, ControllerSettings, Cycle
+from .laws.controller_settings import (
+    DEFAULT_LAW,
+    LAWS,
+    ControllerSettings,
+    Cycle,
+    in_short,
+)
 from .laws.designed_laws import DesignedLaws
 from .laws.feedforward_law import FeedforwardLaw
 from .laws.flatness_law import FlatnessLaw
@@ -348,7 +355,7 @@ from .trajectories.time_scaling import (
 
 __all__ = [
     # control laws by name
-    "ControllerSettings", "make_controller", "retune", "LAWS", "DEFAULT_LAW", "Cycle",
+    "ControllerSettings", "make_controller", "retune", "LAWS", "DEFAULT_LAW", "Cycle", "in_short",
     # complete control cycles, as run by the nodes
     "FlatnessLaw", "DesignedLaws", "MeasuredArm", "FlatnessSettings", "ON_LINKS", "FeedforwardLaw",
     # what an arm follows

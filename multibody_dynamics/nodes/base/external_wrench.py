@@ -24,17 +24,10 @@ class WrenchParameters(NodeParameters):
     """The parameters of nodes that subscribe to external_wrench."""
 
     wrench_link: str = parameter(
-        "",
-        "link on which external_wrench acts; empty: the link named by its frame_id",
-        advanced=True,
+        "", "link on which external_wrench acts; empty: the link named by its frame_id"
     )
     wrench_timeout: float = parameter(
-        0.1,
-        "a wrench older than this is taken as zero",
-        unit="s",
-        bounds=(0.001, 60.0),
-        live=True,
-        advanced=True,
+        0.1, "a wrench older than this is taken as zero", unit="s", bounds=(0.001, 60.0), live=True
     )
 
 

@@ -75,13 +75,11 @@ def parameter(
     choices: Sequence[str] = (),
     live: bool = False,
     startup: bool = False,
-    advanced: bool = False,
 ) -> Any:
     """A field of a parameter dataclass.
 
     bounds: minimum and maximum, inclusive. choices: the allowed strings. live: the parameter
     may change at any time; startup: never; otherwise only while the node is unconfigured.
-    advanced: listed by the node only once it has been used.
     """
     return dataclasses.field(
         default=default,
@@ -92,7 +90,6 @@ def parameter(
             "choices": tuple(choices),
             "live": live,
             "startup": startup,
-            "advanced": advanced,
         },
     )
 
@@ -109,7 +106,6 @@ class NodeParameters:
         "executor of the callbacks: 'events' uses half the CPU time of 'single', which replaces it"
         " if rclpy has no EventsExecutor",
         choices=("events", "single"),
-        advanced=True,
     )
     scheduling_priority: int = parameter(
         0,
@@ -117,33 +113,26 @@ class NodeParameters:
         " configured; the other threads of the process get one less; 0: normal priority",
         bounds=(0, 99),
         startup=True,
-        advanced=True,
     )
     lock_memory: bool = parameter(
-        False,
-        "lock the memory of the process, so it is not swapped out (mlockall)",
-        startup=True,
-        advanced=True,
+        False, "lock the memory of the process, so it is not swapped out (mlockall)", startup=True
     )
     keep_awake: bool = parameter(
         False,
         "keep processors without work out of idle states (/dev/cpu_dma_latency), so that they"
         " react sooner; costs power",
         startup=True,
-        advanced=True,
     )
     processors: tuple[int, ...] = parameter(
         (),
         "processors on which the process may run, numbered from 0; empty: no restriction by the"
         " node",
         startup=True,
-        advanced=True,
     )
 
     def listed(self) -> set[str]:
         """The names of the parameters that the node lists, whether they have been used or not."""
-        fields = dataclasses.fields(self)
-        return {field.name for field in fields if not field.metadata["advanced"]}
+        return {field.name for field in dataclasses.fields(self)}
 
     def check(self) -> None:
         """Raise ParameterError for values that are inconsistent with each other."""

@@ -46,10 +46,7 @@ class DynamicRobotParameters(RobotParameters):
     """The parameters of nodes that compute the robot's dynamics."""
 
     gravity: tuple[float, ...] = parameter(
-        STANDARD_GRAVITY,
-        "gravitational acceleration: x, y, z in the base frame",
-        unit="m/s^2",
-        advanced=True,
+        STANDARD_GRAVITY, "gravitational acceleration: x, y, z in the base frame", unit="m/s^2"
     )
 
     def check(self) -> None:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from ...dynamics.control import (
     CUTOFF,
@@ -26,7 +26,8 @@ from ...dynamics.control import (
 from ...dynamics.core import InputError
 from ..base.parameters import ParameterError, parameter
 from .collision_reaction import REACTIONS
-from .law_parameters import OFF, LawParameters, law_settings
+from .following_parameters import FollowingParameters
+from .law_parameters import OFF, LawParameters, law_settings, parameters_of
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,14 @@ class FlatnessControllerParameters(LawParameters):
     """The parameters of flatness_controller_node besides the numbers of its laws, which
     :class:`.LawParameters` takes from the laws; docs/flatness_controller_node.md has a table."""
 
+    usual = (
+        *FollowingParameters.usual, "law", "unstable_poses", "judged_model_error", "state_source",
+        "filter_bandwidth", "command_delay", "transfer_time", "tracking_tolerance",
+        "latency_tolerance", "collision_thresholds",
+    )  # fmt: skip
+
     law: str = parameter(
         DEFAULT_LAW,
-        FILTER_BANDWIDTH,
-        FILTER_ORDER,
         "control law, see docs/flatness_controller_node.md; one that is chosen while the node is"
         " configured is judged first, and takes effect, if accepted, without a jump in torque",
         choices=tuple(LAWS),
@@ -48,14 +53,12 @@ class FlatnessControllerParameters(LawParameters):
         "update the estimates of adaptation; false: keep them, for example while the arm is in"
         " contact",
         live=True,
-        advanced=True,
     )
     design_position: tuple[float, ...] = parameter(
         (),
         "position at which gains are designed, one value per joint of the robot; empty: the middle"
         " of the joint range",
         unit="rad or m",
-        advanced=True,
     )
     unstable_poses: str = parameter(
         "lower",
@@ -71,7 +74,6 @@ class FlatnessControllerParameters(LawParameters):
         "number of poses, besides the design position, at which the stability of a loop is judged;"
         " 0: the design position only",
         bounds=(0, 10000),
-        advanced=True,
     )
     judged_delay: float = parameter(
         0.001,
@@ -80,7 +82,6 @@ class FlatnessControllerParameters(LawParameters):
         " are added where the state is not predicted",
         unit="s",
         bounds=(0.0, 0.1),
-        advanced=True,
     )
     judged_model_error: float = parameter(
         0.1,
@@ -110,13 +111,11 @@ class FlatnessControllerParameters(LawParameters):
         " limit it, see docs/state_estimation.md",
         unit="Hz",
         bounds=(0.1, 2000.0),
-        advanced=True,
     )
     filter_order: int = parameter(
         FILTER_ORDER,
         "order of the filters that estimate velocities, see docs/state_estimation.md",
         bounds=(min(ORDERS), max(ORDERS)),
-        advanced=True,
     )
     pair_tolerance: float = parameter(
         0.0,
@@ -125,20 +124,15 @@ class FlatnessControllerParameters(LawParameters):
         unit="s",
         bounds=(0.0, 1.0),
         live=True,
-        advanced=True,
     )
     observer_gain: float = parameter(
         0.0,
         "inverse time constant of the observer of external torques; 0: no observer",
         unit="1/s",
         bounds=(0.0, 1000.0),
-        advanced=True,
     )
     observer_feedback: bool = parameter(
-        False,
-        "compensate the external torques estimated by the observer",
-        live=True,
-        advanced=True,
+        False, "compensate the external torques estimated by the observer", live=True
     )
 
     collision_thresholds: str = parameter(
@@ -152,21 +146,15 @@ class FlatnessControllerParameters(LawParameters):
         " docs/collisions.md",
         choices=REACTIONS,
         live=True,
-        advanced=True,
     )
     collision_threshold_scale: float = parameter(
-        1.0,
-        "factor of all thresholds for contacts",
-        bounds=(0.1, 100.0),
-        live=True,
-        advanced=True,
+        1.0, "factor of all thresholds for contacts", bounds=(0.1, 100.0), live=True
     )
     collision_stiffness: float = parameter(
         0.1,
         "collision_reaction impedance: stiffness as a share of that of joint_impedance at"
         " configuration",
         bounds=(0.0, 1.0),
-        advanced=True,
     )
     retract_distance: float = parameter(
         0.05,
@@ -174,7 +162,6 @@ class FlatnessControllerParameters(LawParameters):
         unit="rad or m",
         bounds=(0.0, 1.0),
         live=True,
-        advanced=True,
     )
 
     feedforward_lead: float = parameter(
@@ -184,7 +171,6 @@ class FlatnessControllerParameters(LawParameters):
         unit="cycles",
         bounds=(0.0, 10.0),
         live=True,
-        advanced=True,
     )
     command_delay: float = parameter(
         0.0,
@@ -200,14 +186,12 @@ class FlatnessControllerParameters(LawParameters):
         unit="s",
         bounds=(0.0, 1.0),
         live=True,
-        advanced=True,
     )
     predict_state: bool = parameter(
         True,
         "use the model and the torques already sent to predict the state over sensor_delay plus"
         " command_delay, at most 0.05 s; no effect if both are 0",
         live=True,
-        advanced=True,
     )
     transfer_time: float = parameter(
         0.5,
@@ -221,14 +205,12 @@ class FlatnessControllerParameters(LawParameters):
         "",
         "file (.npz) with the learned correction of one trajectory, which is applied whenever that"
         " trajectory is followed; created if learn is set and it does not exist; empty: none",
-        advanced=True,
     )
     learn: bool = parameter(
         False,
         "learn from every complete run of the trajectory in learning_file, until the error no"
         " longer falls; false: only apply what has been learned",
         live=True,
-        advanced=True,
     )
     learning_cutoff: float = parameter(
         CUTOFF,
@@ -236,14 +218,12 @@ class FlatnessControllerParameters(LawParameters):
         " which the model error reaches 100 %",
         unit="Hz",
         bounds=(0.1, 200.0),
-        advanced=True,
     )
     learning_limit: float = parameter(
         0.05,
         "largest learned correction of each joint, for a new learning_file",
         unit="rad or m",
         bounds=(1e-6, 1.0),
-        advanced=True,
     )
 
     tracking_tolerance: float = parameter(
@@ -265,7 +245,6 @@ class FlatnessControllerParameters(LawParameters):
     recover_automatically: bool = parameter(
         True,
         "resume following without ~/enable once missing states are back and the robot is at rest",
-        advanced=True,
     )
     recovery_speed: float = parameter(
         0.1,
@@ -273,7 +252,6 @@ class FlatnessControllerParameters(LawParameters):
         unit="rad/s or m/s",
         bounds=(0.0, 10.0),
         live=True,
-        advanced=True,
     )
 
     recovery_limit: int = parameter(
@@ -282,7 +260,6 @@ class FlatnessControllerParameters(LawParameters):
         " until ~/enable is called; 0: no limit",
         bounds=(0, 1000),
         live=True,
-        advanced=True,
     )
     recovery_window: float = parameter(
         60.0,
@@ -290,7 +267,6 @@ class FlatnessControllerParameters(LawParameters):
         unit="s",
         bounds=(1.0, 3600.0),
         live=True,
-        advanced=True,
     )
     stop_speed_limit: float = parameter(
         0.0,
@@ -299,7 +275,6 @@ class FlatnessControllerParameters(LawParameters):
         unit="rad/s or m/s",
         bounds=(0.0, 1000.0),
         live=True,
-        advanced=True,
     )
     stop_timeout: float = parameter(
         5.0,
@@ -308,16 +283,14 @@ class FlatnessControllerParameters(LawParameters):
         unit="s",
         bounds=(0.1, 600.0),
         live=True,
-        advanced=True,
     )
 
     def listed(self) -> set[str]:
-        """In addition, those of the chosen law; parts of a setting only if it is on."""
+        """In addition, the numbers of the chosen law; parts of a setting only if it is on."""
         found: set[str] = super().listed()
-        for each in fields(self):
-            whole = each.metadata.get("whole")
-            is_off = whole not in (None, "", each.name) and getattr(self, whole) == OFF
-            if self.law in each.metadata.get("laws", ()) and not is_off:
+        for each in parameters_of(self.law):
+            is_part = each.whole not in ("", each.name)
+            if not (is_part and getattr(self, each.whole) == OFF):
                 found.add(each.name)
         return found
 

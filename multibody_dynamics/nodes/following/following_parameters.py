@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ...dynamics.elastic import VARIANTS
 from ..base.external_wrench import WrenchParameters
@@ -15,7 +16,17 @@ from ..base.robot import ElasticRobotParameters
 
 @dataclass(frozen=True)
 class FollowingParameters(WrenchParameters, ElasticRobotParameters):
-    """Parameters for reference, inputs and limits."""
+    """Parameters for reference, inputs and limits.
+
+    usual : the names of those that the node lists; others are listed once they have been used.
+    """
+
+    usual: ClassVar[tuple[str, ...]] = (
+        "autostart", "robot_file", "robot_description", "elastic_joints_file", "command_joints",
+        "update_rate", "expected_rate", "state_timeout", "start_tolerance", "path_tolerance",
+        "goal_tolerance", "goal_time_tolerance", "position_margin", "torque_limit_scale",
+        "torque_rate_limits",
+    )  # fmt: skip
 
     variant: str = parameter(
         "full",
@@ -25,16 +36,13 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         live=True,
     )
     gravity_compensated_by_robot: bool = parameter(
-        False,
-        "the robot compensates gravity itself: exclude it from all torques",
-        advanced=True,
+        False, "the robot compensates gravity itself: exclude it from all torques"
     )
     initial_stiffness: tuple[float, ...] = parameter(
         (),
         "initial stiffness or pretension of the joints with variable stiffness, one value per such"
         " joint, in the order of the robot's joints; empty: the middle of the range",
         unit="N m/rad or N m",
-        advanced=True,
     )
 
     lookahead: float = parameter(
@@ -43,7 +51,6 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         " delays",
         unit="s",
         bounds=(0.0, 1.0),
-        advanced=True,
     )
     update_rate: float = parameter(
         0.0,
@@ -56,7 +63,6 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         "queue depth of the state subscriptions; at least the number of messages that make up one"
         " state",
         bounds=(1, 1000),
-        advanced=True,
     )
     state_timeout: float = parameter(
         0.2,
@@ -72,7 +78,6 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         unit="s",
         bounds=(0.0, 60.0),
         live=True,
-        advanced=True,
     )
     state_speed_factor: float = parameter(
         10.0,
@@ -81,7 +86,6 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         " any position",
         bounds=(0.0, 1e6),
         live=True,
-        advanced=True,
     )
     expected_rate: float = parameter(
         0.0,
@@ -106,15 +110,9 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         unit="s",
         bounds=(0.0, 10.0),
         live=True,
-        advanced=True,
     )
     stop_duration: float = parameter(
-        0.5,
-        "duration of a stop",
-        unit="s",
-        bounds=(0.01, 60.0),
-        live=True,
-        advanced=True,
+        0.5, "duration of a stop", unit="s", bounds=(0.01, 60.0), live=True
     )
     path_tolerance: float = parameter(
         0.0,
@@ -138,7 +136,6 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         unit="rad/s or m/s",
         bounds=(0.0, 10.0),
         live=True,
-        advanced=True,
     )
     goal_time_tolerance: float = parameter(
         0.0,
@@ -154,7 +151,6 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         " not serve it",
         unit="Hz",
         bounds=(0.0, 1000.0),
-        advanced=True,
     )
     position_margin: float = parameter(
         0.0,
@@ -163,9 +159,7 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         bounds=(0.0, 10.0),
     )
     enable_at_activation: bool = parameter(
-        True,
-        "follow trajectories from activation on; false: hold until ~/enable is called",
-        advanced=True,
+        True, "follow trajectories from activation on; false: hold until ~/enable is called"
     )
     torque_limit_scale: float = parameter(
         1.0,
@@ -189,8 +183,10 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         unit="s",
         bounds=(0.0, 10.0),
         live=True,
-        advanced=True,
     )
+
+    def listed(self) -> set[str]:
+        return {*self.usual}
 
     def check(self) -> None:
         super().check()

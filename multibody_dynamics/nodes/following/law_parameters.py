@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import Field, field, fields, make_dataclass
 from typing import Any, NamedTuple
 
-from ...dynamics.control import LAWS, ControllerSettings
+from ...dynamics.control import LAWS, ControllerSettings, in_short
 from ...dynamics.core import InputError
 from ..base.parameters import ParameterError
 from .following_parameters import FollowingParameters
@@ -58,9 +58,7 @@ class LawParameter(NamedTuple):
         data |= {
             "description": f"{whose}: {self.meaning or data['description']}",
             "startup": False,
-            "advanced": True,
             "laws": tuple(laws),
-            "whole": self.whole,
         }
         if self.name == self.whole:
             data["choices"] = (OFF, *data["choices"])
@@ -107,14 +105,6 @@ def law_settings(law: str, values: Any) -> ControllerSettings:
         word = str(error).partition(" ")[0]
         prefix = "" if names.get(word, word) == word else f"{names[word]}: "
         raise ParameterError(f"{prefix}{error}") from None
-
-
-def in_short(laws: list[str]) -> str:
-    """The names of these laws, as text."""
-    others = [law for law in LAWS if law not in laws]
-    if not others:
-        return "all laws"
-    return f"all laws but {', '.join(others)}" if len(others) < 3 else ", ".join(laws)
 
 
 def _name(setting: Field[Any]) -> str:

@@ -49,10 +49,9 @@ class ControllerOptions:
     bandwidth : rad/s, of the law; None: its default.
     hold_bandwidth : rad/s, of the stop; None: its default.
     position : (n,) for which gains are designed; None: the middle of the joint limits.
-    disturbance_bandwidth : rad/s, of the compensation of disturbances; 0 for none.
-    friction : share of the motor friction that is compensated.
-    period : s of a cycle. delay : s, from a sample to the effect of its torque; the feedforward
-        leads by this and by half a period.
+    disturbance_bandwidth, friction, period : settings of the law.
+    delay : s, from a sample to the effect of its torque; the feedforward leads by this and by half
+        a period.
     filter_order, filter_bandwidth : of the filters of the positions, bandwidth in Hz.
     max_step : s; after a longer gap between samples, the filters start again.
     stop_acceleration : (n,) or a scalar, rad/s^2 or m/s^2, of the path to rest.

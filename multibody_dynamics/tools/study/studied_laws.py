@@ -30,10 +30,7 @@ from ...dynamics.core import Array, InputError
 from .conditions import Condition
 from .studied_robots import StudiedArm
 
-FILTER = (
-    FILTER_ORDER,
-    FILTER_BANDWIDTH,
-)  # order and bandwidth in Hz of the velocity filters, as in the node
+FILTER = FILTER_ORDER, FILTER_BANDWIDTH  # of the velocities, as in the node
 OBSERVER_BANDWIDTH = 25.0  # Hz, for links without encoders, as in the node
 Numbers = Callable[[StudiedArm, float], dict[str, Any]]
 

@@ -11,7 +11,7 @@ declarations.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -92,7 +92,7 @@ class ControllerSettings:
 
     Attributes of each class
     ------------------------
-    page : of the documentation, with more about the law.
+    page : of the documentation, with more about the law, or "".
     tunable : attributes of the controller that :func:`.retune` may change while it runs.
     fixed : those with which :func:`.retune` refuses the settings if they differ.
     observer : the setting of the bandwidth of an observer that compares links and model; it is
@@ -103,7 +103,7 @@ class ControllerSettings:
         motion, or "".
     """
 
-    page: ClassVar[str] = "control_laws.md"
+    page: ClassVar[str] = ""
     tunable: ClassVar[tuple[str, ...]] = ()
     fixed: ClassVar[tuple[str, ...]] = ()
     observer: ClassVar[str] = ""
@@ -177,6 +177,10 @@ class ControllerSettings:
     def _values(self) -> tuple[Any, ...]:
         return tuple(_hashable(getattr(self, each.name)) for each in fields(self))
 
+    def of(self, *names: str) -> dict[str, Any]:
+        """These settings by name, as arguments of a controller."""
+        return {name: getattr(self, name) for name in names}
+
     def design(self, model: MultibodyModel, actuators: Actuators) -> Controller:
         """The law for this robot. Raises InputError for settings that do not fit the robot and for
         designs that are not stable."""
@@ -213,11 +217,11 @@ class GivenGains:
 
     proportional: Any = setting(
         None, "gain on the position error of each motor, N m/rad or N/m, in place of a bandwidth;"
-        " for computed_torque that of each joint, 1/s^2", parameter="",
+        " for computed_torque that of each joint, 1/s^2", parameter=""
     )  # fmt: skip
     derivative: Any = setting(
         None, "gain on the velocity error, N m s/rad or N s/m; for computed_torque in 1/s",
-        parameter="",
+        parameter=""
     )  # fmt: skip
 
     def given_gains(self, actuators: Actuators) -> StateFeedbackGains | None:
@@ -241,6 +245,14 @@ def joint_poles(actuators: Actuators, poles: Any, bandwidth: Any, second: Any) -
     if poles is not None:
         return JointPoles.from_poles(actuators, poles)
     return JointPoles.from_bandwidth(actuators, bandwidth, second)
+
+
+def in_short(laws: Collection[str]) -> str:
+    """The names of these laws, as text."""
+    others = [law for law in LAWS if law not in laws]
+    if not others:
+        return "all laws"
+    return f"all laws but {', '.join(others)}" if len(others) < 3 else ", ".join(laws)
 
 
 def _hashable(value: Any) -> Any:

@@ -25,7 +25,7 @@ from ..impedance.impedance import JointImpedance
 from ..impedance.live_impedance import ImpedanceTarget, LiveImpedance
 from ..observers.adaptive_feedforward import AdaptiveFeedforward
 from ..stability.loop_judgement import LoopJudge, LoopJudgement
-from .by_name.hold import Hold
+from .by_name.hold import HoldSettings
 from .controller_designs import make_controller
 from .controller_settings import ControllerSettings, SecondOutputs
 from .faster_filter import faster_filter
@@ -79,7 +79,7 @@ class DesignedLaws:
         self.on_links: LinkDampingController | None = None
         if signals == ("link_position", "motor_position"):
             hold = settings.controllers["hold"]
-            assert isinstance(hold, Hold)
+            assert isinstance(hold, HoldSettings)
             with suppress(InputError):
                 self.on_links = LinkDampingController(model, actuators, stop_time=hold.stop_time)
         self.judgements: dict[str, LoopJudgement] = {}
@@ -146,11 +146,13 @@ class DesignedLaws:
         given. Without link encoders they leave out observers of disturbances and contacts, which
         would compare the model with link states that come from the model."""
         settings = replace(self.settings.controllers[name], position=q)
+        own: dict[str, Any]
         if isinstance(settings, SecondOutputs) and settings.stiffness is None:
-            own: dict[str, Any] = {"stiffness": self.second.copy()}
+            own = {"stiffness": self.second.copy()}
             settings = replace(settings, **own)
         if settings.observer and "link_position" not in self._signals:
-            settings = replace(settings, **{settings.observer: 0.0})
+            own = {settings.observer: 0.0}
+            settings = replace(settings, **own)
         return replace(settings, **self.lowered.get(name, {}))
 
     def _reaction(self, share: float, q: Array) -> Controller:

@@ -23,10 +23,7 @@ class ChangingStiffness:
     """The part of the settings of laws whose stiffness changes while they run."""
 
     stiffness_time: float = setting(
-        0.5,
-        "minimum duration of a change of stiffness or damping",
-        unit="s",
-        bounds=(0.0, 60.0),
+        0.5, "minimum duration of a change of stiffness or damping", unit="s", bounds=(0.0, 60.0)
     )
     stiffness_energy: float = setting(
         1.0,
@@ -81,14 +78,12 @@ class ImpedanceSettings(ChangingStiffness, ControllerSettings):
         bounds=(0.05, 1.0),
     )
     stiffness_share: float = setting(
-        MOST,
-        "largest stiffness that is accepted, as a share of that of the springs",
-        parameter="",
+        MOST, "largest stiffness that is accepted, as a share of that of the springs", parameter=""
     )
 
     def common(self) -> dict[str, Any]:
         """The arguments of every :class:`.ImpedanceController`."""
-        names = (
+        return self.of(
             "bandwidth",
             "damping_ratio",
             "inertia_share",
@@ -98,7 +93,6 @@ class ImpedanceSettings(ChangingStiffness, ControllerSettings):
             "friction",
             "period",
         )
-        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -155,11 +149,13 @@ class ElasticStructureSettings(ChangingStiffness, SecondOutputs, ControllerSetti
             design(stiffness, self.damping_ratio),
             design=design,
             has_stiffness=has_stiffness,
-            damping_ratio=self.damping_ratio,
-            stiffness_time=self.stiffness_time,
-            stiffness_energy=self.stiffness_energy,
-            bandwidth=self.bandwidth,
-            contact_bandwidth=self.contact_bandwidth,
-            friction=self.friction,
-            period=self.period,
+            **self.of(
+                "damping_ratio",
+                "stiffness_time",
+                "stiffness_energy",
+                "bandwidth",
+                "contact_bandwidth",
+                "friction",
+                "period",
+            ),
         )

@@ -100,7 +100,7 @@ class LinearFeedbackSettings(ControllerSettings):
 
     def besides_gains(self) -> dict[str, Any]:
         """The arguments of every :class:`.LinearFeedback` besides its gains and its integral."""
-        names = (
+        return self.of(
             "variant",
             "integrates",
             "disturbance_bandwidth",
@@ -109,4 +109,3 @@ class LinearFeedbackSettings(ControllerSettings):
             "friction",
             "period",
         )
-        return {name: getattr(self, name) for name in names}

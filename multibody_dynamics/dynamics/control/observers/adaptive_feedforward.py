@@ -85,9 +85,7 @@ class AdaptationSettings:
         parameter="adaptation_bound",
     )
     payload_body: str | int | None = setting(
-        None,
-        "link that carries the payload; empty: the last one",
-        parameter="payload_link",
+        None, "link that carries the payload; empty: the last one", parameter="payload_link"
     )
     payload_mass: float = setting(
         3.0,

@@ -35,7 +35,7 @@ def test_the_default_law_and_none_for_a_default():
     settings = ControllerSettings(bandwidth=None, poles=None, law="state_feedback")
     assert settings == ControllerSettings(law="state_feedback")
     assert replace(settings, bandwidth=9.0).bandwidth == 9.0
-    with pytest.raises(InputError, match="law 'hold': StateFeedback are the settings of"):
+    with pytest.raises(InputError, match="law 'hold': StateFeedbackSettings are the settings of"):
         replace(settings, law="hold")
 
 

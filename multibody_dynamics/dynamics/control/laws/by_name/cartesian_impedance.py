@@ -11,12 +11,12 @@ from typing import Any
 from ....core import setting
 from ....elastic import Actuators
 from ....model import MultibodyModel
-from ...impedance.impedance import CartesianImpedance as Controller
+from ...impedance.impedance import CartesianImpedance
 from ..impedance_settings import ImpedanceSettings
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CartesianImpedance(ImpedanceSettings):
+class CartesianImpedanceSettings(ImpedanceSettings):
     """Feedforward by the flat map, with Q' and Q''; a spring and a damper on a tool around the
     desired motion."""
 
@@ -43,13 +43,12 @@ class CartesianImpedance(ImpedanceSettings):
         is_row=True,
     )
 
-    def design(self, model: MultibodyModel, actuators: Actuators) -> Controller:
-        return Controller(
+    def design(self, model: MultibodyModel, actuators: Actuators) -> CartesianImpedance:
+        return CartesianImpedance(
             model,
             actuators,
             self.position_of(model),
             self.tool_stiffness,
-            tool=self.tool,
-            posture_stiffness=self.posture_stiffness,
+            **self.of("tool", "posture_stiffness"),
             **self.common(),
         )

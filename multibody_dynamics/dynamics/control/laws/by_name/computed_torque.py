@@ -13,12 +13,12 @@ import numpy as np
 from ....core import setting
 from ....elastic import Actuators
 from ....model import MultibodyModel
-from ...controllers.controllers import ComputedTorque as Controller
+from ...controllers.controllers import ComputedTorque
 from ..controller_settings import ControllerSettings, GivenGains, bandwidth_setting
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ComputedTorque(GivenGains, ControllerSettings):
+class ComputedTorqueSettings(GivenGains, ControllerSettings):
     """Computed torque of the rigid arm, for comparison; feedback of θ and θ', in Python also of q
     and q'."""
 
@@ -35,17 +35,11 @@ class ComputedTorque(GivenGains, ControllerSettings):
     )
     feedback: str = setting("motor", "what is fed back", choices=("motor", "link"), parameter="")
 
-    def design(self, model: MultibodyModel, actuators: Actuators) -> Controller:
+    def design(self, model: MultibodyModel, actuators: Actuators) -> ComputedTorque:
         proportional, derivative = self.proportional, self.derivative
         if proportional is None:
             w = np.asarray(self.bandwidth, dtype=np.float64)
             proportional, derivative = w**2, 2.0 * w
-        return Controller(
-            model,
-            actuators,
-            proportional,
-            derivative,
-            feedback=self.feedback,
-            friction=self.friction,
-            period=self.period,
+        return ComputedTorque(
+            model, actuators, proportional, derivative, **self.of("feedback", "friction", "period")
         )

@@ -16,7 +16,7 @@ from ..impedance_settings import ElasticStructureSettings
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ESP(ElasticStructureSettings):
+class ESPSettings(ElasticStructureSettings):
     """Feedforward by the flat map, with Q' and Q''; dampers on the links; springs and motors keep
     their characteristics."""
 

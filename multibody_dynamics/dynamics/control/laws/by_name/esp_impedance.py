@@ -16,7 +16,7 @@ from ..impedance_settings import ElasticStructureSettings, LinkStiffness
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ESPImpedance(LinkStiffness, ElasticStructureSettings):
+class ESPImpedanceSettings(LinkStiffness, ElasticStructureSettings):
     """Feedforward by the flat map, with Q' and Q''; dampers and springs on the links instead of
     springs on the motors."""
 

@@ -22,7 +22,7 @@ from ..controller_settings import (
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Linearization(ControllerSettings):
+class FeedbackLinearizationSettings(ControllerSettings):
     """Feedforward q'''' = v; feedback of the chain q .. q''', from q, q', θ and θ'."""
 
     tunable = ("poles", "lead")
@@ -59,7 +59,5 @@ class Linearization(ControllerSettings):
             model,
             actuators,
             joint_poles(actuators, self.poles, self.bandwidth, self.second_bandwidth),
-            lead=self.lead,
-            friction=self.friction,
-            period=self.period,
+            **self.of("lead", "friction", "period"),
         )

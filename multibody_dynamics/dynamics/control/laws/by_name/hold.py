@@ -19,11 +19,11 @@ from ..controller_settings import ControllerSettings, GivenGains, SecondOutputs,
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Hold(GivenGains, SecondOutputs, ControllerSettings):
+class HoldSettings(GivenGains, SecondOutputs, ControllerSettings):
     """A damped stop, then hold with gravity compensation, from the motor positions alone; follows
     no motion; PD on θ and θ', which also damps the links."""
 
-    page = "safety.md"
+    page = "flatness_controller_node.md#faults"
     follows_no_motion = "it stops and holds the arm"
     tunable = ("gains", "stop_time", "torque_limit")
 
@@ -37,10 +37,7 @@ class Hold(GivenGains, SecondOutputs, ControllerSettings):
         is_row=False,
     )
     friction: Any = setting(
-        0.0,
-        "share of the motor friction that is compensated",
-        bounds=(0.0, 1.0),
-        parameter="",
+        0.0, "share of the motor friction that is compensated", bounds=(0.0, 1.0), parameter=""
     )
     stop_time: float = setting(
         STOP_TIME,
@@ -61,11 +58,5 @@ class Hold(GivenGains, SecondOutputs, ControllerSettings):
             q, k = self.position_of(model), self.stiffness
             gains = damping_gains(model, actuators, q, k, bandwidth=self.bandwidth)
         return HoldController(
-            model,
-            actuators,
-            gains,
-            stop_time=self.stop_time,
-            torque_limit=self.torque_limit,
-            friction=self.friction,
-            period=self.period,
+            model, actuators, gains, **self.of("stop_time", "torque_limit", "friction", "period")
         )

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 
 from ....elastic import Actuators
 from ....model import MultibodyModel
-from ...impedance.impedance import JointImpedance as Controller
+from ...impedance.impedance import JointImpedance
 from ..impedance_settings import ImpedanceSettings, LinkStiffness
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class JointImpedance(LinkStiffness, ImpedanceSettings):
+class JointImpedanceSettings(LinkStiffness, ImpedanceSettings):
     """Feedforward by the flat map, with Q' and Q''; springs and dampers on the links around the
     desired motion."""
 
     law: str = "joint_impedance"
 
-    def design(self, model: MultibodyModel, actuators: Actuators) -> Controller:
+    def design(self, model: MultibodyModel, actuators: Actuators) -> JointImpedance:
         q = self.position_of(model)
-        return Controller(model, actuators, q, self.link_stiffness, **self.common())
+        return JointImpedance(model, actuators, q, self.link_stiffness, **self.common())

@@ -17,7 +17,7 @@ from ..linear_feedback_settings import LinearFeedbackSettings
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MotorPD(GivenGains, LinearFeedbackSettings):
+class MotorPDSettings(GivenGains, LinearFeedbackSettings):
     """Feedforward by the flat map, with Q' and Q''; PD on θ and θ'; q and q' for the compensation
     of disturbances."""
 

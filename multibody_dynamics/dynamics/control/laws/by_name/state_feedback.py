@@ -17,29 +17,18 @@ from ...controllers.controllers import LinearFeedback
 from ...controllers.scheduled_feedback import UPDATE_TIME, ScheduledFeedback
 from ...gains.gain_schedule import GAIN_DESIGNS, GainSchedule
 from ...gains.joint_gains import optimal_gains, placed_gains
-from ..controller_settings import (
-    Cycle,
-    SecondOutputs,
-    bandwidth_setting,
-    joint_poles,
-    stable_poles,
-)
+from ..controller_settings import Cycle, SecondOutputs, bandwidth_setting, joint_poles, stable_poles
 from ..linear_feedback_settings import LinearFeedbackSettings
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StateFeedback(SecondOutputs, LinearFeedbackSettings):
+class StateFeedbackSettings(SecondOutputs, LinearFeedbackSettings):
     """Feedforward by the flat map, with Q' and Q''; linear feedback of q, q', θ and θ', of each
     joint (`optimal_gains`, LQR, or `placed_gains`) or of the whole arm (`ScheduledFeedback`);
     compensation of disturbances."""
 
     page = "control_laws.md#gains-of-the-whole-arm"
-    fixed = (
-        *LinearFeedbackSettings.fixed,
-        "late_cycles",
-        "update_time",
-        "designs_in_background",
-    )
+    fixed = (*LinearFeedbackSettings.fixed, "late_cycles", "update_time", "designs_in_background")
 
     law: str = "state_feedback"
     bandwidth: Any = bandwidth_setting(
@@ -89,7 +78,7 @@ class StateFeedback(SecondOutputs, LinearFeedbackSettings):
                 f"a bandwidth"
             )
 
-    def in_cycle(self, cycle: Cycle) -> StateFeedback:
+    def in_cycle(self, cycle: Cycle) -> StateFeedbackSettings:
         settings = super().in_cycle(cycle)
         if self.gain_design == "joint":
             return settings
@@ -119,9 +108,7 @@ class StateFeedback(SecondOutputs, LinearFeedbackSettings):
             actuators=actuators,
             bandwidth=self.bandwidth,
             design=self.gain_design,
-            stiffness=self.stiffness,
-            period=self.period,
-            delay=self.delay,
+            **self.of("stiffness", "period", "delay"),
         )
         return ScheduledFeedback(
             model,

@@ -27,7 +27,7 @@ NOT_TIPPED = 1.2  # times the tipping rate; 1.11 would cover masses and stiffnes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TorqueControl(SecondOutputs, ControllerSettings):
+class TorqueControlSettings(SecondOutputs, ControllerSettings):
     """Feedforward by the flat map of the joint torques, with their rates; feedback of the torques
     of the springs and their rates, within an impedance of the links, from q and q'."""
 
@@ -68,7 +68,7 @@ class TorqueControl(SecondOutputs, ControllerSettings):
         parameter="",
     )
 
-    def in_cycle(self, cycle: Cycle) -> TorqueControl:
+    def in_cycle(self, cycle: Cycle) -> TorqueControlSettings:
         return replace(
             self,
             delay=min(cycle.command_delay, MAX_DELAY * cycle.period),
@@ -78,9 +78,7 @@ class TorqueControl(SecondOutputs, ControllerSettings):
 
     def design(self, model: MultibodyModel, actuators: Actuators) -> TorqueController:
         q = self.position_of(model)
-        timing = LoopTiming(
-            period=self.period, delay=self.delay, velocity_filter=self.velocity_filter
-        )
+        timing = LoopTiming(**self.of("period", "delay", "velocity_filter"))
         gains = TORQUE_DESIGNS[self.torque_design](
             model,
             actuators,
@@ -92,7 +90,7 @@ class TorqueControl(SecondOutputs, ControllerSettings):
         )
         felt = inertias_felt(model, actuators, q)
         w = bandwidths(self._link_bandwidth(model, felt), model.joint_names)
-        impedance = {"link_stiffness": felt * w**2, "link_damping": 2.0 * felt * w}
+        impedance: dict[str, Any] = {"link_stiffness": felt * w**2, "link_damping": 2.0 * felt * w}
         poles = whole_arm_poles(model, actuators, gains, q, self.stiffness, **impedance)
         worst = poles[poles.real.argmax()]
         if worst.real >= 0.0:
@@ -101,13 +99,7 @@ class TorqueControl(SecondOutputs, ControllerSettings):
                 f" loops, the arm has a pole at {worst:.4g} 1/s; use a lower bandwidth"
             )
         return TorqueController(
-            model,
-            actuators,
-            gains,
-            delay=self.delay,
-            friction=self.friction,
-            period=self.period,
-            **impedance,
+            model, actuators, gains, **self.of("delay", "friction", "period"), **impedance
         )
 
     def _link_bandwidth(self, model: MultibodyModel, felt: Array) -> Any:
