@@ -212,6 +212,8 @@ JOINT_QUANTITIES         the quantities of MotionLimits that apply to joints
 QUANTITIES               all quantities of MotionLimits
 """
 
+from warnings import warn
+
 from .arm.desired_motion import DesiredMotion, Planned, Splice, TrajectoryRequest, plan, reject_jump
 from .arm.learned_motion import LearnedMotion
 from .arm.stiffness_reference import StiffnessReference
@@ -409,3 +411,18 @@ __all__ = [
     # time scaling
     "scale_time", "TimeScaling", "MotionLimits", "slow_down", "JOINT_QUANTITIES", "QUANTITIES",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    """Names of version 1.0 that are deprecated."""
+    if name == "DISTURBANCE_BANDWIDTH":
+        declared = LAWS[DEFAULT_LAW].__dataclass_fields__["disturbance_bandwidth"]
+        found, instead = declared.default, "LAWS"
+    elif name == "NOT_LOWERED":
+        found, instead = tuple(key for key, law in LAWS.items() if not law.lowers), "LAWS"
+    elif name == "Law":
+        found, instead = ControllerSettings, "ControllerSettings"
+    else:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    warn(f"dyn.control.{name}: use {instead}", DeprecationWarning, stacklevel=2)
+    return found

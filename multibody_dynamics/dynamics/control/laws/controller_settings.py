@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, TypeVar
+from warnings import warn
 
 import numpy as np
 
@@ -193,6 +194,12 @@ class ControllerSettings:
     def slowed(self, share: float) -> dict[str, Any]:
         """The settings that change if the law is to be slower by this factor."""
         return {"bandwidth": share * np.asarray(self.bandwidth, dtype=np.float64)}
+
+    @property
+    def speed(self) -> Any:
+        """Deprecated: `bandwidth`."""
+        warn("ControllerSettings.speed: use bandwidth", DeprecationWarning, stacklevel=2)
+        return self.bandwidth
 
     @property
     def has_given_gains(self) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
+from multibody_dynamics.dynamics import control
 from multibody_dynamics.dynamics.control.laws.controller_settings import (
     DEFAULT_LAW,
     LAWS,
@@ -37,6 +38,17 @@ def test_the_default_law_and_none_for_a_default():
     assert replace(settings, bandwidth=9.0).bandwidth == 9.0
     with pytest.raises(InputError, match="law 'hold': StateFeedbackSettings are the settings of"):
         replace(settings, law="hold")
+
+
+def test_names_of_version_1_are_deprecated():
+    with pytest.warns(DeprecationWarning, match="DISTURBANCE_BANDWIDTH: use LAWS"):
+        assert ControllerSettings().disturbance_bandwidth == control.DISTURBANCE_BANDWIDTH
+    with pytest.warns(DeprecationWarning, match="NOT_LOWERED: use LAWS"):
+        assert control.NOT_LOWERED == ("feedback_linearization", "torque_control")
+    with pytest.warns(DeprecationWarning, match="Law: use ControllerSettings"):
+        assert all(issubclass(law, control.Law) for law in LAWS.values())
+    with pytest.warns(DeprecationWarning, match="speed: use bandwidth"):
+        assert ControllerSettings(bandwidth=9.0).speed == 9.0
 
 
 def test_invalid_settings_are_rejected():
