@@ -15,6 +15,7 @@ from multibody_dynamics.nodes.following.flatness_controller_parameters import (
     LAWS,
     FlatnessControllerParameters,
 )
+from multibody_dynamics.nodes.following.law_parameters import parameters_of
 
 
 def test_the_defaults_are_those_of_the_law():
@@ -53,6 +54,15 @@ def test_parameters_become_the_settings_of_each_law():
     assert found["computed_torque"].friction == 0.5
     assert p.settings().estimation.bandwidth == p.observer_bandwidth
     assert p.settings().motor_bandwidth == p.filter_bandwidth
+
+
+def test_laws_share_a_parameter_only_with_its_declaration():
+    declared = {}
+    for law in LAWS:
+        for each in parameters_of(law):
+            first = declared.setdefault(each.name, each)
+            assert each.default == first.default, each.name
+            assert each.setting.metadata == first.setting.metadata, each.name
 
 
 def test_the_variant_is_fixed_while_laws_that_were_designed_with_it_exist():

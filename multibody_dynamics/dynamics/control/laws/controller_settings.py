@@ -112,7 +112,7 @@ class ControllerSettings:
     follows_no_motion: ClassVar[str] = ""
 
     law: str = DEFAULT_LAW
-    bandwidth: Any = bandwidth_setting(60.0, "bandwidth of the law", parameter="")
+    bandwidth: Any = bandwidth_setting(None, "none, unless the law declares one", parameter="")
     position: Any = setting(
         None,
         "(n,) configuration for which gains are designed; default: the middle of the joint limits",
@@ -193,6 +193,8 @@ class ControllerSettings:
 
     def slowed(self, share: float) -> dict[str, Any]:
         """The settings that change if the law is to be slower by this factor."""
+        if self.bandwidth is None:
+            return {}
         return {"bandwidth": share * np.asarray(self.bandwidth, dtype=np.float64)}
 
     @property

@@ -100,12 +100,4 @@ class LinearFeedbackSettings(ControllerSettings):
 
     def besides_gains(self) -> dict[str, Any]:
         """The arguments of every :class:`.LinearFeedback` besides its gains and its integral."""
-        return self.of(
-            "variant",
-            "integrates",
-            "disturbance_bandwidth",
-            "disturbance_share",
-            "adaptation",
-            "friction",
-            "period",
-        )
+        return self.of(*LinearFeedbackSettings.fixed, "friction", "period")
