@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import rclpy
 import yaml
+from rcl_interfaces.srv import DescribeParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -24,6 +25,9 @@ from multibody_dynamics.nodes.base.parameters import (
     markdown_table,
 )
 from multibody_dynamics.tools.reference import NODES
+from ros_harness import ros
+
+__all__ = ["ros"]  # the fixture
 
 FOLDER = Path(__file__).parent / "release_1_0_0"
 OF_ALL_NODES = {  # files with a section for every node, and the node that reads them
@@ -129,3 +133,15 @@ def test_a_node_lists_the_parameters_of_the_chosen_law_and_about_25_others(start
     assert "out of range" in refused.reason
     with pytest.raises(UnknownParameter, match="did you mean 'stiffness_time'"):
         made.set_parameters([Parameter("stifness_time", value=3.0)])
+
+
+@pytest.mark.ros
+def test_services_know_parameters_that_are_not_listed(ros):
+    node = ros.start("flatness_controller_node", {"law": "hold"})
+    assert ros.get_parameters(node, "payload_mass", "recovery_limit") == [3.0, 5]
+    request = DescribeParameters.Request(names=["esp_damping"])
+    (found,) = ros.call(DescribeParameters, f"{node.name}/describe_parameters", request).descriptors
+    assert found.floating_point_range[0].to_value == 2.0
+    accepted, refused = ros.set_parameters(node, judged_poses=7, jugded_poses=8)
+    assert accepted.successful
+    assert "did you mean 'judged_poses'" in refused.reason
