@@ -59,7 +59,7 @@ def _load_machine_code() -> None:
     plant.step(np.zeros(2), 2e-3)
     FeedforwardLaw(model, actuators).update()
     parameters = FlatnessControllerParameters(judged_poses=1)
-    make = lambda p: Arm(model, actuators, p.settings(), p.cycle())  # noqa: E731
+    make = lambda p: Arm(model, actuators, p.settings(), p.arm_settings())  # noqa: E731
     logger = get_logger("warmed_nodes")
     logger.set_level(LoggingSeverity.WARN)
     law, parameters, _ = prepare_laws(make, parameters, logger)

@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Generate the tables in docs/ from the code: symbols, public names, parameters of every node.
+"""Generate the tables in docs/ from the code: symbols, public names, laws, parameters of nodes.
 
 `python -m multibody_dynamics.tools.reference` rewrites the text of docs/*.md between the comments
 `begin NAME` and `end NAME`; a test fails if a table is out of date.
@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import fields
 from importlib import import_module
 from inspect import getdoc
 from pathlib import Path
 from types import ModuleType
+from typing import get_type_hints
 
 from .. import dynamics
+from ..dynamics import control
+from ..dynamics.control import in_short
 from ..dynamics.lie import SYMBOLS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -41,10 +45,58 @@ def generate(name: str) -> str:
         )
     if name == "names":
         return "".join(names_of(face) for face in ("", *rooms()))
+    if name == "laws":
+        return laws_table()
+    if name == "settings of laws":
+        return settings_table()
+    if name == "parameters of laws":
+        return law_parameters_table()
     from ..nodes.base.parameters import markdown_table
 
     node = import_module(f"multibody_dynamics.nodes.{name.removesuffix(' parameters')}")
     return markdown_table(getattr(node, NODES[name.removesuffix(" parameters")]))
+
+
+def laws_table() -> str:
+    """What each law does, and the class of its controller."""
+    head = "| `law` | feedforward and feedback | settings | in the code |\n|---|---|---|---|\n"
+    lines = []
+    for name, law in control.LAWS.items():
+        common = {each.name for each in fields(control.ControllerSettings)}
+        own = ", ".join(f"`{each.name}`" for each in fields(law) if each.name not in common)
+        title = f"`{name}` (default)" if name == control.DEFAULT_LAW else f"`{name}`"
+        what = " ".join((getdoc(law) or "").split())
+        more = f" [More]({law.page})" if law.page else ""
+        made = get_type_hints(law.design)["return"].__name__
+        lines.append(f"| {title} | {what}{more} | {own} | `{made}` |\n")
+    return head + "".join(lines)
+
+
+def settings_table() -> str:
+    """Every setting of the laws, once for each declaration."""
+    head = "| setting | laws | default | unit | meaning |\n|---|---|---|---|---|\n"
+    laws: dict[tuple[str, ...], list[str]] = {}
+    for name, law in control.LAWS.items():
+        for each in fields(law):
+            if each.metadata:
+                data = each.metadata
+                row = (each.name, str(each.default), data["unit"], data["description"])
+                laws.setdefault(row, []).append(name)
+    return head + "".join(
+        f"| `{name}` | {in_short(of)} | `{default}` | {unit} | {meaning} |\n"
+        for (name, default, unit, meaning), of in sorted(laws.items())
+    )
+
+
+def law_parameters_table() -> str:
+    """The parameters of each law in flatness_controller_node."""
+    from ..nodes.following.law_parameters import parameters_of
+
+    lines = (
+        f"| `{law}` | {', '.join(f'`{each.name}`' for each in parameters_of(law))} |\n"
+        for law in control.LAWS
+    )
+    return "| `law` | parameters |\n|---|---|\n" + "".join(lines)
 
 
 def rooms() -> list[str]:

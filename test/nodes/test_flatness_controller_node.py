@@ -22,6 +22,7 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from flatness_arm import NODE, STEP, TOPICS, Arm
+from law_table import LAW_TABLE
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.nodes.base.messages import SECOND, nanoseconds, set_stamp
 from ros_harness import RosHarness, ros
@@ -74,14 +75,11 @@ def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
         arm.until_shown(lambda t=text: ros.diagnosis(": adaptation")[1] == t, text)
     masses = ros.diagnosis(": adaptation")[2]
     assert f"mass of {arm.model.body_names[-1]} [kg]" in masses
-    laws = (
-        "state_feedback feedback_linearization torque_control torque_control hold"
-        " joint_impedance cartesian_impedance esp esp_impedance motor_pd computed_torque"
-    )
-    for law in laws.split():
+    laws = sorted([*LAW_TABLE, "torque_control"], key=lambda law: LAW_TABLE[law].sags)
+    for law in laws:
         choose(arm, law)
         begin = len(arm.answers)
-        if law != "hold":
+        if LAW_TABLE[law].error is not None:
             arm.move(goal, 0.5)
             goal = -0.4 - goal
         arm.run(0.65)

@@ -11,8 +11,10 @@ Control laws by name:
 ControllerSettings       a control law by name and plain numbers; the argument of make_controller
 make_controller          the controller that the settings name, with gains designed for the robot
 retune                   changes the gains of a running controller between two updates
-LAWS                     the laws by name: default bandwidth, settings
-Law                      a row of LAWS
+LAWS                     the laws by name: the classes of their settings
+Cycle                    what a law should know about the control cycle in which it runs
+in_short                 the names of some laws of LAWS, as text
+DEFAULT_LAW              the name of the law of ControllerSettings() and of the node
 
 Complete control cycles, as run by the nodes:
 
@@ -99,7 +101,6 @@ middle_of_range          (n,) the position in the middle of the joint range
 lag_limit                rad/s above which filtered, delayed torques excite what they should damp
 law_gradient             slopes of any control law at rest, for the sampled loop
 LawGradient              result of law_gradient
-NOT_LOWERED              laws whose bandwidth DesignedLaws.stabilise does not lower
 JudgingProcess           judges laws in a separate process while the cycle runs
 JudgingRequest           what a JudgingProcess judges: a law, its position and conditions
 Verdict                  result of a JudgingProcess
@@ -161,6 +162,8 @@ StateEstimator           q, q', theta, theta' from the measured signals of a rob
 StateEstimation          the settings of StateEstimator
 SOURCES                  the sources of the state, each with the signals that it needs
 DerivativeFilter         velocity, acceleration and jerk from sampled positions; causal
+FILTER_BANDWIDTH         default bandwidth in Hz of the filters in a control cycle
+FILTER_ORDER             default order of the filters in a control cycle
 ORDERS                   possible orders of DerivativeFilter
 MAX_STEP                 default gap in s after which filters and observers restart
 MotorSideObserver        link and motor state from motor positions and motor torques alone
@@ -173,7 +176,6 @@ DisturbanceCompensation  estimates torques that the model does not explain, on l
 AdaptiveFeedforward      adapts the masses and inertias of links or payload in the feedforward
 AdaptationSettings       settings of AdaptiveFeedforward: what adapts, how fast, within which bounds
 ADAPTS                   what AdaptiveFeedforward can estimate: the links, or a payload
-DISTURBANCE_BANDWIDTH    default bandwidth of DisturbanceCompensation in rad/s
 MomentumBalance          mean external joint torques (n,) between two samples
 driven_links             model and friction for MomentumBalance, given the known joint torques
 LowPass                  low-pass with four equal real poles; also gives the rate of its output
@@ -227,6 +229,8 @@ JOINT_QUANTITIES         the quantities of MotionLimits that apply to joints
 QUANTITIES               all quantities of MotionLimits
 """
 
+from warnings import warn
+
 from .arm.arm import BOTH, LINKS, MOTORS, Arm, ArmSettings, Command, Sample
 from .arm.collision_reaction import OFF, REACTIONS, REPORT, CollisionReaction, Contact
 from .arm.desired_motion import DesiredMotion, Planned, Splice, TrajectoryRequest, plan, reject_jump
@@ -277,9 +281,16 @@ from .impedance.live_impedance import ImpedanceTarget, LiveImpedance
 from .impedance.stiffness_ramp import StiffnessRamp
 from .impedance.tool_spring import cartesian_spring
 from .impedance.virtual_springs import VirtualSprings
+from .laws import by_name as by_name  # enters the laws into LAWS
 from .laws.controller_designs import make_controller, retune
-from .laws.controller_settings import DISTURBANCE_BANDWIDTH, LAWS, ControllerSettings, Law
-from .laws.designed_laws import NOT_LOWERED, DesignedLaws
+from .laws.controller_settings import (
+    DEFAULT_LAW,
+    LAWS,
+    ControllerSettings,
+    Cycle,
+    in_short,
+)
+from .laws.designed_laws import DesignedLaws
 from .laws.feedforward_law import FeedforwardLaw
 from .laws.flatness_settings import ON_LINKS, FlatnessSettings
 from .laws.judging_process import JudgingProcess, JudgingRequest, Verdict
@@ -310,7 +321,14 @@ from .observers.disturbance_observer import DisturbanceObserver
 from .observers.integrator_chain import ChainState, chain_state
 from .observers.momentum_balance import MomentumBalance, driven_links
 from .observers.motor_side_observer import MotorSideObserver
-from .observers.state_estimation import ORDERS, SOURCES, StateEstimation, StateEstimator
+from .observers.state_estimation import (
+    FILTER_BANDWIDTH,
+    FILTER_ORDER,
+    ORDERS,
+    SOURCES,
+    StateEstimation,
+    StateEstimator,
+)
 from .observers.state_predictor import CORRECTION_BANDWIDTH, LONGEST_DELAY, StatePredictor
 from .signals.derivative_filter import MAX_STEP, DerivativeFilter
 from .signals.low_pass import LowPass
@@ -359,7 +377,7 @@ from .trajectories.time_scaling import (
 
 __all__ = [
     # control laws by name
-    "ControllerSettings", "make_controller", "retune", "LAWS", "Law",
+    "ControllerSettings", "make_controller", "retune", "LAWS", "DEFAULT_LAW", "Cycle", "in_short",
     # complete control cycles, as run by the nodes
     "Arm", "Sample", "LINKS", "MOTORS", "BOTH", "Command", "ArmSettings",
     "FlatnessSettings", "DesignedLaws", "MeasuredArm",
@@ -392,7 +410,7 @@ __all__ = [
     # stability of the sampled loop
     "judge_loop", "LoopJudge", "LoopJudgement", "stable_bandwidth", "StableBandwidth",
     "spread_poses", "middle_of_range", "lag_limit", "law_gradient", "LawGradient",
-    "NOT_LOWERED", "JudgingProcess", "JudgingRequest", "Verdict", "sampled_loop", "SampledLoop",
+    "JudgingProcess", "JudgingRequest", "Verdict", "sampled_loop", "SampledLoop",
     "RobotErrors",
     # torque sources
     "TorqueGains", "TORQUE_DESIGNS", "inertia_shaping_gains", "torque_observer_gains",
@@ -401,10 +419,11 @@ __all__ = [
     "SingleJoint", "single_joints",
     # state estimation and observers
     "StateEstimator", "StateEstimation", "SOURCES", "DerivativeFilter", "ORDERS", "MAX_STEP",
+    "FILTER_BANDWIDTH", "FILTER_ORDER",
     "StatePredictor", "SentTorques", "Past", "LONGEST_DELAY", "CORRECTION_BANDWIDTH",
     "MotorSideObserver", "DisturbanceObserver", "DisturbanceCompensation",
     "AdaptiveFeedforward", "AdaptationSettings", "ADAPTS",
-    "DISTURBANCE_BANDWIDTH", "MomentumBalance", "driven_links", "LowPass",
+    "MomentumBalance", "driven_links", "LowPass",
     "CollisionDetector", "DrivingTorque", "CollisionThresholds", "DetectionSettings",
     "load_collision_thresholds", "learn_thresholds", "LearnedThresholds", "RecordedMotion",
     "step_response", "HIT", "PUSH", "KINDS", "TERMS", "MEASURED",
@@ -415,3 +434,18 @@ __all__ = [
     # time scaling
     "scale_time", "TimeScaling", "MotionLimits", "slow_down", "JOINT_QUANTITIES", "QUANTITIES",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    """Names of version 1.0 that are deprecated."""
+    if name == "DISTURBANCE_BANDWIDTH":
+        declared = LAWS[DEFAULT_LAW].__dataclass_fields__["disturbance_bandwidth"]
+        found, instead = declared.default, "LAWS"
+    elif name == "NOT_LOWERED":
+        found, instead = tuple(key for key, law in LAWS.items() if not law.lowers), "LAWS"
+    elif name == "Law":
+        found, instead = ControllerSettings, "ControllerSettings"
+    else:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    warn(f"dyn.control.{name}: use {instead}", DeprecationWarning, stacklevel=2)
+    return found

@@ -37,6 +37,9 @@ locked            the array itself, made read-only
 writable          the array itself if compiled code can take it as it is, else a copy
 cached_array      cached property that holds a read-only array
 CheckedRows       rows of numbers from the caller, checked and copied by compiled code every cycle
+setting           a field of a dataclass of settings, with its meaning, unit and range
+declared          the declaration of a setting, for a field of another class that means the same
+check_setting     InputError for a value that the declaration of a setting excludes
 
 Products and their derivatives:
 
@@ -117,6 +120,7 @@ from .inputs import (
 from .npz_files import read_arrays
 from .product_rule import leibniz, product
 from .series import Series, turning
+from .settings import check_setting, declared, setting
 from .yaml_files import read_yaml, read_yaml_documents
 
 __all__ = [
@@ -128,6 +132,7 @@ __all__ = [
     "as_array", "exactly", "as_partial", "as_real", "as_state", "as_mapping", "as_path",
     "check_choice", "check_sequence", "broadcast_shapes", "spread",
     "read_only", "locked", "writable", "cached_array", "CheckedRows",
+    "setting", "declared", "check_setting",
     # products and their derivatives
     "times", "transposed", "product_rule", "leibniz", "product", "Series", "turning",
     "Baumgarte",

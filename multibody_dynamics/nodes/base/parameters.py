@@ -7,6 +7,10 @@ A field defines name, type and default, and through `parameter(...)` description
 choices, and whether the parameter may change while the node is configured (`live`). The node reads
 its values from one immutable instance of that class, which is replaced as a whole once a change has
 passed all checks; the control cycle therefore never sees a partial change.
+
+A node lists only the parameters that most users need (:meth:`NodeParameters.listed`), and those
+that were given at startup. All others have their defaults, and are declared when they are first
+set, read or described by name.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ import json
 import math
 import sys
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Generic, TypeVar
@@ -27,7 +31,11 @@ from rcl_interfaces.msg import (
     ParameterDescriptor,
     SetParametersResult,
 )
-from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.exceptions import (
+    InvalidParameterTypeException,
+    InvalidParameterValueException,
+    ParameterNotDeclaredException,
+)
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -122,6 +130,10 @@ class NodeParameters:
         startup=True,
     )
 
+    def listed(self) -> set[str]:
+        """The names of the parameters that the node lists, whether they have been used or not."""
+        return {field.name for field in dataclasses.fields(self)}
+
     def check(self) -> None:
         """Raise ParameterError for values that are inconsistent with each other."""
 
@@ -143,6 +155,13 @@ class NodeParameters:
 P = TypeVar("P", bound=NodeParameters)
 
 
+class UnknownParameter(ParameterNotDeclaredException):
+    """A parameter that the node does not have."""
+
+    def __init__(self, text: str) -> None:
+        Exception.__init__(self, text)
+
+
 class ParameterServer(Generic[P]):
     """Declares the fields of `table` on `node` and keeps their current `values`.
 
@@ -162,44 +181,58 @@ class ParameterServer(Generic[P]):
         on_change: Callable[[P], None] = lambda values: None,
     ) -> None:
         self.values = table()
+        self._node, self._types = node, field_types(table)
         self._fields = {field.name: field for field in dataclasses.fields(table)}
         self._is_configured = is_configured
         self._check, self._on_change = check, on_change
-        types = field_types(table)
-        for name, field in self._fields.items():
-            default = _to_ros(field.default)
-            try:
-                found = node.declare_parameter(
-                    name,
-                    types[name] if default in ([], None) else default,
-                    _descriptor(field),
-                )
-            except (InvalidParameterTypeException, InvalidParameterValueException) as error:
-                decimals = "; write 1.0, not 1" if "'INTEGER" in str(error) else ""
-                raise ParameterError(f"parameter '{name}': {error}{decimals}") from None
-            if found.type_ == Parameter.Type.NOT_SET:
-                # rclpy cannot infer the type of an empty list, so only the type was declared; with
-                # a parameter that has no value, `ros2 param dump` prints {}.
-                found = Parameter(name, types[name], default)
-                node.set_parameters([found])
-            self.values = dataclasses.replace(self.values, **self._checked([found]))
+        self._is_declaring = False
+        self.declare(node._parameter_overrides)
+        self._announces = hasattr(node, "add_post_set_parameters_callback")  # Humble has none
+        self.declare(self.values.listed() if self._announces else self._fields)
         self.values.check()
         self._warn_of_unused_overrides(node)
         node.add_on_set_parameters_callback(self._on_set)
-        self._announces = hasattr(node, "add_post_set_parameters_callback")  # Humble has none
         if self._announces:
+            node.add_pre_set_parameters_callback(self._before_set)
             node.add_post_set_parameters_callback(self._after_set)
+
+    def declare(self, names: Iterable[str]) -> None:
+        """Declare those of these parameters that the node has and that it does not list yet."""
+        if self._is_declaring:
+            return
+        wanted = set(names)
+        self._is_declaring = True
+        try:
+            for name in self._fields:
+                if name in wanted and not self._node.has_parameter(name):
+                    found = self._declared(name)
+                    self.values = dataclasses.replace(self.values, **self._checked([found]))
+        finally:
+            self._is_declaring = False
+
+    def _declared(self, name: str) -> Parameter:
+        """A parameter, declared with its override or its value. Raises ParameterError."""
+        value, kind = _to_ros(getattr(self.values, name)), self._types[name]
+        try:
+            found = self._node.declare_parameter(
+                name, kind if value in ([], None) else value, _descriptor(self._fields[name])
+            )
+        except (InvalidParameterTypeException, InvalidParameterValueException) as error:
+            decimals = "; write 1.0, not 1" if "'INTEGER" in str(error) else ""
+            raise ParameterError(f"parameter '{name}': {error}{decimals}") from None
+        if found.type_ == Parameter.Type.NOT_SET:
+            # rclpy cannot infer the type of an empty list, so only the type was declared; with a
+            # parameter that has no value, `ros2 param dump` prints {}.
+            found = Parameter(name, kind, value)
+            self._node.set_parameters([found])
+        return found
 
     def _warn_of_unused_overrides(self, node: Node) -> None:
         """Report misspelt names of parameters or of the node, which rclpy ignores silently."""
         given, log = node._parameter_overrides, node.get_logger()
         for name in given:
             if not (node.has_parameter(name) or name.startswith("qos_overrides.")):
-                meant = get_close_matches(name, self._fields, 1)
-                log.warning(
-                    f"ignored unknown parameter '{name}'"
-                    + (f"; did you mean '{meant[0]}'?" if meant else "")
-                )
+                log.warning(f"ignored {self._unknown(name)}")
         name, full = node.get_name(), node.get_fully_qualified_name()
         missed = {file: missed_sections(file, full) for file in parameter_files(sys.argv)}
         for file, sections in missed.items():
@@ -215,6 +248,10 @@ class ParameterServer(Generic[P]):
                 if "--ros-args" in sys.argv
                 else "the parameter file is ignored: put --ros-args before --params-file"
             )
+
+    def _unknown(self, name: str) -> str:
+        meant = get_close_matches(name, self._fields, 1)
+        return f"unknown parameter '{name}'" + (f"; did you mean '{meant[0]}'?" if meant else "")
 
     def _checked(self, parameters: Sequence[Parameter]) -> dict[str, Any]:
         """The values of those parameters that are in the table. Raises ParameterError."""
@@ -233,7 +270,16 @@ class ParameterServer(Generic[P]):
             changes[item.name] = value
         return changes
 
+    def _before_set(self, parameters: Sequence[Parameter]) -> Sequence[Parameter]:
+        self.declare(item.name for item in parameters)
+        for item in parameters:
+            if not self._node.has_parameter(item.name):
+                raise UnknownParameter(self._unknown(item.name))
+        return parameters
+
     def _on_set(self, parameters: Sequence[Parameter]) -> SetParametersResult:
+        if self._is_declaring:
+            return SetParametersResult(successful=True)
         try:
             changes = self._checked(parameters)
             for name, value in changes.items():
@@ -258,19 +304,20 @@ class ParameterServer(Generic[P]):
         return SetParametersResult(successful=True)
 
     def _after_set(self, parameters: Sequence[Parameter]) -> None:
-        changes = self._checked(parameters)
+        changes = {} if self._is_declaring else self._checked(parameters)
         if changes:
             self.values = dataclasses.replace(self.values, **changes)
+            self.declare(self.values.listed())
             self._on_change(self.values)
 
 
 def markdown_table(table: type[NodeParameters]) -> str:
     """The parameters as a Markdown table, for the documentation."""
     lines = [
-        "| parameter | type | default | unit | range | when | description |",
-        "|---|---|---|---|---|---|---|",
+        "| parameter | type | default | unit | range | when | listed | description |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    types = field_types(table)
+    types, listed = field_types(table), table().listed()
     for field in dataclasses.fields(table):
         data = field.metadata
         allowed = ", ".join(data["choices"]) or (
@@ -283,6 +330,7 @@ def markdown_table(table: type[NodeParameters]) -> str:
             data["unit"],
             allowed,
             "live" if data["live"] else "startup" if data["startup"] else "unconfigured",
+            "yes" if field.name in listed else "with its law" if data.get("laws") else "",
             data["description"],
         )
         lines.append("| " + " | ".join(cells) + " |")

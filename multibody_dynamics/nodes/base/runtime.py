@@ -31,6 +31,7 @@ from typing import Any, Generic, TypeVar
 import rclpy
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.context import Context
 from rclpy.duration import Duration
 from rclpy.exceptions import InvalidHandle
@@ -75,6 +76,8 @@ class ManagedNode(LifecycleNode, Generic[P]):
     logged with its traceback, and the node falls back to unconfigured.
     """
 
+    _server: ParameterServer[Any] | None = None  # while rclpy declares its own parameters
+
     def __init__(self, name: str, parameters: type[P], **options: Any) -> None:
         super().__init__(name, **options)
         self.leave = threading.Event()  # set or replaced by the run loop
@@ -103,6 +106,24 @@ class ManagedNode(LifecycleNode, Generic[P]):
     def parameters(self) -> P:
         """The current values, one immutable instance of the table."""
         return self._server.values
+
+    # Services and `ros2 param` ask by these methods, also for parameters that are not listed.
+
+    def get_parameter(self, name: str) -> Parameter:
+        self._declare(name)
+        return super().get_parameter(name)
+
+    def get_parameter_type(self, name: str) -> Parameter.Type:
+        self._declare(name)
+        return super().get_parameter_type(name)
+
+    def describe_parameter(self, name: str) -> ParameterDescriptor:
+        self._declare(name)
+        return super().describe_parameter(name)
+
+    def _declare(self, name: str) -> None:
+        if self._server is not None:
+            self._server.declare([name])
 
     @property
     def state(self) -> str:

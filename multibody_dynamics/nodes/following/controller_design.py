@@ -44,7 +44,7 @@ def make_arm(robot: ControlledRobot, p: FlatnessControllerParameters, motion: De
             AdaptiveFeedforward(model, settings.controllers["motor_pd"].adaptation)
         except InputError as error:
             raise ParameterError(f"adaptation '{p.adaptation}': {error}") from None
-    return Arm(model, robot.actuators, settings, p.cycle(), motion=motion)
+    return Arm(model, robot.actuators, settings, p.arm_settings(), motion=motion)
 
 
 def _thresholds(

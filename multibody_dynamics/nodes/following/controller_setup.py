@@ -65,7 +65,7 @@ class ControllerSetup:
         """Take over live parameters."""
         arm = self.arm
         self.laws.choose(p, self._settings(p), lambda: arm.choose(self.laws.in_force))
-        arm.change(p.cycle())
+        arm.change(p.arm_settings())
         arm.laws.adapt(p.adapt)
         arm.second.torque_scale = p.torque_limit_scale
         for check in self.position_checks.values():

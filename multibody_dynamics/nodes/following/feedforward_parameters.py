@@ -15,6 +15,8 @@ from .following_parameters import FollowingParameters
 class FeedforwardParameters(FollowingParameters):
     """The parameters of feedforward_node; docs/feedforward_node.md has them as a table."""
 
+    usual = (*FollowingParameters.usual, "variant", "lookahead", "ramp_time")
+
     ramp_time: float = parameter(
         0.5,
         "duration of the ramp to the motor torques of the law, from zero at activation, or from the"

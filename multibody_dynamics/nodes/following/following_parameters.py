@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ...dynamics.elastic import VARIANTS
 from ..base.external_wrench import WrenchParameters
@@ -15,7 +16,17 @@ from ..base.robot import ElasticRobotParameters
 
 @dataclass(frozen=True)
 class FollowingParameters(WrenchParameters, ElasticRobotParameters):
-    """Parameters for reference, inputs and limits."""
+    """Parameters for reference, inputs and limits.
+
+    usual : the names of those that the node lists; others are listed once they have been used.
+    """
+
+    usual: ClassVar[tuple[str, ...]] = (
+        "autostart", "robot_file", "robot_description", "elastic_joints_file", "command_joints",
+        "update_rate", "expected_rate", "state_timeout", "start_tolerance", "path_tolerance",
+        "goal_tolerance", "goal_time_tolerance", "position_margin", "torque_limit_scale",
+        "torque_rate_limits",
+    )  # fmt: skip
 
     variant: str = parameter(
         "full",
@@ -173,6 +184,9 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         bounds=(0.0, 10.0),
         live=True,
     )
+
+    def listed(self) -> set[str]:
+        return {*self.usual}
 
     def check(self) -> None:
         super().check()

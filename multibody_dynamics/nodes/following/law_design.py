@@ -13,7 +13,7 @@ import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from ...dynamics.control import (
-    NOT_LOWERED,
+    LAWS,
     Arm,
     DesignedLaws,
     LoopJudgement,
@@ -117,7 +117,7 @@ def is_refused(p: Parameters, name: str, judgement: LoopJudgement) -> bool:
 
 def _remedy(p: Parameters, name: str) -> str:
     """What helps against a refusal."""
-    if name not in NOT_LOWERED:
+    if LAWS[name].lowers:
         return "use a lower bandwidth or stiffness"
     better = (
         "" if p.judged_model_error == 0.0 else "lower judged_model_error if the model is better, "
@@ -209,7 +209,7 @@ def _judged(
 
 def _faster_filter(laws: DesignedLaws, p: Parameters, names: list[str], q: Array) -> float | None:
     """The filter bandwidth in Hz that these laws need, if there is one."""
-    chosen = [name for name in names if name not in NOT_LOWERED]
+    chosen = [name for name in names if LAWS[name].lowers]
     return laws.faster_filter(chosen, q, **judging_conditions(p, HOLD)) if chosen else None
 
 

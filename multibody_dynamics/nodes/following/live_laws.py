@@ -45,17 +45,10 @@ from ...dynamics.control import (
 from ...dynamics.core import Array
 from .flatness_controller_parameters import FlatnessControllerParameters
 from .law_design import HOLD, is_refused, judging_conditions, refusal_at, take_judgement
+from .law_parameters import live_parameters
 
 Parameters = FlatnessControllerParameters
 Kept = TypeVar("Kept")
-
-LIVE_PARAMETERS = {
-    "joint_impedance": ("impedance_damping", "link_stiffness"),
-    "cartesian_impedance": ("impedance_damping", "tool_stiffness", "posture_stiffness"),
-    "esp": ("esp_damping",),
-    "esp_impedance": ("esp_damping", "link_stiffness"),
-}
-"""Parameters that change a law while it runs."""
 
 
 class _Case(NamedTuple):
@@ -382,7 +375,7 @@ class LiveLaws:
         if not refusal:
             return
         p, before = self._wanted[0], self._accepted
-        for name in LIVE_PARAMETERS.get(self.in_force, ()):
+        for name in live_parameters(self.in_force):
             if getattr(p, name) != (value := getattr(before, name)):
                 self._defer(lambda name=name, value=value: self._restore(name, value))
 

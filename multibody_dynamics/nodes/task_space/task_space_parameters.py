@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from ...dynamics.tasks import GROUPS
 from ..base.parameters import ParameterError, parameter
@@ -130,6 +130,10 @@ class TaskSpaceParameters(FeedforwardParameters):
         bounds=(0.0, 1.0),
         live=True,
     )
+
+    def listed(self) -> set[str]:
+        inherited = {each.name for each in fields(FeedforwardParameters)}
+        return super().listed() | {each.name for each in fields(self) if each.name not in inherited}
 
     def check(self) -> None:
         super().check()

@@ -65,16 +65,17 @@ def _add_controller(group: Any) -> None:
                        " (default: the middle of the joint limits)")  # fmt: skip
     group.add_argument("--disturbance-bandwidth", metavar="W", type=float,
                        help="bandwidth of the compensation of disturbances in rad/s; 0 for none"
-                       " (120)")  # fmt: skip
+                       " (default: that of the law)")  # fmt: skip
     group.add_argument("--friction", metavar="SHARE", type=float,
-                       help="share of the motor friction that is compensated (1)")  # fmt: skip
+                       help="share of the motor friction that is compensated (default: all of"
+                       " it)")  # fmt: skip
     group.add_argument("--period", metavar="T", type=float,
                        help="duration of a cycle in s (0.001)")  # fmt: skip
     group.add_argument("--delay", metavar="T", type=float,
                        help="time from a sample to the effect of its torque in s (0)")  # fmt: skip
     group.add_argument("--filter-bandwidth", metavar="F", type=float,
                        help="bandwidth of the filters of the measured positions in Hz"
-                       " (100)")  # fmt: skip
+                       " (default: that of flatness_controller_node)")  # fmt: skip
     group.add_argument("--stop-acceleration", metavar="A", type=float,
                        help="largest acceleration of the path to rest in rad/s^2 or m/s^2"
                        " (10)")  # fmt: skip

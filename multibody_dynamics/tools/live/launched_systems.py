@@ -15,22 +15,14 @@ import shlex
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from ...resources import share_directory
 
-LAWS = (
-    "motor_pd",
-    "state_feedback",
-    "feedback_linearization",
-    "torque_control",
-    "computed_torque",
-    "hold",
-    "joint_impedance",
-    "cartesian_impedance",
-    "esp",
-    "esp_impedance",
-)
+FOLDER_OF_LAWS = Path(__file__).parents[2] / "dynamics" / "control" / "laws" / "by_name"
+LAWS = tuple(sorted(file.stem for file in FOLDER_OF_LAWS.glob("[!_]*.py")))
+"""The laws by name, without importing them: one file each."""
 FLAG = ("true", "false")
 REPORT_TIME = 600.0  # s for the final report of a long comparison
 

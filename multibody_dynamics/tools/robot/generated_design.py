@@ -12,7 +12,11 @@ import numpy as np
 
 from ...dynamics import MultibodyModel
 from ...dynamics.control import (
-    DISTURBANCE_BANDWIDTH,
+    DEFAULT_LAW,
+    FILTER_BANDWIDTH,
+    FILTER_ORDER,
+    LAWS,
+    MAX_STEP,
     ORDERS,
     Controller,
     ControllerSettings,
@@ -20,7 +24,7 @@ from ...dynamics.control import (
     HoldController,
     make_controller,
 )
-from ...dynamics.core import Array, InputError, as_array
+from ...dynamics.core import Array, InputError, as_array, declared
 from ...dynamics.elastic import Actuators, MotorMotion, motor_motion, resting_second_outputs
 from ...dynamics.rigid import gravity_forces
 from .generated_laws import GENERATED_LAWS
@@ -45,10 +49,9 @@ class ControllerOptions:
     bandwidth : rad/s, of the law; None: its default.
     hold_bandwidth : rad/s, of the stop; None: its default.
     position : (n,) for which gains are designed; None: the middle of the joint limits.
-    disturbance_bandwidth : rad/s, of the compensation of disturbances; 0 for none.
-    friction : share of the motor friction that is compensated.
-    period : s of a cycle. delay : s, from a sample to the effect of its torque; the feedforward
-        leads by this and by half a period.
+    disturbance_bandwidth, friction, period : settings of the law.
+    delay : s, from a sample to the effect of its torque; the feedforward leads by this and by half
+        a period.
     filter_order, filter_bandwidth : of the filters of the positions, bandwidth in Hz.
     max_step : s; after a longer gap between samples, the filters start again.
     stop_acceleration : (n,) or a scalar, rad/s^2 or m/s^2, of the path to rest.
@@ -64,17 +67,17 @@ class ControllerOptions:
         second is also that of the fade into the torque at rest when motor states are lost.
     """
 
-    law: str = "motor_pd"
+    law: str = DEFAULT_LAW
     bandwidth: float | None = None
     hold_bandwidth: float | None = None
     position: Any = None
-    disturbance_bandwidth: float = DISTURBANCE_BANDWIDTH
-    friction: float = 1.0
-    period: float = 1e-3
+    disturbance_bandwidth: float = declared(LAWS[DEFAULT_LAW], "disturbance_bandwidth")
+    friction: float = declared(LAWS[DEFAULT_LAW], "friction")
+    period: float = declared(LAWS[DEFAULT_LAW], "period")
     delay: float = 0.0
-    filter_order: int = 3
-    filter_bandwidth: float = 100.0
-    max_step: float = 0.05
+    filter_order: int = FILTER_ORDER
+    filter_bandwidth: float = FILTER_BANDWIDTH
+    max_step: float = MAX_STEP
     stop_acceleration: Any = LARGEST_ACCELERATION
     torque_rate: Any = np.inf
     link_timeout: float | None = None

@@ -221,7 +221,7 @@ class Simulation:
         )  # fmt: skip
         self.plant = arm.plant(plant)
         motion = _Motions(self.model, random_motions(self.model, seed, speed=speed))
-        self.law = Arm(*believed, p.settings(thresholds), p.cycle(), motion=motion)
+        self.law = Arm(*believed, p.settings(thresholds), p.arm_settings(), motion=motion)
         self.plant.reset(motion.start)
         self.law.design(self.plant.q.copy())
         self.law.activate()

@@ -7,7 +7,7 @@ the torques; see :mod:`equal_noise`."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from ...dynamics.control import (
+    FILTER_BANDWIDTH,
+    FILTER_ORDER,
     LAWS,
     MAX_DELAY,
     TORQUE_DESIGNS,
@@ -28,15 +30,12 @@ from ...dynamics.core import Array, InputError
 from .conditions import Condition
 from .studied_robots import StudiedArm
 
-FILTER = 3, 100.0  # order and bandwidth in Hz of the velocity filters, as in the node
+FILTER = FILTER_ORDER, FILTER_BANDWIDTH  # of the velocities, as in the node
 OBSERVER_BANDWIDTH = 25.0  # Hz, for links without encoders, as in the node
 Numbers = Callable[[StudiedArm, float], dict[str, Any]]
 
 NOT_STUDIED: Mapping[str, str] = MappingProxyType(
-    {
-        "hold": "it stops and holds the arm",
-        "cartesian_impedance": "it controls a tool, and leaves the posture of the arm soft",
-    }
+    {name: law.follows_no_motion for name, law in LAWS.items() if law.follows_no_motion}
 )
 """Laws in LAWS that are not studied, because they do not follow a joint motion, and why."""
 
@@ -48,7 +47,7 @@ def _bandwidth(arm: StudiedArm, number: float) -> dict[str, Any]:
 def _torque_loops(arm: StudiedArm, number: float) -> dict[str, Any]:
     """Torque loops `number` times as fast as the resonance of each motor on its spring, and links
     in proportion: both are the defaults of the law at 2."""
-    link = 0.5 * number * LAWS["torque_control"].bandwidth
+    link = 0.5 * number * LAWS["torque_control"].usual_bandwidth
     return {"torque_bandwidth": number * _resonances(arm), "bandwidth": link}
 
 
@@ -105,12 +104,12 @@ class StudiedLaw:
     ) -> FlatnessSettings:
         """The settings of the whole control cycle, with this number, under a condition."""
         given = dict(self.settings) | self.numbers(arm, number) | {"period": condition.period}
-        own = LAWS[self.law].own
-        if {"torque_bandwidth", "velocity_filter"} <= own:
+        own = ControllerSettings(law=self.law, **given)
+        if hasattr(own, "velocity_filter"):
             delay = min(condition.known_delay, MAX_DELAY * condition.period)
-            given |= {"delay": delay, "velocity_filter": FILTER}
+            own = replace(own, delay=delay, velocity_filter=FILTER)
         controllers = {
-            self.law: ControllerSettings(law=self.law, **given),
+            self.law: own,
             "hold": ControllerSettings(law="hold"),
         }
         order, bandwidth = FILTER

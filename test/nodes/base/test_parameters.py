@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -18,6 +19,7 @@ from multibody_dynamics.nodes.base.parameters import (
     NodeParameters,
     ParameterError,
     ParameterServer,
+    UnknownParameter,
     field_types,
     markdown_table,
     parameter,
@@ -33,24 +35,28 @@ class Example(NodeParameters):
 
 def test_markdown_table():
     assert markdown_table(Example).splitlines() == [
-        "| parameter | type | default | unit | range | when | description |",
-        "|---|---|---|---|---|---|---|",
-        "| `autostart` | bool | `false` |  |  | unconfigured | configure and activate at startup,"
+        "| parameter | type | default | unit | range | when | listed | description |",
+        "|---|---|---|---|---|---|---|---|",
+        "| `autostart` | bool | `false` |  |  | unconfigured | yes | configure and"
+        " activate at startup,"
         " without a lifecycle manager or launch file |",
-        '| `executor` | string | `"events"` |  | events, single | unconfigured | executor'
+        '| `executor` | string | `"events"` |  | events, single | unconfigured | yes | executor'
         " of the callbacks: 'events' uses half the CPU time of 'single', which replaces it if rclpy"
         " has no EventsExecutor |",
-        "| `scheduling_priority` | int | `0` |  | 0 ... 99 | startup | real-time priority"
+        "| `scheduling_priority` | int | `0` |  | 0 ... 99 | startup | yes | real-time priority"
         " (SCHED_FIFO) of the thread of the cycle, once the node has been configured; the other"
         " threads of the process get one less; 0: normal priority |",
-        "| `lock_memory` | bool | `false` |  |  | startup | lock the memory of the process, so it"
+        "| `lock_memory` | bool | `false` |  |  | startup | yes | lock the memory of the"
+        " process, so it"
         " is not swapped out (mlockall) |",
-        "| `keep_awake` | bool | `false` |  |  | startup | keep processors without work out of idle"
+        "| `keep_awake` | bool | `false` |  |  | startup | yes | keep processors without work"
+        " out of idle"
         " states (/dev/cpu_dma_latency), so that they react sooner; costs power |",
-        "| `processors` | int[] | `[]` |  |  | startup | processors on which the process may run,"
+        "| `processors` | int[] | `[]` |  |  | startup | yes | processors on which the"
+        " process may run,"
         " numbered from 0; empty: no restriction by the node |",
-        "| `gain` | double | `0.5` | 1/s | 0 ... 2 | live | how much |",
-        "| `joints` | string[] | `[]` |  |  | unconfigured | whose |",
+        "| `gain` | double | `0.5` | 1/s | 0 ... 2 | live | yes | how much |",
+        "| `joints` | string[] | `[]` |  |  | unconfigured | yes | whose |",
     ]
 
 
@@ -99,3 +105,74 @@ def test_accepted_changes_take_effect_and_are_announced(distribution, monkeypatc
     assert node.get_parameter("gain").value == 1.5
     node.destroy_node()
     rclpy.try_shutdown(context=context)
+
+
+@dataclass(frozen=True)
+class Layered(Example):
+    """The parameters of a kind are listed if it is chosen."""
+
+    kind: str = parameter("soft", "which", choices=("soft", "hard"), live=True)
+    softness: float = parameter(0.1, "of soft", bounds=(0.0, 1.0))
+    hardness: float = parameter(0.2, "of hard", bounds=(0.0, 1.0), live=True)
+    rows: tuple[float, ...] = parameter((), "rarely used")
+
+    def listed(self) -> set[str]:
+        return {"autostart", "gain", "kind", "softness" if self.kind == "soft" else "hardness"}
+
+
+@pytest.fixture
+def layered(ros_domain_id: int) -> Iterator[Callable[..., tuple[Node, ParameterServer[Layered]]]]:
+    context = Context()
+    rclpy.init(context=context, domain_id=ros_domain_id)
+    nodes = []
+
+    def start(**given: object) -> tuple[Node, ParameterServer[Layered]]:
+        overrides = [Parameter(name, value=value) for name, value in given.items()]
+        nodes.append(rclpy.create_node("layered", context=context, parameter_overrides=overrides))
+        return nodes[-1], ParameterServer(nodes[-1], Layered)
+
+    yield start
+    for node in nodes:
+        node.destroy_node()
+    rclpy.try_shutdown(context=context)
+
+
+def listed(node: Node) -> set[str]:
+    return set(node.list_parameters([], 0).names) & {*Layered.__dataclass_fields__}
+
+
+@pytest.mark.ros
+def test_what_was_given_and_what_belongs_to_the_choice_is_listed(layered):
+    always = {"autostart", "gain", "kind"}
+    assert listed(layered()[0]) == {*always, "softness"}
+    node, server = layered(kind="hard", rows=[1.0])
+    assert listed(node) == {*always, "hardness", "rows"}
+    assert (server.values.kind, server.values.rows) == ("hard", (1.0,))
+
+
+@pytest.mark.ros
+def test_other_parameters_are_declared_when_they_are_set_or_chosen(layered):
+    node, server = layered()
+    changes = []
+    server._on_change = changes.append
+    (done,) = node.set_parameters([Parameter("rows", value=[1.0, 2.0])])
+    assert done.successful
+    assert [values.rows for values in changes] == [server.values.rows] == [(1.0, 2.0)]
+    assert "rows" in listed(node)
+    (done,) = node.set_parameters([Parameter("kind", value="hard")])
+    assert done.successful
+    assert node.get_parameter("hardness").value == 0.2
+    assert len(changes) == 2  # declaring the parameters of a choice is no change
+    (refused,) = node.set_parameters([Parameter("processors", value=[1])])
+    assert "fixed at startup" in refused.reason
+    (refused,) = node.set_parameters([Parameter("hardness", value="very")])
+    assert "Wrong parameter type" in refused.reason
+    assert server.values.hardness == 0.2
+
+
+@pytest.mark.ros
+def test_an_unknown_parameter_is_refused_with_a_proposal(layered):
+    node, _ = layered()
+    with pytest.raises(UnknownParameter, match="'hardnes'; did you mean 'hardness'"):
+        node.set_parameters([Parameter("hardnes", value=0.5)])
+    assert not node.has_parameter("hardnes")

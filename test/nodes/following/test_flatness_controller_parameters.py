@@ -15,6 +15,7 @@ from multibody_dynamics.nodes.following.flatness_controller_parameters import (
     LAWS,
     FlatnessControllerParameters,
 )
+from multibody_dynamics.nodes.following.law_parameters import parameters_of
 
 
 def test_the_defaults_are_those_of_the_law():
@@ -51,10 +52,19 @@ def test_parameters_become_the_settings_of_each_law():
     assert found["feedback_linearization"].bandwidth == 50.0
     assert found["feedback_linearization"].poles is None
     assert found["hold"].stop_time == 0.3
-    assert found["hold"].friction is None
+    assert found["hold"].friction == 0.0
     assert found["computed_torque"].friction == 0.5
     assert p.settings().estimation.bandwidth == p.observer_bandwidth
     assert p.settings().motor_bandwidth == p.filter_bandwidth
+
+
+def test_laws_share_a_parameter_only_with_its_declaration():
+    declared = {}
+    for law in LAWS:
+        for each in parameters_of(law):
+            first = declared.setdefault(each.name, each)
+            assert each.default == first.default, each.name
+            assert each.setting.metadata == first.setting.metadata, each.name
 
 
 def test_the_variant_is_fixed_while_laws_that_were_designed_with_it_exist():
@@ -78,7 +88,7 @@ def test_linear_feedback_adapts_what_the_parameters_name():
         assert (adaptation.adapts, adaptation.rate) == ("payload", 3.0)
         assert (adaptation.payload_mass, adaptation.payload_radius) == (5.0, 0.4)
         assert adaptation.payload_body == "flange"
-    assert found["feedback_linearization"].adaptation is None
+    assert not hasattr(found["feedback_linearization"], "adaptation")
 
 
 def test_an_empty_bandwidth_of_links_on_torque_sources_follows_from_the_arm():

@@ -30,6 +30,7 @@ from ..gains.joint_gains import StateFeedbackGains, at_rest, check_fit
 from .controllers import PERIOD, Controller
 from .link_equilibrium import LinkEquilibrium
 
+STOP_TIME = 0.1  # s, default
 ITERATIONS = 3
 
 
@@ -60,7 +61,7 @@ class HoldController(Controller):
         actuators: Actuators,
         gains: StateFeedbackGains,
         *,
-        stop_time: float = 0.1,
+        stop_time: float = STOP_TIME,
         torque_limit: Any = np.inf,
         friction: Any = 0.0,
         period: float = PERIOD,

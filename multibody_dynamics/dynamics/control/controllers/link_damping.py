@@ -34,6 +34,7 @@ from ...core import Array, InputError
 from ...elastic import Actuators, MotorFeedforward, VariableStiffness, rigid_rotors
 from ...model import MultibodyModel
 from .controllers import PERIOD, Controller
+from .hold_controller import STOP_TIME
 
 
 class LinkDampingController(Controller):
@@ -57,7 +58,7 @@ class LinkDampingController(Controller):
         actuators: Actuators,
         *,
         share: float = 0.5,
-        stop_time: float = 0.1,
+        stop_time: float = STOP_TIME,
         period: float = PERIOD,
     ) -> None:
         super().__init__(model, actuators, friction=0.0, period=period)

@@ -73,6 +73,7 @@ from .live_impedance import ImpedanceTarget, LiveImpedance, checked_number
 from .stiffness_ramp import StiffnessRamp
 from .tool_spring import cartesian_spring
 
+USUAL_DAMPING = 0.7  # default damping ratio
 ITERATIONS = 2
 CONVERGED = 60  # iterations from any start
 SOFT = 0.3  # share of the largest stiffness with which loops are also judged
@@ -112,7 +113,7 @@ class ImpedanceController(LiveImpedance):
         position: Any,
         stiffness: Array,
         *,
-        damping_ratio: float = 0.7,
+        damping_ratio: float = USUAL_DAMPING,
         least_damping: float = 2.0,
         inertia_share: Any = 0.5,
         bandwidth: float = 40.0,

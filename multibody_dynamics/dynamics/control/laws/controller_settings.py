@@ -1,310 +1,275 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The control laws by name, and their settings in plain numbers, for files and parameters.
+"""The settings of the control laws, and the registry of the laws.
 
-LAWS is the one table of laws: each row has the default bandwidth, the settings that the law takes,
-and the numbers that may change while it runs. Parameters, launch files and documentation offer the
-laws in this table; :mod:`.controller_designs` designs them for a robot.
+A law is one file in `by_name/`: a subclass of :class:`ControllerSettings` that declares every
+number of the law once, by :func:`.setting`, and designs the law for a robot. LAWS has the laws by
+name. Parameters of nodes, launch files, options and tables of the documentation are made from these
+declarations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar, NamedTuple, TypeVar
+from warnings import warn
 
 import numpy as np
 
-from ...core import InputError, as_real
-from ..controllers.controllers import PERIOD
-from ..controllers.scheduled_feedback import UPDATE_TIME
-from ..gains.gain_schedule import GAIN_DESIGNS
+from ...core import Array, InputError, as_array, as_real, check_setting, setting
+from ...elastic import Actuators
+from ...model import MultibodyModel
+from ..controllers.controllers import PERIOD, Controller
+from ..gains.joint_gains import JointPoles, StateFeedbackGains, motor_side_gains
 from ..gains.joint_values import FASTEST, SLOWEST, is_possible
-from ..impedance.elastic_structure import CONTACT_BANDWIDTH
-from ..impedance.impedance_limits import MOST
-from ..observers.adaptive_feedforward import AdaptationSettings
-from ..observers.disturbance_compensation import SHARE
-from ..torque.torque_gains import TORQUE_DESIGNS
 
-DISTURBANCE_BANDWIDTH = 120.0
-"""rad/s, default of the compensation of disturbances in linear feedback."""
+DEFAULT_LAW = "motor_pd"
+_laws: dict[str, type[ControllerSettings]] = {}
+LAWS: Mapping[str, type[ControllerSettings]] = MappingProxyType(_laws)
+"""The laws by name: the classes of their settings."""
 
-
-@dataclass(frozen=True, eq=False)
-class Law:
-    """A row of LAWS.
-
-    Attributes
-    ----------
-    bandwidth : rad/s, the default.
-    own : the fields of :class:`ControllerSettings` that this law takes besides the common ones.
-    tunable : attributes of the controller that :func:`.retune` may change while it runs.
-    """
-
-    bandwidth: float
-    own: frozenset[str]
-    tunable: tuple[str, ...]
-
-
-_PD = frozenset({"proportional", "derivative"})
-_LINEAR = frozenset(
-    {
-        "variant",
-        "integral",
-        "integrates",
-        "disturbance_bandwidth",
-        "disturbance_share",
-        "adaptation",
-    }
-)
-
-_ESP = frozenset(
-    {"stiffness", "damping_ratio", "contact_bandwidth", "stiffness_time", "stiffness_energy"}
-)
-
-_IMPEDANCE = frozenset(
-    {"damping_ratio", "inertia_share", "stiffness_time", "stiffness_energy", "stiffness_share"}
-)
-
-LAWS: Mapping[str, Law] = MappingProxyType(
-    {
-        "motor_pd": Law(60.0, _PD | _LINEAR, ("gains", "integral")),
-        "state_feedback": Law(
-            20.0,
-            _LINEAR
-            | {
-                "poles",
-                "stiffness",
-                "gain_design",
-                "gain_update_time",
-                "designs_in_background",
-                "delay",
-            },
-            ("gains", "integral"),
-        ),
-        "feedback_linearization": Law(
-            60.0,
-            frozenset({"poles", "second_bandwidth", "lead"}),
-            ("poles", "lead"),
-        ),
-        "torque_control": Law(
-            20.0,
-            frozenset(
-                {"stiffness", "torque_design", "torque_bandwidth", "delay", "velocity_filter"}
-            ),
-            ("gains", "link_stiffness", "link_damping"),
-        ),
-        "computed_torque": Law(40.0, _PD | {"feedback"}, ("gains",)),
-        "hold": Law(
-            60.0,
-            _PD | {"stiffness", "stop_time", "torque_limit"},
-            ("gains", "stop_time", "torque_limit"),
-        ),
-        "joint_impedance": Law(40.0, _IMPEDANCE | {"link_stiffness"}, ("target", "damping_ratio")),
-        "cartesian_impedance": Law(
-            40.0,
-            _IMPEDANCE | {"tool_stiffness", "tool", "posture_stiffness"},
-            ("target", "damping_ratio"),
-        ),
-        "esp": Law(40.0, _ESP, ("gains", "bandwidth", "damping_ratio")),
-        "esp_impedance": Law(
-            40.0, _ESP | {"link_stiffness"}, ("gains", "bandwidth", "damping_ratio")
-        ),
-    }
-)
-"""The laws by name.
-
-"motor_pd"                feedforward by the flat map, PD on the motors
-"state_feedback"          the same with linear feedback of links and motors, joint by joint or of
-                          the whole arm
-"feedback_linearization"  q'''' = v
-"torque_control"          torque loops of the springs, within an impedance of the links
-"computed_torque"         computed torque of the rigid arm, for comparison
-"hold"                    damped stop, then hold with gravity compensation
-"joint_impedance"         links that feel like springs and dampers around the desired motion
-"cartesian_impedance"     the same for a tool
-"esp"                     dampers on the links; springs and motors keep their characteristics
-"esp_impedance"           the same, with springs on the links instead of on the motors
-"""
-
-
-_COMMON = {"law", "bandwidth", "position", "friction", "period"}
 _ALTERNATIVES = (
     ("bandwidth", "poles"),
     ("bandwidth", "proportional"),
     ("second_bandwidth", "poles"),
 )
+Own = TypeVar("Own", bound="ControllerSettings")
+
+
+def positive_rates(name: str, value: Any) -> None:
+    """Raise InputError for bandwidths with which no gains can be designed."""
+    row = as_real(name, value)
+    if not row.size or not (row > 0.0).all():
+        raise InputError(f"{name} is {value}: must be one or more positive numbers")
+    if not is_possible(row).all():
+        raise InputError(f"{name} is {value}: must be between {SLOWEST:g} and {FASTEST:g} 1/s")
+
+
+def stable_poles(name: str, value: Any) -> None:
+    """Raise InputError for poles that are not left of the imaginary axis."""
+    try:
+        real = np.asarray(value, dtype=np.complex128).real
+    except (TypeError, ValueError):
+        return  # poles by name, or not numbers: the design reports the joint
+    if (real >= 0.0).any():
+        raise InputError(f"{name} are {value}: their real parts must be negative")
+
+
+def bandwidth_setting(default: Any, meaning: str, *, is_row: bool = True, **more: Any) -> Any:
+    """A :func:`.setting` in rad/s, as a parameter one value or one per joint or motor."""
+    return setting(default, meaning, unit="rad/s", check=positive_rates, is_row=is_row, **more)
+
+
+class Cycle(NamedTuple):
+    """What a law should know about the control cycle in which it runs.
+
+    period : s. delay : s, from a measurement to the effect of its torque, that gains must tolerate.
+    command_delay : s, from the stamp of a state to the effect of its torque.
+    velocity_filter : order and bandwidth in Hz of the filter of the measured state.
+    measures_links : whether there are link encoders or torque sensors.
+    """
+
+    period: float
+    delay: float
+    command_delay: float
+    velocity_filter: tuple[int, float]
+    measures_links: bool
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ControllerSettings:
-    """Settings for :func:`.make_controller`.
+    """Settings of a control law, the argument of :func:`.make_controller`.
 
-    Rows may be scalars. None selects the default of the law. Every law takes `bandwidth`,
-    `position`, `friction` and `period`; LAWS lists the others.
-
-    Attributes
-    ----------
-    law : one of LAWS.
-    bandwidth : rad/s, (n,); (m,) of the motors for "motor_pd" and "hold". Default: that of LAWS;
-        for "torque_control" more, where gravity would tip the links over, see
-        :mod:`tipping_rate`.
-    poles : 1/s, in place of a bandwidth: the same for all joints or by name, see
-        :meth:`.JointPoles.from_poles`.
-    second_bandwidth : rad/s (v,), of second outputs in "feedback_linearization".
-    proportional, derivative : gains in place of a bandwidth; (m,) in N m/rad and N m s/rad for
-        "motor_pd" and "hold", (n,) in 1/s^2 and 1/s for "computed_torque".
-    position : (n,) configuration for which gains are designed; default: the middle of the joint
-        limits.
-    stiffness : (v,) second outputs there; default: mid-range.
-    variant : of the feedforward, one of `dyn.elastic.VARIANTS`: "full" uses Q' and Q''.
-    feedback : "motor" or "link", for "computed_torque".
-    integral : 1/s, gain of the integral of the error as a share of the stiffness G_q + G_theta of
-        linear feedback; 0 for none.
-    integrates : whether the error of the "link" or of the "motor" is integrated.
-    disturbance_bandwidth : rad/s, of the observers that compensate disturbances of links and
-        motors, see :class:`.DisturbanceCompensation`; 0 for none; default: DISTURBANCE_BANDWIDTH.
-    disturbance_share : share of the motors' torque limits, 0 to 1, up to which disturbances are
-        compensated.
-    gain_design : of "state_feedback", one of GAIN_DESIGNS: "joint" for gains joint by joint, for
-        `position`; "coupled" or "modal" for gains of the whole arm that follow the pose, see
-        :class:`.ScheduledFeedback`.
-    gain_update_time : s, over which new gains of the whole arm are blended in; 0 keeps the gains of
-        `position`.
-    designs_in_background : whether a separate process designs these gains while the cycle goes on.
-    torque_design : of the torque loops of "torque_control", a key of TORQUE_DESIGNS.
-    torque_bandwidth : rad/s, (n,), of these loops; default: as high as the springs, the delay and
-        the filter allow.
-    delay : s from a measurement to its torque, for which "coupled" gains are designed, and with
-        which the torque loops must be stable.
-    velocity_filter : order and bandwidth in Hz of the filter of the measured state, with which the
-        torque loops must be stable, too; None if the velocities are known.
-    adaptation : of masses and inertias in the feedforward of linear feedback, see
-        :class:`.AdaptiveFeedforward`; None for none.
-    friction : share of the friction that is compensated, 0 to 1; default: 1, or 0 for "hold".
-    lead : s, see :class:`.FeedbackLinearization`.
-    stop_time : s, of "hold".
-    torque_limit : (m,) or a scalar, N m, of "hold"; default and maximum: the motors' own limits.
-    link_stiffness : (n,), N m/rad, of "joint_impedance" and "esp_impedance"; default: a quarter of
-        the springs'.
-    tool_stiffness : (6,), N m/rad and N/m, of "cartesian_impedance", and `tool`, the body or frame
-        that it acts on; default: a stiffness that suits the springs, and the last body.
-    posture_stiffness : (n,), N m/rad, of "cartesian_impedance"; default: 2 % of the springs'.
-    damping_ratio : of both impedances, see :class:`.ImpedanceController`, and of the links in "esp"
-        and "esp_impedance"; default: 0.7, and 0.3 for the latter two.
-    inertia_share : of both impedances.
-    stiffness_time, stiffness_energy : s and J, limits on changes of the stiffness of both, and of
-        "esp" and "esp_impedance".
-    stiffness_share : the largest stiffness that both accept, as a share of the springs'.
-    contact_bandwidth : rad/s, of the observer of external torques in "esp" and "esp_impedance", see
-        :class:`.ElasticStructureController`; 0 for none.
-    period : s of a cycle.
+    `ControllerSettings(law="hold", stop_time=0.2)` is an object of the class of that law in LAWS;
+    without `law`, of that of DEFAULT_LAW. The fields of each class are its settings, documented by
+    their declarations and in docs/control_laws.md. Rows may be scalars; None stands for the
+    default. Settings are equal if all values are, and hashable.
 
     Raises InputError for a setting that does not apply to the law, two settings for the same gains,
     a bandwidth that is not positive, and poles that are not left of the imaginary axis.
+
+    Attributes of each class
+    ------------------------
+    page : of the documentation, with more about the law, or "".
+    tunable : attributes of the controller that :func:`.retune` may change while it runs.
+    fixed : those with which :func:`.retune` refuses the settings if they differ.
+    observer : the setting of the bandwidth of an observer that compares links and model; it is
+        lowered first, and 0 without link encoders.
+    lowers : what is lowered if the law is unstable at some poses: "bandwidth", "impedance", or ""
+        for nothing, because a slower law is often less stable.
+    follows_no_motion : why it is left out where laws are compared by how well the joints follow a
+        motion, or "".
     """
 
-    law: str = "motor_pd"
-    bandwidth: Any = None
-    poles: Sequence[complex] | Mapping[str, Any] | None = None
-    second_bandwidth: Any = None
-    proportional: Any = None
-    derivative: Any = None
-    position: Any = None
-    stiffness: Any = None
-    variant: str = "full"
-    feedback: str = "motor"
-    integral: Any = 0.0
-    integrates: str = "link"
-    disturbance_bandwidth: float = DISTURBANCE_BANDWIDTH
-    disturbance_share: float = SHARE
-    adaptation: AdaptationSettings | None = None
-    friction: Any = None
-    lead: float = 0.0
-    gain_design: str = "joint"
-    gain_update_time: float = UPDATE_TIME
-    designs_in_background: bool = False
-    torque_design: str = "torque_observer"
-    torque_bandwidth: Any = None
-    delay: float = 0.0
-    velocity_filter: tuple[int, float] | None = None
-    stop_time: float = 0.1
-    torque_limit: Any = None
-    link_stiffness: Any = None
-    tool_stiffness: Any = None
-    tool: str | int | None = None
-    posture_stiffness: Any = None
-    damping_ratio: float | None = None
-    inertia_share: Any = 0.5
-    stiffness_time: float = 0.5
-    stiffness_energy: float = 1.0
-    stiffness_share: float = MOST
-    contact_bandwidth: float = CONTACT_BANDWIDTH
-    period: float = PERIOD
+    page: ClassVar[str] = ""
+    tunable: ClassVar[tuple[str, ...]] = ()
+    fixed: ClassVar[tuple[str, ...]] = ()
+    observer: ClassVar[str] = ""
+    lowers: ClassVar[str] = "bandwidth"
+    follows_no_motion: ClassVar[str] = ""
+
+    law: str = DEFAULT_LAW
+    bandwidth: Any = bandwidth_setting(None, "none, unless the law declares one", parameter="")
+    position: Any = setting(
+        None,
+        "(n,) configuration for which gains are designed; default: the middle of the joint limits",
+        parameter="",
+    )
+    friction: Any = setting(
+        1.0,
+        "share of the motor friction that is compensated",
+        bounds=(0.0, 1.0),
+        parameter="friction_compensation",
+    )
+    period: float = setting(PERIOD, "duration of a cycle", unit="s", parameter="")
+
+    def __init_subclass__(cls) -> None:
+        if "law" in cls.__dict__:
+            _laws[cls.__dict__["law"]] = cls
+
+    def __new__(cls, **given: Any) -> ControllerSettings:
+        law = given.get("law", cls.law)
+        if law not in LAWS:
+            raise InputError(f"law '{law}': expected one of {', '.join(LAWS)}")
+        kind = LAWS[law] if "law" not in cls.__dict__ or cls is ControllerSettings else cls
+        if law != kind.law:
+            raise InputError(f"law '{law}': {kind.__name__} are the settings of '{kind.law}'")
+        for name in given:
+            having = [key for key, other in LAWS.items() if name in other.__dataclass_fields__]
+            if having and law not in having:
+                raise InputError(
+                    f"{name} is not a setting of law '{law}', only of {', '.join(having)}"
+                )
+        return object.__new__(kind)
 
     def __post_init__(self) -> None:
-        if self.law not in LAWS:
-            raise InputError(f"law '{self.law}': expected one of {', '.join(LAWS)}")
-        if (self.proportional is None) != (self.derivative is None):
+        for each in fields(self):
+            if getattr(self, each.name) is None:
+                object.__setattr__(self, each.name, each.default)
+        if self._is_given("proportional") != self._is_given("derivative"):
             raise InputError("proportional and derivative: give both or neither")
         for one, other in _ALTERNATIVES:
-            if getattr(self, one) is not None and getattr(self, other) is not None:
+            if self._is_given(one) and self._is_given(other):
                 raise InputError(f"{one} and {other}: each sets the gains; give only one")
         for each in fields(self):
-            value = getattr(self, each.name)
-            is_given = value is not each.default and np.any(value != each.default)
-            if is_given and each.name not in _COMMON | LAWS[self.law].own:
-                having = ", ".join(name for name, law in LAWS.items() if each.name in law.own)
-                raise InputError(
-                    f"{each.name} is not a setting of law '{self.law}', only of {having}"
-                )
-        if (
-            "integral" in LAWS[self.law].own
-            and self.disturbance_bandwidth
-            and np.any(self.integral)
-        ):
-            raise InputError(
-                "integral and disturbance_bandwidth: both remove the same error and would "
-                "interfere; set one of them to 0"
-            )
-        self._check_values()
+            check_setting(each, getattr(self, each.name))
+        self.check()
 
-    def _check_values(self) -> None:
-        """Raise InputError for values that no robot can use; the design checks the rest."""
-        if self.gain_design not in GAIN_DESIGNS:
-            raise InputError(
-                f"gain_design '{self.gain_design}': expected one of {', '.join(GAIN_DESIGNS)}"
-            )
-        if self.poles is not None and self.gain_design != "joint":
-            raise InputError(
-                f"poles and gain_design '{self.gain_design}': poles are placed joint by joint; use "
-                f"a bandwidth"
-            )
-        if self.torque_design not in TORQUE_DESIGNS:
-            raise InputError(
-                f"torque_design '{self.torque_design}': expected one of {', '.join(TORQUE_DESIGNS)}"
-            )
-        for name in ("bandwidth", "second_bandwidth", "torque_bandwidth"):
-            value = getattr(self, name)
-            row = np.ones(1) if value is None else as_real(name, value)
-            if not row.size or not (row > 0.0).all():
-                raise InputError(f"{name} is {value}: must be one or more positive numbers")
-            if not is_possible(row).all():
-                raise InputError(
-                    f"{name} is {value}: must be between {SLOWEST:g} and {FASTEST:g} 1/s"
-                )
-        if self.poles is None:
-            return
-        try:
-            real = np.asarray(self.poles, dtype=np.complex128).real
-        except (TypeError, ValueError):
-            return  # poles by name, or not numbers: the design reports the joint
-        if (real >= 0.0).any():
-            raise InputError(f"poles are {self.poles}: their real parts must be negative")
+    def check(self) -> None:
+        """Raise InputError for settings that contradict each other; the design checks the rest."""
+
+    def _is_given(self, name: str) -> bool:
+        each = self.__dataclass_fields__.get(name)
+        if each is None:
+            return False
+        value = getattr(self, name)
+        return value is not each.default and bool(np.any(value != each.default))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ControllerSettings) and self._values == other._values
+
+    def __hash__(self) -> int:
+        return hash(self._values)
+
+    @property
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(_hashable(getattr(self, each.name)) for each in fields(self))
+
+    def of(self, *names: str) -> dict[str, Any]:
+        """These settings by name, as arguments of a controller."""
+        return {name: getattr(self, name) for name in names}
+
+    def design(self, model: MultibodyModel, actuators: Actuators) -> Controller:
+        """The law for this robot. Raises InputError for settings that do not fit the robot and for
+        designs that are not stable."""
+        raise NotImplementedError
+
+    def in_cycle(self: Own, cycle: Cycle) -> Own:
+        """These settings, adapted to the control cycle in which the law runs."""
+        return self
+
+    def slowed(self, share: float) -> dict[str, Any]:
+        """The settings that change if the law is to be slower by this factor."""
+        if self.bandwidth is None:
+            return {}
+        return {"bandwidth": share * np.asarray(self.bandwidth, dtype=np.float64)}
 
     @property
     def speed(self) -> Any:
-        """`bandwidth`, or the default of the law, in rad/s."""
-        return LAWS[self.law].bandwidth if self.bandwidth is None else self.bandwidth
+        """Deprecated: `bandwidth`."""
+        warn("ControllerSettings.speed: use bandwidth", DeprecationWarning, stacklevel=2)
+        return self.bandwidth
+
+    @property
+    def has_given_gains(self) -> bool:
+        """Whether poles or gains were given instead of a bandwidth."""
+        return self._is_given("poles") or self._is_given("proportional")
+
+    @classmethod
+    def live(cls) -> tuple[str, ...]:
+        """The settings that may change while the law runs."""
+        return tuple(each.name for each in fields(cls) if each.metadata.get("live"))
+
+    def position_of(self, model: MultibodyModel) -> Array:
+        """(n,) the position for which gains are designed."""
+        if self.position is not None:
+            return as_array("position", self.position, (model.n,), model.joint_names)
+        return model.limits.middle
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GivenGains:
+    """The part of the settings of laws that take gains in place of a bandwidth."""
+
+    proportional: Any = setting(
+        None, "gain on the position error of each motor, N m/rad or N/m, in place of a bandwidth;"
+        " for computed_torque that of each joint, 1/s^2", parameter=""
+    )  # fmt: skip
+    derivative: Any = setting(
+        None, "gain on the velocity error, N m s/rad or N s/m; for computed_torque in 1/s",
+        parameter=""
+    )  # fmt: skip
+
+    def given_gains(self, actuators: Actuators) -> StateFeedbackGains | None:
+        """PD gains of the motors from `proportional` and `derivative`, if these are given."""
+        if self.proportional is None:
+            return None
+        return motor_side_gains(actuators, self.proportional, self.derivative)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SecondOutputs:
+    """The part of the settings of laws whose gains depend on second outputs."""
+
+    stiffness: Any = setting(
+        None, "(v,) second outputs for which gains are designed; default: mid-range", parameter=""
+    )
+
+
+def joint_poles(actuators: Actuators, poles: Any, bandwidth: Any, second: Any) -> JointPoles:
+    """The poles of every joint, given, or all at its bandwidth."""
+    if poles is not None:
+        return JointPoles.from_poles(actuators, poles)
+    return JointPoles.from_bandwidth(actuators, bandwidth, second)
+
+
+def in_short(laws: Collection[str]) -> str:
+    """The names of these laws, as text."""
+    others = [law for law in LAWS if law not in laws]
+    if not others:
+        return "all laws"
+    return f"all laws but {', '.join(others)}" if len(others) < 3 else ", ".join(laws)
+
+
+def _hashable(value: Any) -> Any:
+    """Arrays, sequences and mappings as tuples, so that settings are compared by value."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return tuple(sorted((key, _hashable(each)) for key, each in value.items()))
+    if isinstance(value, list | tuple):
+        return tuple(map(_hashable, value))
+    return value

@@ -6,7 +6,7 @@ what may change while they run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -25,19 +25,20 @@ from ..impedance.impedance import JointImpedance
 from ..impedance.live_impedance import ImpedanceTarget, LiveImpedance
 from ..observers.adaptive_feedforward import AdaptiveFeedforward
 from ..stability.loop_judgement import LoopJudge, LoopJudgement
+from .by_name.hold import HoldSettings
 from .controller_designs import make_controller
-from .controller_settings import LAWS, ControllerSettings
+from .controller_settings import ControllerSettings, SecondOutputs
 from .faster_filter import faster_filter
 from .flatness_settings import ON_LINKS, FlatnessSettings
 from .lowered_bandwidths import lowered_bandwidths
 from .lowered_impedance import lowered_impedance
 
 FEEDFORWARD_LEAD = 0.5  # cycles, assumed in the judgement of laws that depend on the lead
-IMPEDANCES = ("joint_impedance", "cartesian_impedance")
-NOT_LOWERED = ("feedback_linearization", "torque_control")
-"""Laws for which no lower bandwidth is sought, because a lower one is often less stable."""
-LIVE = ("damping_ratio", "link_stiffness", "tool_stiffness", "posture_stiffness")
-"""Settings that laws with live stiffness or damping take while they run."""
+SEARCHES: Mapping[str, Callable[..., dict[str, Any] | None]] = {
+    "bandwidth": lowered_bandwidths,
+    "impedance": lowered_impedance,
+}
+"""By what a law lowers if it is unstable: the search for lower settings."""
 
 
 class DesignedLaws:
@@ -77,9 +78,10 @@ class DesignedLaws:
         self.second = second
         self.on_links: LinkDampingController | None = None
         if signals == ("link_position", "motor_position"):
-            stop_time = settings.controllers["hold"].stop_time
+            hold = settings.controllers["hold"]
+            assert isinstance(hold, HoldSettings)
             with suppress(InputError):
-                self.on_links = LinkDampingController(model, actuators, stop_time=stop_time)
+                self.on_links = LinkDampingController(model, actuators, stop_time=hold.stop_time)
         self.judgements: dict[str, LoopJudgement] = {}
         self.lowered: dict[str, dict[str, Any]] = {}
         self.undesigned: dict[str, str] = {}
@@ -144,12 +146,13 @@ class DesignedLaws:
         given. Without link encoders they leave out observers of disturbances and contacts, which
         would compare the model with link states that come from the model."""
         settings = replace(self.settings.controllers[name], position=q)
-        if "stiffness" in LAWS[name].own and settings.stiffness is None:
-            settings = replace(settings, stiffness=self.second.copy())
-        if "link_position" not in self._signals:
-            observers = LAWS[name].own & {"disturbance_bandwidth", "contact_bandwidth"}
-            without: dict[str, Any] = dict.fromkeys(observers, 0.0)
-            settings = replace(settings, **without)
+        own: dict[str, Any]
+        if isinstance(settings, SecondOutputs) and settings.stiffness is None:
+            own = {"stiffness": self.second.copy()}
+            settings = replace(settings, **own)
+        if settings.observer and "link_position" not in self._signals:
+            own = {settings.observer: 0.0}
+            settings = replace(settings, **own)
         return replace(settings, **self.lowered.get(name, {}))
 
     def _reaction(self, share: float, q: Array) -> Controller:
@@ -187,8 +190,8 @@ class DesignedLaws:
         its judgement; arguments and None as for :meth:`judge`.
 
         The values that were found (:mod:`lowered_bandwidths`, :mod:`lowered_impedance`) are in
-        `lowered` and apply to all designs from now on. If there are none, and for the laws of
-        NOT_LOWERED, nothing is lowered, and the judgement is that of the given bandwidths.
+        `lowered` and apply to all designs from now on. If there are none, and for laws that lower
+        nothing, the judgement is that of the given bandwidths.
         """
         self.lowered.pop(name, None)
         settings = replace(self._settings_of(name, q), period=period)
@@ -196,9 +199,9 @@ class DesignedLaws:
         if (judge := self._judge_of(law, q, conditions)) is None:
             return None
         judgement = judge.judge(law)
-        if not judgement.is_unstable.any() or name in NOT_LOWERED:
+        search = SEARCHES.get(settings.lowers)
+        if not judgement.is_unstable.any() or search is None:
             return judgement
-        search = lowered_impedance if name in IMPEDANCES else lowered_bandwidths
         found = search(settings, self._made, judge)
         if found is None:
             return judgement
@@ -303,7 +306,7 @@ class DesignedLaws:
         if name not in settings.controllers:
             return {}
         own, old = settings.controllers[name], self.settings.controllers[name]
-        rows = {each: (getattr(own, each), getattr(old, each)) for each in LIVE}
+        rows = {each: (getattr(own, each), getattr(old, each)) for each in own.live()}
         return {each: new for each, (new, before) in rows.items() if _is_new(new, before)}
 
     def _live(self) -> Iterator[tuple[str, LiveImpedance]]:

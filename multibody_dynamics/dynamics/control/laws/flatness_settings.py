@@ -12,9 +12,9 @@ import numpy as np
 
 from ...core import InputError
 from ..observers.collision_thresholds import MEASURED, CollisionThresholds
-from ..observers.state_estimation import StateEstimation
+from ..observers.state_estimation import FILTER_BANDWIDTH, StateEstimation
 from ..observers.state_predictor import LONGEST_DELAY
-from .controller_settings import LAWS, ControllerSettings
+from .controller_settings import DEFAULT_LAW, LAWS, ControllerSettings
 
 ON_LINKS = "link_damping"  # not in LAWS: stops the arm if motor states are missing
 
@@ -49,12 +49,14 @@ class FlatnessSettings:
     and for delays that are negative or, together, too long to predict.
     """
 
-    law: str = "motor_pd"
+    law: str = DEFAULT_LAW
     controllers: Mapping[str, ControllerSettings] = field(default_factory=_every_law)
     estimation: StateEstimation = field(
-        default_factory=lambda: StateEstimation("link_and_motor_encoders", bandwidth=100.0)
+        default_factory=lambda: StateEstimation(
+            "link_and_motor_encoders", bandwidth=FILTER_BANDWIDTH
+        )
     )
-    motor_bandwidth: float = 100.0
+    motor_bandwidth: float = FILTER_BANDWIDTH
     observer_gain: float = 0.0
     collisions: CollisionThresholds | None = None
     reactions: Mapping[str, float] = field(default_factory=dict)

@@ -16,13 +16,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ..controllers.controllers import Controller
-from ..impedance.elastic_structure_gains import DAMPING_RATIO
 from ..stability.loop_judgement import LoopJudge
 from ..stability.stable_bandwidth import stable_bandwidth
-from .controller_settings import LAWS, ControllerSettings
+from .controller_settings import ControllerSettings
 
 LEAST_COMPENSATION, LEAST_BANDWIDTH = 0.1, 0.25  # shares of the given values
 
@@ -51,30 +48,20 @@ def lowered_bandwidths(
         return fixed | {observer: found.bandwidth} if found else None
 
     def slower(fixed: dict[str, Any]) -> dict[str, Any] | None:
-        speed = np.asarray(settings.speed, dtype=np.float64)
-
-        def scaled(share: float) -> dict[str, Any]:
-            changed: dict[str, Any] = {"bandwidth": share * speed}
-            if observer == "contact_bandwidth":
-                ratio = settings.damping_ratio
-                changed["damping_ratio"] = share * (DAMPING_RATIO if ratio is None else ratio)
-            return fixed | changed
-
         def controller(share: float) -> Controller:
-            return make(replace(settings, **scaled(share)))
+            return make(replace(settings, **fixed | settings.slowed(share)))
 
         found = stable_bandwidth(controller, 1.0, LEAST_BANDWIDTH, judge)
-        return scaled(found.bandwidth) if found else None
+        return fixed | settings.slowed(found.bandwidth) if found else None
 
-    own = LAWS[settings.law].own
-    observer = "contact_bandwidth" if "contact_bandwidth" in own else "disturbance_bandwidth"
-    given = getattr(settings, observer) if observer in own else 0.0
+    observer = settings.observer
+    given = getattr(settings, observer) if observer else 0.0
     if given and (found := compensated({})):
         return found
     alone: dict[str, Any] = {observer: 0.0} if given else {}
     if given and is_stable(alone):
         return alone
-    if settings.poles is not None or settings.proportional is not None:
+    if settings.has_given_gains:
         return None
     found = slower(alone)
     if found is None or not given:

@@ -23,14 +23,14 @@ from ...core import Array
 from ..controllers.controllers import Controller
 from ..stability.loop_judgement import LoopJudge
 from ..stability.stable_bandwidth import stable_bandwidth
-from .controller_settings import ControllerSettings
+from .impedance_settings import ImpedanceSettings
 
 LEAST_SHARE = 0.02  # of the springs' stiffness
 WEAKER, WEAKENED = 0.5, 5  # ratio of the torque feedback to the one tried before, and how often
 
 
 def lowered_impedance(
-    settings: ControllerSettings, make: Callable[[ControllerSettings], Controller], judge: LoopJudge
+    settings: ImpedanceSettings, make: Callable[[ImpedanceSettings], Controller], judge: LoopJudge
 ) -> dict[str, Any] | None:
     """The settings that must be changed for a loop that is stable at all poses with every stiffness
     that it then accepts; None if no such settings are found. Arguments as for

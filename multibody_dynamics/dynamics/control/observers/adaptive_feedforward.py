@@ -37,13 +37,13 @@ is subtracted after passing the same low-pass: at rest, every torque is compensa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import inf
 from typing import Any
 
 import numpy as np
 
-from ...core import Array, InputError, as_array
+from ...core import Array, InputError, as_array, check_setting, setting
 from ...model import MultibodyModel
 from ...rigid import (
     InverseDynamicsSolver,
@@ -61,52 +61,78 @@ ADAPTS = ("links", "payload")
 class AdaptationSettings:
     """Settings of :class:`AdaptiveFeedforward`.
 
-    Attributes
-    ----------
-    adapts : "links", all bodies, or "payload", a single body with an unknown load.
-    rate : decay rate in 1/s of torque errors that the parameters can explain.
-    bound : from 0 to 0.95; the mass and all second moments of each link stay between 1 - bound and
-        1 / (1 - bound) times those of the model.
-    payload_body : name or index of the body that carries the payload; the last one if None.
-    payload_mass : maximum mass, kg.
-    payload_radius : m; a payload with a centre of mass at the distance r from the origin of its
-        body has at most the mass payload_mass / (1 + r^2 / payload_radius^2).
-    slope : slope of the sliding error, 1/s.
-    sliding : factor of D = sliding slope diag(M) in the composite law; with 0, only the
-        disturbances drive the adaptation.
-    dead_zone : (n,) or a scalar, N m or N; disturbances smaller than this cause no adaptation.
-    floor : N m; the adaptation slows down where the parameters affect the torques by less than
-        this.
-
     Raises InputError for values out of range.
     """
 
-    adapts: str = "links"
-    rate: float = 2.0
-    bound: float = 0.4
-    payload_body: str | int | None = None
-    payload_mass: float = 3.0
-    payload_radius: float = 0.2
-    slope: float = 20.0
-    sliding: float = 1.0
-    dead_zone: Any = 0.0
-    floor: float = 1.0
+    adapts: str = setting(
+        "links",
+        "links: all bodies; payload: a single body with an unknown load",
+        choices=ADAPTS,
+        parameter="adaptation",
+    )
+    rate: float = setting(
+        2.0,
+        "decay rate of torque errors that the estimated parameters can explain",
+        unit="1/s",
+        bounds=(0.0, 100.0),
+        parameter="adaptation_rate",
+    )
+    bound: float = setting(
+        0.4,
+        "masses and second moments of links stay between 1 - bound and 1 / (1 - bound) times those"
+        " of the model",
+        bounds=(0.0, 0.95),
+        parameter="adaptation_bound",
+    )
+    payload_body: str | int | None = setting(
+        None, "link that carries the payload; empty: the last one", parameter="payload_link"
+    )
+    payload_mass: float = setting(
+        3.0,
+        "largest mass of a payload with its centre of mass at the origin of its link",
+        unit="kg",
+        bounds=(0.0, 1e4),
+    )
+    payload_radius: float = setting(
+        0.2,
+        "distance of the centre of mass of a payload from the origin of its link at which its"
+        " largest mass is half of payload_mass",
+        unit="m",
+        bounds=(1e-3, 100.0),
+    )
+    slope: float = setting(
+        20.0, "slope of the sliding error", unit="1/s", bounds=(0.0, 1e4), parameter=""
+    )
+    sliding: float = setting(
+        1.0,
+        "factor of D = sliding slope diag(M) in the composite law; with 0, only the disturbances"
+        " drive the adaptation",
+        bounds=(0.0, 1e4),
+        parameter="",
+    )
+    dead_zone: Any = setting(
+        0.0,
+        "(n,) or a scalar; disturbances smaller than this cause no adaptation",
+        unit="N m or N",
+        parameter="",
+    )
+    floor: float = setting(
+        1.0,
+        "the adaptation slows down where the parameters affect the torques by less than this",
+        unit="N m",
+        bounds=(1e-6, inf),
+        parameter="",
+    )
 
     def __post_init__(self) -> None:
-        if self.adapts not in ADAPTS:
-            raise InputError(f"adapts '{self.adapts}': expected one of {', '.join(ADAPTS)}")
-        for name, low, high, unit in (
-            ("rate", 0.0, 100.0, "1/s"),
-            ("bound", 0.0, 0.95, ""),
-            ("payload_mass", 0.0, 1e4, "kg"),
-            ("payload_radius", 1e-3, 1e2, "m"),
-            ("slope", 0.0, 1e4, "1/s"),
-            ("sliding", 0.0, 1e4, ""),
-            ("floor", 1e-6, inf, "N m"),
-        ):
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise InputError(f"{name} is {value} {unit}: must be from {low:g} to {high:g}")
+        for each in fields(self):
+            value, data = getattr(self, each.name), each.metadata
+            check_setting(each, value)
+            low, high = data["bounds"] or (-inf, inf)
+            if data["bounds"] and not low <= value <= high:
+                raise InputError(
+                    f"{each.name} is {value} {data['unit']}: must be from {low:g} to {high:g}"
+                )
         zone = np.asarray(self.dead_zone, dtype=np.float64)
         if not (np.isfinite(zone).all() and (zone >= 0.0).all()):
             raise InputError(f"dead_zone is {self.dead_zone}: must be zero or greater")

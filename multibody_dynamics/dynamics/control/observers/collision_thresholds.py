@@ -44,7 +44,7 @@ import yaml
 from ...core import Array, InputError, as_real, read_only, read_yaml
 from ...core.quantities import entries, number, positive
 from ..signals.derivative_filter import ORDERS
-from .state_estimation import SOURCES
+from .state_estimation import FILTER_BANDWIDTH, FILTER_ORDER, SOURCES
 
 HIT, PUSH = 0, 1
 KINDS = ("hit", "push")
@@ -75,8 +75,8 @@ class DetectionSettings:
 
     bandwidth: float = 250.0
     high_pass: float = 10.0
-    filter_bandwidth: float = 100.0
-    filter_order: int = 3
+    filter_bandwidth: float = FILTER_BANDWIDTH
+    filter_order: int = FILTER_ORDER
     source: str = "link_and_motor_encoders"
     margin: float = 2.0
 

@@ -23,6 +23,7 @@ from ...model import MultibodyModel
 from ..signals.derivative_filter import MAX_STEP, ORDERS, DerivativeFilter, positive, time_step
 from .motor_side_observer import MAX_INNOVATION, JointState, MotorSideObserver
 
+FILTER_BANDWIDTH, FILTER_ORDER = 100.0, 3  # Hz; of the filters in a control cycle, by default
 SOURCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "link_and_motor_encoders": ("link_position", "motor_position"),
@@ -53,7 +54,7 @@ class StateEstimation:
 
     source: str = "as_described"
     bandwidth: float = 40.0
-    order: int = 3
+    order: int = FILTER_ORDER
     max_step: float = MAX_STEP
     max_innovation: float = MAX_INNOVATION
 

@@ -5,33 +5,55 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
-from multibody_dynamics.dynamics.control.laws.controller_settings import LAWS, ControllerSettings
+from multibody_dynamics.dynamics import control
+from multibody_dynamics.dynamics.control.laws.controller_settings import (
+    DEFAULT_LAW,
+    LAWS,
+    ControllerSettings,
+)
 from multibody_dynamics.dynamics.core.errors import InputError
 
 
 @pytest.mark.parametrize("law", LAWS)
 def test_every_law_takes_its_own_settings_and_no_others(law):
-    settings = ControllerSettings(law=law)
-    assert settings.speed == LAWS[law].bandwidth
-    assert ControllerSettings(law=law, bandwidth=9.0).speed == 9.0
-    names = {each.name for each in fields(ControllerSettings)}
-    assert LAWS[law].own < names
-    common = {"law", "bandwidth", "position", "friction", "period"}
-    for name in names - LAWS[law].own - common:
-        with pytest.raises(
-            InputError, match=f"{name} is not a setting of law '{law}'|both or neither"
-        ):
-            ControllerSettings(law=law, **{name: np.array([0.123])})
+    own = {each.name for each in fields(LAWS[law])}
+    assert {"law", "bandwidth", "position", "friction", "period"} <= own
+    assert ControllerSettings(law=law, bandwidth=9.0).bandwidth == 9.0
+    for name in {each.name for other in LAWS.values() for each in fields(other)} - own:
+        with pytest.raises(InputError, match=f"{name} is not a setting of law '{law}', only of"):
+            ControllerSettings(law=law, **{name: 0.123})
+    with pytest.raises(TypeError, match="magic"):
+        ControllerSettings(law=law, magic=1.0)
+
+
+def test_the_default_law_and_none_for_a_default():
+    assert type(ControllerSettings(position=[0.0])) is LAWS[DEFAULT_LAW]
+    settings = ControllerSettings(bandwidth=None, poles=None, law="state_feedback")
+    assert settings == ControllerSettings(law="state_feedback")
+    assert replace(settings, bandwidth=9.0).bandwidth == 9.0
+    with pytest.raises(InputError, match="law 'hold': StateFeedbackSettings are the settings of"):
+        replace(settings, law="hold")
+
+
+def test_names_of_version_1_are_deprecated():
+    with pytest.warns(DeprecationWarning, match="DISTURBANCE_BANDWIDTH: use LAWS"):
+        assert ControllerSettings().disturbance_bandwidth == control.DISTURBANCE_BANDWIDTH
+    with pytest.warns(DeprecationWarning, match="NOT_LOWERED: use LAWS"):
+        assert control.NOT_LOWERED == ("feedback_linearization", "torque_control")
+    with pytest.warns(DeprecationWarning, match="Law: use ControllerSettings"):
+        assert all(issubclass(law, control.Law) for law in LAWS.values())
+    with pytest.warns(DeprecationWarning, match="speed: use bandwidth"):
+        assert ControllerSettings(bandwidth=9.0).speed == 9.0
 
 
 def test_invalid_settings_are_rejected():
     for settings, message in (
-        ({"law": "magic"}, "law 'magic': expected one of motor_pd, state_feedback"),
+        ({"law": "magic"}, "law 'magic': expected one of cartesian_impedance, computed"),
         ({"proportional": 1.0}, "give both or neither"),
         ({"law": "hold", "poles": (-1.0, -2.0)}, "poles is not a setting of law 'hold'"),
         ({"lead": 1e-3}, "lead is not a setting of law 'motor_pd', only of feedback_linear"),
@@ -42,7 +64,7 @@ def test_invalid_settings_are_rejected():
         ),
         (
             {"law": "state_feedback", "proportional": np.ones(2), "derivative": np.ones(2)},
-            "proportional is not a setting of law 'state_feedback', only of motor_pd, computed",
+            "proportional is not a setting of law 'state_feedback', only of computed_torque, hold",
         ),
         (
             {"law": "state_feedback", "bandwidth": 9.0, "poles": (-1.0,) * 4},

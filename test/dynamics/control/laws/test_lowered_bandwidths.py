@@ -53,15 +53,15 @@ def test_then_the_law_is_lowered_and_compensated_again():
     given = ControllerSettings(law="state_feedback", bandwidth=[40.0, 20.0])
 
     def is_stable(settings):
-        return np.max(settings.speed) < 20.0 and settings.disturbance_bandwidth < 50.0
+        return np.max(settings.bandwidth) < 20.0 and settings.disturbance_bandwidth < 50.0
 
     found = lowered(given, is_stable)
     assert np.max(found["bandwidth"]) < 20.0
     assert found["bandwidth"][0] == pytest.approx(2.0 * found["bandwidth"][1])
     assert 30.0 < found["disturbance_bandwidth"] < 50.0
-    found = lowered(given, lambda s: np.max(s.speed) < 20.0 and not s.disturbance_bandwidth)
+    found = lowered(given, lambda s: np.max(s.bandwidth) < 20.0 and not s.disturbance_bandwidth)
     assert found["disturbance_bandwidth"] == 0.0
-    found = lowered(ControllerSettings(law="hold"), lambda s: s.speed < 30.0)
+    found = lowered(ControllerSettings(law="hold"), lambda s: s.bandwidth < 30.0)
     assert set(found) == {"bandwidth"}
 
 

@@ -20,8 +20,10 @@ from multibody_dynamics.dynamics.control import (
     spread_poses,
 )
 from multibody_dynamics.dynamics.control.gains.joint_gains import inertias_felt
-from multibody_dynamics.dynamics.control.laws.controller_designs import NOT_TIPPED
-from multibody_dynamics.dynamics.control.laws.controller_settings import LAWS
+from multibody_dynamics.dynamics.control.laws.by_name.torque_control import (
+    LINK_BANDWIDTH,
+    NOT_TIPPED,
+)
 from multibody_dynamics.dynamics.control.torque.tipping_rate import tipping_rate
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.rigid import gravity_forces
@@ -75,7 +77,7 @@ def test_the_default_of_torque_control_is_stiff_enough_for_every_pose():
     rate = tipping_rate(arm.model, felt, spread_poses(arm.model))
     settings = ControllerSettings(law="torque_control", position=q)
     law = make_controller(arm.model, arm.actuators, settings)
-    assert NOT_TIPPED * rate > LAWS["torque_control"].bandwidth
+    assert NOT_TIPPED * rate > LINK_BANDWIDTH
     assert_allclose(law.link_stiffness, felt * (NOT_TIPPED * rate) ** 2)
     stiffness = np.diag(law.link_stiffness)
     for pose in spread_poses(arm.model, 20):
@@ -85,7 +87,7 @@ def test_the_default_of_torque_control_is_stiff_enough_for_every_pose():
 
 def test_a_small_arm_and_a_chosen_bandwidth_keep_theirs():
     arm = linear_arm()
-    for chosen, wanted in ((None, LAWS["torque_control"].bandwidth), (8.0, 8.0)):
+    for chosen, wanted in ((None, LINK_BANDWIDTH), (8.0, 8.0)):
         settings = ControllerSettings(law="torque_control", bandwidth=chosen, position=arm.rest)
         law = make_controller(arm.model, arm.actuators, settings)
         felt = inertias_felt(arm.model, arm.actuators, arm.rest)

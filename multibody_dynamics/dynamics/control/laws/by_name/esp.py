@@ -1,0 +1,32 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The law "esp"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ....elastic import Actuators
+from ....model import MultibodyModel
+from ...impedance.elastic_structure import ElasticStructureController
+from ...impedance.elastic_structure_gains import ElasticStructureGains, esp_gains
+from ..impedance_settings import ElasticStructureSettings
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ESPSettings(ElasticStructureSettings):
+    """Feedforward by the flat map, with Q' and Q''; dampers on the links; springs and motors keep
+    their characteristics."""
+
+    law: str = "esp"
+
+    def gains(
+        self, model: MultibodyModel, actuators: Actuators, stiffness: Any, ratio: float
+    ) -> ElasticStructureGains:
+        q, k = self.position_of(model), self.stiffness
+        return esp_gains(model, actuators, q, self.bandwidth, k, damping_ratio=ratio)
+
+    def design(self, model: MultibodyModel, actuators: Actuators) -> ElasticStructureController:
+        return self.elastic_structure(model, actuators, None, has_stiffness=False)

@@ -1,0 +1,32 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The law "esp_impedance"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ....elastic import Actuators
+from ....model import MultibodyModel
+from ...impedance.elastic_structure import ElasticStructureController
+from ...impedance.elastic_structure_gains import ElasticStructureGains, esp_impedance_gains
+from ..impedance_settings import ElasticStructureSettings, LinkStiffness
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ESPImpedanceSettings(LinkStiffness, ElasticStructureSettings):
+    """Feedforward by the flat map, with Q' and Q''; dampers and springs on the links instead of
+    springs on the motors."""
+
+    law: str = "esp_impedance"
+
+    def gains(
+        self, model: MultibodyModel, actuators: Actuators, stiffness: Any, ratio: float
+    ) -> ElasticStructureGains:
+        q, k = self.position_of(model), self.stiffness
+        return esp_impedance_gains(model, actuators, q, stiffness, k, damping_ratio=ratio)
+
+    def design(self, model: MultibodyModel, actuators: Actuators) -> ElasticStructureController:
+        return self.elastic_structure(model, actuators, self.link_stiffness, has_stiffness=True)

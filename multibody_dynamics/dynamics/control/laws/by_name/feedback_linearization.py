@@ -1,0 +1,63 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The law "feedback_linearization"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ....core import setting
+from ....elastic import Actuators
+from ....model import MultibodyModel
+from ...controllers.feedback_linearization import FeedbackLinearization
+from ..controller_settings import (
+    ControllerSettings,
+    bandwidth_setting,
+    joint_poles,
+    positive_rates,
+    stable_poles,
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FeedbackLinearizationSettings(ControllerSettings):
+    """Feedforward q'''' = v; feedback of the chain q .. q''', from q, q', θ and θ'."""
+
+    tunable = ("poles", "lead")
+    lowers = ""
+
+    law: str = "feedback_linearization"
+    bandwidth: Any = bandwidth_setting(
+        60.0,
+        "all poles of a joint; one value, or one per joint of the robot",
+        parameter="linearization_bandwidth",
+    )
+    poles: Any = setting(
+        None,
+        "poles of every joint (as a parameter, real ones), instead of the bandwidth; empty: not"
+        " used",
+        unit="1/s",
+        check=stable_poles,
+        parameter="linearization_poles",
+        is_row=True,
+    )
+    second_bandwidth: Any = setting(
+        None,
+        "(v,) of second outputs; default: the bandwidth",
+        unit="rad/s",
+        check=positive_rates,
+        parameter="",
+    )
+    lead: float = setting(
+        0.0, "time over which the chain of integrators is predicted", unit="s", parameter=""
+    )
+
+    def design(self, model: MultibodyModel, actuators: Actuators) -> FeedbackLinearization:
+        return FeedbackLinearization(
+            model,
+            actuators,
+            joint_poles(actuators, self.poles, self.bandwidth, self.second_bandwidth),
+            **self.of("lead", "friction", "period"),
+        )

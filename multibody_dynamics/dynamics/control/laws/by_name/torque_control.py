@@ -1,0 +1,110 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The law "torque_control"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ....core import Array, InputError, setting
+from ....elastic import Actuators
+from ....model import MultibodyModel
+from ...controllers.torque_controller import TorqueController
+from ...gains.joint_gains import inertias_felt
+from ...gains.joint_values import bandwidths
+from ...stability.loop_judgement import spread_poses
+from ...torque.tipping_rate import tipping_rate
+from ...torque.torque_gains import TORQUE_DESIGNS, whole_arm_poles
+from ...torque.torque_loop import MAX_DELAY, LoopTiming
+from ..controller_settings import ControllerSettings, Cycle, SecondOutputs, bandwidth_setting
+
+LINK_BANDWIDTH = 20.0  # rad/s, unless gravity demands more
+NOT_TIPPED = 1.2  # times the tipping rate; 1.11 would cover masses and stiffnesses 10 % off
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TorqueControlSettings(SecondOutputs, ControllerSettings):
+    """Feedforward by the flat map of the joint torques, with their rates; feedback of the torques
+    of the springs and their rates, within an impedance of the links, from q and q'."""
+
+    page = "torque_control.md"
+    tunable = ("gains", "link_stiffness", "link_damping")
+    fixed = ("delay",)
+    lowers = ""
+    usual_bandwidth: ClassVar[float] = LINK_BANDWIDTH
+
+    law: str = "torque_control"
+    bandwidth: Any = bandwidth_setting(
+        None,
+        "both poles of each link driven by its torque source, which set the stiffness felt at the"
+        " arm; one value, or one per joint of the robot; empty:"
+        f" {LINK_BANDWIDTH:g}, or more where gravity would tip a link over",
+        parameter="torque_link_bandwidth",
+    )
+    torque_design: str = setting(
+        "torque_observer",
+        "design of the torque loops, see docs/torque_control.md",
+        choices=tuple(TORQUE_DESIGNS),
+    )
+    torque_bandwidth: Any = bandwidth_setting(
+        None,
+        "bandwidth of the torque loops; one value, or one per joint of the robot; empty: as high as"
+        " springs, filter, command_delay and judged_delay allow",
+    )
+    delay: float = setting(
+        0.0,
+        "from a measurement to its torque, with which the torque loops must be stable",
+        unit="s",
+        parameter="",
+    )
+    velocity_filter: tuple[int, float] | None = setting(
+        None,
+        "order and bandwidth in Hz of the filter of the measured state, with which the torque loops"
+        " must be stable, too; None if the velocities are known",
+        parameter="",
+    )
+
+    def in_cycle(self, cycle: Cycle) -> TorqueControlSettings:
+        return replace(
+            self,
+            delay=min(cycle.command_delay, MAX_DELAY * cycle.period),
+            period=cycle.period,
+            velocity_filter=cycle.velocity_filter,
+        )
+
+    def design(self, model: MultibodyModel, actuators: Actuators) -> TorqueController:
+        q = self.position_of(model)
+        timing = LoopTiming(**self.of("period", "delay", "velocity_filter"))
+        gains = TORQUE_DESIGNS[self.torque_design](
+            model,
+            actuators,
+            q,
+            self.torque_bandwidth,
+            self.stiffness,
+            timing=timing,
+            friction=float(np.max(self.friction)),
+        )
+        felt = inertias_felt(model, actuators, q)
+        w = bandwidths(self._link_bandwidth(model, felt), model.joint_names)
+        impedance: dict[str, Any] = {"link_stiffness": felt * w**2, "link_damping": 2.0 * felt * w}
+        poles = whole_arm_poles(model, actuators, gains, q, self.stiffness, **impedance)
+        worst = poles[poles.real.argmax()]
+        if worst.real >= 0.0:
+            raise InputError(
+                f"robot '{model.name}': with a bandwidth of {np.max(w):g} rad/s around the torque"
+                f" loops, the arm has a pole at {worst:.4g} 1/s; use a lower bandwidth"
+            )
+        return TorqueController(
+            model, actuators, gains, **self.of("delay", "friction", "period"), **impedance
+        )
+
+    def _link_bandwidth(self, model: MultibodyModel, felt: Array) -> Any:
+        """rad/s, of the impedance around the torque loops: by default LINK_BANDWIDTH, or more where
+        gravity would tip the links over somewhere in the joint range."""
+        if self.bandwidth is not None:
+            return self.bandwidth
+        return max(LINK_BANDWIDTH, NOT_TIPPED * tipping_rate(model, felt, spread_poses(model)))

@@ -1,0 +1,161 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The settings that the laws with a stiffness of links or tool share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...core import setting
+from ...elastic import Actuators
+from ...model import MultibodyModel
+from ..impedance.elastic_structure import CONTACT_BANDWIDTH, ElasticStructureController
+from ..impedance.elastic_structure_gains import DAMPING_RATIO, ElasticStructureGains
+from ..impedance.impedance import USUAL_DAMPING
+from ..impedance.impedance_limits import MOST
+from .controller_settings import ControllerSettings, SecondOutputs, bandwidth_setting
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ChangingStiffness:
+    """The part of the settings of laws whose stiffness changes while they run."""
+
+    stiffness_time: float = setting(
+        0.5, "minimum duration of a change of stiffness or damping", unit="s", bounds=(0.0, 60.0)
+    )
+    stiffness_energy: float = setting(
+        1.0,
+        "energy that raising the stiffness of a displaced arm may take, in addition to half of the"
+        " energy that the law's dampers dissipate",
+        unit="J",
+        bounds=(0.0, 1000.0),
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LinkStiffness:
+    """The part of the settings of laws with a stiffness of the links."""
+
+    link_stiffness: Any = setting(
+        None,
+        "stiffness of the links; one value, or one per joint of the robot; empty: a quarter of the"
+        " springs' stiffness",
+        unit="N m/rad or N/m",
+        live=True,
+        is_row=True,
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ImpedanceSettings(ChangingStiffness, ControllerSettings):
+    """Settings of an :class:`.ImpedanceController`."""
+
+    page = "impedance.md"
+    tunable = ("target", "damping_ratio")
+    fixed = (
+        "tool",
+        "inertia_share",
+        "stiffness_share",
+        "ramp.time",
+        "ramp.capacity",
+        "second_gains",
+    )
+    lowers = "impedance"
+
+    bandwidth: Any = bandwidth_setting(40.0, "both poles of each second motor", parameter="")
+    damping_ratio: float = setting(
+        USUAL_DAMPING,
+        "damping ratio of every mode with stiffness; a new value is judged before it takes effect",
+        bounds=(0.0, 2.0),
+        live=True,
+        parameter="impedance_damping",
+    )
+    inertia_share: Any = setting(
+        0.5,
+        "ratio of the apparent to the real inertia of the motors; 1: no torque feedback",
+        bounds=(0.05, 1.0),
+    )
+    stiffness_share: float = setting(
+        MOST, "largest stiffness that is accepted, as a share of that of the springs", parameter=""
+    )
+
+    def common(self) -> dict[str, Any]:
+        """The arguments of every :class:`.ImpedanceController`."""
+        return self.of(
+            "bandwidth",
+            "damping_ratio",
+            "inertia_share",
+            "stiffness_time",
+            "stiffness_energy",
+            "stiffness_share",
+            "friction",
+            "period",
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ElasticStructureSettings(ChangingStiffness, SecondOutputs, ControllerSettings):
+    """Settings of an :class:`.ElasticStructureController`."""
+
+    page = "impedance.md#elastic-structure-preserved"
+    tunable = ("gains", "bandwidth", "damping_ratio")
+    fixed = ("ramp.time", "ramp.capacity", "contact_bandwidth")
+    observer = "contact_bandwidth"
+
+    bandwidth: Any = bandwidth_setting(
+        40.0,
+        "both poles of each virtual motor (esp), and of a stiffness or pretension; one value, or"
+        " one per joint of the robot",
+        parameter="esp_bandwidth",
+    )
+    damping_ratio: float = setting(
+        DAMPING_RATIO,
+        "damping ratio of the links; higher values tolerate less delay; a new value is judged"
+        " before it takes effect",
+        bounds=(0.0, 2.0),
+        live=True,
+        parameter="esp_damping",
+    )
+    contact_bandwidth: float = setting(
+        CONTACT_BANDWIDTH,
+        "poles of the observer of contacts, which the law takes into account but does not"
+        " compensate; 0: no observer",
+        unit="rad/s",
+        bounds=(0.0, 1000.0),
+    )
+
+    def slowed(self, share: float) -> dict[str, Any]:
+        return super().slowed(share) | {"damping_ratio": share * self.damping_ratio}
+
+    def gains(
+        self, model: MultibodyModel, actuators: Actuators, stiffness: Any, ratio: float
+    ) -> ElasticStructureGains:
+        """The gains for a stiffness of the links, if the law has one, and a damping ratio."""
+        raise NotImplementedError
+
+    def elastic_structure(
+        self, model: MultibodyModel, actuators: Actuators, stiffness: Any, *, has_stiffness: bool
+    ) -> ElasticStructureController:
+        """The law with this stiffness of the links."""
+
+        def design(k: Any, ratio: float) -> ElasticStructureGains:
+            return self.gains(model, actuators, k, ratio)
+
+        return ElasticStructureController(
+            model,
+            actuators,
+            design(stiffness, self.damping_ratio),
+            design=design,
+            has_stiffness=has_stiffness,
+            **self.of(
+                "damping_ratio",
+                "stiffness_time",
+                "stiffness_energy",
+                "bandwidth",
+                "contact_bandwidth",
+                "friction",
+                "period",
+            ),
+        )

@@ -1,0 +1,103 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The settings that all laws of linear feedback share besides their gains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from ...core import InputError, setting
+from ...elastic import VARIANTS, Actuators
+from ...model import MultibodyModel
+from ..controllers.controllers import LinearFeedback
+from ..gains.joint_gains import StateFeedbackGains
+from ..observers.adaptive_feedforward import AdaptationSettings
+from ..observers.disturbance_compensation import SHARE
+from .controller_settings import ControllerSettings, Cycle
+
+Own = TypeVar("Own", bound="LinearFeedbackSettings")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LinearFeedbackSettings(ControllerSettings):
+    """Settings of a :class:`.LinearFeedback`."""
+
+    tunable = ("gains", "integral")
+    fixed: ClassVar[tuple[str, ...]] = (
+        "variant",
+        "integrates",
+        "disturbance_bandwidth",
+        "disturbance_share",
+        "adaptation",
+    )
+    observer = "disturbance_bandwidth"
+
+    variant: str = setting(
+        "full",
+        "model of the springs in the feedforward: 'full' with the torque rates Q' and Q'',"
+        " 'quasi_static' without them, 'rigid' without springs",
+        choices=tuple(VARIANTS),
+    )
+    integral: Any = setting(
+        0.0,
+        "integral gain, as a share of the law's stiffness per second, with anti-windup at limits;"
+        " requires disturbance_bandwidth 0",
+        unit="1/s",
+        bounds=(0.0, 100.0),
+    )
+    integrates: str = setting(
+        "link",
+        "whether the error of the link or of the motor is integrated",
+        choices=("link", "motor"),
+        parameter="",
+    )
+    disturbance_bandwidth: float = setting(
+        120.0,
+        "poles of the disturbance observers of links and motors, whose estimates are compensated;"
+        " 0: no compensation; always 0 without link encoders",
+        unit="rad/s",
+        bounds=(0.0, 1000.0),
+    )
+    disturbance_share: float = setting(
+        SHARE,
+        "largest disturbance that is compensated, as a share of the motors' torque limits",
+        bounds=(0.0, 1.0),
+    )
+    adaptation: AdaptationSettings | None = setting(
+        None,
+        "estimate masses and inertias in the feedforward while the arm moves: those of all links,"
+        " or of a payload; requires link encoders, see docs/adaptation.md",
+        parts=AdaptationSettings,
+    )
+
+    def check(self) -> None:
+        super().check()
+        if self.disturbance_bandwidth and np.any(self.integral):
+            raise InputError(
+                "integral and disturbance_bandwidth: both remove the same error and would "
+                "interfere; set one of them to 0"
+            )
+
+    def in_cycle(self: Own, cycle: Cycle) -> Own:
+        return replace(self, integrates="link" if cycle.measures_links else "motor")
+
+    def linear_feedback(
+        self, model: MultibodyModel, actuators: Actuators, gains: StateFeedbackGains
+    ) -> LinearFeedback:
+        """The law with these gains."""
+        stiffness = np.maximum(gains.values[0] + gains.values[2], 0.0)
+        return LinearFeedback(
+            model,
+            actuators,
+            gains,
+            integral=np.asarray(self.integral * stiffness),
+            **self.besides_gains(),
+        )
+
+    def besides_gains(self) -> dict[str, Any]:
+        """The arguments of every :class:`.LinearFeedback` besides its gains and its integral."""
+        return self.of(*LinearFeedbackSettings.fixed, "friction", "period")

@@ -1,0 +1,92 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Every law of the registry, with its row of the table: its design, an arm at rest and in motion,
+and its judgement."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from elastic_arms import (
+    antagonistic_arm,
+    at_rest_under,
+    at_start,
+    elastic_panda,
+    linear_arm,
+    mixed_panda,
+)
+from law_table import LAW_TABLE
+from multibody_dynamics.dynamics.control import (
+    LAWS,
+    ControllerSettings,
+    make_controller,
+)
+from multibody_dynamics.dynamics.motion import hold, splice
+from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+
+PERIOD = 1e-3
+
+
+def test_every_law_has_a_row():
+    assert sorted(LAW_TABLE) == sorted(LAWS)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_settings_are_declared_compared_by_value_and_sent_to_other_processes(law):
+    settings = ControllerSettings(law=law, position=np.array([0.1, 0.2]))
+    assert type(settings) is LAWS[law]
+    assert settings.__doc__
+    for each in fields(settings):
+        assert each.name == "law" or each.metadata["description"], each.name
+    same = pickle.loads(pickle.dumps(settings))
+    assert same == settings
+    assert hash(same) == hash(settings)
+    assert replace(settings, position=[0.1, 0.2]) == settings
+    assert replace(settings, position=[0.1, 0.3]) != settings
+
+
+@pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, elastic_panda, mixed_panda])
+@pytest.mark.parametrize("law", LAWS)
+def test_every_law_holds_an_arm_at_rest(arm, law):
+    arm = arm()
+    made = make_controller(arm.model, arm.actuators, ControllerSettings(law=law, position=arm.rest))
+    assert type(made) is LAW_TABLE[law].controller
+    desired = hold(arm.model.joint_names, arm.rest)(0.0)
+    x, second, load = at_start(arm)
+    torque = made.update(desired, *x, stiffness=second)
+    if not LAW_TABLE[law].sags:
+        np.testing.assert_allclose(torque, load, atol=1e-7)
+
+
+@pytest.mark.parametrize("law", [law for law, row in LAW_TABLE.items() if row.error is not None])
+def test_laws_follow_a_motion(law):
+    arm = linear_arm()
+    made = make_controller(arm.model, arm.actuators, ControllerSettings(law=law, position=arm.rest))
+    plant = ElasticRobot(arm.model, arm.actuators)
+    plant.reset(arm.rest)
+    motion = splice(
+        hold(arm.model.joint_names, arm.rest), 0.1, [0.5], [arm.rest + np.array([0.3, -0.4])]
+    )
+    error = 0.0
+    for k in range(600):
+        t = k * PERIOD
+        torque = made.update(
+            motion(t),
+            *(plant.q, plant.qd, plant.theta, plant.thetad),
+            ahead=motion(t + 0.5 * PERIOD),
+        )
+        plant.step(torque, PERIOD)
+        error = max(error, np.abs(plant.q - motion(t + PERIOD)[0]).max())
+    assert error < LAW_TABLE[law].error
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_every_law_is_stable_at_all_poses_once_it_has_been_lowered(law):
+    arm = linear_arm()
+    judgement = at_rest_under(arm).laws.stabilise(law, arm.rest, period=PERIOD, poses=5)
+    assert judgement.unstable_share == 0.0, str(judgement)
