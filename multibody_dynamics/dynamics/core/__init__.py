@@ -13,6 +13,7 @@ DynamicsError     base class of all exceptions of this package; also a ValueErro
 InputError        an argument with a wrong shape, type, name or value
 ModelError        an invalid robot description
 TrajectoryError   a trajectory that cannot be followed; an InputError
+RequestError      a request that is refused, with a short reason; an InputError
 ModelWarning      a robot description that is usable but suspicious
 refused_as        context manager that re-raises an InputError as another DynamicsError
 

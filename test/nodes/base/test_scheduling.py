@@ -119,7 +119,7 @@ def test_threads_that_start_later_make_way_for_the_cycle(monkeypatch):
     monkeypatch.setattr(os, "sched_getscheduler", lambda process: os.SCHED_FIFO)
     monkeypatch.setattr(os, "sched_getparam", lambda process: os.sched_param(PRIORITY))
     monkeypatch.setattr(os, "sched_setscheduler", set_scheduler)
-    watchdog = Watchdog(60.0, lambda age: None)
+    watchdog = Watchdog(lambda: 60.0, lambda age: None)
     watchdog.start()
     watchdog.stop()
     assert list(own.values()) == [PRIORITY - 1]

@@ -133,8 +133,8 @@ def test_the_force_at_the_threshold_is_that_of_a_contact_there():
     forces = [run.needed_force(np.random.default_rng(seed)) for seed in range(40)]
     forces = np.array([force for force in forces if np.isfinite(force)])
     assert len(forces) > 5
-    assert run.law.arm.detector is not None
-    smallest = run.law.arm.detector.threshold[HIT].min()
+    assert run.law.measured.detector is not None
+    smallest = run.law.measured.detector.threshold[HIT].min()
     assert (forces > 0.5 * smallest).all()  # no lever is longer than 2 m
 
 

@@ -1,0 +1,363 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Modes and faults: what the table promises, whatever a cycle finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multibody_dynamics.dynamics.control.arm import modes
+from multibody_dynamics.dynamics.control.arm.modes import (
+    CONTACT,
+    FAULTS,
+    FINAL,
+    HOLDING,
+    LATCHED,
+    LATE,
+    LOST,
+    NO_LINKS,
+    NO_MOTORS,
+    NONE,
+    PASSING,
+    REPEATED,
+    SETTLING,
+    STOP_FAILED,
+    STOPPING,
+    TIME,
+    TRACKING,
+    YIELDING,
+    Mode,
+    Rules,
+    Situation,
+)
+
+PERIOD = 0.004  # s
+RULES = Rules(
+    follows=1,
+    stops_on_links=1,
+    recovers=1,
+    recovery_speed=0.1,
+    recovery_limit=2,
+    recovery_window=60.0,
+    tracking_tolerance=0.2,
+    latency_tolerance=0.005,
+    stop_speed_limit=0.0,
+    stop_timeout=5.0,
+    transfer_time=0.5,
+    stop_transfer_time=0.05,
+    velocity=np.array([2.0, np.inf]),
+)
+STILL = np.zeros(2)
+AT_REST = Situation(0, 0, 0, 0, 1, 0, 0.0, STILL, STILL)
+
+
+class Machine:
+    """An arm with two joints that has been activated at rest."""
+
+    def __init__(self, **changes) -> None:
+        self.rules, self.memory, self.now = RULES._replace(**changes), modes.memory(2, 5), 0.0
+        modes.activate(self.rules, self.memory, self.now, 0.0, STILL)
+
+    def cycle(self, count: int = 1, **changes) -> int:
+        """So many cycles that find this; the mode after them."""
+        for _ in range(count):
+            self.now += PERIOD
+            modes.supervise(self.rules, self.memory, self.now, AT_REST._replace(**changes))
+        return self.mode
+
+    def moving(self, *speed: float, **changes) -> int:
+        row = np.array(speed)
+        return self.cycle(motor_speed=float(row.max()), speed=row, **changes)
+
+    @property
+    def mode(self) -> int:
+        return int(self.memory.mode[0])
+
+    @property
+    def fault(self) -> int:
+        return int(self.memory.fault[0])
+
+
+def test_the_table_lists_each_fault_once_in_the_order_of_the_codes():
+    assert [fault.code for fault in FAULTS] == list(range(len(FAULTS)))
+    assert len({fault.text for fault in FAULTS}) == len(FAULTS)
+    for fault in FAULTS[1:]:
+        assert fault.within
+        assert fault.mode in (Mode.STOPPING, Mode.YIELDING, Mode.LOST)
+        assert (fault.ends == FINAL) == (fault.mode is Mode.LOST)
+
+
+@pytest.mark.parametrize(("speed", "mode"), [(0.05, HOLDING), (0.2, STOPPING)])
+def test_an_arm_that_moves_at_activation_is_stopped_first(speed, mode):
+    machine = Machine()
+    modes.activate(machine.rules, machine.memory, 0.0, speed, np.full(2, speed))
+    assert machine.mode == mode
+    assert machine.fault == (NONE if mode == HOLDING else SETTLING)
+    assert machine.cycle() == HOLDING
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault", "mode"),
+    [
+        ({"lacks_links": 1}, NO_LINKS, STOPPING),
+        ({"lacks_motors": 1}, NO_MOTORS, STOPPING),
+        ({"lacks_links": 1, "lacks_motors": 1}, NO_MOTORS, LOST),
+        ({"is_gap": 1}, TIME, STOPPING),
+        ({"is_lost": 1}, modes.ESTIMATE, STOPPING),
+        ({"contact": YIELDING}, CONTACT, YIELDING),
+        ({"contact": STOPPING}, CONTACT, STOPPING),
+        ({"error": np.array([0.1, -0.3])}, TRACKING, STOPPING),
+    ],
+)
+def test_each_cause_leads_to_its_fault_and_mode_in_the_same_cycle(changes, fault, mode):
+    machine = Machine()
+    assert machine.cycle(**changes) == mode
+    assert machine.fault == fault
+    row = FAULTS[fault]
+    assert row.mode == mode or mode in (LOST, STOPPING)
+    machine.cycle(100)  # the cause is over, and the arm at rest
+    assert (machine.mode == HOLDING) == (row.ends == PASSING)
+    if row.ends != PASSING:
+        modes.clear_fault(machine.rules, machine.memory, STILL)
+        assert machine.cycle(2) == HOLDING
+
+
+def test_without_a_stop_on_links_missing_motors_lose_the_arm():
+    assert Machine(stops_on_links=0).cycle(lacks_motors=1) == LOST
+
+
+def test_states_that_return_start_the_stop_for_them_anew():
+    machine = Machine()
+    machine.cycle(lacks_motors=1)
+    assert machine.memory.on_links[0]
+    machine.memory.is_new[0] = 0
+    assert machine.moving(0.5, 0.0) == STOPPING
+    assert not machine.memory.on_links[0]
+    assert machine.memory.is_new[0]
+    machine = Machine()
+    machine.cycle(lacks_motors=1, lacks_links=1)
+    assert machine.moving(0.5, 0.0) == STOPPING
+
+
+def test_an_arm_that_only_holds_never_follows():
+    machine = Machine(follows=0)
+    assert machine.mode == STOPPING
+    assert machine.cycle(1000) == STOPPING
+
+
+def test_recovery_needs_settled_velocities_and_an_arm_at_rest():
+    machine = Machine()
+    machine.cycle(lacks_links=1)
+    assert machine.cycle(is_settled=0) == STOPPING
+    assert machine.moving(0.2, 0.0) == STOPPING
+    assert machine.cycle() == HOLDING
+    machine = Machine(recovers=0)
+    machine.cycle(lacks_links=1)
+    assert machine.cycle(100) == STOPPING
+
+
+def test_more_recoveries_than_allowed_in_the_window_are_a_fault_of_their_own():
+    machine = Machine(recovery_window=10.0)
+    for _ in range(2):
+        machine.cycle(lacks_links=1)
+        assert machine.cycle() == HOLDING
+    machine.cycle(lacks_links=1)
+    assert machine.cycle() == STOPPING
+    assert machine.fault == REPEATED
+    modes.clear_fault(machine.rules, machine.memory, STILL)
+    assert machine.cycle() == HOLDING
+    for _ in range(3):  # far enough apart
+        machine.now += 6.0
+        machine.cycle(lacks_links=1)
+        assert machine.cycle() == HOLDING
+
+
+@given(st.integers(0, 4), st.integers(0, 30))
+def test_the_ring_of_recoveries_forgets_only_what_is_outside_the_window(limit, count):
+    """Against the list of all times."""
+    machine, times = Machine(recovery_limit=limit, recovery_window=5.0), []
+    for _ in range(count):
+        machine.now += 1.7
+        machine.cycle(lacks_links=1)
+        machine.cycle()
+        recent = [t for t in times if machine.now - t <= 5.0]
+        if limit and len(recent) >= limit:
+            assert machine.fault == REPEATED
+            return
+        times.append(machine.now)
+        assert machine.mode == HOLDING
+
+
+# Late torques
+
+
+def late(machine: Machine, cycles: int, delay: float) -> None:
+    for _ in range(cycles):
+        machine.cycle()
+        modes.note_delay(machine.rules, machine.memory, machine.now, delay, STILL)
+
+
+def test_only_torques_that_are_all_late_for_a_while_stop_the_arm():
+    machine = Machine()
+    for _ in range(10):
+        late(machine, 24, 0.006)
+        late(machine, 1, 0.004)
+    assert machine.mode == HOLDING
+    late(machine, 27, 0.006)
+    assert (machine.mode, machine.fault) == (STOPPING, LATE)
+    assert machine.memory.tolerates_delay[0]
+    machine = Machine(latency_tolerance=0.0)
+    late(machine, 100, 1.0)
+    assert machine.mode == HOLDING
+
+
+def test_another_fault_while_torques_are_late_is_answered_by_the_stop_that_tolerates_them():
+    machine = Machine()
+    late(machine, 3, 0.006)
+    machine.cycle(lacks_links=1)
+    assert machine.memory.tolerates_delay[0]
+    machine.cycle(100)
+    assert machine.mode == HOLDING
+    assert not machine.memory.tolerates_delay[0]
+
+
+def test_an_arm_that_yields_is_stopped_if_torques_become_late():
+    machine = Machine()
+    machine.cycle(contact=YIELDING)
+    late(machine, 2, 0.006)
+    assert machine.mode == STOPPING
+    assert machine.fault == CONTACT
+
+
+# Stops that fail
+
+
+def stopped(speed: float = 1.0, **changes) -> Machine:
+    """A stop that begins with the first joint at `speed` and the second at rest."""
+    machine = Machine(**changes)
+    machine.moving(speed, 0.0, error=np.array([0.3, 0.0]))
+    assert machine.mode == STOPPING
+    return machine
+
+
+def run(
+    machine: Machine, speeds: Callable[[float], tuple[float, float]], seconds: float = 10.0
+) -> float | None:
+    """The time at which a stop with these speeds (2,) over time has failed."""
+    begin = machine.now
+    for _ in range(round(seconds / PERIOD)):
+        if machine.moving(*speeds(machine.now - begin)) == LOST:
+            assert machine.fault == STOP_FAILED
+            return machine.now - begin
+    return None
+
+
+def test_a_stop_that_slows_down_and_holds_does_not_fail():
+    assert run(stopped(), lambda t: (np.exp(-t), 0.3 * np.exp(-3.0 * t)), 60.0) is None
+
+
+def test_a_joint_that_becomes_faster_than_the_motion_fails_the_stop():
+    machine = stopped()
+    np.testing.assert_allclose(machine.memory.top_speed, [1.5 * 1.0 + 0.25 * 2.0, 0.25 * 2.0])
+    t = run(machine, lambda t: (0.5, 0.1 * np.exp(2.0 * t)))
+    assert np.log(5.0) / 2.0 < t < np.log(5.0) / 2.0 + 0.06
+    assert machine.memory.joint[0] == 1
+    assert machine.memory.allowed[0] == 0.5
+
+
+def test_a_limit_for_all_joints_replaces_that_of_the_motion():
+    assert run(stopped(stop_speed_limit=3.0), lambda t: (2.5, 0.0), 1.0) is None
+    assert run(stopped(stop_speed_limit=0.8), lambda t: (0.9, 0.0), 1.0) is not None
+
+
+def test_short_peaks_of_the_speed_do_not_fail_a_stop():
+    assert run(stopped(), lambda t: (9.0 if t % 0.2 < 0.045 else 0.05, 0.0), 3.0) is None
+
+
+@pytest.mark.parametrize("speed", [0.11, 0.5])
+def test_an_arm_that_does_not_come_to_rest_in_time_fails_the_stop(speed):
+    machine = stopped()
+    assert run(machine, lambda t: (speed, 0.0)) == pytest.approx(5.0, abs=0.02)
+    assert machine.memory.allowed[0] == 0.0
+
+
+def test_an_oscillation_through_rest_is_not_rest():
+    t = run(stopped(), lambda t: (0.4 * abs(np.sin(30.0 * t)), 0.0))
+    assert t == pytest.approx(5.0, abs=0.1)
+
+
+def test_an_arm_at_rest_that_is_pushed_has_the_whole_time_again():
+    def pushed(t: float) -> tuple[float, float]:
+        return (0.3 if 4.0 < t < 8.0 else 0.0), 0.0
+
+    assert run(stopped(), pushed, 12.0) is None
+
+
+def test_an_arm_that_yields_may_move_for_long_but_not_fast():
+    machine = Machine()
+    machine.cycle(contact=YIELDING)
+    for _ in range(3000):
+        assert machine.moving(0.3, 0.1) == YIELDING
+    for _ in range(20):
+        machine.moving(0.3, 1.0)
+    assert machine.mode == STOPPING
+    assert machine.fault == CONTACT
+
+
+# Whatever a cycle finds
+
+SITUATIONS = st.builds(
+    Situation,
+    lacks_links=st.integers(0, 1),
+    lacks_motors=st.integers(0, 1),
+    is_gap=st.integers(0, 1),
+    is_lost=st.integers(0, 1),
+    is_settled=st.integers(0, 1),
+    contact=st.sampled_from([0, 0, 0, STOPPING, YIELDING]),
+    motor_speed=st.floats(0.0, 1.0),
+    speed=st.builds(lambda a, b: np.array([a, b]), st.floats(0.0, 5.0), st.floats(0.0, 5.0)),
+    error=st.builds(lambda a: np.array([a, 0.0]), st.floats(-0.3, 0.3)),
+)
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["cycle", "cycle", "cycle", "clear", "late"]),
+        SITUATIONS,
+        st.floats(1e-3, 10.0),
+    ),
+    max_size=40,
+)
+
+
+@given(STEPS, st.integers(0, 1), st.integers(0, 3))
+def test_a_fault_and_a_mode_always_fit_and_end_only_as_the_table_says(steps, on_links, limit):
+    machine = Machine(stops_on_links=on_links, recovery_limit=limit)
+    for what, situation, step in steps:
+        before, mode = machine.fault, machine.mode
+        machine.now += step
+        if what == "clear":
+            modes.clear_fault(machine.rules, machine.memory, situation.speed)
+            assert machine.fault == (SETTLING if before else NONE)
+            continue
+        if what == "late":
+            modes.note_delay(machine.rules, machine.memory, machine.now, 0.1, situation.speed)
+        else:
+            modes.supervise(machine.rules, machine.memory, machine.now, situation)
+        assert (machine.fault == NONE) == Mode(machine.mode).is_following
+        if machine.fault == NONE and before != NONE:
+            assert FAULTS[before].ends == PASSING
+            assert situation.is_settled
+            assert not situation.lacks_links
+            assert not situation.lacks_motors
+            assert situation.motor_speed <= RULES.recovery_speed
+        if FAULTS[before].ends == FINAL:
+            assert (machine.fault, machine.mode) == (before, mode)
+        if FAULTS[before].ends == LATCHED:
+            assert FAULTS[machine.fault].ends >= LATCHED
+        if what == "cycle" and situation.lacks_motors and not on_links:
+            assert machine.mode == LOST

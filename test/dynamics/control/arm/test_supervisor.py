@@ -1,0 +1,89 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is said about changes of mode and fault."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_modes import AT_REST, RULES, STILL
+
+from multibody_dynamics.dynamics.control.arm import modes
+from multibody_dynamics.dynamics.control.arm.modes import FAULTS, NO_DESIGN, Mode
+from multibody_dynamics.dynamics.control.arm.supervisor import Supervisor
+
+NAMES = ("shoulder", "elbow")
+
+
+@pytest.fixture
+def supervisor() -> Supervisor:
+    found = Supervisor(NAMES, RULES, 5)
+    found.activate(0.0, 0.0, STILL)
+    return found
+
+
+def test_a_fault_is_told_once_with_its_reason_and_again_when_it_is_over(supervisor):
+    assert supervisor.mode is Mode.HOLDING
+    assert supervisor.fault is None
+    lost = AT_REST._replace(lacks_links=1)
+    event = supervisor.update(0.1, lost, "no joint_states for 0.2 s")
+    assert str(event) == "link states missing: no joint_states for 0.2 s"
+    assert supervisor.text == "no joint_states for 0.2 s"
+    assert supervisor.update(0.2, lost, "no joint_states for 0.3 s") is None
+    event = supervisor.update(0.3, AT_REST)
+    assert event.is_over
+    assert str(event) == "link states missing: cleared, following again"
+    assert supervisor.text == ""
+
+
+def test_the_joint_and_the_limit_are_named(supervisor):
+    event = supervisor.update(0.1, AT_REST._replace(error=np.array([0.1, -0.25])))
+    assert str(event) == (
+        "tracking error: 'elbow' is 0.25 from the reference; allowed: 0.2 (tracking_tolerance)"
+    )
+    fast = AT_REST._replace(motor_speed=3.0, speed=np.array([3.0, 0.0]))
+    for k in range(20):
+        event = supervisor.update(0.2 + 0.01 * k, fast) or event
+    assert "stop failed: 'shoulder' moves at 3, too fast for a stop; allowed: 0.5" in str(event)
+    assert supervisor.is_final
+
+
+def test_a_stop_that_takes_too_long_and_torques_that_are_late_say_how_long(supervisor):
+    for k in range(30):
+        event = supervisor.note_delay(0.01 * k, 0.006, STILL)
+        if event is not None:
+            break
+    assert "6 ms after their states, and none on time for 0.1 s; allowed: 5 ms" in str(event)
+    slow = AT_REST._replace(motor_speed=0.3, speed=np.array([0.3, 0.0]))
+    event = None
+    for k in range(600):
+        event = supervisor.update(0.3 + 0.01 * k, slow) or event
+    assert "'shoulder' still moves at 0.3 after more than 5 s (stop_timeout)" in str(event)
+
+
+def test_a_cleared_fault_is_told_at_once_and_the_return_at_rest_is_not(supervisor):
+    supervisor.update(0.1, AT_REST._replace(error=np.array([0.3, 0.0])))
+    event = supervisor.clear(STILL)
+    assert (event.fault, event.is_over) == (FAULTS[modes.TRACKING], True)
+    assert supervisor.mode is Mode.STOPPING
+    assert supervisor.update(0.2, AT_REST) is None
+    assert supervisor.mode is Mode.HOLDING
+
+
+def test_faults_that_the_caller_finds_have_its_words(supervisor):
+    event = supervisor.fail(NO_DESIGN, 0.1, STILL, "no gains at 0.3, -0.2")
+    assert str(event) == "no stable gains: no gains at 0.3, -0.2"
+    assert supervisor.mode is Mode.LOST
+    assert supervisor.is_final
+    supervisor.deactivate()
+    assert supervisor.mode is Mode.INACTIVE
+    assert supervisor.fault is None
+
+
+def test_times_of_an_earlier_clock_are_forgotten(supervisor):
+    for k in range(3):
+        supervisor.update(100.0 + k, AT_REST._replace(lacks_links=1))
+        supervisor.update(100.5 + k, AT_REST)
+        supervisor.restart(0.0)
+    assert supervisor.mode is Mode.HOLDING
