@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import Array, InputError, as_array, read_only
+from ..core import Array, InputError, as_array, compiled_exactly, inlined_exactly, read_only
 from ..model import JointLimits
 from .trajectories import Reference
 
@@ -30,6 +30,27 @@ class LimitEvent(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.joint}: {self.quantity} {self.wanted:.6g}, limit {self.allowed:.6g}"
+
+
+@inlined_exactly
+def limit_torque(wanted, before, limit, rate, dt, torque):
+    """The permitted torques, `dt` after those `before`; returns whether a torque, and whether a
+    rate was limited. NaN stays NaN: it must not become a torque."""
+    is_limited = False
+    is_slowed = False
+    for j in range(wanted.shape[0]):
+        step = rate[j] * dt
+        bounded = min(max(wanted[j], -limit[j]), limit[j])
+        permitted = min(max(bounded, before[j] - step), before[j] + step)
+        if bounded != wanted[j]:
+            is_limited = True
+        if permitted != bounded:
+            is_slowed = True
+        torque[j] = permitted
+    return is_limited, is_slowed
+
+
+_LIMIT = compiled_exactly(limit_torque)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +96,14 @@ class JointCommandLimits:
         if not isfinite(torque.dot(torque) + previous.dot(previous)):
             as_array("torque", torque, torque.shape, self.joint_names)
             as_array("previous torque", previous, torque.shape, self.joint_names)
-        step = self.torque_rate * dt
-        bounded = np.minimum(np.maximum(torque, -self.torque), self.torque)
-        limited = np.minimum(np.maximum(bounded, previous - step), previous + step)
-        if (limited == torque).all():
+        limited = np.empty(len(torque))
+        is_limited, is_slowed = _LIMIT(
+            np.ascontiguousarray(torque), np.ascontiguousarray(previous), self.torque,
+            self.torque_rate, float(dt), limited,
+        )  # fmt: skip
+        if not (is_limited or is_slowed):
             return limited, ()
+        bounded = np.minimum(np.maximum(torque, -self.torque), self.torque)
         rate = (bounded - previous) / dt
         allowed = np.copysign(self.torque_rate, rate)
         return limited, (

@@ -14,7 +14,7 @@ hybrid                recursions in hybrid representation
 mixed                 recursions in mixed representation
 RECURSIONS            {representation: module}
 passive               body-fixed recursions with a reference velocity, M q_r'' + C q_r' + g
-momentum_pass         momentum M q', gravity and dT/dq in one body-fixed pass
+momentum_pass         momentum M q', the bias of its rate, and gravity in one body-fixed pass
 inverse_dynamics_series  the body-fixed recursion over power series in time, to any order
 pose_recursion        poses of all joint frames
 store_trig            sines and cosines of the joint angles of one state

@@ -8,8 +8,8 @@ H_j and the weight G_j of everything that joint j carries,
 
     p_j = Z_j . H_j + rotor_j q'_j,    g_j = -Z_j . G_j,    dT/dq_j = [V_j, Z_j] . H_j,
 
-and p' = Q - g + dT/dq + tau_ext, where dT/dq = C^T q' with the Christoffel matrix C. No
-accelerations and no derivatives of Q are needed. All vectors are in the joint frames, as in
+and p' = Q - beta + tau_ext with beta = g - dT/dq, where dT/dq = C^T q' with the Christoffel matrix
+C. No accelerations and no derivatives of Q are needed. All vectors are in the joint frames, as in
 :mod:`.body_fixed`; the base is at rest in the inertial frame.
 
 Rows of bodies, (MOMENTUM_ROW,): relative pose, twist, direction of gravity, momentum, weight.
@@ -49,7 +49,7 @@ MOMENTUM_ROW = 33
 
 @inlined
 def momentum_recursion(parents, joints, gravity, trig, state, bodies, result):
-    """p, g and dT/dq in the rows of `result` (3, n), at q, q' in the rows of `state`."""
+    """p, beta = g - dT/dq and g in the rows of `result` (3, n), at q, q' in those of `state`."""
     store_vector(bodies, 0, GRAVITY, (gravity[0], gravity[1], gravity[2]))
     for k in range(6):
         bodies[0, TWIST + k] = 0.0
@@ -73,9 +73,9 @@ def momentum_recursion(parents, joints, gravity, trig, state, bodies, result):
         store_vector(bodies, b, GRAVITY, g)
         linear = scale(m, add(v, cross(w, c)))
         angular = add(symmetric_times(load_symmetric(joints, i, INERTIA), w), cross(c, linear))
-        weight = scale(m, g)
+        force = scale(m, g)
         store_screw(bodies, b, MOMENTUM, (angular, linear))
-        store_screw(bodies, b, WEIGHT, (cross(c, weight), weight))
+        store_screw(bodies, b, WEIGHT, (cross(c, force), force))
     for k in range(parents.shape[0]):
         i = parents.shape[0] - 1 - k
         p = parents[i] + 1
@@ -85,8 +85,9 @@ def momentum_recursion(parents, joints, gravity, trig, state, bodies, result):
         H = load_screw(bodies, b, MOMENTUM)
         G = load_screw(bodies, b, WEIGHT)
         result[0, i] = a * H[0][2] + h * H[1][2] + joints[i, ROTOR] * state[1, i]
-        result[1, i] = -(a * G[0][2] + h * G[1][2])
-        result[2, i] = -pair(ad_joint(a, h, load_screw(bodies, b, TWIST)), H)
+        weight = -(a * G[0][2] + h * G[1][2])
+        result[1, i] = weight + pair(ad_joint(a, h, load_screw(bodies, b, TWIST)), H)
+        result[2, i] = weight
         if p > 0:
             R = load_rotation(bodies, b, RELATIVE)
             d = load_vector(bodies, b, RELATIVE + 9)

@@ -71,7 +71,7 @@ trace_inverse_dynamics            Q with any number of derivatives
 trace_forward_dynamics            q'' from torques
 trace_mass_matrix                 M
 trace_gravity_forces              g
-MomentumSolver                    M q', gravity and dT/dq for the control cycle, in O(n)
+MomentumSolver                    M q', the bias of its rate, and gravity for the control cycle, in O(n)
 trace_momentum                    M q' and the bias of its rate
 trace_inverse_dynamics_derivatives  dQ/dq, dQ/dq', dQ/dq''
 trace_forward_dynamics_derivatives  dq''/dq, dq''/dq', dq''/dtau

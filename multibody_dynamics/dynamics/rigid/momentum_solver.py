@@ -23,12 +23,12 @@ _COMPILED = compiled(_momentum_cycle)
 
 
 class MomentumSolver:
-    """p = M q', g and dT/dq in one pass, with p' = Q - g + dT/dq + tau_ext.
+    """p = M q', beta = g - dT/dq and g in one pass, with p' = Q - beta + tau_ext.
 
     >>> solver = MomentumSolver(model)
     >>> solver.state[:] = q, qd
     >>> solver.update()
-    >>> p, g, dT_dq = solver.result
+    >>> p, beta, g = solver.result
 
     state : (2, n) q and q', written by the caller. result : (3, n), overwritten by `update()`.
 

@@ -23,14 +23,43 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, InputError, read_only
+from ...core import Array, InputError, compiled_exactly, inlined_exactly, read_only
 from ...elastic import Actuators, VariableStiffness
 from ...model import MultibodyModel
 from ..gains.joint_gains import StateFeedbackGains, at_rest, check_fit
+from ..records.actuation import actuation
 from .controllers import PERIOD, Controller
 from .link_equilibrium import LinkEquilibrium
 
 ITERATIONS = 3
+
+
+# wide: the stop in numbers
+@inlined_exactly
+def hold_step(
+    a, reference, q, theta, thetad, load, gains, lower, upper, stop_time, limit, dt, torque
+):  # fmt: skip
+    """The torques of the stop, and its reference dt later.
+
+    `load` are the torques that hold the motors, q the positions of the links at rest; `gains` are
+    those on theta and theta', `lower` and `upper` the ranges of the links that the motors drive.
+    """
+    decay = exp(-dt / stop_time)
+    for j in range(theta.shape[0]):
+        position = reference[0, j]
+        velocity = reference[1, j]
+        link = q[a.joint_of_motor[j]] + position - theta[j]
+        slowest = min((lower[j] - link) / stop_time, 0.0)
+        fastest = max((upper[j] - link) / stop_time, 0.0)
+        velocity = min(max(velocity, slowest), fastest)
+        wanted = load[j] + gains[0, j] * (position - theta[j]) + gains[1, j] * (velocity - thetad[j])
+        torque[j] = min(max(wanted, -limit[j]), limit[j])
+        reference[0, j] = position + (torque[j] - wanted) / gains[0, j]
+        reference[0, j] += (1.0 - decay) * stop_time * velocity
+        reference[1, j] = velocity * decay
+
+
+_HOLD = compiled_exactly(hold_step)
 
 
 class HoldController(Controller):
@@ -85,6 +114,7 @@ class HoldController(Controller):
         self._hanging = LinkEquilibrium(actuators, self._motors[0], self._weight)
         self.q: Array = self._hanging.q
         self._is_started = False
+        self._actuation = actuation(actuators)
 
     @property
     def torque_limit(self) -> Array:
@@ -130,19 +160,12 @@ class HoldController(Controller):
             self._hanging.springs.stiffness[0] = self.stiffness[0]
         load = self._hanging.update(ITERATIONS if self._is_started else 10 * ITERATIONS)
         self._is_started = True
-        position, velocity = self.reference
-        links = self.q[self.actuators.joint_of_motor] + position - theta
-        fastest = np.stack((self._lower - links, self._upper - links)) / self.stop_time
-        np.clip(velocity, np.minimum(fastest[0], 0.0), np.maximum(fastest[1], 0.0), out=velocity)
-        proportional, derivative = self.gains.values[2:]
-        wanted = load + proportional * (position - theta) + derivative * (velocity - thetad)
         if self._friction.any():
-            wanted += self._friction * self.actuators.friction(thetad)
-        np.clip(wanted, -self.torque_limit, self.torque_limit, out=self.torque)
-        position += (self.torque - wanted) / proportional
-        decay = exp(-self.period / self.stop_time)
-        position += (1.0 - decay) * self.stop_time * velocity
-        velocity *= decay
+            load += self._friction * self.actuators.friction(thetad)
+        _HOLD(
+            self._actuation, self.reference, self.q, theta, thetad, load, self.gains.values[2:],
+            self._lower, self._upper, self.stop_time, self._torque_limit, self.period, self.torque,
+        )  # fmt: skip
 
     def _weight(self, q: Array) -> tuple[Array, None]:
         """Torques that the links need at rest at q."""

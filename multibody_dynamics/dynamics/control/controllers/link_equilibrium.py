@@ -23,8 +23,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...core import Array, DynamicsError
+from ...core import Array, DynamicsError, compiled_exactly, inlined_exactly
 from ...elastic import Actuators, SpringSolver
+from ..records.actuation import actuation
 
 Links = Callable[[Array], tuple[Array, Array | None]]
 """A function of q (n,) that returns l(q) (n,) in N m, and the symmetric positive semidefinite
@@ -33,6 +34,63 @@ matrix (n, n) of the stiffness in -dl/dq that the iteration must know, None if t
 FEW = 5  # up to this number, all iterations are run
 SETTLED = 1e-13  # relative error of the torque at which a longer iteration ends
 LEAST_SHARE = 0.05  # of the springs' stiffness, which must remain
+
+
+@inlined_exactly
+def links_at_motors(a, theta, q):
+    """The positions q of links whose springs are not deflected."""
+    for i in range(q.shape[0]):
+        q[i] = 0.0
+    for j in range(theta.shape[0]):
+        q[a.joint_of_motor[j]] += a.torque_share[j] * theta[j]
+
+
+@inlined_exactly
+def follow_rigid_motors(a, theta, q):
+    """Links without springs are where their motors are."""
+    for i in range(q.shape[0]):
+        if a.is_rigid[i]:
+            q[i] = theta[a.first_motor[i]]
+
+
+@inlined_exactly
+def spring_excess(a, springs, wanted, excess):
+    """The excess of the springs' torques over the wanted ones, zero at rigid joints; whether only
+    rounding errors are left of it."""
+    worst = 0.0
+    largest = 0.0
+    for i in range(wanted.shape[0]):
+        largest = max(largest, abs(wanted[i]))
+        if not a.is_rigid[i]:
+            excess[i] = springs[i] - wanted[i]
+            worst = max(worst, abs(excess[i]))
+    return worst <= SETTLED * (1.0 + largest)
+
+
+@inlined_exactly
+def follow_springs(a, excess, stiffness, q):
+    """A Newton step of the links without the slope of gravity.
+
+    A stiffness drive outside its range may give zero or negative stiffness: no step then.
+    """
+    for i in range(q.shape[0]):
+        if not a.is_rigid[i] and stiffness[i] > 0.0:
+            q[i] += excess[i] / stiffness[i]
+
+
+@inlined_exactly
+def motor_loads(a, springs, wanted, load):
+    """The loads of the motors: those of their springs, or of the links at rigid joints."""
+    for j in range(load.shape[0]):
+        i = a.joint_of_motor[j]
+        load[j] = wanted[i] if a.is_rigid[i] else springs[j]
+
+
+_AT_MOTORS = compiled_exactly(links_at_motors)
+_FOLLOW_MOTORS = compiled_exactly(follow_rigid_motors)
+_EXCESS = compiled_exactly(spring_excess)
+_FOLLOW = compiled_exactly(follow_springs)
+_LOADS = compiled_exactly(motor_loads)
 
 
 class LinkEquilibrium:
@@ -60,13 +118,23 @@ class LinkEquilibrium:
         self.torque: Array = np.zeros(n)
         self.excess: Array = np.zeros(n)
         self.springs = SpringSolver(actuators, q=self.q, theta=theta)
-        self._is_rigid = actuators.is_rigid
+        self._actuation = actuation(actuators)
         self._elastic = np.flatnonzero(~actuators.is_rigid)
-        self._step = np.zeros(n)
+        self._compile()
+
+    def _compile(self) -> None:
+        a, springs = self._actuation, self.springs
+        self.start()
+        _FOLLOW_MOTORS(a, self._theta, self.q)
+        _EXCESS(a, springs.torque, self.torque, self.excess)
+        _FOLLOW(a, np.zeros_like(self.q), springs.stiffness_felt, self.q)
+        _LOADS(a, springs.load, self.torque, self.load)
+        for row in (self.q, self.excess, self.load):
+            row[:] = 0.0
 
     def start(self) -> None:
         """Begin with the links at the motor positions, as if the springs were not deflected."""
-        self.q[:] = self._theta @ self.actuators.link_of_motors
+        _AT_MOTORS(self._actuation, self._theta, self.q)
 
     def update(self, iterations: int) -> Array:
         """Improve `q` by Newton steps without the slope of gravity, each of which divides the error
@@ -75,27 +143,21 @@ class LinkEquilibrium:
         If `iterations` exceeds FEW, it ends early once only rounding errors are left. Raises
         DynamicsError where l subtracts more stiffness than the springs have.
         """
-        springs, rigid = self.springs, self._is_rigid
-        np.copyto(self.q, self._theta[self.actuators.first_motor], where=rigid)
+        a, springs = self._actuation, self.springs
+        _FOLLOW_MOTORS(a, self._theta, self.q)
         for _ in range(iterations):
             springs.update()
             torque, stiffness = self._links(self.q)
-            np.subtract(springs.torque, torque, where=~rigid, out=self.excess)
-            error = self.excess
-            if iterations > FEW and abs(error).max() <= SETTLED * (1.0 + abs(torque).max()):
+            is_settled = _EXCESS(a, springs.torque, torque, self.excess)
+            if iterations > FEW and is_settled:
                 break
             if stiffness is None:
-                # a stiffness drive outside its range may give zero or negative stiffness
-                has_spring = ~rigid & (springs.stiffness_felt > 0.0)
-                step = self._step
-                np.divide(self.excess, springs.stiffness_felt, where=has_spring, out=step)
-                np.add(self.q, step, out=self.q, where=has_spring)
+                _FOLLOW(a, self.excess, springs.stiffness_felt, self.q)
             elif self._elastic.size:
                 left = self.left_over(stiffness)
                 self.q[self._elastic] += np.linalg.solve(left, self.excess[self._elastic])
         self.torque[:] = torque
-        joint = self.actuators.joint_of_motor
-        self.load[:] = np.where(rigid[joint], torque[joint], springs.load)
+        _LOADS(a, springs.load, self.torque, self.load)
         return self.load
 
     def left_over(self, stiffness: Array) -> Array:

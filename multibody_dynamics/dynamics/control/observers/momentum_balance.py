@@ -110,7 +110,7 @@ class MomentumBalance:
     @property
     def gravity(self) -> Array:
         """(n,) gravity torques of the links at the last sample."""
-        return self._solver.result[1]
+        return self._solver.result[2]
 
     def update(self, step: float, q: Array, qd: Array, torque: Array) -> Array | None:
         """The mean external torque (n,) since the last sample, `step` s ago; None for the first."""
@@ -129,8 +129,7 @@ class MomentumBalance:
         solver = self._solver
         solver.state[0], solver.state[1] = q, qd
         solver.update()
-        momentum, gravity, slope = solver.result
-        bias = gravity - slope
+        momentum, bias, _ = solver.result
         if self.friction is not None:
-            bias += self.friction(qd)
+            bias = bias + self.friction(qd)
         return momentum, bias

@@ -14,7 +14,7 @@ from math import inf, isfinite, pi
 from typing import Annotated, NamedTuple
 
 from ...core import Array, Field, Integers, compiled_exactly, inlined_exactly
-from ..signals.derivative_filter import advance_filter, start_filter
+from .derivative_filter import advance_filter, start_filter
 
 TWO_PI = 2.0 * pi
 
