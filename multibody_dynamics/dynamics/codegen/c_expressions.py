@@ -46,7 +46,7 @@ _CALLS = {  # name: its name in C; arguments and result are double
 _TESTS = ("isnan", "isfinite")
 _OPERATORS: dict[type, tuple[str, int]] = {
     ast.Add: ("+", 6), ast.Sub: ("-", 6), ast.Mult: ("*", 7), ast.Div: ("/", 7),
-    ast.FloorDiv: ("/", 7), ast.BitOr: ("|", 2), ast.BitAnd: ("&", 3),
+    ast.FloorDiv: ("/", 7), ast.Mod: ("%", 7), ast.BitOr: ("|", 2), ast.BitAnd: ("&", 3),
 }  # fmt: skip
 _COMPARISONS: dict[type, tuple[str, Callable[[float, float], bool]]] = {
     ast.Eq: ("==", lambda a, b: a == b), ast.NotEq: ("!=", lambda a, b: a != b),
@@ -246,6 +246,8 @@ class Expressions:
             kind = self.value(node.value.value).type
             assert isinstance(node.slice, ast.Constant)
             length = kind.shape[node.slice.value]
+            if kind.names and kind.names[node.slice.value]:  # a compiler option may change it
+                return Value(kind.names[node.slice.value], INT)
             return Value(str(length), INT, values=frozenset({float(length)}))
         array = self.value(node.value)
         indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -306,7 +308,7 @@ class Expressions:
         """Symbol and rank; floor division only of integers, which must not be negative."""
         if type(operation) not in _OPERATORS:
             raise self.fail(node, "not in the subset that is translated")
-        if isinstance(operation, ast.FloorDiv) and DOUBLE in (left.type, right.type):
+        if isinstance(operation, ast.FloorDiv | ast.Mod) and DOUBLE in (left.type, right.type):
             raise self.fail(node, "floor division is translated for integers only")
         return _OPERATORS[type(operation)]
 

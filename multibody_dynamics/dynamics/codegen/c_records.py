@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,14 +20,19 @@ Names = Mapping[Any, str]
 """Names in C: of structures by their records, and of lengths by their letters."""
 
 
-def record_type(record: Any, names: Names, sizes: Mapping[str, int]) -> RecordType:
-    """The type of a record in C, with the lengths of one robot."""
+def record_type(
+    record: Any, names: Names, sizes: Mapping[str, int], shown: Collection[str] = ()
+) -> RecordType:
+    """The type of a record in C, with the lengths of one robot; those that are `shown` stand in the
+    text by their names."""
     fields: list[tuple[str, Any]] = []
     for each in record_fields.declared_fields(record):
         if not isinstance(each.kind, str):
-            fields.append((each.name, record_type(each.kind, names, sizes)))
+            fields.append((each.name, record_type(each.kind, names, sizes, shown)))
         elif shape := record_fields.shape_of(each.field, sizes):
-            fields.append((each.name, ArrayType(each.kind, shape)))
+            own = tuple(names[length] if length in shown else "" for length in each.field.shape)
+            named = own if any(own) else ()
+            fields.append((each.name, ArrayType(each.kind, shape, names=named)))
         else:
             number = ArrayType(each.kind, (1,), is_number=True) if each.is_array else each.kind
             fields.append((each.name, number))
@@ -45,7 +50,7 @@ def structure(record: Any, names: Names) -> str:
             lines.append(whole)
         else:
             lines += [*_comment(each.field.meaning), own]
-    head = c_source.comment(textwrap.wrap(record.__doc__, c_source.WIDTH - 3))
+    head = c_source.comment(textwrap.wrap(" ".join(record.__doc__.split()), c_source.WIDTH - 3))
     body = "\n".join(lines).lstrip("\n")
     return f"{head}typedef struct {{\n{body}\n}} {names[record]};\n"
 

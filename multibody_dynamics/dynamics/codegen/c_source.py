@@ -126,7 +126,9 @@ def _operand(program: Program, node: int, inputs: Sequence[Argument], precision:
 
 def comment(lines: Sequence[str]) -> str:
     """A C comment."""
-    safe = (line.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?") for line in lines)
+    safe = [line.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?") for line in lines]
+    if len(safe) == 1 and len(safe[0]) <= WIDTH - 6:
+        return f"/* {safe[0]} */\n"
     return "\n".join(["/*", *(f" * {line}".rstrip() for line in safe), " */", ""])
 
 

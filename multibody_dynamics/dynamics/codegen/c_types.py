@@ -30,7 +30,7 @@ class ArrayType(NamedTuple):
 
     kind : "double" or "int". shape : its lengths. table : name of the global constant; empty for
     an argument. columns : the values that occur in each column of a table. is_number : an array of
-    length one in Python that is a number in C.
+    length one in Python that is a number in C. names : of lengths that the text shows by name.
     """
 
     kind: str
@@ -38,6 +38,7 @@ class ArrayType(NamedTuple):
     table: str = ""
     columns: tuple[frozenset[float], ...] = ()
     is_number: bool = False
+    names: tuple[str, ...] = ()
 
 
 class TupleType(NamedTuple):
