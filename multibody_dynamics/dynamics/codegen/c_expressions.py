@@ -126,7 +126,7 @@ class Expressions:
             return test.value
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             return self._compared(test)
-        if isinstance(test, ast.Subscript):  # a column of flags
+        if isinstance(test, ast.Subscript | ast.Name):  # flags
             truths = {bool(x) for x in self.value(test).values or ()}
             return truths.pop() if len(truths) == 1 else None
         return None
@@ -243,7 +243,8 @@ class Expressions:
 
     def _subscript(self, node: ast.Subscript) -> Value:
         if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
-            kind = self.value(node.value.value).type
+            with self.unread():
+                kind = self.value(node.value.value).type
             assert isinstance(node.slice, ast.Constant)
             length = kind.shape[node.slice.value]
             if kind.names and kind.names[node.slice.value]:  # a compiler option may change it

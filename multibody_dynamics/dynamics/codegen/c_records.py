@@ -72,7 +72,7 @@ def defaults(values: Any, name: str) -> str:
         f"{INDENT * 2}.{each.name} = {_initialiser(getattr(values, each.name), each.kind)},"
         for each in record_fields.declared_fields(type(values))
     ]
-    body = "\n".join(part for line in lines for part in _folded(line))
+    body = "\n".join(part for line in lines for part in folded_row(line))
     return f"({name}){{\n{body}\n{INDENT}}}"
 
 
@@ -86,11 +86,12 @@ def _initialiser(value: Any, kind: str) -> str:
     return c_source.literal(value, "double")
 
 
-def _folded(line: str) -> list[str]:
+def folded_row(line: str) -> list[str]:
+    """A row of numbers, in lines that are not too long."""
     if len(line) <= c_source.WIDTH:
         return [line]
     place = line.rfind(", ", 0, c_source.WIDTH)
-    return [line[: place + 1], *_folded(INDENT * 3 + line[place + 2 :])]
+    return [line[: place + 1], *folded_row(INDENT * 3 + line[place + 2 :])]
 
 
 def checks(record: Any, variable: str, names: Names) -> str:

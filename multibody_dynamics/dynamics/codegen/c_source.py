@@ -171,5 +171,15 @@ def folded(line: str) -> list[str]:
     fitting = [k for k in places if len(pad) < k <= WIDTH]
     if not fitting:
         return [line]
-    start, rest = line[: fitting[-1]], line[fitting[-1] + 1 :]
+    best = min(fitting, key=lambda k: (*_looseness(line, k), -k))
+    start, rest = line[:best], line[best + 1 :]
     return [start, *folded(pad + "    " + rest)]
+
+
+def _looseness(line: str, place: int) -> tuple[int, int]:
+    """How tightly the parts bind between which a line is broken: depth in parentheses, rank."""
+    before = line[:place]
+    depth = sum(before.count(each) for each in "([{") - sum(before.count(each) for each in ")]}")
+    sign = line[place + 1]
+    rank = 2 if sign in "*/" else 1 if sign in "+-" else 0
+    return depth, rank

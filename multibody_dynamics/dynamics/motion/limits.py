@@ -20,6 +20,10 @@ from ..model import JointLimits
 from .trajectories import Reference
 
 
+TORQUE_LIMITED = 1
+RATE_LIMITED = 2
+
+
 class LimitEvent(NamedTuple):
     """Record of a joint exceeding a limit: the quantity, its value and the limit."""
 
@@ -34,20 +38,19 @@ class LimitEvent(NamedTuple):
 
 @inlined_exactly
 def limit_torque(wanted, before, limit, rate, dt, torque):
-    """The permitted torques, `dt` after those `before`; returns whether a torque, and whether a
-    rate was limited. NaN stays NaN: it must not become a torque."""
-    is_limited = False
-    is_slowed = False
+    """The permitted torques, `dt` after those `before`; returns the sum of TORQUE_LIMITED, if any
+    torque was limited, and RATE_LIMITED. NaN stays NaN: it must not become a torque."""
+    limited = 0
     for j in range(wanted.shape[0]):
         step = rate[j] * dt
         bounded = min(max(wanted[j], -limit[j]), limit[j])
         permitted = min(max(bounded, before[j] - step), before[j] + step)
         if bounded != wanted[j]:
-            is_limited = True
+            limited |= TORQUE_LIMITED
         if permitted != bounded:
-            is_slowed = True
+            limited |= RATE_LIMITED
         torque[j] = permitted
-    return is_limited, is_slowed
+    return limited
 
 
 _LIMIT = compiled_exactly(limit_torque)
@@ -97,11 +100,11 @@ class JointCommandLimits:
             as_array("torque", torque, torque.shape, self.joint_names)
             as_array("previous torque", previous, torque.shape, self.joint_names)
         limited = np.empty(len(torque))
-        is_limited, is_slowed = _LIMIT(
+        which = _LIMIT(
             np.ascontiguousarray(torque), np.ascontiguousarray(previous), self.torque,
             self.torque_rate, float(dt), limited,
         )  # fmt: skip
-        if not (is_limited or is_slowed):
+        if not which:
             return limited, ()
         bounded = np.minimum(np.maximum(torque, -self.torque), self.torque)
         rate = (bounded - previous) / dt

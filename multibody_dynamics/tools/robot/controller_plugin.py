@@ -154,8 +154,9 @@ def in_template(text: str, name: str) -> str:
 
 
 def in_tables(text: str, name: str) -> str:
-    """Generated code with this prefix; text in quotes is left alone, as it may name a joint."""
-    parts = re.split(r'("(?:[^"\\\n]|\\.)*")', text)
+    """Generated code with this prefix; text in quotes is left alone, as it may name a joint, but
+    for names of files."""
+    parts = re.split(r'((?<!#include )"(?:[^"\\\n]|\\.)*")', text)
     return "".join(part if k % 2 else in_template(part, name) for k, part in enumerate(parts))
 
 
