@@ -20,6 +20,7 @@ from ...dynamics.control import (
     HoldController,
     make_controller,
 )
+from ...dynamics.control.records.cycle_settings import LONGEST_LEAD
 from ...dynamics.core import Array, InputError, as_array
 from ...dynamics.elastic import Actuators, MotorMotion, motor_motion, resting_second_outputs
 from ...dynamics.rigid import gravity_forces
@@ -30,7 +31,6 @@ POSITIVE = (
     "recovery_speed", "torque_rate",
 )  # fmt: skip
 LIMITS = ("torque_limit", "velocity", "link_speed", "motor_speed")  # of the robot
-LONGEST_LEAD = 1.0  # s
 TIMEOUT = 0.01  # s, unless given
 LARGEST_ACCELERATION = 10.0  # rad/s^2 or m/s^2, of the path to rest, unless given
 

@@ -17,7 +17,7 @@ LONGEST_LEAD = 1.0  # s
 
 
 class CycleSettings(NamedTuple):
-    """All settings of the cycle; n joints (links), m motors, on the link side of the gear."""
+    """All settings; rows are for joints (links) or motors, on the link side of the gear."""
 
     period: Annotated[float, Field("s, of the first cycle", within="(0, inf)")]
     follows: Annotated[int, Field(
