@@ -301,6 +301,9 @@ class Expressions:
             left = _as_double(left)
             kind = DOUBLE
         text = f"{_operand(left, rank)} {symbol} {_operand(right, rank + 1)}"
+        if isinstance(node.op, ast.Mod) and not _is_never_negative(node.left):
+            count = _operand(right, rank + 1)  # in C, the remainder has the sign of the dividend
+            text = f"({text} + {count}) % {count}"
         return Value(text, kind, rank)
 
     def operator(
@@ -353,6 +356,10 @@ class Expressions:
             return self._own_call(node, function)
         values = [self.value(each) for each in node.args]
         texts = ", ".join(each.text for each in values)
+        if name in ("min", "max") and len(values) == 2 and {x.type for x in values} == {INT}:
+            one, other = (_operand(each, 6) for each in values)
+            text = f"{other} {'<' if name == 'min' else '>'} {one} ? {other} : {one}"
+            return Value(text, INT, 0)
         if name in ("min", "max", "minimum", "maximum") and len(values) >= 2:
             call = "smaller_of" if name.startswith("min") else "larger_of"
             text = values[0].text
@@ -402,6 +409,11 @@ class Expressions:
 
 
 # Operands
+
+
+def _is_never_negative(node: ast.expr) -> bool:
+    """Whether an integer is a sum of things that count."""
+    return not any(isinstance(x, ast.Sub | ast.USub) for x in ast.walk(node))
 
 
 def _passed(value: Value) -> Value:
