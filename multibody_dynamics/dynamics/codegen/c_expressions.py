@@ -238,7 +238,9 @@ class Expressions:
         """A member of an enumeration, such as State.HOLDING."""
         if isinstance(found, type) and issubclass(found, IntEnum):
             value = int(found[node.attr])
-            return Value(self.unit.constant(node.attr, value), INT, values=frozenset({float(value)}))
+            return Value(
+                self.unit.constant(node.attr, value), INT, values=frozenset({float(value)})
+            )
         raise self.fail(node, "neither a variable nor an enumeration")
 
     def _subscript(self, node: ast.Subscript) -> Value:
@@ -378,8 +380,8 @@ class Expressions:
             for argument, each in zip(node.args, values, strict=True):
                 if isinstance(each.type, ArrayType | RecordType):
                     self.write(argument)  # whoever has the tuple may
-            kind = TupleType(tuple(each.type for each in values), function)
-            return Value(f"({self.unit.structures.name(kind)}){{{texts}}}", kind)
+            record = TupleType(tuple(each.type for each in values), function)
+            return Value(f"({self.unit.structures.name(record)}){{{texts}}}", record)
         raise self.fail(node, "unknown function")
 
     def new_array(self, node: ast.expr) -> ArrayType | None:

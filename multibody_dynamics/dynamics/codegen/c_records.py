@@ -98,13 +98,12 @@ def checks(record: Any, variable: str, names: Names) -> str:
     """Statements that return the name of the first field outside its interval; NaN is in none."""
     lines: list[str] = []
     for each in record_fields.declared_fields(record):
-        rows = [each.field.within]
-        if not isinstance(each.field.within, str):
-            rows = list(each.field.within)
-        for k, text in enumerate(rows):
-            if text:
-                is_row = len(rows) > 1
-                lines += _check(each, text, variable, str(k) if is_row else "", names)
+        within = each.field.within
+        if isinstance(within, str):
+            lines += _check(each, within, variable, "", names) if within else []
+            continue
+        for k, text in enumerate(within):
+            lines += _check(each, text, variable, str(k), names)
     return "\n".join(lines)
 
 

@@ -135,9 +135,9 @@ class Statements:
         lines: list[str] = []
         value = statement.value
         first = statement.targets[0]
-        if isinstance(first, ast.Name) and (kind := self._expressions.new_array(value)):
+        if isinstance(first, ast.Name) and (array := self._expressions.new_array(value)):
             self._declared.add(first.id)
-            return [f"{kind.kind} {first.id}{lengths_of(kind.shape)} = {{0}};"]
+            return [f"{array.kind} {first.id}{lengths_of(array.shape)} = {{0}};"]
         if isinstance(first, ast.Tuple) and isinstance(value, ast.Tuple):
             return self._parallel(first.elts, value.elts)
         if isinstance(first, ast.Tuple):

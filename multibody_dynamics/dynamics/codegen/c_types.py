@@ -148,7 +148,7 @@ def fields_of(kind: TupleType) -> Sequence[str]:
 
 
 def may_be_constant(kind: Any) -> bool:
-    """Whether an argument may be `const`: C99 does not convert arrays of arrays to constant ones."""
+    """Whether an argument may be `const`: C99 does not convert arrays of arrays to that."""
     is_row = isinstance(kind, ArrayType) and len(kind.shape) == 1
     return is_row or isinstance(kind, RecordType)
 

@@ -147,6 +147,6 @@ __all__ = [
     "record_fields", "Field", "Integers",
     "BackgroundProcess",
     # compilation
-    "compiled", "inlined", "compiled_exactly", "inlined_exactly", "copy_row", "IS_COMPILED", "when_compiling",
-    "load_machine_code", "store_machine_code",
+    "compiled", "inlined", "compiled_exactly", "inlined_exactly", "copy_row", "IS_COMPILED",
+    "when_compiling", "load_machine_code", "store_machine_code",
 ]  # fmt: skip

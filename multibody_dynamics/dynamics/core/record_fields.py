@@ -52,7 +52,7 @@ class Field(NamedTuple):
 
 
 class Declared(NamedTuple):
-    """A field by its name: its kind in C, "double", "int", "unsigned long", or a record; whether it is an array."""
+    """A field by its name; `kind` is "double", "int", "unsigned long" or a record."""
 
     name: str
     kind: Any
@@ -99,10 +99,10 @@ def outside(record: Any) -> str:
     if there is none. NaN is in no interval."""
     for each in declared_fields(type(record)):
         value = np.asarray(getattr(record, each.name), dtype=np.float64)
-        rows = [(each.field.within, value)]
-        if not isinstance(each.field.within, str):
-            rows = list(zip(each.field.within, value, strict=True))
-        for text, row in rows:
+        within, rows = each.field.within, [value]
+        if not isinstance(within, str):
+            rows = list(value)
+        for text, row in zip((within,) if isinstance(within, str) else within, rows, strict=True):
             if text and not _contains(text, row, record):
                 return each.name
     return ""

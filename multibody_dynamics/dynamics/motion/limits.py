@@ -19,7 +19,6 @@ from ..core import Array, InputError, as_array, compiled_exactly, inlined_exactl
 from ..model import JointLimits
 from .trajectories import Reference
 
-
 TORQUE_LIMITED = 1
 RATE_LIMITED = 2
 

@@ -28,18 +28,22 @@ class Segments(NamedTuple):
     `last`. The rows of the segments are a ring."""
 
     first: Annotated[Integers, Field("row of the first segment")]
-    count: Annotated[Integers, Field("of segments")]
+    used: Annotated[Integers, Field("number of segments")]
     end: Annotated[Array, Field("s, of the last segment")]
     last: Annotated[Array, Field("q..q'''' there", (5, "n"))]
     starts: Annotated[Array, Field("s, of each segment", ("segments",))]
     ends: Annotated[Array, Field("s, of each segment", ("segments",))]
-    rates: Annotated[Array, Field(
-        "1/s; the own end of the polynomial is start + 1 / rate", ("segments",)
-    )]
-    coefficients: Annotated[Array, Field(
-        "q..q'''' at the time t are the sum over i of B_i((t - start) rate) coefficients[i], with"
-        " the Bernstein polynomials B_i", ("segments", 10, 5, "n"),
-    )]
+    rates: Annotated[
+        Array, Field("1/s; the polynomial itself ends at start + 1 / rate", ("segments",))
+    ]
+    coefficients: Annotated[
+        Array,
+        Field(
+            "q..q'''' at the time t are the sum over i of B_i((t - start) rate) coefficients[i], with"
+            " the Bernstein polynomials B_i",
+            ("segments", 10, 5, "n"),
+        ),
+    ]
 
 
 @inlined_exactly
@@ -59,7 +63,7 @@ def _copy_state(source, target):
 def hold_position(s, q, time):
     """Hold the position q; `time` is the end of the motion so far."""
     s.first[0] = 0
-    s.count[0] = 0
+    s.used[0] = 0
     s.end[0] = time
     for j in range(q.shape[0]):
         s.last[0, j] = q[j]
@@ -84,9 +88,9 @@ def _fill_joint(table, j, data, start, lengths):
 def append_segment(s, time, state):
     """Add a segment from the end of the motion to `state` at `time`, which must be later; returns
     its row, or -1 if the queue is full. The numbers are not checked."""
-    if s.count[0] == s.starts.shape[0]:
+    if s.used[0] == s.starts.shape[0]:
         return -1
-    row = _row(s, s.count[0])
+    row = _row(s, s.used[0])
     length = time - s.end[0]
     data = np.zeros(10)
     lengths = np.zeros(5)
@@ -106,7 +110,7 @@ def append_segment(s, time, state):
     s.starts[row] = s.end[0]
     s.ends[row] = time
     s.rates[row] = 1.0 / length
-    s.count[0] += 1
+    s.used[0] += 1
     s.end[0] = time
     _copy_state(state, s.last)
     return row
@@ -115,7 +119,7 @@ def append_segment(s, time, state):
 @inlined_exactly
 def remove_segment(s, row):
     """Remove the segment that was added last, in this row."""
-    s.count[0] -= 1
+    s.used[0] -= 1
     s.end[0] = s.starts[row]
     _copy_state(s.coefficients[row, 0], s.last)
 
@@ -128,10 +132,10 @@ def _evaluate(s, row, time, state):
 @inlined_exactly
 def evaluate_segments(s, time, done, state):
     """q..q'''' at a time; segments that have ended by the time `done` are discarded."""
-    while s.count[0] > 0 and s.ends[s.first[0]] <= done:
+    while s.used[0] > 0 and s.ends[s.first[0]] <= done:
         s.first[0] = _row(s, 1)
-        s.count[0] -= 1
-    for k in range(s.count[0]):
+        s.used[0] -= 1
+    for k in range(s.used[0]):
         row = _row(s, k)
         if time < s.ends[row]:
             _evaluate(s, row, max(time, s.starts[row]), state)
@@ -142,12 +146,12 @@ def evaluate_segments(s, time, done, state):
 @inlined_exactly
 def cut_segments(s, time):
     """Discard everything after `time`: the motion then ends there, in general not at rest."""
-    if s.count[0] == 0 or time >= s.end[0]:
+    if s.used[0] == 0 or time >= s.end[0]:
         return
     end = max(time, s.starts[s.first[0]])
-    while s.count[0] > 1 and s.starts[_row(s, s.count[0] - 1)] >= end:
-        s.count[0] -= 1
-    row = _row(s, s.count[0] - 1)
+    while s.used[0] > 1 and s.starts[_row(s, s.used[0] - 1)] >= end:
+        s.used[0] -= 1
+    row = _row(s, s.used[0] - 1)
     _evaluate(s, row, end, s.last)
     s.ends[row] = end
     s.end[0] = end

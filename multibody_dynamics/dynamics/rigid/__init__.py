@@ -71,7 +71,7 @@ trace_inverse_dynamics            Q with any number of derivatives
 trace_forward_dynamics            q'' from torques
 trace_mass_matrix                 M
 trace_gravity_forces              g
-MomentumSolver                    M q', the bias of its rate, and gravity for the control cycle, in O(n)
+MomentumSolver                    M q', the bias of its rate, and gravity, for the control cycle
 trace_momentum                    M q' and the bias of its rate
 trace_inverse_dynamics_derivatives  dQ/dq, dQ/dq', dQ/dq''
 trace_forward_dynamics_derivatives  dq''/dq, dq''/dq', dq''/dtau
@@ -245,8 +245,8 @@ __all__ = [
     # straight-line code for one robot
     "trace_inverse_dynamics", "trace_forward_dynamics", "trace_mass_matrix",
     "trace_inverse_dynamics_derivatives", "trace_forward_dynamics_derivatives",
-    "MomentumSolver", "trace_gravity_forces", "trace_momentum", "trace_forward_kinematics", "trace_jacobian",
-    "TracedInputs",
+    "trace_gravity_forces", "trace_momentum", "trace_forward_kinematics", "trace_jacobian",
+    "TracedInputs", "MomentumSolver",
     # energy and momentum
     "kinetic_energy", "potential_energy", "spatial_momentum", "center_of_mass",
     # wrenches and loads

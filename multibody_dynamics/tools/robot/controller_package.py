@@ -105,7 +105,9 @@ def _prefixed(file: str, text: str, name: str) -> str:
 def _folded_rows(text: str) -> str:
     """The text with rows of tables in lines that are not too long."""
     lines = text.splitlines()
-    folded = (c_records.folded_row(line) if line.lstrip().startswith("{") else [line] for line in lines)
+    folded = (
+        c_records.folded_row(line) if line.lstrip().startswith("{") else [line] for line in lines
+    )
     return "\n".join(part for each in folded for part in each) + "\n"
 
 

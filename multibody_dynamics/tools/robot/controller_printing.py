@@ -126,9 +126,7 @@ def printed_cycle(design: ControllerDesign) -> PrintedCycle:
 
 
 def _file(purpose: str, header: str, text: str) -> str:
-    return (
-        c_source.comment([purpose]) + f'#include "{header}"\n\n#include <math.h>\n\n{text}'
-    )
+    return c_source.comment([purpose]) + f'#include "{header}"\n\n#include <math.h>\n\n{text}'
 
 
 class _Printer:
@@ -212,8 +210,8 @@ def _reference_header(heads: Sequence[str]) -> str:
         "#ifndef ROBOT_REFERENCE_H\n#define ROBOT_REFERENCE_H\n",
         '#include "robot_dynamics.h"\n',
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
-        "/* Segments that a reference can hold at a time, one of them for the path to rest; a compiler"
-        " option\n * may change it. */",
+        "/* Segments that a reference can hold at a time, one of them for the path to rest; a"
+        " compiler option\n * may change it. */",
         f"#ifndef ROBOT_SEGMENTS\n#define ROBOT_SEGMENTS {SEGMENTS}\n#endif",
         "#if ROBOT_SEGMENTS < 2",
         '#error "ROBOT_SEGMENTS must be at least 2: one of them is kept for the path to rest"',

@@ -52,7 +52,9 @@ def hold_step(
         slowest = min((lower[j] - link) / stop_time, 0.0)
         fastest = max((upper[j] - link) / stop_time, 0.0)
         velocity = min(max(velocity, slowest), fastest)
-        wanted = load[j] + gains[0, j] * (position - theta[j]) + gains[1, j] * (velocity - thetad[j])
+        wanted = (
+            load[j] + gains[0, j] * (position - theta[j]) + gains[1, j] * (velocity - thetad[j])
+        )
         torque[j] = min(max(wanted, -limit[j]), limit[j])
         reference[0, j] = position + (torque[j] - wanted) / gains[0, j]
         reference[0, j] += (1.0 - decay) * stop_time * velocity

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -22,24 +22,26 @@ class Actuation(NamedTuple):
     is_damped: Annotated[Integers, Field("whether its spring has a damper", ("n",))]
     torque_share: Annotated[Array, Field("of each motor in the torque of its joint", ("m",))]
     motor_inertia: Annotated[Array, Field("kg m^2 or kg, link side of the gear", ("m",))]
-    motor_rows: Annotated[Array, Field("numbers of the motors, see `flat_map`", ("m", flat_map.MOTOR_ROW))]
+    motor_rows: Annotated[
+        Array, Field("numbers of the motors, see `flat_map`", ("m", flat_map.MOTOR_ROW))
+    ]
 
 
 def actuation(actuators: Actuators) -> Actuation:
     """The record of the actuators of an arm."""
-    whole = (
-        np.array(row, dtype=np.int64)
-        for row in (
-            actuators.first_motor,
-            actuators.joint_of_motor,
-            actuators.is_rigid,
-            actuators.is_damped,
-        )
+
+    def whole(row: Any) -> Integers:
+        return locked(np.array(row, dtype=np.int64))
+
+    def numbers(row: Any) -> Array:
+        return locked(np.array(row, dtype=np.float64))
+
+    return Actuation(
+        first_motor=whole(actuators.first_motor),
+        joint_of_motor=whole(actuators.joint_of_motor),
+        is_rigid=whole(actuators.is_rigid),
+        is_damped=whole(actuators.is_damped),
+        torque_share=numbers(actuators.torque_share),
+        motor_inertia=numbers(actuators.motor_inertia),
+        motor_rows=numbers(actuator_rows(actuators).motors),
     )
-    numbers = (
-        np.array(row, dtype=np.float64)
-        for row in (
-            actuators.torque_share, actuators.motor_inertia, actuator_rows(actuators).motors
-        )
-    )  # fmt: skip
-    return Actuation(*map(locked, whole), *map(locked, numbers))

@@ -13,6 +13,7 @@ from ...core import Field, Integers
 class CycleCounts(NamedTuple):
     """Counts of what was missing, refused or limited since initialisation."""
 
+    # fmt: off
     cycles: Annotated[Integers, Field("all", counts=True)]
     stalled_cycles: Annotated[Integers, Field(
         "with a time that is not later: the last torque is repeated", counts=True

@@ -19,6 +19,7 @@ LONGEST_LEAD = 1.0  # s
 class CycleSettings(NamedTuple):
     """All settings; rows are for joints (links) or motors, on the link side of the gear."""
 
+    # fmt: off
     period: Annotated[float, Field("s, of the first cycle", within="(0, inf)")]
     follows: Annotated[int, Field(
         "0: the controller only stops the arm and holds it, whatever is appended"

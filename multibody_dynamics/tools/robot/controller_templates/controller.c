@@ -23,7 +23,7 @@ static void look_up(robot_controller *c)
         brake(c);
     }
     robot_reference_evaluate(&c->reference, c->time, c->time, c->desired);
-    if (c->reference.count == 0) {
+    if (c->reference.used == 0) {
         c->state = ROBOT_HOLDING;
     } else if (c->state == ROBOT_HOLDING) {
         c->state = ROBOT_FOLLOWING;
@@ -132,7 +132,7 @@ static robot_answer appended(robot_controller *c, double time, double state[5][J
     if (!(time > c->time + p->lead) || !(time > reference->end + SHORTEST_SEGMENT)) {
         return ROBOT_POINT_LATE;
     }
-    if (reference->count >= ROBOT_SEGMENTS - 1) { /* the last one is kept for the path to rest */
+    if (reference->used >= ROBOT_SEGMENTS - 1) { /* the last one is kept for the path to rest */
         return ROBOT_POINT_FULL;
     }
     const int row = robot_reference_append(reference, time, state);
