@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core import InputError
-from .c_source import literal
+from .c_source import literal, wrapped
 
 DOUBLE, INT, BOOL = "double", "int", "bool"
 NONE = "None"
@@ -93,7 +93,10 @@ def table_definition(name: str, numbers: NDArray[Any]) -> str:
     if rows.size == 0:
         rows = np.zeros([max(length, 1) for length in rows.shape], dtype=rows.dtype)
     lengths = "".join(f"[{length}]" for length in rows.shape)
-    return f"static const {_kind(rows)} {name}{lengths} = {_nested(rows, '')};\n"
+    start = f"static const {_kind(rows)} {name}{lengths} = "
+    if rows.ndim == 1:
+        return wrapped(f"{start}{{", _texts(rows), "};") + "\n"
+    return f"{start}{_nested(rows, '')};\n"
 
 
 def _kind(numbers: NDArray[Any]) -> str:
@@ -102,19 +105,18 @@ def _kind(numbers: NDArray[Any]) -> str:
 
 def _nested(rows: NDArray[Any], pad: str) -> str:
     if rows.ndim == 1:
-        if _kind(rows) == INT:
-            return "{" + ", ".join(str(int(x)) for x in rows) + "}"
-        return f"{{{_numbers(rows)}}}"
+        return f"{{{', '.join(_texts(rows))}}}"
     inner = pad + INDENT
     lines = ",\n".join(inner + _nested(row, inner) for row in rows)
     return f"{{\n{lines}\n{pad}}}"
 
 
-def _numbers(row: Iterable[float]) -> str:
-    texts = [
+def _texts(row: NDArray[Any]) -> list[str]:
+    if _kind(row) == INT:
+        return [str(int(x)) for x in row]
+    return [
         ("-" if x < 0 else "") + "HUGE_VAL" if math.isinf(x) else literal(x, "double") for x in row
     ]
-    return ", ".join(texts)
 
 
 class Translated(NamedTuple):

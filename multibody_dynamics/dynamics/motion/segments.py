@@ -18,6 +18,7 @@ from ..core import Array, Field, Integers, compiled_exactly, inlined_exactly
 from .braking import SEGMENT_TABLES, braking_duration, braking_travel
 from .trajectories import bernstein, evaluate_polynomial
 
+SEGMENTS = 32  # in a queue, one of them for the path to rest
 SAMPLES = 64  # intervals, at whose ends a polynomial is judged if its coefficients are not decisive
 SLACK = 1e-6  # rad or m, and per s: a motion may end on a limit
 
@@ -39,8 +40,8 @@ class Segments(NamedTuple):
     coefficients: Annotated[
         Array,
         Field(
-            "q..q'''' at the time t are the sum over i of B_i((t - start) rate) coefficients[i], with"
-            " the Bernstein polynomials B_i",
+            "q..q'''' at the time t are the sum over i of B_i((t - start) rate) coefficients[i],"
+            " with the Bernstein polynomials B_i",
             ("segments", 10, 5, "n"),
         ),
     ]

@@ -5,7 +5,7 @@
 
 The recursions come from the recorded graph (:mod:`.c_package`), the springs and motors from the
 scalar source of the flat map, translated (:mod:`.codegen.c_translation`). What
-Python and C share of the cycle is printed from its source in Python (:mod:`.controller_printing`);
+Python and C share of the cycle is printed from its source in Python (:mod:`.printed_cycle`);
 the rest are the templates in `controller_templates/`, which read as C with the prefix `robot_`. The
 prefix becomes the name of the robot, and `//TABLES//` its numbers.
 """
@@ -21,13 +21,17 @@ import numpy as np
 
 from ... import __version__
 from ...dynamics.codegen import Program, c_records, c_source, c_translation, c_types
-from ...dynamics.control import driven_links
-from ...dynamics.control.controllers.hold_controller import ITERATIONS
-from ...dynamics.control.controllers.link_equilibrium import FEW
+from ...dynamics.control import (
+    CycleCounts,
+    CycleSettings,
+    disturbance_compensation,
+    driven_links,
+    printed_cycle,
+    samples,
+)
 from ...dynamics.core import InputError
 from ...dynamics.elastic import actuator_rows, flat_map, resting_second_outputs
 from ...dynamics.model.records import ANGULAR
-from ...dynamics.motion.limits import RATE_LIMITED, TORQUE_LIMITED
 from ...dynamics.rigid import (
     trace_gravity_forces,
     trace_inverse_dynamics,
@@ -35,7 +39,6 @@ from ...dynamics.rigid import (
 )
 from .controller_cycle import MOST_STALLED, SHORTEST_SEGMENT, record_cycles
 from .controller_plugin import in_tables, in_template, plugin_files
-from .controller_printing import printed_cycle
 from .generated_design import ControllerDesign, motors_at_rest, start_position
 from .notice import signed
 
@@ -66,10 +69,15 @@ def controller_package(
         "actuators.c": "",
     }
     texts["actuators.h"], texts["actuators.c"] = _actuators(design)
-    printed = printed_cycle(design)
+    printed = printed_cycle(design.actuators, CycleSettings(**design.parameters))
     texts |= printed.files
+    own = printed.structures
     marks = {
-        "controller.h": printed.structures,
+        "controller.h": {
+            "//PARAMETERS//": own[CycleSettings],
+            "//COUNTS//": own[CycleCounts],
+            "//RECORDS//": own[samples.Samples] + "\n" + own[disturbance_compensation.Disturbances],
+        },
         "controller_parts.h": {MARK: _robot_tables(design), "//PROTOTYPES//": printed.prototypes},
         "example.c": {MARK: start_tables(design)},
         "timing.c": {MARK: start_tables(design)},
@@ -270,11 +278,6 @@ def _robot_tables(design: ControllerDesign) -> str:
         c_types.table_definition("IS_DAMPED", actuators.is_damped).rstrip(),
         f"#define SHORTEST_SEGMENT {SHORTEST_SEGMENT!r} /* s */",
         f"#define MOST_STALLED {MOST_STALLED} /* cycles that repeat the torque */",
-        f"#define ITERATIONS {ITERATIONS} /* to the equilibrium of the links; at first, ten times"
-        " that */",
-        f"#define FEW_ITERATIONS {FEW} /* up to which all of them are run */",
-        f"#define TORQUE_LIMITED {TORQUE_LIMITED}",
-        f"#define RATE_LIMITED {RATE_LIMITED}",
         c_source.constant_array("SECOND_AT_REST", second, "double").rstrip(),
     ]
     return "\n".join(lines)

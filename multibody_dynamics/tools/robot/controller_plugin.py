@@ -21,7 +21,7 @@ import yaml
 
 from ... import __version__
 from ...dynamics.codegen import c_source
-from ...dynamics.control.records.cycle_settings import CycleSettings
+from ...dynamics.control import CycleSettings
 from ...dynamics.core import record_fields
 from .generated_design import ControllerDesign, motors_at_rest, rest_of_motors, start_position
 

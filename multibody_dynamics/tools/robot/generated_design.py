@@ -13,6 +13,7 @@ import numpy as np
 from ...dynamics import MultibodyModel
 from ...dynamics.control import (
     DISTURBANCE_BANDWIDTH,
+    LONGEST_LEAD,
     ORDERS,
     Controller,
     ControllerSettings,
@@ -20,7 +21,6 @@ from ...dynamics.control import (
     HoldController,
     make_controller,
 )
-from ...dynamics.control.records.cycle_settings import LONGEST_LEAD
 from ...dynamics.core import Array, InputError, as_array
 from ...dynamics.elastic import Actuators, MotorMotion, motor_motion, resting_second_outputs
 from ...dynamics.rigid import gravity_forces

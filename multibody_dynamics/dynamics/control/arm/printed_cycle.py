@@ -9,23 +9,16 @@ import inspect
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...dynamics.codegen import c_records, c_source, c_translation, c_types
-from ...dynamics.control.controllers import (
-    bumpless_transfer,
-    controllers,
-    hold_controller,
-    link_equilibrium,
-)
-from ...dynamics.control.observers import disturbance_compensation as observer
-from ...dynamics.control.records.actuation import Actuation, actuation
-from ...dynamics.control.records.cycle_counts import CycleCounts
-from ...dynamics.control.records.cycle_settings import CycleSettings
-from ...dynamics.control.signals import samples
-from ...dynamics.core import record_fields
-from ...dynamics.elastic import flat_map
-from ...dynamics.motion import limits, segments
-from .controller_cycle import SEGMENTS
-from .generated_design import ControllerDesign
+from ...codegen import c_records, c_source, c_translation, c_types
+from ...core import record_fields
+from ...elastic import Actuators, flat_map
+from ...motion import RATE_LIMITED, TORQUE_LIMITED, limit_torque, segments
+from ..controllers import bumpless_transfer, controllers, hold_controller, link_equilibrium
+from ..observers import disturbance_compensation as observer
+from ..records.actuation import Actuation, actuation
+from ..records.cycle_counts import CycleCounts
+from ..records.cycle_settings import CycleSettings
+from ..signals import samples
 
 NAMES: c_records.Names = {
     CycleSettings: "robot_parameters",
@@ -84,23 +77,27 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "hold_step": hold_controller.hold_step,
             "transfer_share": bumpless_transfer.transfer_share,
             "faded": bumpless_transfer.fade,
-            "limit_torque": limits.limit_torque,
+            "limit_torque": limit_torque,
         },
     ),
 }
 
 
 class PrintedCycle(NamedTuple):
-    """Files by name, structures by their marks in the header, and prototypes."""
+    """Files by name; structures by their records; constants and prototypes for other files."""
 
     files: dict[str, str]
-    structures: dict[str, str]
+    structures: dict[Any, str]
     prototypes: str
 
 
-def printed_cycle(design: ControllerDesign) -> PrintedCycle:
-    """All that the cycle in C shares with Python."""
-    printer = _Printer(design)
+def printed_cycle(actuators: Actuators, settings: CycleSettings) -> PrintedCycle:
+    """All that the cycle of a robot in C shares with Python, with the prefix `robot_`.
+
+    settings : those that it has by default. Raises InputError for actuators that cannot be
+    translated into C.
+    """
+    printer = _Printer(actuators)
     files, prototypes = {}, []
     for file, (purpose, functions) in FILES.items():
         text, heads = printer.functions(functions)
@@ -114,15 +111,17 @@ def printed_cycle(design: ControllerDesign) -> PrintedCycle:
         "The motion: a queue of segments, and the path to rest.", "robot_reference.h", whole
     )
     files["reference.h"] = _reference_header(heads)
-    files["settings.c"] = _settings(design)
-    structures = {
-        "//PARAMETERS//": c_records.structure(CycleSettings, NAMES),
-        "//COUNTS//": c_records.structure(CycleCounts, NAMES),
-        "//RECORDS//": c_records.structure(samples.Samples, NAMES)
-        + "\n"
-        + c_records.structure(observer.Disturbances, NAMES),
-    }
-    return PrintedCycle(files, structures, "\n".join(prototypes))
+    files["settings.c"] = _settings(actuators, settings)
+    records = (CycleSettings, CycleCounts, samples.Samples, observer.Disturbances)
+    structures = {record: c_records.structure(record, NAMES) for record in records}
+    constants = [
+        f"#define ITERATIONS {hold_controller.ITERATIONS} /* to the equilibrium of the links; at"
+        " first, ten times that */",
+        f"#define FEW_ITERATIONS {link_equilibrium.FEW} /* up to which all of them are run */",
+        f"#define TORQUE_LIMITED {TORQUE_LIMITED}",
+        f"#define RATE_LIMITED {RATE_LIMITED}\n\n",
+    ]
+    return PrintedCycle(files, structures, "\n".join(constants) + "\n".join(prototypes))
 
 
 def _file(purpose: str, header: str, text: str) -> str:
@@ -132,9 +131,9 @@ def _file(purpose: str, header: str, text: str) -> str:
 class _Printer:
     """Prints functions for one robot."""
 
-    def __init__(self, design: ControllerDesign) -> None:
-        n, m = design.model.n, len(design.actuators.motors)
-        sizes = {"n": n, "m": m, "n + m": n + m, "segments": SEGMENTS}
+    def __init__(self, actuators: Actuators) -> None:
+        n, m = actuators.n, len(actuators.motors)
+        sizes = {"n": n, "m": m, "n + m": n + m, "segments": segments.SEGMENTS}
         self._tables: dict[str, Any] = {}
         self._types: dict[str, Any] = dict.fromkeys(NUMBERS, "double") | {"row": "int"}
 
@@ -160,7 +159,7 @@ class _Printer:
         rows("springs", shape=(n,))
         self._n, self._m = (c_types.ArrayType("double", (length,)) for length in (n, m))
         self._two = c_types.ArrayType("double", (2, m))
-        self._actuation = self._tables_of(actuation(design.actuators))
+        self._actuation = self._tables_of(actuation(actuators))
 
     def _tables_of(self, a: Actuation) -> c_types.RecordType:
         """The record of the actuators as tables."""
@@ -212,7 +211,7 @@ def _reference_header(heads: Sequence[str]) -> str:
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
         "/* Segments that a reference can hold at a time, one of them for the path to rest; a"
         " compiler option\n * may change it. */",
-        f"#ifndef ROBOT_SEGMENTS\n#define ROBOT_SEGMENTS {SEGMENTS}\n#endif",
+        f"#ifndef ROBOT_SEGMENTS\n#define ROBOT_SEGMENTS {segments.SEGMENTS}\n#endif",
         "#if ROBOT_SEGMENTS < 2",
         '#error "ROBOT_SEGMENTS must be at least 2: one of them is kept for the path to rest"',
         "#endif\n",
@@ -224,15 +223,13 @@ def _reference_header(heads: Sequence[str]) -> str:
     return "\n".join(parts)
 
 
-def _settings(design: ControllerDesign) -> str:
-    """Settings: defaults and ranges. Names of joints and motors."""
-    values = CycleSettings(**design.parameters)
+def _settings(actuators: Actuators, values: CycleSettings) -> str:
     return "\n".join([
         c_source.comment(["Settings: defaults and ranges. Names of joints and motors."])
         + '#include "robot_controller.h"\n\n#include <math.h>\n#include <stddef.h>\n',
         "const int robot_sizes[3] = {ROBOT_JOINTS, ROBOT_MOTORS, ROBOT_VARIABLE};\n",
-        _names("robot_joint_names[ROBOT_JOINTS]", design.model.joint_names),
-        _names("robot_motor_names[ROBOT_MOTORS]", design.actuators.motor_names),
+        _names("robot_joint_names[ROBOT_JOINTS]", actuators.joint_names),
+        _names("robot_motor_names[ROBOT_MOTORS]", actuators.motor_names),
         "void robot_default_parameters(robot_parameters *parameters)\n{\n"
         f"    *parameters = {c_records.defaults(values, 'robot_parameters')};\n}}\n",
         "const char *robot_wrong_parameter(const robot_parameters *p)\n{\n"
