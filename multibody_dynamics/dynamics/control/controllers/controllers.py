@@ -183,6 +183,7 @@ class Controller(ABC):
         self._friction = read_only(row)
         self._leaves_friction = bool((row < 1.0).any())
 
+    # wide: references and the measured state
     def update(
         self,
         desired: Any,

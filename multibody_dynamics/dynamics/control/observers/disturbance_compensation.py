@@ -100,6 +100,7 @@ def soft_limit(value, limit):
     return copysign(limit * (1.0 - (1.0 - LINEAR) * slope * slope), value), slope
 
 
+# wide: all that acts on the links
 @inlined_exactly
 def _observe_links(a, d, bandwidth, limit, step, weights, qd, momentum, beta, springs, sent, known):
     for i in range(qd.shape[0]):

@@ -96,6 +96,7 @@ def _read_filters(s):
         s.thetad[j] = s.filter[1, n + j]
 
 
+# wide: the record, and a sample of both sides with its times
 @inlined_exactly
 def take_samples(p, s, counts, now, link_time, motor_time, q, theta, dt):
     """Take what is new and valid in the samples q, theta with their times, `dt` after the last.
