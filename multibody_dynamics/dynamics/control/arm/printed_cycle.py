@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...codegen import c_records, c_source, c_translation, c_types
-from ...core import record_fields
 from ...elastic import Actuators, flat_map
 from ...motion import RATE_LIMITED, TORQUE_LIMITED, limit_torque, segments
 from ..controllers import bumpless_transfer, controllers, hold_controller, link_equilibrium
@@ -34,11 +33,35 @@ NAMES: c_records.Names = {
 }
 """Names in C of the records and of their lengths."""
 
-NUMBERS = (
-    "now", "link_time", "motor_time", "time", "dt", "done", "bandwidth", "step", "stop_time",
-    "elapsed", "duration", "share",
-)  # fmt: skip
-"""Arguments that are numbers; an argument has the same type in all functions."""
+SHAPES: dict[str, tuple[int | str, ...]] = {
+    **dict.fromkeys((
+        "now", "link_time", "motor_time", "time", "dt", "done", "bandwidth", "step", "stop_time",
+        "elapsed", "duration", "share",
+    ), ()),
+    **dict.fromkeys((
+        "q", "qd", "momentum", "beta", "known", "link_limit", "velocity", "acceleration", "excess",
+        "stiffness", "springs", "external", "disturbance", "disturbance_rate",
+    ), ("n",)),
+    **dict.fromkeys((
+        "theta", "thetad", "sent", "load", "loads", "motor_limit", "torque", "held", "wanted",
+        "before", "limit", "rate", "lower", "upper",
+    ), ("m",)),
+    "desired": (5, "n"), "state": (5, "n"), "gains": (4, "m"), "reference": (4, "m"),
+}  # fmt: skip
+"""The shapes of arguments by name, in all functions but those of OTHER_SHAPES."""
+
+OTHER_SHAPES: dict[Any, dict[str, tuple[int | str, ...]]] = {
+    hold_controller.hold_step: {"gains": (2, "m"), "reference": (2, "m")},
+    controllers.subtract_known: {"torque": (3, "n")},
+    link_equilibrium.follow_springs: {"wanted": ("n",)},
+    link_equilibrium.motor_loads: {"wanted": ("n",)},
+    segments.segment_is_within: {"lower": ("n",), "upper": ("n",)},
+}
+
+RECORDS = {
+    "p": CycleSettings, "counts": CycleCounts, "d": observer.Disturbances,
+}  # fmt: skip
+"""The records that arguments are; `s` is that of the module of a function."""
 
 REFERENCE = {
     "hold": segments.hold_position,
@@ -68,10 +91,10 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
     "control.c": (
         "Linear feedback, links in equilibrium on their springs, the stop, fades and limits.",
         {
+            "subtract_known": controllers.subtract_known,
             "feed_back": controllers.feed_back,
             "links_at_motors": link_equilibrium.links_at_motors,
             "follow_rigid_motors": link_equilibrium.follow_rigid_motors,
-            "spring_excess": link_equilibrium.spring_excess,
             "follow_springs": link_equilibrium.follow_springs,
             "motor_loads": link_equilibrium.motor_loads,
             "hold_step": hold_controller.hold_step,
@@ -133,42 +156,12 @@ class _Printer:
 
     def __init__(self, actuators: Actuators) -> None:
         n, m = actuators.n, len(actuators.motors)
-        sizes = {"n": n, "m": m, "n + m": n + m, "segments": segments.SEGMENTS}
-        self._tables: dict[str, Any] = {}
-        self._types: dict[str, Any] = dict.fromkeys(NUMBERS, "double") | {"row": "int"}
-
-        def record(kind: Any) -> c_types.RecordType:
-            return c_records.record_type(kind, NAMES, sizes, shown=("segments",))
-
-        def rows(*names: str, shape: tuple[int, ...]) -> None:
-            self._types |= dict.fromkeys(names, c_types.ArrayType("double", shape))
-
-        self._types |= {"p": record(CycleSettings), "counts": record(CycleCounts)}
-        self._records = {
-            samples: record(samples.Samples),
-            segments: record(segments.Segments),
-            observer: record(observer.Disturbances),
+        self._sizes = {"n": n, "m": m, "n + m": n + m, "segments": segments.SEGMENTS}
+        own = actuation(actuators)
+        self._tables = {name.upper(): row for name, row in own._asdict().items()}
+        self._fields = {
+            name: c_types.table(name.upper(), row) for name, row in own._asdict().items()
         }
-        rows("q", "qd", "momentum", "beta", "known", "link_limit", "velocity", "acceleration",
-             "wanted_torque", "excess", "stiffness", shape=(n,))  # fmt: skip
-        rows("theta", "thetad", "sent", "load", "motor_limit", "torque", "held", "wanted", "before",
-             "limit", "rate", "lower", "upper", shape=(m,))  # fmt: skip
-        rows("desired", "state", shape=(5, n))
-        rows("gains", shape=(4, m))
-        rows("reference", shape=(4, m))
-        rows("springs", shape=(n,))
-        self._n, self._m = (c_types.ArrayType("double", (length,)) for length in (n, m))
-        self._two = c_types.ArrayType("double", (2, m))
-        self._actuation = self._tables_of(actuation(actuators))
-
-    def _tables_of(self, a: Actuation) -> c_types.RecordType:
-        """The record of the actuators as tables."""
-        fields = []
-        for each in record_fields.declared_fields(Actuation):
-            name, numbers = each.name.upper(), getattr(a, each.name)
-            self._tables[name] = numbers
-            fields.append((each.name, c_types.table(name, numbers)))
-        return c_types.RecordType("actuation", tuple(fields))
 
     def functions(self, entries: dict[str, Any]) -> tuple[str, list[str]]:
         """The text of functions by their names without prefix, and their prototypes."""
@@ -183,21 +176,21 @@ class _Printer:
         return module.text(self._tables), heads
 
     def _type(self, function: Any, argument: str) -> Any:
-        own = inspect.getmodule(function)
         if argument == "a":
-            return self._actuation
-        if argument in ("s", "d"):
-            return self._records[own]
-        is_stop = function is hold_controller.hold_step
-        if is_stop and argument in ("gains", "reference"):
-            return self._two
-        if own is link_equilibrium and argument == "wanted":
-            return self._n
-        if own is link_equilibrium and argument == "springs" and "load" in _arguments(function):
-            return self._m
-        if own is segments and argument in ("lower", "upper"):
-            return self._n
-        return self._types[argument]
+            return c_types.RecordType(NAMES[Actuation], tuple(self._fields.items()))
+        if argument in self._fields:
+            return self._fields[argument]
+        if argument in ("row", "may_end"):
+            return c_types.INT
+        record = RECORDS.get(argument)
+        if argument == "s":
+            own = inspect.getmodule(function)
+            record = segments.Segments if own is segments else samples.Samples
+        if record is not None:
+            return c_records.record_type(record, NAMES, self._sizes, shown=("segments",))
+        shape = OTHER_SHAPES.get(function, {}).get(argument, SHAPES[argument])
+        lengths = tuple(self._sizes[each] if isinstance(each, str) else each for each in shape)
+        return c_types.ArrayType(c_types.DOUBLE, lengths) if lengths else c_types.DOUBLE
 
 
 def _arguments(function: Any) -> Sequence[str]:

@@ -239,13 +239,14 @@ class Controller(ABC):
     def _compute(self, has_ahead: bool) -> Array:
         """Compute `torque` from the copied inputs and the arrays that the caller may write; leave
         it unchanged if any of these, or the result, is not finite."""
-        if not isfinite(self.external_torque.sum() + self.stiffness.sum()):
+        second = float(self.stiffness.sum()) if self.stiffness.size else 0.0
+        if not isfinite(self.external_torque.dot(self.external_torque) + second):
             names = self.actuators.joint_names
             as_array("external_torque", self.external_torque, (len(names),), names)
             self._take_stiffness(self.stiffness)
         self._last_torque[:] = self.torque
         self._law(has_ahead)
-        if not isfinite(self.torque.sum()):
+        if not isfinite(self.torque.dot(self.torque)):
             j = int(np.argmin(np.isfinite(self.torque)))
             found = self.torque[j]
             self.torque[:] = self._last_torque
@@ -318,7 +319,11 @@ class Controller(ABC):
             inverse.update()
         else:
             inverse.result[:] = known
-        np.subtract(inverse.result[0], self.external_torque, out=inverse.result[0])
+        self._subtract_known(inverse.result)
+
+    def _subtract_known(self, torque: Array) -> None:
+        """Subtract the torques that act on the links anyway, and their rates, from (3, n)."""
+        np.subtract(torque[0], self.external_torque, out=torque[0])
 
     def _feedforward(self, flat: MotorFeedforward) -> Array:
         """Motor torques (m,) of the flat map, with the compensated share of friction."""
@@ -349,11 +354,11 @@ class Controller(ABC):
 
 # wide: all states and references
 @inlined_exactly
-def feed_back(a, gains, desired, q, qd, reference, theta, thetad, torque):
+def feed_back(joint_of_motor, gains, desired, q, qd, reference, theta, thetad, torque):
     """Torques of the gains (4, m) on the errors of q, q' of the links that the motors drive, and of
     theta, theta' from the first two rows of their `reference`."""
     for j in range(torque.shape[0]):
-        i = a.joint_of_motor[j]
+        i = joint_of_motor[j]
         torque[j] = (
             gains[0, j] * (desired[0, i] - q[i])
             + gains[1, j] * (desired[1, i] - qd[i])
@@ -362,7 +367,16 @@ def feed_back(a, gains, desired, q, qd, reference, theta, thetad, torque):
         )
 
 
+@inlined_exactly
+def subtract_known(torque, external, disturbance, disturbance_rate):
+    """Subtract the torques that act on the links anyway, and their rates, from Q, Q', Q''."""
+    for i in range(external.shape[0]):
+        torque[0, i] = torque[0, i] - external[i] - disturbance[i]
+        torque[1, i] -= disturbance_rate[i]
+
+
 _FEED_BACK = compiled_exactly(feed_back)
+_SUBTRACT = compiled_exactly(subtract_known)
 
 
 class LinearFeedback(Controller):
@@ -428,7 +442,7 @@ class LinearFeedback(Controller):
         )
         self.adaptation = adaptation
         self._undisturbed = np.zeros(actuators.n)
-        self._actuation = actuation(actuators)
+        self._joint_of_motor = actuation(actuators).joint_of_motor
 
     def reset(self) -> None:
         super().reset()
@@ -463,11 +477,15 @@ class LinearFeedback(Controller):
 
     def _inverse_dynamics(self, motion: Array) -> None:
         super()._inverse_dynamics(motion)
-        if self.compensation is not None:
-            self._inverse.result[0] -= self.compensation.link
-            self._inverse.result[1] -= self.compensation.link_rate
         if self.adaptive is not None:
             self.adaptive.apply(self._inverse.state, self._inverse.result)
+
+    def _subtract_known(self, torque: Array) -> None:
+        own = self.compensation
+        if own is None:
+            super()._subtract_known(torque)
+        else:
+            _SUBTRACT(torque, self.external_torque, own.link, own.link_rate)
 
     def _law(self, has_ahead: bool) -> None:
         step = self._time_passed()
@@ -496,7 +514,7 @@ class LinearFeedback(Controller):
     def _feed_back(self) -> None:
         """Fill `torque` from the errors of links and motors."""
         _FEED_BACK(
-            self._actuation, self.gains.values, self._desired, *self._links, self._now.result,
+            self._joint_of_motor, self.gains.values, self._desired, *self._links, self._now.result,
             *self._motors, self.torque,
         )  # fmt: skip
 

@@ -37,7 +37,8 @@ ITERATIONS = 3
 # wide: the stop in numbers
 @inlined_exactly
 def hold_step(
-    a, reference, q, theta, thetad, load, gains, lower, upper, stop_time, limit, dt, torque
+    joint_of_motor, reference, q, theta, thetad, load, gains, lower, upper, stop_time, limit, dt,
+    torque
 ):  # fmt: skip
     """The torques of the stop, and its reference dt later.
 
@@ -48,7 +49,7 @@ def hold_step(
     for j in range(theta.shape[0]):
         position = reference[0, j]
         velocity = reference[1, j]
-        link = q[a.joint_of_motor[j]] + position - theta[j]
+        link = q[joint_of_motor[j]] + position - theta[j]
         slowest = min((lower[j] - link) / stop_time, 0.0)
         fastest = max((upper[j] - link) / stop_time, 0.0)
         velocity = min(max(velocity, slowest), fastest)
@@ -116,7 +117,7 @@ class HoldController(Controller):
         self._hanging = LinkEquilibrium(actuators, self._motors[0], self._weight)
         self.q: Array = self._hanging.q
         self._is_started = False
-        self._actuation = actuation(actuators)
+        self._joint_of_motor = actuation(actuators).joint_of_motor
 
     @property
     def torque_limit(self) -> Array:
@@ -165,8 +166,9 @@ class HoldController(Controller):
         if self._friction.any():
             load += self._friction * self.actuators.friction(thetad)
         _HOLD(
-            self._actuation, self.reference, self.q, theta, thetad, load, self.gains.values[2:],
-            self._lower, self._upper, self.stop_time, self._torque_limit, self.period, self.torque,
+            self._joint_of_motor, self.reference, self.q, theta, thetad, load,
+            self.gains.values[2:], self._lower, self._upper, self.stop_time, self._torque_limit,
+            self.period, self.torque,
         )  # fmt: skip
 
     def _weight(self, q: Array) -> tuple[Array, None]:

@@ -20,6 +20,7 @@ the stiffness that l subtracts.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -37,53 +38,59 @@ LEAST_SHARE = 0.05  # of the springs' stiffness, which must remain
 
 
 @inlined_exactly
-def links_at_motors(a, theta, q):
+def links_at_motors(joint_of_motor, torque_share, theta, q):
     """The positions q of links whose springs are not deflected."""
     for i in range(q.shape[0]):
         q[i] = 0.0
     for j in range(theta.shape[0]):
-        q[a.joint_of_motor[j]] += a.torque_share[j] * theta[j]
+        q[joint_of_motor[j]] += torque_share[j] * theta[j]
 
 
 @inlined_exactly
-def follow_rigid_motors(a, theta, q):
+def follow_rigid_motors(is_rigid, first_motor, theta, q):
     """Links without springs are where their motors are."""
     for i in range(q.shape[0]):
-        if a.is_rigid[i]:
-            q[i] = theta[a.first_motor[i]]
+        if is_rigid[i]:
+            q[i] = theta[first_motor[i]]
 
 
 @inlined_exactly
-def spring_excess(a, springs, wanted, excess):
+def spring_excess(is_rigid, springs, wanted, excess):
     """The excess of the springs' torques over the wanted ones, zero at rigid joints; whether only
     rounding errors are left of it."""
     worst = 0.0
     largest = 0.0
     for i in range(wanted.shape[0]):
         largest = max(largest, abs(wanted[i]))
-        if not a.is_rigid[i]:
+        if not is_rigid[i]:
             excess[i] = springs[i] - wanted[i]
             worst = max(worst, abs(excess[i]))
     return worst <= SETTLED * (1.0 + largest)
 
 
+# wide: springs at q, and q
 @inlined_exactly
-def follow_springs(a, excess, stiffness, q):
-    """A Newton step of the links without the slope of gravity.
+def follow_springs(is_rigid, springs, wanted, stiffness, may_end, excess, q):
+    """A Newton step of the links q without the slope of gravity, to where the springs have the
+    wanted torques; returns whether they had, if the iteration may end then.
 
     A stiffness drive outside its range may give zero or negative stiffness: no step then.
     """
+    is_settled = spring_excess(is_rigid, springs, wanted, excess)
+    if may_end and is_settled:
+        return True
     for i in range(q.shape[0]):
-        if not a.is_rigid[i] and stiffness[i] > 0.0:
+        if not is_rigid[i] and stiffness[i] > 0.0:
             q[i] += excess[i] / stiffness[i]
+    return False
 
 
 @inlined_exactly
-def motor_loads(a, springs, wanted, load):
+def motor_loads(is_rigid, joint_of_motor, load, wanted, loads):
     """The loads of the motors: those of their springs, or of the links at rigid joints."""
-    for j in range(load.shape[0]):
-        i = a.joint_of_motor[j]
-        load[j] = wanted[i] if a.is_rigid[i] else springs[j]
+    for j in range(loads.shape[0]):
+        i = joint_of_motor[j]
+        loads[j] = wanted[i] if is_rigid[i] else load[j]
 
 
 _AT_MOTORS = compiled_exactly(links_at_motors)
@@ -118,23 +125,29 @@ class LinkEquilibrium:
         self.torque: Array = np.zeros(n)
         self.excess: Array = np.zeros(n)
         self.springs = SpringSolver(actuators, q=self.q, theta=theta)
-        self._actuation = actuation(actuators)
         self._elastic = np.flatnonzero(~actuators.is_rigid)
-        self._compile()
-
-    def _compile(self) -> None:
-        a, springs = self._actuation, self.springs
-        self.start()
-        _FOLLOW_MOTORS(a, self._theta, self.q)
-        _EXCESS(a, springs.torque, self.torque, self.excess)
-        _FOLLOW(a, np.zeros_like(self.q), springs.stiffness_felt, self.q)
-        _LOADS(a, springs.load, self.torque, self.load)
+        a, springs = actuation(actuators), self.springs
+        self._start = partial(_AT_MOTORS, a.joint_of_motor, a.torque_share, theta, self.q)
+        self._follow_motors = partial(_FOLLOW_MOTORS, a.is_rigid, a.first_motor, theta, self.q)
+        self._excess = partial(_EXCESS, a.is_rigid, springs.torque, self.torque, self.excess)
+        own = (a.is_rigid, springs.torque, self.torque, springs.stiffness_felt)
+        self._follow = {
+            may_end: partial(_FOLLOW, *own, may_end, self.excess, self.q)
+            for may_end in (False, True)
+        }
+        self._loads = partial(
+            _LOADS, a.is_rigid, a.joint_of_motor, springs.load, self.torque, self.load
+        )
+        for function in (self._start, self._follow_motors, self._excess, self._loads):
+            function()  # compiles
+        for follow in self._follow.values():
+            follow()
         for row in (self.q, self.excess, self.load):
             row[:] = 0.0
 
     def start(self) -> None:
         """Begin with the links at the motor positions, as if the springs were not deflected."""
-        _AT_MOTORS(self._actuation, self._theta, self.q)
+        self._start()
 
     def update(self, iterations: int) -> Array:
         """Improve `q` by Newton steps without the slope of gravity, each of which divides the error
@@ -143,21 +156,21 @@ class LinkEquilibrium:
         If `iterations` exceeds FEW, it ends early once only rounding errors are left. Raises
         DynamicsError where l subtracts more stiffness than the springs have.
         """
-        a, springs = self._actuation, self.springs
-        _FOLLOW_MOTORS(a, self._theta, self.q)
+        may_end = iterations > FEW
+        self._follow_motors()
         for _ in range(iterations):
-            springs.update()
-            torque, stiffness = self._links(self.q)
-            is_settled = _EXCESS(a, springs.torque, torque, self.excess)
-            if iterations > FEW and is_settled:
-                break
+            self.springs.update()
+            self.torque[:], stiffness = self._links(self.q)
             if stiffness is None:
-                _FOLLOW(a, self.excess, springs.stiffness_felt, self.q)
-            elif self._elastic.size:
+                if self._follow[may_end]():
+                    break
+                continue
+            if self._excess() and may_end:
+                break
+            if self._elastic.size:
                 left = self.left_over(stiffness)
                 self.q[self._elastic] += np.linalg.solve(left, self.excess[self._elastic])
-        self.torque[:] = torque
-        _LOADS(a, springs.load, self.torque, self.load)
+        self._loads()
         return self.load
 
     def left_over(self, stiffness: Array) -> Array:

@@ -24,15 +24,8 @@ static void inverse_dynamics(const robot_controller *c, robot_feedforward *flat)
 {
     robot_inverse_dynamics_2(flat->state[0], flat->state[1], flat->state[2], flat->state[3],
                              flat->state[4], flat->torque[0], flat->torque[1], flat->torque[2]);
-    for (int i = 0; i < JOINTS; ++i) {
-        flat->torque[0][i] -= c->external_torque[i];
-    }
-    if (c->parameters.disturbance_bandwidth > 0.0) {
-        for (int i = 0; i < JOINTS; ++i) {
-            flat->torque[0][i] -= c->disturbances.link[i];
-            flat->torque[1][i] -= c->disturbances.link_rate[i];
-        }
-    }
+    robot_subtract_known(flat->torque, c->external_torque, c->disturbances.link,
+                         c->disturbances.link_rate);
 }
 
 /* Motors along flat->state; advances the filters of damped springs by dt. */
@@ -111,11 +104,10 @@ static void hang(robot_controller *c, int iterations, double load[MOTORS])
         for (int i = 0; i < JOINTS; ++i) {
             weight[i] -= c->external_torque[i];
         }
-        const int is_settled = robot_spring_excess(s->torque, weight, excess);
-        if (iterations > FEW_ITERATIONS && is_settled) {
+        if (robot_follow_springs(s->torque, weight, s->felt, iterations > FEW_ITERATIONS, excess,
+                                 c->hold_q)) {
             break;
         }
-        robot_follow_springs(excess, s->felt, c->hold_q);
     }
     robot_motor_loads(s->load, weight, load);
 }
