@@ -25,7 +25,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import reduce
+from functools import cache, reduce
 from math import comb, isfinite, perm
 from numbers import Real
 from typing import Any
@@ -116,6 +116,12 @@ def evaluate_polynomial(table, u, state):
 
 
 _EVALUATE = compiled_exactly(evaluate_polynomial)
+
+
+@cache
+def _compile() -> None:
+    """Compile what a motion needs, before a control cycle evaluates one."""
+    _EVALUATE(np.zeros((10, 5, 1)), 0.0, np.zeros((5, 1)))
 
 
 def hermite_basis(k: int, x: Array) -> Array:
@@ -228,6 +234,7 @@ class Trajectory(Reference):
 
     def __init__(self, joint_names: Sequence[str], knots: Array, states: Array) -> None:
         super().__init__(joint_names, knots[0], knots[-1])
+        _compile()
         self.knots, self.states = knots.copy(), states.copy()
         self.knots.flags.writeable = self.states.flags.writeable = False
         self._first, self._last = self.states[0], self.states[-1]

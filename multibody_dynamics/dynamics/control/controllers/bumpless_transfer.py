@@ -99,6 +99,7 @@ class BumplessTransfer:
         self._before: Controller | None = None
         self._held, self._wanted = np.zeros((2, len(names)))
         _FADE(self._held, 0.0, self._wanted)  # compiles
+        limits.apply(self._wanted, self.torque, 1.0)  # compiles
         self._elapsed = 0.0
 
     def activate(self, law: Controller, applied: Any = 0.0) -> None:

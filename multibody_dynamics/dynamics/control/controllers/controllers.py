@@ -443,6 +443,9 @@ class LinearFeedback(Controller):
         self.adaptation = adaptation
         self._undisturbed = np.zeros(actuators.n)
         self._joint_of_motor = actuation(actuators).joint_of_motor
+        LinearFeedback._feed_back(self)  # compiles
+        _SUBTRACT(self._inverse.result, self.external_torque, *np.zeros((2, actuators.n)))
+        self.torque[:] = 0.0
 
     def reset(self) -> None:
         super().reset()

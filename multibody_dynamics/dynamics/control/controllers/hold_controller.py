@@ -118,6 +118,8 @@ class HoldController(Controller):
         self.q: Array = self._hanging.q
         self._is_started = False
         self._joint_of_motor = actuation(actuators).joint_of_motor
+        self._step(np.zeros(len(names)))  # compiles
+        self.reference[:] = self.torque[:] = 0.0
 
     @property
     def torque_limit(self) -> Array:
@@ -155,7 +157,7 @@ class HoldController(Controller):
         self._motor_rows.take(motors)
 
     def _law(self, has_ahead: bool) -> None:
-        theta, thetad = self._motors
+        thetad = self._motors[1]
         if not self._is_started:
             self.reference[:] = self._motors
             self._hanging.start()
@@ -165,8 +167,12 @@ class HoldController(Controller):
         self._is_started = True
         if self._friction.any():
             load += self._friction * self.actuators.friction(thetad)
+        self._step(load)
+
+    def _step(self, load: Array) -> None:
+        """Fill `torque`, and advance the reference by a period."""
         _HOLD(
-            self._joint_of_motor, self.reference, self.q, theta, thetad, load,
+            self._joint_of_motor, self.reference, self.q, *self._motors, load,
             self.gains.values[2:], self._lower, self._upper, self.stop_time, self._torque_limit,
             self.period, self.torque,
         )  # fmt: skip
