@@ -34,6 +34,7 @@ C99 source:
 
 c_source          functions, prototypes, constants and comments in C
 c_translation     C from Python functions over scalars, with their loops and branches
+c_records         records of the control cycle: structures, defaults, checks
 c_types           types of their arguments: numbers, arrays, tables of constants
 
 Beside a control cycle:
@@ -43,7 +44,7 @@ pause             lets another thread run; ends the work when the program ends
 Stopped           exception by which `pause` ends the work
 """
 
-from . import c_source, c_translation, c_types
+from . import c_records, c_source, c_translation, c_types
 from .background import Queue, Stopped, pause
 from .batch_kernel import BatchKernel, cores
 from .batch_text import batch_module
@@ -60,7 +61,7 @@ __all__ = [
     "function_text", "table_text", "module_text", "batch_module", "available", "lanes", "stored",
     "compile_module", "BatchKernel", "cores", "Calls", "GUARD_STEP",
     # C99 source
-    "c_source", "c_translation", "c_types",
+    "c_records", "c_source", "c_translation", "c_types",
     # beside a control cycle
     "Queue", "pause", "Stopped",
 ]  # fmt: skip

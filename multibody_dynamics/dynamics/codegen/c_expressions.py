@@ -11,9 +11,14 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import IntEnum
 from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..core import InputError
 from .c_source import literal
@@ -23,6 +28,7 @@ from .c_types import (
     INT,
     NONE,
     ArrayType,
+    RecordType,
     Structures,
     Translated,
     TupleType,
@@ -35,12 +41,12 @@ from .c_types import (
 Function = Callable[..., Any]
 _CALLS = {  # name: its name in C; arguments and result are double
     "abs": "fabs", "expm1": "expm1", "exp": "exp", "tanh": "tanh", "sqrt": "sqrt",
-    "sin": "sin", "cos": "cos", "copysign": "copysign",
+    "sin": "sin", "cos": "cos", "copysign": "copysign", "fmin": "fmin", "fmax": "fmax",
 }  # fmt: skip
 _TESTS = ("isnan", "isfinite")
 _OPERATORS: dict[type, tuple[str, int]] = {
     ast.Add: ("+", 6), ast.Sub: ("-", 6), ast.Mult: ("*", 7), ast.Div: ("/", 7),
-    ast.FloorDiv: ("/", 7), ast.BitOr: ("|", 2), ast.BitAnd: ("&", 3),
+    ast.FloorDiv: ("/", 7), ast.Mod: ("%", 7), ast.BitOr: ("|", 2), ast.BitAnd: ("&", 3),
 }  # fmt: skip
 _COMPARISONS: dict[type, tuple[str, Callable[[float, float], bool]]] = {
     ast.Eq: ("==", lambda a, b: a == b), ast.NotEq: ("!=", lambda a, b: a != b),
@@ -60,12 +66,15 @@ class Unit(Protocol):
     def constant(self, name: str, value: float) -> str:
         """The name in C of a constant of a Python module."""
 
+    def table(self, name: str, numbers: NDArray[Any]) -> ArrayType:
+        """The type of a table of a Python module."""
+
 
 class Expressions:
     """The expressions of one function.
 
     Attributes: `variables` by name, filled while types are inferred; `read`, the names that occur
-    in the text so far.
+    in the text so far; `written`, those of arrays and records in which it stores.
     """
 
     def __init__(self, unit: Unit, function: Function) -> None:
@@ -73,6 +82,14 @@ class Expressions:
         self._globals = function.__globals__
         self.variables: dict[str, Variable] = {}
         self.read: set[str] = set()
+        self.written: set[str] = set()
+
+    def write(self, node: ast.expr) -> None:
+        """Note that the array or record of an expression is written."""
+        while isinstance(node, ast.Subscript | ast.Attribute):
+            node = node.value
+        if isinstance(node, ast.Name):
+            self.written.add(node.id)
 
     def fail(self, node: ast.AST, why: str) -> InputError:
         """The error that names the line of a statement or expression."""
@@ -109,6 +126,9 @@ class Expressions:
             return test.value
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             return self._compared(test)
+        if isinstance(test, ast.Subscript | ast.Name):  # flags
+            truths = {bool(x) for x in self.value(test).values or ()}
+            return truths.pop() if len(truths) == 1 else None
         return None
 
     def _compared(self, test: ast.Compare) -> bool | None:
@@ -186,6 +206,12 @@ class Expressions:
             self.read.add(node.id)
             return Value(text, kind, values=known.values)
         value = self._globals.get(node.id)
+        if isinstance(value, np.ndarray):
+            table = self.unit.table(node.id, value)
+            return Value(table.table, table)
+        if isinstance(value, float) and not math.isfinite(value):
+            text = "NAN" if math.isnan(value) else "HUGE_VAL" if value > 0.0 else "-HUGE_VAL"
+            return Value(text, DOUBLE, 9 if text[0] != "-" else 8, frozenset({value}))
         if isinstance(value, int | float) and not isinstance(value, bool):
             text = self.unit.constant(node.id, value)
             kind = INT if isinstance(value, int) else DOUBLE
@@ -193,17 +219,38 @@ class Expressions:
         raise self.fail(node, "unknown name")
 
     def _attribute(self, node: ast.Attribute) -> Value:
+        if isinstance(node.value, ast.Name) and node.value.id not in self.variables:
+            return self._member(node, self._globals.get(node.value.id))
         inner = self.value(node.value)
+        if isinstance(inner.type, RecordType) and (kind := inner.type.field(node.attr)) is not None:
+            if isinstance(kind, ArrayType) and kind.table:
+                return Value(kind.table, kind)
+            text = f"{inner.text}{'.' if inner.type.is_member else '->'}{node.attr}"
+            if isinstance(kind, RecordType):
+                kind = kind._replace(is_member=True)
+            return Value(text, kind)
         if isinstance(inner.type, TupleType) and inner.type.record:
             k = inner.type.record._fields.index(node.attr)
             return Value(f"{inner.text}.{node.attr}", inner.type.items[k])
         raise self.fail(node, "not the field of a named tuple")
 
+    def _member(self, node: ast.Attribute, found: Any) -> Value:
+        """A member of an enumeration, such as State.HOLDING."""
+        if isinstance(found, type) and issubclass(found, IntEnum):
+            value = int(found[node.attr])
+            return Value(
+                self.unit.constant(node.attr, value), INT, values=frozenset({float(value)})
+            )
+        raise self.fail(node, "neither a variable nor an enumeration")
+
     def _subscript(self, node: ast.Subscript) -> Value:
         if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
-            kind = self.value(node.value.value).type
+            with self.unread():
+                kind = self.value(node.value.value).type
             assert isinstance(node.slice, ast.Constant)
             length = kind.shape[node.slice.value]
+            if kind.names and kind.names[node.slice.value]:  # a compiler option may change it
+                return Value(kind.names[node.slice.value], INT)
             return Value(str(length), INT, values=frozenset({float(length)}))
         array = self.value(node.value)
         indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -214,10 +261,17 @@ class Expressions:
                 raise self.fail(node, "the index of a tuple must be a constant")
             k = int(next(iter(values)))
             return Value(f"{array.text}.{fields_of(array.type)[k]}", array.type.items[k])
-        if not isinstance(array.type, ArrayType) or len(found) != len(array.type.shape):
+        if not isinstance(array.type, ArrayType) or len(found) > len(array.type.shape):
             raise self.fail(node, "an array is indexed entry by entry")
         if any(each.type not in (INT, BOOL) for each in found):
             raise self.fail(node, "an index is an integer")
+        if array.type.is_number:
+            return Value(array.text, array.type.kind)
+        if len(found) < len(array.type.shape):  # a row
+            if array.type.table:
+                raise self.fail(node, "a table is indexed entry by entry")
+            text = array.text + "".join(f"[{each.text}]" for each in found)
+            return Value(text, ArrayType(array.type.kind, array.type.shape[len(found) :]))
         text = array.text + "".join(f"[{each.text}]" for each in found)
         values, columns = None, array.type.columns
         if len(found) == 2 and columns and found[1].values and len(found[1].values) == 1:
@@ -249,6 +303,9 @@ class Expressions:
             left = _as_double(left)
             kind = DOUBLE
         text = f"{_operand(left, rank)} {symbol} {_operand(right, rank + 1)}"
+        if isinstance(node.op, ast.Mod) and not _is_never_negative(node.left):
+            count = _operand(right, rank + 1)  # in C, the remainder has the sign of the dividend
+            text = f"({text} + {count}) % {count}"
         return Value(text, kind, rank)
 
     def operator(
@@ -257,7 +314,7 @@ class Expressions:
         """Symbol and rank; floor division only of integers, which must not be negative."""
         if type(operation) not in _OPERATORS:
             raise self.fail(node, "not in the subset that is translated")
-        if isinstance(operation, ast.FloorDiv) and DOUBLE in (left.type, right.type):
+        if isinstance(operation, ast.FloorDiv | ast.Mod) and DOUBLE in (left.type, right.type):
             raise self.fail(node, "floor division is translated for integers only")
         return _OPERATORS[type(operation)]
 
@@ -294,11 +351,17 @@ class Expressions:
 
     def _call(self, node: ast.Call) -> Value:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id  # type: ignore[attr-defined]
+        if (kind := self.new_array(node)) is not None:
+            return Value("", kind)
         function = self._globals.get(name)
         if inspect.isfunction(getattr(function, "py_func", function)):
             return self._own_call(node, function)
         values = [self.value(each) for each in node.args]
         texts = ", ".join(each.text for each in values)
+        if name in ("min", "max") and len(values) == 2 and {x.type for x in values} == {INT}:
+            one, other = (_operand(each, 6) for each in values)
+            text = f"{other} {'<' if name == 'min' else '>'} {one} ? {other} : {one}"
+            return Value(text, INT, 0)
         if name in ("min", "max", "minimum", "maximum") and len(values) >= 2:
             call = "smaller_of" if name.startswith("min") else "larger_of"
             text = values[0].text
@@ -314,20 +377,55 @@ class Expressions:
         if name in ("float", "float64"):
             return values[0] if values[0].type == DOUBLE else _as_double(values[0])
         if isinstance(function, type) and hasattr(function, "_fields"):
-            kind = TupleType(tuple(each.type for each in values), function)
-            return Value(f"({self.unit.structures.name(kind)}){{{texts}}}", kind)
+            for argument, each in zip(node.args, values, strict=True):
+                if isinstance(each.type, ArrayType | RecordType):
+                    self.write(argument)  # whoever has the tuple may
+            record = TupleType(tuple(each.type for each in values), function)
+            return Value(f"({self.unit.structures.name(record)}){{{texts}}}", record)
         raise self.fail(node, "unknown function")
+
+    def new_array(self, node: ast.expr) -> ArrayType | None:
+        """The type of an array of zeros(shape), which has to have a known shape."""
+        if not isinstance(node, ast.Call) or ast.unparse(node.func) not in ("zeros", "np.zeros"):
+            return None
+        given = node.args[0]
+        lengths = given.elts if isinstance(given, ast.Tuple) else [given]
+        with self.unread():
+            values = [self.value(each).values for each in lengths]
+        if any(each is None or len(each) != 1 for each in values):
+            raise self.fail(node, "the shape of a new array must be known")
+        return ArrayType(DOUBLE, tuple(int(next(iter(each or ()))) for each in values))
 
     def _own_call(self, node: ast.Call, function: Any) -> Value:
         """A call of another function in the subset, with those arguments that it needs in C."""
         with self.unread():
-            types = tuple(self.value(each).type for each in node.args)
+            types = tuple(_passed(self.value(each)).type for each in node.args)
         found = self.unit.translate(function, types)
-        texts = [self.value(x).text for x, used in zip(node.args, found.used, strict=True) if used]
+        for k, (argument, kind) in enumerate(zip(node.args, types, strict=True)):
+            is_read = k < len(found.constant) and found.constant[k]
+            if isinstance(kind, ArrayType | RecordType) and found.used[k] and not is_read:
+                self.write(argument)
+        pairs = zip(node.args, found.used, strict=True)
+        texts = [_passed(self.value(x)).text for x, used in pairs if used]
         return Value(f"{found.name}({', '.join(texts)})", found.result)
 
 
 # Operands
+
+
+def _is_never_negative(node: ast.expr) -> bool:
+    """Whether an integer is a sum of things that count."""
+    return not any(isinstance(x, ast.Sub | ast.USub) for x in ast.walk(node))
+
+
+def _passed(value: Value) -> Value:
+    """An argument: members of records by their addresses."""
+    kind = value.type
+    if isinstance(kind, RecordType) and kind.is_member:
+        return Value(f"&{value.text}", kind._replace(is_member=False))
+    if isinstance(kind, ArrayType) and kind.is_number:
+        return Value(f"&{value.text}", kind._replace(is_number=False))
+    return value
 
 
 def _as_double(value: Value) -> Value:

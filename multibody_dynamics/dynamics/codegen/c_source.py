@@ -126,7 +126,9 @@ def _operand(program: Program, node: int, inputs: Sequence[Argument], precision:
 
 def comment(lines: Sequence[str]) -> str:
     """A C comment."""
-    safe = (line.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?") for line in lines)
+    safe = [line.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?") for line in lines]
+    if len(safe) == 1 and len(safe[0]) <= WIDTH - 6:
+        return f"/* {safe[0]} */\n"
     return "\n".join(["/*", *(f" * {line}".rstrip() for line in safe), " */", ""])
 
 
@@ -169,5 +171,15 @@ def folded(line: str) -> list[str]:
     fitting = [k for k in places if len(pad) < k <= WIDTH]
     if not fitting:
         return [line]
-    start, rest = line[: fitting[-1]], line[fitting[-1] + 1 :]
+    best = min(fitting, key=lambda k: (*_looseness(line, k), -k))
+    start, rest = line[:best], line[best + 1 :]
     return [start, *folded(pad + "    " + rest)]
+
+
+def _looseness(line: str, place: int) -> tuple[int, int]:
+    """How tightly the parts bind between which a line is broken: depth in parentheses, rank."""
+    before = line[:place]
+    depth = sum(before.count(each) for each in "([{") - sum(before.count(each) for each in ")]}")
+    sign = line[place + 1]
+    rank = 2 if sign in "*/" else 1 if sign in "+-" else 0
+    return depth, rank

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .c_expressions import Expressions
-from .c_types import DOUBLE, INDENT, INT, ArrayType, fields_of
+from .c_types import DOUBLE, INDENT, INT, ArrayType, fields_of, lengths_of
 from .syntax_trees import loads, loop_targets, names, stores
 
 
@@ -62,6 +62,7 @@ class Statements:
             case ast.Assign():
                 return [pad + line for line in self._assignment(statement)]
             case ast.AugAssign():
+                self._expressions.write(statement.target)
                 target, value = (
                     self._expressions.value(statement.target),
                     self._expressions.value(statement.value),
@@ -134,6 +135,9 @@ class Statements:
         lines: list[str] = []
         value = statement.value
         first = statement.targets[0]
+        if isinstance(first, ast.Name) and (array := self._expressions.new_array(value)):
+            self._declared.add(first.id)
+            return [f"{array.kind} {first.id}{lengths_of(array.shape)} = {{0}};"]
         if isinstance(first, ast.Tuple) and isinstance(value, ast.Tuple):
             return self._parallel(first.elts, value.elts)
         if isinstance(first, ast.Tuple):
@@ -196,4 +200,5 @@ class Statements:
                 start = "const " if is_constant else ""
                 return f"{start}{self._structures.declared(kind, target.id)} = {text};"
             return f"{target.id} = {text};"
+        self._expressions.write(target)
         return f"{self._expressions.value(target).text} = {text};"

@@ -29,7 +29,17 @@ from .c_expressions import Expressions, Function
 from .c_inference import Inference
 from .c_source import comment, folded, literal, wrapped
 from .c_statements import Statements
-from .c_types import INDENT, NONE, ArrayType, Structures, Translated, table_definition
+from .c_types import (
+    INDENT,
+    NONE,
+    ArrayType,
+    RecordType,
+    Structures,
+    Translated,
+    may_be_constant,
+    table,
+    table_definition,
+)
 from .unused_code import without_unused
 
 SELECTION = """\
@@ -57,12 +67,26 @@ class Module:
         self.constants: dict[str, float] = {}
         self.structures = Structures()
         self.functions: dict[Any, Translated] = {}
+        self._elsewhere: dict[Any, Translated] = {}
+        self._tables: dict[str, NDArray[Any]] = {}
         self._names: set[str] = set()
 
     def add(self, name: str, function: Function, types: dict[str, Any]) -> str:
         """Translate a function with arguments of these types, public under `name`; returns its
         prototype. Raises InputError for statements outside the subset."""
         return self.translate(function, tuple(types.values()), name).prototype
+
+    def defined_elsewhere(
+        self, name: str, function: Function, used: str, result: Any = None
+    ) -> None:
+        """Calls of `function` become calls of `name`, a function of C that another file defines.
+
+        used : one letter for each argument in Python: "-" if it is not taken in C, "r" for a number
+        or an array that is only read, "w" for an array that is written.
+        """
+        own = getattr(function, "py_func", function)
+        taken, read = (tuple(letter in kind for letter in used) for kind in ("rw", "r"))
+        self._elsewhere[own] = Translated(name, "", "", result, taken, read)
 
     def text(self, tables: dict[str, NDArray[Any]]) -> str:
         """The C text: constants, tables, structures, functions in the order of their use."""
@@ -79,7 +103,7 @@ class Module:
         )
         parts += (
             table_definition(name, numbers)
-            for name, numbers in tables.items()
+            for name, numbers in {**tables, **self._tables}.items()
             if re.search(rf"\b{name}\b", body)
         )
         parts += self.structures.definitions()
@@ -91,6 +115,8 @@ class Module:
         """A function for arguments of these types, translated when it is first used; public if it
         is given a name."""
         function = getattr(function, "py_func", function)
+        if function in self._elsewhere:
+            return self._elsewhere[function]
         key = (function, types)
         if key not in self.functions:
             own = name or self._unique_name(function)
@@ -106,6 +132,13 @@ class Module:
             name = f"{base}_{count}"
         self._names.add(name)
         return name
+
+    def table(self, name: str, numbers: NDArray[Any]) -> ArrayType:
+        """The type of a table of a Python module, which becomes one of the translation unit."""
+        plain = name.lstrip("_")
+        if self._tables.setdefault(plain, numbers) is not numbers:
+            raise InputError(f"two tables have the name {plain}")
+        return table(plain, numbers)
 
     def constant(self, name: str, value: float) -> str:
         """The name in C of a constant of a Python module."""
@@ -137,13 +170,19 @@ def _translated(
     silenced = [f"{INDENT}(void){x};" for x in taken if x not in expressions.read]
     declared = module.structures.declared
     returned = "void" if result is None else declared(result, "").strip()
-    head = wrapped(
-        f"{'' if is_public else 'static '}{returned} {name}(",
-        [declared(kind, argument) for argument, kind in taken.items()] or ["void"],
-        ")",
-    )
+    constant = {
+        argument
+        for argument, kind in given.items()
+        if may_be_constant(kind) and argument not in expressions.written
+    }
+    written = [
+        module.structures.argument(kind, argument, argument in constant)
+        for argument, kind in taken.items()
+    ]
+    head = wrapped(f"{'' if is_public else 'static '}{returned} {name}(", written or ["void"], ")")
     text = "\n".join([_comment_of(function) + head, "{", *silenced, *lines, "}", ""])
-    return Translated(name, text, head, result, tuple(argument in taken for argument in given))
+    used = tuple(argument in taken for argument in given)
+    return Translated(name, text, head, result, used, tuple(x in constant for x in given))
 
 
 def _tree_of(function: Function) -> ast.FunctionDef:
@@ -175,4 +214,6 @@ def _comment_of(function: Function) -> str:
 
 
 def _is_passed(kind: Any) -> bool:
+    if isinstance(kind, RecordType):  # one of tables alone needs no structure
+        return any(_is_passed(each) for _, each in kind.fields)
     return kind != NONE and not (isinstance(kind, ArrayType) and bool(kind.table))

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core import InputError
-from .c_source import literal
+from .c_source import literal, wrapped
 
 DOUBLE, INT, BOOL = "double", "int", "bool"
 NONE = "None"
@@ -28,14 +28,17 @@ INDENT = "    "
 class ArrayType(NamedTuple):
     """An array in C.
 
-    kind : "double" or "int". shape : one or two lengths. table : name of the global constant; empty
-    for an argument. columns : the values that occur in each column of a table.
+    kind : "double" or "int". shape : its lengths. table : name of the global constant; empty for
+    an argument. columns : the values that occur in each column of a table. is_number : an array of
+    length one in Python that is a number in C. names : of lengths that the text shows by name.
     """
 
     kind: str
     shape: tuple[int, ...]
     table: str = ""
     columns: tuple[frozenset[float], ...] = ()
+    is_number: bool = False
+    names: tuple[str, ...] = ()
 
 
 class TupleType(NamedTuple):
@@ -43,6 +46,21 @@ class TupleType(NamedTuple):
 
     items: tuple[Any, ...]
     record: Any = None
+
+
+class RecordType(NamedTuple):
+    """A record, a structure of C that is passed by its address.
+
+    name : of the structure. fields : names and types. is_member : a record within another one.
+    """
+
+    name: str
+    fields: tuple[tuple[str, Any], ...]
+    is_member: bool = False
+
+    def field(self, name: str) -> Any:
+        """The type of a field; None if there is no such field."""
+        return dict(self.fields).get(name)
 
 
 class Value(NamedTuple):
@@ -62,40 +80,55 @@ class Variable(NamedTuple):
 
 
 def table(name: str, numbers: NDArray[Any]) -> ArrayType:
-    """The type of a global constant (rows, columns) or (entries,) of doubles."""
-    numbers = np.asarray(numbers, dtype=np.float64)
-    columns = numbers.T if numbers.ndim == 2 else [numbers]
-    values = tuple(frozenset(column.ravel().tolist()) for column in columns)
-    return ArrayType(DOUBLE, numbers.shape, name, values)
+    """The type of a global constant (rows, columns) or of another shape; integers stay integers."""
+    rows = np.asarray(numbers)
+    columns = rows.T if rows.ndim == 2 else [rows] if rows.ndim == 1 else []
+    values = tuple(frozenset(map(float, column.ravel().tolist())) for column in columns)
+    return ArrayType(_kind(rows), rows.shape, name, values)
 
 
 def table_definition(name: str, numbers: NDArray[Any]) -> str:
     """The definition of a table in C; an empty table gets one row of zeros, which is never read."""
-    rows = np.asarray(numbers, dtype=np.float64)
+    rows = np.asarray(numbers)
     if rows.size == 0:
-        rows = np.zeros([max(length, 1) for length in rows.shape])
+        rows = np.zeros([max(length, 1) for length in rows.shape], dtype=rows.dtype)
+    lengths = "".join(f"[{length}]" for length in rows.shape)
+    start = f"static const {_kind(rows)} {name}{lengths} = "
     if rows.ndim == 1:
-        return f"static const double {name}[{len(rows)}] = {{{_numbers(rows)}}};\n"
-    lines = ",\n".join(f"{INDENT}{{{_numbers(row)}}}" for row in rows)
-    return f"static const double {name}[{rows.shape[0]}][{rows.shape[1]}] = {{\n{lines}\n}};\n"
+        return wrapped(f"{start}{{", _texts(rows), "};") + "\n"
+    return f"{start}{_nested(rows, '')};\n"
 
 
-def _numbers(row: Iterable[float]) -> str:
-    texts = [
+def _kind(numbers: NDArray[Any]) -> str:
+    return INT if numbers.dtype.kind in "biu" else DOUBLE
+
+
+def _nested(rows: NDArray[Any], pad: str) -> str:
+    if rows.ndim == 1:
+        return f"{{{', '.join(_texts(rows))}}}"
+    inner = pad + INDENT
+    lines = ",\n".join(inner + _nested(row, inner) for row in rows)
+    return f"{{\n{lines}\n{pad}}}"
+
+
+def _texts(row: NDArray[Any]) -> list[str]:
+    if _kind(row) == INT:
+        return [str(int(x)) for x in row]
+    return [
         ("-" if x < 0 else "") + "HUGE_VAL" if math.isinf(x) else literal(x, "double") for x in row
     ]
-    return ", ".join(texts)
 
 
 class Translated(NamedTuple):
-    """A translated function: its name in C, text, prototype, type of the result, and which of its
-    arguments it takes in C."""
+    """A translated function: its name in C, text, prototype, type of the result, which of its
+    arguments it takes in C, and which arrays and records among them it only reads."""
 
     name: str
     text: str
     prototype: str
     result: Any
     used: tuple[bool, ...]
+    constant: tuple[bool, ...] = ()
 
 
 def joined(one: Any, other: Any, function: str) -> Any:
@@ -116,20 +149,37 @@ def fields_of(kind: TupleType) -> Sequence[str]:
     return kind.record._fields if kind.record else [f"x{k}" for k in range(len(kind.items))]
 
 
+def may_be_constant(kind: Any) -> bool:
+    """Whether an argument may be `const`: C99 does not convert arrays of arrays to that."""
+    is_row = isinstance(kind, ArrayType) and len(kind.shape) == 1
+    return is_row or isinstance(kind, RecordType)
+
+
+def lengths_of(shape: Sequence[int]) -> str:
+    """The lengths of an array in C, which has no empty arrays."""
+    return "".join(f"[{max(length, 1)}]" for length in shape)
+
+
 class Structures:
     """The structures of C that stand for tuples, in the order of their first use."""
 
     def __init__(self) -> None:
         self._names: dict[TupleType, str] = {}
 
+    def argument(self, kind: Any, name: str, is_constant: bool) -> str:
+        """The declaration of an argument, which may be `const`."""
+        return ("const " if is_constant else "") + self.declared(kind, name)
+
     def declared(self, kind: Any, name: str) -> str:
         """The declaration of a variable or argument in C."""
         if isinstance(kind, TupleType):
             return f"{self.name(kind)} {name}"
+        if isinstance(kind, RecordType):
+            return f"{kind.name} *{name}"
         if isinstance(kind, ArrayType):
             if len(kind.shape) == 1:
                 return f"{kind.kind} *{name}"
-            return f"{kind.kind} (*{name})[{max(kind.shape[1], 1)}]"
+            return f"{kind.kind} (*{name}){lengths_of(kind.shape[1:])}"
         return f"{'int' if kind == BOOL else kind} {name}"
 
     def name(self, kind: TupleType) -> str:

@@ -208,6 +208,17 @@ reject_jump              refuses a position that is too far from its reference
 LearnedMotion            a DesiredMotion with the learned correction of a repeated trajectory
 StiffnessReference       the trajectory of the second outputs of joints with variable stiffness
 
+Code in other languages:
+
+printed_cycle            what the control cycle in C shares with Python, printed from its source
+PrintedCycle             result of printed_cycle: files, structures, prototypes
+CycleSettings            the settings of the control cycle, declared once
+CycleCounts              what it counts
+Computed                 what the caller of a law has computed already
+LONGEST_LEAD             longest lead of the feedforward in s
+samples                  validity of samples and their filters, as functions over records
+disturbance_compensation  the observer of disturbances, as functions over records
+
 Learning from repetition:
 
 IterativeLearning        learns the correction of one trajectory, with stop rule and file
@@ -237,10 +248,18 @@ from .arm.desired_motion import DesiredMotion, Planned, Splice, TrajectoryReques
 from .arm.learned_motion import LearnedMotion
 from .arm.measured_arm import MeasuredArm
 from .arm.modes import FAULTS, NO_DESIGN, Fault, Mode
+from .arm.printed_cycle import PrintedCycle, printed_cycle
 from .arm.stiffness_reference import StiffnessReference
 from .arm.supervisor import Event, Supervisor
 from .controllers.bumpless_transfer import BumplessTransfer
-from .controllers.controllers import PERIOD, ComputedTorque, Controller, LinearFeedback, Past
+from .controllers.controllers import (
+    PERIOD,
+    Computed,
+    ComputedTorque,
+    Controller,
+    LinearFeedback,
+    Past,
+)
 from .controllers.feedback_linearization import FeedbackLinearization
 from .controllers.hold_controller import HoldController
 from .controllers.late_hold import LateHoldController, late_hold_gains
@@ -298,6 +317,7 @@ from .laws.passivity_claims import PASSIVITY_CLAIMS, PassivityClaim
 from .laws.power_balance import PowerBalance, power_balance
 from .laws.sampled_contacts import BOUT, SampledContacts, sampled_contacts
 from .laws.stored_energy import ArmStates, arm_energy, stored_energy
+from .observers import disturbance_compensation
 from .observers.adaptive_feedforward import ADAPTS, AdaptationSettings, AdaptiveFeedforward
 from .observers.collision_detection import CollisionDetector, DrivingTorque
 from .observers.collision_learning import (
@@ -330,6 +350,9 @@ from .observers.state_estimation import (
     StateEstimator,
 )
 from .observers.state_predictor import CORRECTION_BANDWIDTH, LONGEST_DELAY, StatePredictor
+from .records.cycle_counts import CycleCounts
+from .records.cycle_settings import LONGEST_LEAD, CycleSettings
+from .signals import samples
 from .signals.derivative_filter import MAX_STEP, DerivativeFilter
 from .signals.low_pass import LowPass
 from .signals.sent_torques import SentTorques
@@ -386,6 +409,9 @@ __all__ = [
     # what an arm follows
     "DesiredMotion", "TrajectoryRequest", "plan", "Planned", "Splice", "reject_jump",
     "LearnedMotion", "StiffnessReference",
+    # code in other languages
+    "printed_cycle", "PrintedCycle", "CycleSettings", "CycleCounts", "Computed", "LONGEST_LEAD",
+    "samples", "disturbance_compensation",
     # controllers
     "PERIOD", "Controller", "LinearFeedback", "ScheduledFeedback", "UPDATE_TIME",
     "FeedbackLinearization", "ComputedTorque",

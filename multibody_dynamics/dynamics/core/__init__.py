@@ -60,6 +60,12 @@ read_yaml         the contents of a YAML file
 read_yaml_documents  its documents, separated by ---
 read_arrays       the arrays of a .npz file by name
 
+Records of the control cycle, declared once for Numba and for C:
+
+record_fields     the fields of a record, records of zeros, values outside their intervals
+Field             what a field of a record is: meaning, shape, interval of its values
+Integers          type of an array of integers
+
 Computations alongside a control cycle:
 
 BackgroundProcess  a process of lower priority that runs one computation after another
@@ -68,6 +74,8 @@ Compilation:
 
 compiled          machine code of a recursion, cached on disk
 inlined           marks a small function that compiled code may call
+compiled_exactly  as `compiled`, with every operation rounded as in generated C
+inlined_exactly   as `inlined`, for functions that `compiled_exactly` code calls
 copy_row          copies a vector in compiled code, without compiling an error message
 IS_COMPILED       whether Numba is installed and enabled
 when_compiling    context manager that reports once if the code inside must be compiled first
@@ -75,7 +83,7 @@ load_machine_code   a file of the cache of machine code, None if missing or dama
 store_machine_code  writes a file of the cache of machine code
 """
 
-from . import product_rule, quantities
+from . import product_rule, quantities, record_fields
 from .background_process import BackgroundProcess
 from .batches import times, transposed
 from .baumgarte import Baumgarte
@@ -83,8 +91,10 @@ from .checked_rows import CheckedRows
 from .compilation import (
     IS_COMPILED,
     compiled,
+    compiled_exactly,
     copy_row,
     inlined,
+    inlined_exactly,
     load_machine_code,
     store_machine_code,
     when_compiling,
@@ -120,6 +130,7 @@ from .inputs import (
 )
 from .npz_files import read_arrays
 from .product_rule import leibniz, product
+from .record_fields import Field, Integers
 from .series import Series, turning
 from .settings import check_setting, declared, setting
 from .yaml_files import read_yaml, read_yaml_documents
@@ -139,8 +150,9 @@ __all__ = [
     "Baumgarte",
     # data sheets
     "quantities", "read_yaml", "read_yaml_documents", "read_arrays",
+    "record_fields", "Field", "Integers",
     "BackgroundProcess",
     # compilation
-    "compiled", "inlined", "copy_row", "IS_COMPILED", "when_compiling",
-    "load_machine_code", "store_machine_code",
+    "compiled", "inlined", "compiled_exactly", "inlined_exactly", "copy_row", "IS_COMPILED",
+    "when_compiling", "load_machine_code", "store_machine_code",
 ]  # fmt: skip

@@ -25,7 +25,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import CodeType
@@ -49,6 +49,8 @@ _PLACES = {"co_filename", "co_firstlineno", "co_linetable", "co_lnotab", "co_lin
 # Fused multiply-add is the only fast-math option. Functions that are inlined have the same options,
 # or they would have those of the function that happens to call them first in a process.
 OPTIONS = {"fastmath": {"contract"}, "error_model": "numpy"}
+# Every operation is rounded, as by a C compiler: generated C has the same results, bit for bit.
+EXACT_OPTIONS = OPTIONS | {"fastmath": False}
 DIGITS = 24  # of the hash that names the folder
 CHECKSUM = hashlib.sha256().digest_size  # bytes at the beginning of every file of the cache
 _LIBRARY = __name__.rsplit(".", 2)[0]  # multibody_dynamics.dynamics
@@ -310,9 +312,19 @@ def _warn(text: str) -> None:
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Mark `function` as callable from compiled code, and return it unchanged."""
+    return _inlined(function, OPTIONS)
+
+
+def inlined_exactly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As :func:`inlined`, for code that generated C repeats bit for bit: without operations that
+    are fused and rounded once."""
+    return _inlined(function, EXACT_OPTIONS)
+
+
+def _inlined(function: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
     if not IS_COMPILED:
         return function
-    return register_jitable(pipeline_class=InlinedCompiler, no_cfunc_wrapper=True, **OPTIONS)(
+    return register_jitable(pipeline_class=InlinedCompiler, no_cfunc_wrapper=True, **options)(
         function
     )
 
@@ -333,11 +345,20 @@ def compiled(function: Callable[..., Any], variant: str = "") -> Callable[..., A
     Functions made by one factory each need their own `variant`: Numba files machine code by name,
     and two processes that compile at the same time would pick up each other's.
     """
+    if IS_COMPILED and variant:
+        function.__qualname__ = f"{function.__qualname__}.{variant}"
+    return _compiled(function, OPTIONS)
+
+
+def compiled_exactly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As :func:`compiled`, with every operation rounded; see :func:`inlined_exactly`."""
+    return _compiled(function, EXACT_OPTIONS)
+
+
+def _compiled(function: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
     if not IS_COMPILED:
         return function
-    if variant:
-        function.__qualname__ = f"{function.__qualname__}.{variant}"
-    machine_code = numba.njit(pipeline_class=CompleteCompiler, **OPTIONS)(function)
+    machine_code = numba.njit(pipeline_class=CompleteCompiler, **options)(function)
     # The name of the folder covers the sources of this library only.
     if _CACHE and function.__module__.startswith(f"{_LIBRARY}."):
         machine_code._cache = _FunctionCache(function)

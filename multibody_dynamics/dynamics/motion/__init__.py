@@ -26,7 +26,10 @@ distance_to_limits   distance (n,) to the nearer position limit, negative outsid
 
 Code in other languages:
 
-braking              tables and constants of `brake` and of `Trajectory`, for generated controllers
+segments             a motion in a queue of fixed size, as functions over a record
+limit_torque         the torques that limits permit, a function over arrays
+TORQUE_LIMITED       flag of `limit_torque`: a torque was limited
+RATE_LIMITED         flag of `limit_torque`: the rate of a torque was limited
 
 Demo motions:
 
@@ -40,7 +43,7 @@ reproduction_error   largest error of a motion interpolated from its points, (5,
 DERIVATIVES          q and its four derivatives as column titles
 """
 
-from . import braking
+from . import segments
 from .braking import brake
 from .demo_motions import (
     DERIVATIVES,
@@ -52,7 +55,15 @@ from .demo_motions import (
     rest_to_rest_motion,
     sampled,
 )
-from .limits import JointCommandLimits, LimitEvent, check_reference, distance_to_limits
+from .limits import (
+    RATE_LIMITED,
+    TORQUE_LIMITED,
+    JointCommandLimits,
+    LimitEvent,
+    check_reference,
+    distance_to_limits,
+    limit_torque,
+)
 from .trajectories import (
     REST,
     Reference,
@@ -71,7 +82,7 @@ __all__ = [
     "Reference", "Trajectory", "interpolate", "splice", "stop", "hold", "sum_of_sines",
     "brake", "chain_rule", "match_joints", "REST",
     # code in other languages
-    "braking",
+    "segments", "limit_torque", "TORQUE_LIMITED", "RATE_LIMITED",
     # limits
     "JointCommandLimits", "LimitEvent", "check_reference", "distance_to_limits",
     # demo motions

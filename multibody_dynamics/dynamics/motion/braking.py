@@ -20,11 +20,21 @@ The tables are those that the generated C controller (``multibody_dynamics gener
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
 
-from ..core import Array, TrajectoryError, as_array, exactly, read_only, refused_as
+from ..core import (
+    Array,
+    TrajectoryError,
+    as_array,
+    compiled_exactly,
+    exactly,
+    inlined_exactly,
+    read_only,
+    refused_as,
+)
 from .trajectories import _JERK, _TABLES, Trajectory, _checked_names, hermite_basis, hold
 
 TRIALS = 16
@@ -48,6 +58,59 @@ SEGMENT_TABLES: Array = read_only(_TABLES)
 """(5, 10, 10) Bernstein coefficients of q..q'''' on [0, 1] from q..q'''' at both ends."""
 
 
+@inlined_exactly
+def _excess(state, duration, acceleration):
+    """The largest acceleration on a path to rest of this duration, relative to the allowed one."""
+    excess = 0.0
+    for j in range(acceleration.shape[0]):
+        allowed = max(acceleration[j], abs(state[2, j]))
+        for p in range(POINTS):
+            value = BRAKING_RESPONSE[p, 0] * (state[1, j] * (1.0 / duration))
+            value += BRAKING_RESPONSE[p, 1] * state[2, j]
+            value += BRAKING_RESPONSE[p, 2] * (state[3, j] * duration)
+            value += BRAKING_RESPONSE[p, 3] * (state[4, j] * (duration * duration))
+            excess = max(excess, abs(value) / allowed)
+    return excess
+
+
+@inlined_exactly
+def braking_duration(state, acceleration):
+    """Duration in s of the path to rest; the shorter ones are tried last."""
+    first = SHORTEST_BRAKING
+    for j in range(acceleration.shape[0]):
+        allowed = max(acceleration[j], abs(state[2, j]))
+        first = max(first, BRAKING_PEAK * abs(state[1, j]) / allowed)
+    best = first
+    least = inf
+    factor = 1.0
+    for k in range(TRIALS):
+        if k == LONGER:
+            factor = GROWTH
+        duration = first * factor if k < LONGER else first / factor
+        if duration < SHORTEST_BRAKING or least <= 1.0 + 1e-9:
+            break
+        excess = _excess(state, duration, acceleration)
+        if excess < least:
+            best = duration
+            least = excess
+        factor *= GROWTH
+    return best
+
+
+@inlined_exactly
+def braking_travel(state, j, duration):
+    """The distance that joint j goes on the path to rest."""
+    power = duration
+    travel = 0.0
+    for k in range(4):
+        travel += BRAKING_TRAVEL[k] * (state[k + 1, j] * power)
+        power *= duration
+    return travel
+
+
+_DURATION = compiled_exactly(braking_duration)
+
+
 def brake(joint_names: Sequence[str], state: Any, t: float, acceleration: Any) -> Trajectory:
     """The path to rest from `state` (5, n) at time t in s; acceleration: limits (n,), positive.
 
@@ -61,26 +124,8 @@ def brake(joint_names: Sequence[str], state: Any, t: float, acceleration: Any) -
         raise TrajectoryError(f"brake: acceleration limits must be positive, got {limits}")
     if not state[1:].any():
         return hold(names, state[0], t)
-    duration = _duration(state, limits)
+    duration = float(_DURATION(state.copy(), limits.copy()))
     states = np.zeros((2, 5, len(names)))
     states[0] = state
-    rates = state[1:] * np.multiply.accumulate(np.full(4, duration))[:, None]
-    states[1, 0] = state[0] + (BRAKING_TRAVEL[:, None] * rates).sum(axis=0)  # term by term, as in C
+    states[1, 0] = state[0] + [braking_travel(state, j, duration) for j in range(len(names))]
     return Trajectory(names, np.array([t, t + duration]), states)
-
-
-def _duration(state: Array, limits: Array) -> float:
-    allowed = np.maximum(limits, np.abs(state[2]))
-    first = max(SHORTEST_BRAKING, float((BRAKING_PEAK * np.abs(state[1]) / allowed).max()))
-    best, least = first, np.inf
-    for k in range(TRIALS):
-        duration = first * GROWTH**k if k < LONGER else first / GROWTH ** (k - LONGER + 1)
-        if duration < SHORTEST_BRAKING:
-            break
-        rates = state[1:] * duration ** np.arange(-1.0, 3.0)[:, None]
-        excess = float((np.abs(BRAKING_RESPONSE @ rates).max(axis=0) / allowed).max())
-        if excess < least:
-            best, least = duration, excess
-        if least <= 1.0 + 1e-9:
-            break
-    return best

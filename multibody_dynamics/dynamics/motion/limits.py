@@ -15,9 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import Array, InputError, as_array, read_only
+from ..core import Array, InputError, as_array, compiled_exactly, inlined_exactly, read_only
 from ..model import JointLimits
 from .trajectories import Reference
+
+TORQUE_LIMITED = 1
+RATE_LIMITED = 2
 
 
 class LimitEvent(NamedTuple):
@@ -30,6 +33,26 @@ class LimitEvent(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.joint}: {self.quantity} {self.wanted:.6g}, limit {self.allowed:.6g}"
+
+
+@inlined_exactly
+def limit_torque(wanted, before, limit, rate, dt, torque):
+    """The permitted torques, `dt` after those `before`; returns the sum of TORQUE_LIMITED, if any
+    torque was limited, and RATE_LIMITED. NaN stays NaN: it must not become a torque."""
+    limited = 0
+    for j in range(wanted.shape[0]):
+        step = rate[j] * dt
+        bounded = min(max(wanted[j], -limit[j]), limit[j])
+        permitted = min(max(bounded, before[j] - step), before[j] + step)
+        if bounded != wanted[j]:
+            limited |= TORQUE_LIMITED
+        if permitted != bounded:
+            limited |= RATE_LIMITED
+        torque[j] = permitted
+    return limited
+
+
+_LIMIT = compiled_exactly(limit_torque)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +98,14 @@ class JointCommandLimits:
         if not isfinite(torque.dot(torque) + previous.dot(previous)):
             as_array("torque", torque, torque.shape, self.joint_names)
             as_array("previous torque", previous, torque.shape, self.joint_names)
-        step = self.torque_rate * dt
-        bounded = np.minimum(np.maximum(torque, -self.torque), self.torque)
-        limited = np.minimum(np.maximum(bounded, previous - step), previous + step)
-        if (limited == torque).all():
+        limited = np.empty(len(torque))
+        which = _LIMIT(
+            np.ascontiguousarray(torque), np.ascontiguousarray(previous), self.torque,
+            self.torque_rate, float(dt), limited,
+        )  # fmt: skip
+        if not which:
             return limited, ()
+        bounded = np.minimum(np.maximum(torque, -self.torque), self.torque)
         rate = (bounded - previous) / dt
         allowed = np.copysign(self.torque_rate, rate)
         return limited, (

@@ -25,7 +25,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import reduce
+from functools import cache, reduce
 from math import comb, isfinite, perm
 from numbers import Real
 from typing import Any
@@ -34,7 +34,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve_banded, cholesky_banded
 
-from ..core import Array, TrajectoryError, as_array, as_real, check_sequence, refused_as
+from ..core import (
+    Array,
+    TrajectoryError,
+    as_array,
+    as_real,
+    check_sequence,
+    compiled_exactly,
+    inlined_exactly,
+    refused_as,
+)
 
 SHORTEST = 1e-9  # s, least time between points, the resolution of messages
 BATCH = 1024  # times that are evaluated at once, which bounds memory
@@ -43,7 +52,7 @@ REST = float(np.finfo(np.float32).eps)  # speed below which a point is at rest, 
 # Hermite basis on [0, 1]: ten polynomials, of which polynomial k has datum k equal to one and the
 # other data zero. The data are the derivatives 0..4 at 0, then those at 1.
 _ORDER = np.tile(np.arange(5.0), 2)
-_BINOMIAL = (1.0, 9.0, 36.0, 84.0, 126.0, 126.0, 84.0, 36.0, 9.0, 1.0)
+_BINOMIAL = np.array([1.0, 9.0, 36.0, 84.0, 126.0, 126.0, 84.0, 36.0, 9.0, 1.0])
 
 
 def _bernstein_tables() -> Array:
@@ -74,7 +83,45 @@ def _bernstein(u: Any) -> list[Any]:
     for _ in range(9):
         rising.append(rising[-1] * u)
         falling.append(falling[-1] * (1.0 - u))
-    return [b * r * f for b, r, f in zip(_BINOMIAL, rising, reversed(falling), strict=True)]
+    terms = zip(_BINOMIAL.tolist(), rising, reversed(falling), strict=True)
+    return [b * r * f for b, r, f in terms]
+
+
+@inlined_exactly
+def bernstein(u, basis):
+    """Fill `basis` with the ten Bernstein polynomials of degree 9 at u."""
+    power = 1.0
+    for i in range(10):
+        basis[i] = _BINOMIAL[i] * power
+        power *= u
+    power = 1.0
+    for i in range(9, -1, -1):
+        basis[i] *= power
+        power *= 1.0 - u
+
+
+@inlined_exactly
+def evaluate_polynomial(table, u, state):
+    """Fill `state` (5, n) with the sum of the Bernstein polynomials at u in [0, 1] times the rows
+    of the table (10, 5, n)."""
+    basis = np.zeros(10)
+    bernstein(u, basis)
+    for k in range(5):
+        for j in range(state.shape[1]):
+            state[k, j] = basis[0] * table[0, k, j]
+    for i in range(1, 10):
+        for k in range(5):
+            for j in range(state.shape[1]):
+                state[k, j] += basis[i] * table[i, k, j]
+
+
+_EVALUATE = compiled_exactly(evaluate_polynomial)
+
+
+@cache
+def _compile() -> None:
+    """Compile what a motion needs, before a control cycle evaluates one."""
+    _EVALUATE(np.zeros((10, 5, 1)), 0.0, np.zeros((5, 1)))
 
 
 def hermite_basis(k: int, x: Array) -> Array:
@@ -187,6 +234,7 @@ class Trajectory(Reference):
 
     def __init__(self, joint_names: Sequence[str], knots: Array, states: Array) -> None:
         super().__init__(joint_names, knots[0], knots[-1])
+        _compile()
         self.knots, self.states = knots.copy(), states.copy()
         self.knots.flags.writeable = self.states.flags.writeable = False
         self._first, self._last = self.states[0], self.states[-1]
@@ -208,9 +256,10 @@ class Trajectory(Reference):
 
     def _inside(self, t: float) -> Array:
         i = bisect_right(self._starts, t) - 1
-        basis = np.array(_bernstein((t - self._starts[i]) * self._rates[i]))
-        state: Array = (basis[:, None] * self._table[i]).sum(axis=0)
-        return state.reshape(5, -1)
+        state: Array = np.empty((5, self.n))
+        u = (t - self._starts[i]) * self._rates[i]
+        _EVALUATE(self._table[i].reshape(10, 5, -1), u, state)
+        return state
 
     def _inside_all(self, times: Array) -> Array:
         i = np.searchsorted(self._starts, times, side="right") - 1

@@ -14,6 +14,7 @@ hybrid                recursions in hybrid representation
 mixed                 recursions in mixed representation
 RECURSIONS            {representation: module}
 passive               body-fixed recursions with a reference velocity, M q_r'' + C q_r' + g
+momentum_pass         momentum M q', the bias of its rate, and gravity in one body-fixed pass
 inverse_dynamics_series  the body-fixed recursion over power series in time, to any order
 pose_recursion        poses of all joint frames
 store_trig            sines and cosines of the joint angles of one state
@@ -24,7 +25,7 @@ angular_momentum_dot  angular momentum of a body about its centre of mass, and i
 
 from types import MappingProxyType
 
-from . import body_fixed, hybrid, mixed, passive, spatial
+from . import body_fixed, hybrid, mixed, momentum_pass, passive, spatial
 from .angular_momentum import angular_momentum_dot
 from .body_fixed_series import inverse_dynamics_series
 from .poses import batch_trig, generic_trig, pose_recursion, store_trig
@@ -40,6 +41,8 @@ __all__ = [
     "inverse_dynamics_series",
     # inverse dynamics with a reference velocity
     "passive",
+    # generalised momentum
+    "momentum_pass",
     # shared with other recursions
     "pose_recursion", "store_trig", "batch_trig", "generic_trig", "angular_momentum_dot",
 ]  # fmt: skip

@@ -71,6 +71,7 @@ trace_inverse_dynamics            Q with any number of derivatives
 trace_forward_dynamics            q'' from torques
 trace_mass_matrix                 M
 trace_gravity_forces              g
+MomentumSolver                    M q', the bias of its rate, and gravity, for the control cycle
 trace_momentum                    M q' and the bias of its rate
 trace_inverse_dynamics_derivatives  dQ/dq, dQ/dq', dQ/dq''
 trace_forward_dynamics_derivatives  dq''/dq, dq''/dq', dq''/dtau
@@ -186,6 +187,7 @@ from .kinematics import (
 )
 from .linearization import LinearModel, linearize
 from .loads import joint_wrenches, load_cell_reading, load_wrench
+from .momentum_solver import MomentumSolver
 from .passive_dynamics import (
     ReferenceMotion,
     generic_passive_inverse_dynamics,
@@ -244,7 +246,7 @@ __all__ = [
     "trace_inverse_dynamics", "trace_forward_dynamics", "trace_mass_matrix",
     "trace_inverse_dynamics_derivatives", "trace_forward_dynamics_derivatives",
     "trace_gravity_forces", "trace_momentum", "trace_forward_kinematics", "trace_jacobian",
-    "TracedInputs",
+    "TracedInputs", "MomentumSolver",
     # energy and momentum
     "kinetic_energy", "potential_energy", "spatial_momentum", "center_of_mass",
     # wrenches and loads

@@ -18,13 +18,13 @@ import numpy as np
 from ...dynamics.control import BumplessTransfer, DerivativeFilter, LinearFeedback
 from ...dynamics.core import Array, DynamicsError, InputError
 from ...dynamics.elastic import MotorFeedforward, resting_second_outputs
-from ...dynamics.motion import JointCommandLimits, Trajectory, brake, interpolate
+from ...dynamics.motion import JointCommandLimits, Trajectory, brake, interpolate, segments
 from ...dynamics.rigid import gravity_forces
 from .generated_design import ControllerDesign, motors_at_rest
 
 MOST_STALLED = 10  # cycles
 SHORTEST_SEGMENT = 1e-9  # s
-SEGMENTS = 32  # the last one is for the path to rest
+SEGMENTS = segments.SEGMENTS  # the last one is for the path to rest
 LONGEST_GAP = 2000.0  # cycles without link states that are recorded for the self-test
 
 

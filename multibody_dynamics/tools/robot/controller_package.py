@@ -4,8 +4,9 @@
 """C99 of a controller for one robot with elastic joints: library, self-test, example, timing.
 
 The recursions come from the recorded graph (:mod:`.c_package`), the springs and motors from the
-scalar source of the flat map, translated (:mod:`.codegen.c_translation`). Laws, reference and state
-machine are the templates in `controller_templates/`, which read as C with the prefix `robot_`; the
+scalar source of the flat map, translated (:mod:`.codegen.c_translation`). What
+Python and C share of the cycle is printed from its source in Python (:mod:`.printed_cycle`);
+the rest are the templates in `controller_templates/`, which read as C with the prefix `robot_`. The
 prefix becomes the name of the robot, and `//TABLES//` its numbers.
 """
 
@@ -19,28 +20,31 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import __version__
-from ...dynamics.codegen import Program, c_source, c_translation, c_types
-from ...dynamics.control import MAX_STEP, driven_links
+from ...dynamics.codegen import Program, c_records, c_source, c_translation, c_types
+from ...dynamics.control import (
+    CycleCounts,
+    CycleSettings,
+    disturbance_compensation,
+    driven_links,
+    printed_cycle,
+    samples,
+)
 from ...dynamics.core import InputError
 from ...dynamics.elastic import actuator_rows, flat_map, resting_second_outputs
 from ...dynamics.model.records import ANGULAR
-from ...dynamics.motion import braking
 from ...dynamics.rigid import (
     trace_gravity_forces,
     trace_inverse_dynamics,
     trace_momentum,
 )
-from .controller_cycle import MOST_STALLED, SEGMENTS, SHORTEST_SEGMENT, record_cycles
+from .controller_cycle import MOST_STALLED, SHORTEST_SEGMENT, record_cycles
 from .controller_plugin import in_tables, in_template, plugin_files
-from .generated_design import LONGEST_LEAD, ControllerDesign, motors_at_rest, start_position
+from .generated_design import ControllerDesign, motors_at_rest, start_position
 from .notice import signed
 
 TEMPLATES = Path(__file__).parent / "controller_templates"
 MARK = "//TABLES//"
-CORE = (
-    "reference.h", "reference.c", "controller.h", "controller_parts.h", "samples.c",
-    "disturbances.c", "law.c", "stop.c", "torque.c", "states.c", "settings.c", "controller.c",
-)  # fmt: skip
+CORE = ("controller.h", "controller_parts.h", "law.c", "states.c", "controller.c")
 PROGRAMS = ("example.c", "timing.c", "self_test.c")
 
 
@@ -65,23 +69,29 @@ def controller_package(
         "actuators.c": "",
     }
     texts["actuators.h"], texts["actuators.c"] = _actuators(design)
-    tables = {
-        "reference.h": f"#define ROBOT_SEGMENTS {SEGMENTS}",
-        "reference.c": _reference_tables(),
-        "controller_parts.h": _robot_tables(design),
-        "settings.c": _settings_tables(design),
-        "example.c": start_tables(design),
-        "timing.c": start_tables(design),
-        "self_test.c": _recorded(design),
+    printed = printed_cycle(design.actuators, CycleSettings(**design.parameters))
+    texts |= printed.files
+    own = printed.structures
+    marks = {
+        "controller.h": {
+            "//PARAMETERS//": own[CycleSettings],
+            "//COUNTS//": own[CycleCounts],
+            "//RECORDS//": own[samples.Samples] + "\n" + own[disturbance_compensation.Disturbances],
+        },
+        "controller_parts.h": {MARK: _robot_tables(design), "//PROTOTYPES//": printed.prototypes},
+        "example.c": {MARK: start_tables(design)},
+        "timing.c": {MARK: start_tables(design)},
+        "self_test.c": {MARK: _recorded(design)},
     }
     head = _head(design, sources) + "\n"
     files = {
-        f"{name}_{file}": head + _folded_rows(in_template(text, name))
+        f"{name}_{file}": head + _folded_rows(_prefixed(file, text, name))
         for file, text in texts.items()
     }
     for file in (*CORE, *PROGRAMS):
         text = in_template((TEMPLATES / file).read_text(encoding="utf-8"), name)
-        text = text.replace(MARK, in_tables(tables.get(file, ""), name))
+        for mark, printed_text in marks.get(file, {}).items():
+            text = text.replace(mark, in_tables(printed_text, name))
         own = file if file in PROGRAMS else f"{name}_{file}"
         files[own] = head + _folded_rows(text.replace("\n\n\n", "\n\n"))
     cmake = (TEMPLATES / "CMakeLists.txt").read_text(encoding="utf-8")
@@ -95,10 +105,17 @@ def source_of(path: Path) -> str:
     return f"{path.name}, SHA-256 {digest[:32]}"
 
 
+def _prefixed(file: str, text: str, name: str) -> str:
+    """Generated code with the prefix of the robot; settings contain names of joints in quotes."""
+    return (in_tables if file == "settings.c" else in_template)(text, name)
+
+
 def _folded_rows(text: str) -> str:
     """The text with rows of tables in lines that are not too long."""
     lines = text.splitlines()
-    folded = (_folded(line) if line.lstrip().startswith("{") else [line] for line in lines)
+    folded = (
+        c_records.folded_row(line) if line.lstrip().startswith("{") else [line] for line in lines
+    )
     return "\n".join(part for each in folded for part in each) + "\n"
 
 
@@ -253,105 +270,17 @@ def _parameters_of(function: Any) -> Sequence[str]:
 # Tables of the templates
 
 
-def _reference_tables() -> str:
-    cubes = ",\n".join(
-        "    {\n" + ",\n".join(f"        {{{_numbers(row)}}}" for row in table) + "\n    }"
-        for table in braking.SEGMENT_TABLES
-    )
-    lines = [
-        "/* Bernstein coefficients of q..q'''' on [0, 1] from q..q'''' at both ends. */",
-        f"static const double SEGMENT_TABLES[5][10][10] = {{\n{cubes}\n}};\n",
-        "/* Accelerations on a path to rest on [0, 1] from q'..q'''' at its start. */",
-        f"#define BRAKING_POINTS {len(braking.BRAKING_RESPONSE)}",
-        c_types.table_definition("BRAKING_RESPONSE", braking.BRAKING_RESPONSE),
-        "/* The distance on this path. */",
-        c_types.table_definition("BRAKING_TRAVEL", braking.BRAKING_TRAVEL),
-        f"#define BRAKING_PEAK {c_source.literal(braking.BRAKING_PEAK, 'double')}",
-        f"#define BRAKING_GROWTH {c_source.literal(braking.GROWTH, 'double')}",
-        f"#define BRAKING_TRIALS {braking.TRIALS}",
-        f"#define BRAKING_LONGER {braking.LONGER}",
-        f"#define SHORTEST_BRAKING {c_source.literal(braking.SHORTEST_BRAKING, 'double')} /* s */",
-    ]
-    return "\n".join(lines)
-
-
-def _numbers(row: Any) -> str:
-    return ", ".join(c_source.literal(x, "double") for x in row)
-
-
 def _robot_tables(design: ControllerDesign) -> str:
     actuators = design.actuators
     second = np.append(resting_second_outputs(actuators), 0.0)
-    integers = {
-        "FIRST_MOTOR": actuators.first_motor,
-        "JOINT_OF_MOTOR": actuators.joint_of_motor,
-        "IS_RIGID": actuators.is_rigid,
-        "IS_DAMPED": actuators.is_damped,
-    }
-    sizes = {"FIRST_MOTOR": "JOINTS", "JOINT_OF_MOTOR": "MOTORS"}
     lines = [
-        f"static const int {name}[{sizes.get(name, 'JOINTS')}] = "
-        f"{{{', '.join(str(int(x)) for x in row)}}};"
-        for name, row in integers.items()
-    ]
-    lines += [
-        f"#define LONGEST_LEAD {LONGEST_LEAD!r} /* s */",
-        f"#define LONGEST_STEP {MAX_STEP!r} /* s; over longer ones, no disturbances */",
+        c_types.table_definition("JOINT_OF_MOTOR", actuators.joint_of_motor).rstrip(),
+        c_types.table_definition("IS_DAMPED", actuators.is_damped).rstrip(),
         f"#define SHORTEST_SEGMENT {SHORTEST_SEGMENT!r} /* s */",
         f"#define MOST_STALLED {MOST_STALLED} /* cycles that repeat the torque */",
-        "/* Share of the torque of its joint that each motor takes. */",
-        c_source.constant_array("TORQUE_SHARE", actuators.torque_share, "double").rstrip(),
-        c_source.constant_array("MOTOR_INERTIA", actuators.motor_inertia, "double").rstrip(),
         c_source.constant_array("SECOND_AT_REST", second, "double").rstrip(),
     ]
     return "\n".join(lines)
-
-
-def _settings_tables(design: ControllerDesign) -> str:
-    lines = [
-        "const int robot_sizes[3] = {JOINTS, MOTORS, ROBOT_VARIABLE};\n",
-        _names("robot_joint_names[JOINTS]", design.model.joint_names),
-        _names("robot_motor_names[MOTORS]", design.actuators.motor_names),
-        _defaults(design.parameters),
-    ]
-    return "\n".join(lines)
-
-
-def _names(declaration: str, names: Sequence[str]) -> str:
-    texts = ",\n".join(f"    {c_source.string(name)}" for name in names)
-    return f"const char *const {declaration} = {{\n{texts}\n}};\n"
-
-
-def _defaults(parameters: Mapping[str, Any]) -> str:
-    lines = []
-    for name, value in parameters.items():
-        lines.append(f"        .{name} = {_initialiser(value)},")
-    body = "\n".join(line for each in lines for line in _folded(each))
-    return (
-        "void robot_default_parameters(robot_parameters *parameters)\n{\n"
-        f"    *parameters = (robot_parameters){{\n{body}\n    }};\n}}"
-    )
-
-
-def _initialiser(value: Any) -> str:
-    if isinstance(value, int):
-        return str(value)
-    if np.ndim(value) == 0:
-        return _number(float(value))
-    return f"{{{', '.join(_initialiser(each) for each in value)}}}"
-
-
-def _number(value: float) -> str:
-    if np.isinf(value):
-        return "HUGE_VAL" if value > 0 else "-HUGE_VAL"
-    return c_source.literal(value, "double")
-
-
-def _folded(line: str, width: int = 100) -> list[str]:
-    if len(line) <= width:
-        return [line]
-    place = line.rfind(", ", 0, width)
-    return [line[: place + 1], *_folded(" " * 12 + line[place + 2 :], width)]
 
 
 def start_tables(design: ControllerDesign) -> str:

@@ -21,6 +21,8 @@ import yaml
 
 from ... import __version__
 from ...dynamics.codegen import c_source
+from ...dynamics.control import CycleSettings
+from ...dynamics.core import record_fields
 from .generated_design import ControllerDesign, motors_at_rest, rest_of_motors, start_position
 
 FOLDER = "ros2_control"
@@ -39,83 +41,39 @@ STATE_RATE = 50.0  # Hz
 START_TIMEOUT = 0.5  # s
 # Refuses zero in arrays: generate_parameter_library has no strict bounds for elements.
 SMALLEST = float(np.finfo(float).tiny)
+# Settings that are not parameters of the plugin: the period is that of the controller manager, and
+# the law is part of the generated code.
+NOT_PARAMETERS = ("period", "follows")
+SWITCH = "recovers"
 
 
 class Number(NamedTuple):
-    """A parameter of the plugin for a field of `robot_parameters`.
+    """A parameter of the plugin for a setting, or for a row of it.
 
-    name : of the parameter. field : in C, without index for rows of a table. description : with
-    unit. is_positive : whether zero is refused, too; None: every number is allowed. row : of the
-    table in C; None if the field is not a table. largest : allowed value.
+    name : of the parameter. setting : its name in C. description : with unit. within : interval of
+    its values, empty if all are allowed. row : of the table in C; None if it is all of the setting.
     """
 
     name: str
-    field: str
+    setting: str
     description: str
-    is_positive: bool | None = True
+    within: str
     row: int | None = None
-    largest: float = np.inf
 
 
-NUMBERS = (
-    Number("gains.link_position", "gains", "N m/rad or N/m, of each motor on the position error of"
-           " its link", None, 0),
-    Number("gains.link_velocity", "gains", "N m s/rad or N s/m, of each motor on the velocity error"
-           " of its link", None, 1),
-    Number("gains.motor_position", "gains", "N m/rad or N/m, of each motor on its position error",
-           None, 2),
-    Number("gains.motor_velocity", "gains", "N m s/rad or N s/m, of each motor on its velocity"
-           " error", None, 3),
-    Number("friction", "friction", "share of the friction of each motor that is compensated",
-           False, largest=1.0),
-    Number("lead", "lead", "s, by which the feedforward leads: half a cycle and the delay of the"
-           " drives", False),
-    Number("disturbance_bandwidth", "disturbance_bandwidth", "rad/s, of the compensation of"
-           " disturbances; 0: none", False),
-    Number("link_disturbance_limit", "link_disturbance_limit", "N m or N, largest disturbance of"
-           " each link that is compensated", False),
-    Number("motor_disturbance_limit", "motor_disturbance_limit", "N m or N, largest disturbance of"
-           " each motor that is compensated", False),
-    Number("hold_gains.position", "hold_gains", "N m/rad or N/m, of each motor in the stop", True,
-           0),
-    Number("hold_gains.velocity", "hold_gains", "N m s/rad or N s/m, of each motor in the stop",
-           None, 1),
-    Number("hold_lower", "hold_lower", "rad or m, lower end of the range of the link that each"
-           " motor drives, kept in the stop", None),
-    Number("hold_upper", "hold_upper", "rad or m, upper end of that range", None),
-    Number("stop_time", "stop_time", "s, in which the motors slow down by a factor of e in the"
-           " stop"),
-    Number("stop_acceleration", "stop_acceleration", "rad/s^2 or m/s^2, of each joint on the path"
-           " to rest"),
-    Number("filter_order", "filter_order", "of the filters of measured positions: 2, 3 or 4"),
-    Number("filter_bandwidth", "filter_bandwidth", "Hz, of the filters of measured positions"),
-    Number("settling_time", "settling_time", "s, in which these filters settle"),
-    Number("max_step", "max_step", "s; after a longer gap between samples the filters start again"),
-    Number("torque_limit", "torque_limit", "N m or N, of each motor"),
-    Number("torque_rate_limit", "torque_rate_limit", "N m/s or N/s, of each motor"),
-    Number("lower", "lower", "rad or m, lower position limit of each joint for references", None),
-    Number("upper", "upper", "rad or m, upper position limit of each joint for references", None),
-    Number("velocity", "velocity", "rad/s or m/s, velocity limit of each joint for references"),
-    Number("link_timeout", "link_timeout", "s without valid states of the links until the arm is"
-           " stopped"),
-    Number("motor_timeout", "motor_timeout", "s without valid states of the motors until the"
-           " controller is lost"),
-    Number("link_speed", "link_speed", "rad/s or m/s, fastest motion of each joint between two"
-           " samples that is accepted"),
-    Number("motor_speed", "motor_speed", "rad/s or m/s, fastest motion of each motor between two"
-           " samples that is accepted"),
-    Number("tracking_tolerance", "tracking_tolerance", "rad or m, largest distance of a link from"
-           " its reference; 0: any", False),
-    Number("recovery_speed", "recovery_speed", "rad/s or m/s, of the motors, below which following"
-           " may resume after a stop"),
-    Number("recovers", "recovers", "whether following resumes on its own after missing states"),
-    Number("transfer_time", "transfer_time", "s, in which the law takes over the torque", False),
-    Number("stop_transfer_time", "stop_transfer_time", "s, in which the stop takes over the torque",
-           False),
-)  # fmt: skip
-# Fields of robot_parameters that are not parameters of the plugin: the period is that of the
-# controller manager, and the law is part of the generated code.
-NOT_PARAMETERS = ("period", "follows")
+def numbers() -> list[Number]:
+    """The parameters of the plugin, from the declaration of the settings."""
+    found = []
+    for name, _, _, field in record_fields.declared_fields(CycleSettings):
+        if name in NOT_PARAMETERS:
+            continue
+        if not field.rows:
+            assert isinstance(field.within, str)
+            found.append(Number(name, name, field.meaning, field.within))
+        for k, (row, meaning) in enumerate(field.rows):
+            within = field.within if isinstance(field.within, str) else field.within[k]
+            found.append(Number(f"{name}.{row}", name, meaning, within, k))
+    return found
 
 
 def plugin_files(design: ControllerDesign, name: str, sources: Sequence[str]) -> dict[str, str]:
@@ -154,8 +112,9 @@ def in_template(text: str, name: str) -> str:
 
 
 def in_tables(text: str, name: str) -> str:
-    """Generated code with this prefix; text in quotes is left alone, as it may name a joint."""
-    parts = re.split(r'("(?:[^"\\\n]|\\.)*")', text)
+    """Generated code with this prefix; text in quotes is left alone, as it may name a joint, but
+    for names of files."""
+    parts = re.split(r'((?<!#include )"(?:[^"\\\n]|\\.)*")', text)
     return "".join(part if k % 2 else in_template(part, name) for k, part in enumerate(parts))
 
 
@@ -171,7 +130,7 @@ def _head(place: str, lines: Sequence[str]) -> str:
 
 
 def _value(design: ControllerDesign, number: Number) -> Any:
-    value = design.parameters[number.field]
+    value = design.parameters[number.setting]
     return value if number.row is None else value[number.row]
 
 
@@ -181,8 +140,8 @@ def _value(design: ControllerDesign, number: Number) -> Any:
 def _assignments(design: ControllerDesign) -> list[str]:
     """C++ that copies the parameters of the plugin into those of the core."""
     lines = []
-    for number in NUMBERS:
-        field = number.field if number.row is None else f"{number.field}[{number.row}]"
+    for number in numbers():
+        field = number.setting if number.row is None else f"{number.setting}[{number.row}]"
         value = _value(design, number)
         if np.ndim(value) > 0:
             lines.append(f"  copy_row(p.{number.name}, c.{field});")
@@ -202,19 +161,20 @@ def _definition(kind: str, value: Any, description: str, **rules: Any) -> dict[s
 
 def _number_definition(design: ControllerDesign, number: Number) -> dict[str, Any]:
     value, text = _value(design, number), number.description
-    if number.name == "recovers":
+    if number.setting == SWITCH:
         return _definition("bool", bool(value), text)
-    if number.name == "filter_order":
-        return _definition("int", int(value), text, bounds=[2, 4])
+    low, high, has_low, _ = record_fields.interval(number.within or "[-inf, inf]")
+    least = 0.0 if isinstance(low, str) else low  # another setting is checked by the controller
+    if isinstance(value, int):
+        return _definition("int", value, text, bounds=[int(least), int(high)])
     if np.ndim(value) == 0:
-        rule = "gt" if number.is_positive else "gt_eq"
-        return _definition("double", float(value), text, **{rule: [0.0]})
+        return _definition("double", float(value), text, **{"gt_eq" if has_low else "gt": [least]})
     row = [float(x) for x in value]
     rules: dict[str, Any] = {"fixed_size": [len(row)]}
-    if number.is_positive is not None:
-        least = SMALLEST if number.is_positive else 0.0
-        if np.isfinite(number.largest):
-            rules["element_bounds"] = [least, number.largest]
+    if np.isfinite(least):
+        least = least if has_low else SMALLEST
+        if not isinstance(high, str) and np.isfinite(high):
+            rules["element_bounds"] = [least, high]
         else:
             rules["lower_element_bounds"] = [least]
     return _definition("double_array", row, text, **rules)
@@ -253,7 +213,7 @@ def _parameters(design: ControllerDesign, name: str) -> str:
         "start_timeout": _definition("double", START_TIMEOUT, "s after activation within which"
                                      " there must be valid states", gt=[0.0]),
     }  # fmt: skip
-    for number in NUMBERS:
+    for number in numbers():
         group, _, last = number.name.rpartition(".")
         place = found.setdefault(group, {}) if group else found
         place[last] = _number_definition(design, number)

@@ -16,6 +16,7 @@ from ...dynamics.control import (
     FILTER_BANDWIDTH,
     FILTER_ORDER,
     LAWS,
+    LONGEST_LEAD,
     MAX_STEP,
     ORDERS,
     Controller,
@@ -34,7 +35,6 @@ POSITIVE = (
     "recovery_speed", "torque_rate",
 )  # fmt: skip
 LIMITS = ("torque_limit", "velocity", "link_speed", "motor_speed")  # of the robot
-LONGEST_LEAD = 1.0  # s
 TIMEOUT = 0.01  # s, unless given
 LARGEST_ACCELERATION = 10.0  # rad/s^2 or m/s^2, of the path to rest, unless given
 

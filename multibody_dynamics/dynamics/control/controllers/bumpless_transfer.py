@@ -17,11 +17,35 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, DynamicsError, InputError, as_array
+from ...core import (
+    Array,
+    DynamicsError,
+    InputError,
+    as_array,
+    compiled_exactly,
+    inlined_exactly,
+)
 from ...elastic import Actuators
 from ...motion import JointCommandLimits, LimitEvent
 from ..signals.derivative_filter import MAX_STEP
 from .controllers import Controller
+
+
+@inlined_exactly
+def transfer_share(elapsed, duration):
+    """The share of the new law, `elapsed` after the transfer began."""
+    x = min(elapsed / duration, 1.0)
+    return x * x * (3.0 - 2.0 * x)
+
+
+@inlined_exactly
+def fade(held, share, wanted):
+    """Replace a share of the wanted torques by those before the transfer, in place."""
+    for j in range(wanted.shape[0]):
+        wanted[j] = held[j] + share * (wanted[j] - held[j])
+
+
+_FADE = compiled_exactly(fade)
 
 
 class BumplessTransfer:
@@ -73,7 +97,9 @@ class BumplessTransfer:
         self.share = 1.0
         self.events: tuple[LimitEvent, ...] = ()
         self._before: Controller | None = None
-        self._held = np.zeros(len(names))
+        self._held, self._wanted = np.zeros((2, len(names)))
+        _FADE(self._held, 0.0, self._wanted)  # compiles
+        limits.apply(self._wanted, self.torque, 1.0)  # compiles
         self._elapsed = 0.0
 
     def activate(self, law: Controller, applied: Any = 0.0) -> None:
@@ -155,9 +181,9 @@ class BumplessTransfer:
 
     def _send(self, dt: float, wanted: Array) -> None:
         if self.share < 1.0:
-            elapsed = self._elapsed + dt
-            x = min(elapsed / self.duration, 1.0)
-            share = x * x * (3.0 - 2.0 * x)
-            wanted = self._held + share * (wanted - self._held)
-            self._elapsed, self.share = elapsed, share
+            self._elapsed += dt
+            self.share = transfer_share(self._elapsed, self.duration)
+            self._wanted[:] = wanted
+            wanted = self._wanted
+            _FADE(self._held, self.share, wanted)
         self.torque[:], self.events = self.limits.apply(wanted, self.torque, dt)

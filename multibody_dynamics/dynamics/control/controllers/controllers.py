@@ -52,9 +52,11 @@ from ...core import (
     InputError,
     as_array,
     check_sequence,
+    compiled_exactly,
+    inlined_exactly,
     read_only,
 )
-from ...elastic import Actuators, MotorFeedforward
+from ...elastic import Actuators, MotorFeedforward, SpringSolver
 from ...model import MultibodyModel
 from ...rigid import InverseDynamicsSolver
 from ..gains.coupled_gains import CoupledGains
@@ -62,6 +64,7 @@ from ..gains.joint_gains import StateFeedbackGains, check_fit, rest_outputs
 from ..gains.joint_values import per_name
 from ..observers.adaptive_feedforward import AdaptationSettings, AdaptiveFeedforward
 from ..observers.disturbance_compensation import SHARE, DisturbanceCompensation
+from ..records.actuation import actuation
 from ..signals.clamped_integral import ClampedIntegral
 
 FEEDBACKS = ("motor", "link")
@@ -78,6 +81,21 @@ class Past(NamedTuple):
     links: Sequence[Array]
     motors: Sequence[Array]
     torque: Array
+
+
+class Computed(NamedTuple):
+    """What the caller has computed already; None where the law has to compute it.
+
+    now, ahead : Q, Q', Q'' (3, n) along the desired motion, and along the motion ahead, without
+        external torques. springs : at the measured state.
+    """
+
+    now: Array | None = None
+    ahead: Array | None = None
+    springs: SpringSolver | None = None
+
+
+NOTHING = Computed()
 
 
 class Controller(ABC):
@@ -130,6 +148,7 @@ class Controller(ABC):
         self._desired, self._ahead = np.zeros((2, 5, n))
         self._links, self._motors = np.zeros((2, n)), np.zeros((2, m))
         self._past: Past | None = None
+        self._computed = NOTHING
         self.stiffness: Array = rest_outputs(actuators)
         names, motors = actuators.joint_names, actuators.motor_names
         rows = [f"desired {row}" for row in STATE_ROWS]
@@ -164,6 +183,7 @@ class Controller(ABC):
         self._friction = read_only(row)
         self._leaves_friction = bool((row < 1.0).any())
 
+    # wide: references and the measured state
     def update(
         self,
         desired: Any,
@@ -175,6 +195,7 @@ class Controller(ABC):
         stiffness: Any = None,
         ahead: Any = None,
         past: Past | None = None,
+        computed: Computed = NOTHING,
     ) -> Array:
         """Compute `torque` from the desired motion and the measured state.
 
@@ -189,6 +210,7 @@ class Controller(ABC):
             uses the present reference.
         past : where the state was predicted over a delay (:class:`.StatePredictor`), the measured
             state and the torque that acted up to it; observers of disturbances compare the two.
+        computed : inverse dynamics and springs that the caller has already; not checked.
 
         Raises InputError for wrong shapes, NaN or infinity, and DynamicsError where the law has no
         finite solution; `torque` is then unchanged.
@@ -196,7 +218,7 @@ class Controller(ABC):
         self._take(desired, (q, qd), (theta, thetad), ahead)
         if stiffness is not None:
             self._take_stiffness(stiffness)
-        self._past = past
+        self._past, self._computed = past, computed
         return self._compute(ahead is not None)
 
     def _time_passed(self) -> float:
@@ -217,13 +239,14 @@ class Controller(ABC):
     def _compute(self, has_ahead: bool) -> Array:
         """Compute `torque` from the copied inputs and the arrays that the caller may write; leave
         it unchanged if any of these, or the result, is not finite."""
-        if not isfinite(self.external_torque.sum() + self.stiffness.sum()):
+        second = float(self.stiffness.sum()) if self.stiffness.size else 0.0
+        if not isfinite(self.external_torque.dot(self.external_torque) + second):
             names = self.actuators.joint_names
             as_array("external_torque", self.external_torque, (len(names),), names)
             self._take_stiffness(self.stiffness)
         self._last_torque[:] = self.torque
         self._law(has_ahead)
-        if not isfinite(self.torque.sum()):
+        if not isfinite(self.torque.dot(self.torque)):
             j = int(np.argmin(np.isfinite(self.torque)))
             found = self.torque[j]
             self.torque[:] = self._last_torque
@@ -287,8 +310,20 @@ class Controller(ABC):
         inverse = self._inverse
         if motion is not inverse.state:
             inverse.state[:] = motion
-        inverse.update()
-        np.subtract(inverse.result[0], self.external_torque, out=inverse.result[0])
+        known = None
+        if motion is self._desired:
+            known = self._computed.now
+        elif motion is self._ahead:
+            known = self._computed.ahead
+        if known is None:
+            inverse.update()
+        else:
+            inverse.result[:] = known
+        self._subtract_known(inverse.result)
+
+    def _subtract_known(self, torque: Array) -> None:
+        """Subtract the torques that act on the links anyway, and their rates, from (3, n)."""
+        np.subtract(torque[0], self.external_torque, out=torque[0])
 
     def _feedforward(self, flat: MotorFeedforward) -> Array:
         """Motor torques (m,) of the flat map, with the compensated share of friction."""
@@ -315,6 +350,33 @@ class Controller(ABC):
     @abstractmethod
     def _law(self, has_ahead: bool) -> None:
         """Fill `torque` from the copied inputs."""
+
+
+# wide: all states and references
+@inlined_exactly
+def feed_back(joint_of_motor, gains, desired, q, qd, reference, theta, thetad, torque):
+    """Torques of the gains (4, m) on the errors of q, q' of the links that the motors drive, and of
+    theta, theta' from the first two rows of their `reference`."""
+    for j in range(torque.shape[0]):
+        i = joint_of_motor[j]
+        torque[j] = (
+            gains[0, j] * (desired[0, i] - q[i])
+            + gains[1, j] * (desired[1, i] - qd[i])
+            + gains[2, j] * (reference[0, j] - theta[j])
+            + gains[3, j] * (reference[1, j] - thetad[j])
+        )
+
+
+@inlined_exactly
+def subtract_known(torque, external, disturbance, disturbance_rate):
+    """Subtract the torques that act on the links anyway, and their rates, from Q, Q', Q''."""
+    for i in range(external.shape[0]):
+        torque[0, i] = torque[0, i] - external[i] - disturbance[i]
+        torque[1, i] -= disturbance_rate[i]
+
+
+_FEED_BACK = compiled_exactly(feed_back)
+_SUBTRACT = compiled_exactly(subtract_known)
 
 
 class LinearFeedback(Controller):
@@ -380,8 +442,10 @@ class LinearFeedback(Controller):
         )
         self.adaptation = adaptation
         self._undisturbed = np.zeros(actuators.n)
-        self._error = np.zeros((4, len(actuators.motors)))
-        self._link_error = np.zeros((2, actuators.n))
+        self._joint_of_motor = actuation(actuators).joint_of_motor
+        LinearFeedback._feed_back(self)  # compiles
+        _SUBTRACT(self._inverse.result, self.external_torque, *np.zeros((2, actuators.n)))
+        self.torque[:] = 0.0
 
     def reset(self) -> None:
         super().reset()
@@ -409,42 +473,53 @@ class LinearFeedback(Controller):
         if self.stiffness.size:
             compensation.springs.stiffness[:] = self.stiffness[:2]
         past = self._past or Past(tuple(self._links), tuple(self._motors), self.applied_torque)
-        compensation.update(step, past.links, past.motors, past.torque, self.external_torque)
+        springs = self._computed.springs if self._past is None else None
+        compensation.update(
+            step, past.links, past.motors, past.torque, self.external_torque, springs
+        )
 
     def _inverse_dynamics(self, motion: Array) -> None:
         super()._inverse_dynamics(motion)
-        if self.compensation is not None:
-            self._inverse.result[0] -= self.compensation.link
-            self._inverse.result[1] -= self.compensation.link_rate
         if self.adaptive is not None:
             self.adaptive.apply(self._inverse.state, self._inverse.result)
 
+    def _subtract_known(self, torque: Array) -> None:
+        own = self.compensation
+        if own is None:
+            super()._subtract_known(torque)
+        else:
+            _SUBTRACT(torque, self.external_torque, own.link, own.link_rate)
+
     def _law(self, has_ahead: bool) -> None:
-        error, command, step = self._error, self._now.result, self._time_passed()
+        step = self._time_passed()
         if self.compensation is not None:
             self._compensate(self.compensation, step)
         if self.adaptive is not None:
             unexplained = self._undisturbed if self.compensation is None else self.compensation.link
             self.adaptive.update(step, self._links, self._desired, unexplained)
         torque = self._map(self._now, self._desired)
-        np.subtract(self._desired[:2], self._links, out=self._link_error)
-        self._link_error.take(self.actuators.joint_of_motor, 1, error[:2], "clip")
-        np.subtract(command[:2], self._motors, out=error[2:])
-        if self.integral.any():
-            source = error[0] if self.integrates == "link" else error[2]
-            self._integral.add(self.integral, source, self.period)
         self._feed_back()
         if has_ahead:
             torque = self._map(self._later, self._ahead)
         np.add(self.torque, torque, out=self.torque)
+        if self.integral.any():
+            self._integral.add(self.integral, self._integrated(), self.period)
         np.add(self.torque, self.integral_torque, out=self.torque)
         if self.compensation is not None:
             np.subtract(self.torque, self.compensation.motor, out=self.torque)
 
+    def _integrated(self) -> Array:
+        """(m,) the error that the integrals take."""
+        if self.integrates == "motor":
+            return np.asarray(self._now.result[0] - self._motors[0])
+        return (self._desired[0] - self._links[0])[self.actuators.joint_of_motor]
+
     def _feed_back(self) -> None:
-        """Fill `torque` from the errors of links, (2, n), and of links and motors, (4, m)."""
-        np.multiply(self.gains.values, self._error, out=self._error)
-        np.sum(self._error, axis=0, out=self.torque)
+        """Fill `torque` from the errors of links and motors."""
+        _FEED_BACK(
+            self._joint_of_motor, self.gains.values, self._desired, *self._links, self._now.result,
+            *self._motors, self.torque,
+        )  # fmt: skip
 
     @property
     def integral_torque(self) -> Array:

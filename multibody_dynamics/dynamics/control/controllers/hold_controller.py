@@ -23,15 +23,47 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, InputError, read_only
+from ...core import Array, InputError, compiled_exactly, inlined_exactly, read_only
 from ...elastic import Actuators, VariableStiffness
 from ...model import MultibodyModel
 from ..gains.joint_gains import StateFeedbackGains, at_rest, check_fit
+from ..records.actuation import actuation
 from .controllers import PERIOD, Controller
 from .link_equilibrium import LinkEquilibrium
 
 STOP_TIME = 0.1  # s, default
 ITERATIONS = 3
+
+
+# wide: the stop in numbers
+@inlined_exactly
+def hold_step(
+    joint_of_motor, reference, q, theta, thetad, load, gains, lower, upper, stop_time, limit, dt,
+    torque
+):  # fmt: skip
+    """The torques of the stop, and its reference dt later.
+
+    `load` are the torques that hold the motors, q the positions of the links at rest; `gains` are
+    those on theta and theta', `lower` and `upper` the ranges of the links that the motors drive.
+    """
+    decay = exp(-dt / stop_time)
+    for j in range(theta.shape[0]):
+        position = reference[0, j]
+        velocity = reference[1, j]
+        link = q[joint_of_motor[j]] + position - theta[j]
+        slowest = min((lower[j] - link) / stop_time, 0.0)
+        fastest = max((upper[j] - link) / stop_time, 0.0)
+        velocity = min(max(velocity, slowest), fastest)
+        wanted = (
+            load[j] + gains[0, j] * (position - theta[j]) + gains[1, j] * (velocity - thetad[j])
+        )
+        torque[j] = min(max(wanted, -limit[j]), limit[j])
+        reference[0, j] = position + (torque[j] - wanted) / gains[0, j]
+        reference[0, j] += (1.0 - decay) * stop_time * velocity
+        reference[1, j] = velocity * decay
+
+
+_HOLD = compiled_exactly(hold_step)
 
 
 class HoldController(Controller):
@@ -86,6 +118,9 @@ class HoldController(Controller):
         self._hanging = LinkEquilibrium(actuators, self._motors[0], self._weight)
         self.q: Array = self._hanging.q
         self._is_started = False
+        self._joint_of_motor = actuation(actuators).joint_of_motor
+        self._step(np.zeros(len(names)))  # compiles
+        self.reference[:] = self.torque[:] = 0.0
 
     @property
     def torque_limit(self) -> Array:
@@ -123,7 +158,7 @@ class HoldController(Controller):
         self._motor_rows.take(motors)
 
     def _law(self, has_ahead: bool) -> None:
-        theta, thetad = self._motors
+        thetad = self._motors[1]
         if not self._is_started:
             self.reference[:] = self._motors
             self._hanging.start()
@@ -131,19 +166,17 @@ class HoldController(Controller):
             self._hanging.springs.stiffness[0] = self.stiffness[0]
         load = self._hanging.update(ITERATIONS if self._is_started else 10 * ITERATIONS)
         self._is_started = True
-        position, velocity = self.reference
-        links = self.q[self.actuators.joint_of_motor] + position - theta
-        fastest = np.stack((self._lower - links, self._upper - links)) / self.stop_time
-        np.clip(velocity, np.minimum(fastest[0], 0.0), np.maximum(fastest[1], 0.0), out=velocity)
-        proportional, derivative = self.gains.values[2:]
-        wanted = load + proportional * (position - theta) + derivative * (velocity - thetad)
         if self._friction.any():
-            wanted += self._friction * self.actuators.friction(thetad)
-        np.clip(wanted, -self.torque_limit, self.torque_limit, out=self.torque)
-        position += (self.torque - wanted) / proportional
-        decay = exp(-self.period / self.stop_time)
-        position += (1.0 - decay) * self.stop_time * velocity
-        velocity *= decay
+            load += self._friction * self.actuators.friction(thetad)
+        self._step(load)
+
+    def _step(self, load: Array) -> None:
+        """Fill `torque`, and advance the reference by a period."""
+        _HOLD(
+            self._joint_of_motor, self.reference, self.q, *self._motors, load,
+            self.gains.values[2:], self._lower, self._upper, self.stop_time, self._torque_limit,
+            self.period, self.torque,
+        )  # fmt: skip
 
     def _weight(self, q: Array) -> tuple[Array, None]:
         """Torques that the links need at rest at q."""

@@ -20,11 +20,13 @@ the stiffness that l subtracts.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from ...core import Array, DynamicsError
+from ...core import Array, DynamicsError, compiled_exactly, inlined_exactly
 from ...elastic import Actuators, SpringSolver
+from ..records.actuation import actuation
 
 Links = Callable[[Array], tuple[Array, Array | None]]
 """A function of q (n,) that returns l(q) (n,) in N m, and the symmetric positive semidefinite
@@ -33,6 +35,69 @@ matrix (n, n) of the stiffness in -dl/dq that the iteration must know, None if t
 FEW = 5  # up to this number, all iterations are run
 SETTLED = 1e-13  # relative error of the torque at which a longer iteration ends
 LEAST_SHARE = 0.05  # of the springs' stiffness, which must remain
+
+
+@inlined_exactly
+def links_at_motors(joint_of_motor, torque_share, theta, q):
+    """The positions q of links whose springs are not deflected."""
+    for i in range(q.shape[0]):
+        q[i] = 0.0
+    for j in range(theta.shape[0]):
+        q[joint_of_motor[j]] += torque_share[j] * theta[j]
+
+
+@inlined_exactly
+def follow_rigid_motors(is_rigid, first_motor, theta, q):
+    """Links without springs are where their motors are."""
+    for i in range(q.shape[0]):
+        if is_rigid[i]:
+            q[i] = theta[first_motor[i]]
+
+
+@inlined_exactly
+def spring_excess(is_rigid, springs, wanted, excess):
+    """The excess of the springs' torques over the wanted ones, zero at rigid joints; whether only
+    rounding errors are left of it."""
+    worst = 0.0
+    largest = 0.0
+    for i in range(wanted.shape[0]):
+        largest = max(largest, abs(wanted[i]))
+        if not is_rigid[i]:
+            excess[i] = springs[i] - wanted[i]
+            worst = max(worst, abs(excess[i]))
+    return worst <= SETTLED * (1.0 + largest)
+
+
+# wide: springs at q, and q
+@inlined_exactly
+def follow_springs(is_rigid, springs, wanted, stiffness, may_end, excess, q):
+    """A Newton step of the links q without the slope of gravity, to where the springs have the
+    wanted torques; returns whether they had, if the iteration may end then.
+
+    A stiffness drive outside its range may give zero or negative stiffness: no step then.
+    """
+    is_settled = spring_excess(is_rigid, springs, wanted, excess)
+    if may_end and is_settled:
+        return True
+    for i in range(q.shape[0]):
+        if not is_rigid[i] and stiffness[i] > 0.0:
+            q[i] += excess[i] / stiffness[i]
+    return False
+
+
+@inlined_exactly
+def motor_loads(is_rigid, joint_of_motor, load, wanted, loads):
+    """The loads of the motors: those of their springs, or of the links at rigid joints."""
+    for j in range(loads.shape[0]):
+        i = joint_of_motor[j]
+        loads[j] = wanted[i] if is_rigid[i] else load[j]
+
+
+_AT_MOTORS = compiled_exactly(links_at_motors)
+_FOLLOW_MOTORS = compiled_exactly(follow_rigid_motors)
+_EXCESS = compiled_exactly(spring_excess)
+_FOLLOW = compiled_exactly(follow_springs)
+_LOADS = compiled_exactly(motor_loads)
 
 
 class LinkEquilibrium:
@@ -60,13 +125,29 @@ class LinkEquilibrium:
         self.torque: Array = np.zeros(n)
         self.excess: Array = np.zeros(n)
         self.springs = SpringSolver(actuators, q=self.q, theta=theta)
-        self._is_rigid = actuators.is_rigid
         self._elastic = np.flatnonzero(~actuators.is_rigid)
-        self._step = np.zeros(n)
+        a, springs = actuation(actuators), self.springs
+        self._start = partial(_AT_MOTORS, a.joint_of_motor, a.torque_share, theta, self.q)
+        self._follow_motors = partial(_FOLLOW_MOTORS, a.is_rigid, a.first_motor, theta, self.q)
+        self._excess = partial(_EXCESS, a.is_rigid, springs.torque, self.torque, self.excess)
+        own = (a.is_rigid, springs.torque, self.torque, springs.stiffness_felt)
+        self._follow = {
+            may_end: partial(_FOLLOW, *own, may_end, self.excess, self.q)
+            for may_end in (False, True)
+        }
+        self._loads = partial(
+            _LOADS, a.is_rigid, a.joint_of_motor, springs.load, self.torque, self.load
+        )
+        for function in (self._start, self._follow_motors, self._excess, self._loads):
+            function()  # compiles
+        for follow in self._follow.values():
+            follow()
+        for row in (self.q, self.excess, self.load):
+            row[:] = 0.0
 
     def start(self) -> None:
         """Begin with the links at the motor positions, as if the springs were not deflected."""
-        self.q[:] = self._theta @ self.actuators.link_of_motors
+        self._start()
 
     def update(self, iterations: int) -> Array:
         """Improve `q` by Newton steps without the slope of gravity, each of which divides the error
@@ -75,27 +156,21 @@ class LinkEquilibrium:
         If `iterations` exceeds FEW, it ends early once only rounding errors are left. Raises
         DynamicsError where l subtracts more stiffness than the springs have.
         """
-        springs, rigid = self.springs, self._is_rigid
-        np.copyto(self.q, self._theta[self.actuators.first_motor], where=rigid)
+        may_end = iterations > FEW
+        self._follow_motors()
         for _ in range(iterations):
-            springs.update()
-            torque, stiffness = self._links(self.q)
-            np.subtract(springs.torque, torque, where=~rigid, out=self.excess)
-            error = self.excess
-            if iterations > FEW and abs(error).max() <= SETTLED * (1.0 + abs(torque).max()):
-                break
+            self.springs.update()
+            self.torque[:], stiffness = self._links(self.q)
             if stiffness is None:
-                # a stiffness drive outside its range may give zero or negative stiffness
-                has_spring = ~rigid & (springs.stiffness_felt > 0.0)
-                step = self._step
-                np.divide(self.excess, springs.stiffness_felt, where=has_spring, out=step)
-                np.add(self.q, step, out=self.q, where=has_spring)
-            elif self._elastic.size:
+                if self._follow[may_end]():
+                    break
+                continue
+            if self._excess() and may_end:
+                break
+            if self._elastic.size:
                 left = self.left_over(stiffness)
                 self.q[self._elastic] += np.linalg.solve(left, self.excess[self._elastic])
-        self.torque[:] = torque
-        joint = self.actuators.joint_of_motor
-        self.load[:] = np.where(rigid[joint], torque[joint], springs.load)
+        self._loads()
         return self.load
 
     def left_over(self, stiffness: Array) -> Array:

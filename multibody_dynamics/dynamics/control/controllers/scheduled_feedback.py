@@ -168,8 +168,8 @@ class ScheduledFeedback(LinearFeedback):
             np.subtract(self.applied_torque, self._last_torque, out=self._sent[0])
             self._sent[0] += self._feedback_torque
         n, state = self.actuators.n, self._state
-        state[: 2 * n] = self._link_error.ravel()
-        state[2 * n :] = self._error[2:].ravel()
+        state[: 2 * n] = (self._desired[:2] - self._links).ravel()
+        state[2 * n :] = (self._now.result[:2] - self._motors).ravel()
         np.dot(self.current, state, out=self.torque)
         for gain, sent in zip(self.past, self._sent, strict=True):
             self.torque -= gain @ sent

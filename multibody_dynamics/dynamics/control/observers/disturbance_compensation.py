@@ -26,21 +26,144 @@ loop would become unstable.
 
 from __future__ import annotations
 
-from typing import Any
+from math import copysign, inf
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ...core import Array, InputError
-from ...elastic import Actuators, SpringSolver
+from ...core import (
+    Array,
+    Field,
+    InputError,
+    Integers,
+    compiled_exactly,
+    inlined_exactly,
+    record_fields,
+)
+from ...elastic import Actuators, SpringSolver, friction
 from ...model import MultibodyModel
-from ..signals.derivative_filter import MAX_STEP
-from ..signals.low_pass import LowPass
-from .momentum_balance import MomentumBalance, driven_links
+from ...rigid import MomentumSolver
+from ..records.actuation import actuation
+from ..signals.derivative_filter import MAX_STEP, positive
+from ..signals.low_pass import advance_low_pass, low_pass_weights
+from .momentum_balance import driven_links
 
 SHARE = 0.5
 """Share of the motors' torque limits that may compensate disturbances, by default."""
 
 LINEAR = 0.8  # share of the limit up to which an estimate is used as it is
+
+
+class Disturbances(NamedTuple):
+    """The observer of disturbances on both sides of the springs."""
+
+    is_started: Annotated[Integers, Field("whether the last update is known")]
+    momentum: Annotated[Array, Field("p of the links", ("n",))]
+    bias: Annotated[Array, Field("beta + friction of the links", ("n",))]
+    driving: Annotated[Array, Field("known torques on the links", ("n",))]
+    motor_momentum: Annotated[Array, Field("of the motors", ("m",))]
+    motor_bias: Annotated[Array, Field("friction and load of the motors", ("m",))]
+    link_lags: Annotated[Array, Field("of the low-pass", (4, "n"))]
+    motor_lags: Annotated[Array, Field("of the low-pass", (4, "m"))]
+    link: Annotated[Array, Field("N m or N, d of the links", ("n",))]
+    link_rate: Annotated[Array, Field("N m/s or N/s, d'", ("n",))]
+    motor: Annotated[Array, Field("N m or N, d of the motors", ("m",))]
+
+
+@inlined_exactly
+def reset_disturbances(d):
+    """Set the estimates to zero; the next update is the first."""
+    d.is_started[0] = 0
+    for i in range(d.link.shape[0]):
+        d.link[i] = 0.0
+        d.link_rate[i] = 0.0
+        for k in range(4):
+            d.link_lags[k, i] = 0.0
+    for j in range(d.motor.shape[0]):
+        d.motor[j] = 0.0
+        for k in range(4):
+            d.motor_lags[k, j] = 0.0
+
+
+@inlined_exactly
+def soft_limit(value, limit):
+    """A value limited to +- `limit` with a continuous slope, and this slope.
+
+    Below LINEAR times the limit it is not changed. The limit is reached at 2 - LINEAR times the
+    limit by a parabola, on which the slope falls to zero.
+    """
+    size = abs(value)
+    if size <= LINEAR * limit:
+        return value, 1.0
+    share = size / limit if limit > 0.0 else inf
+    slope = min(max(0.5 * (2.0 - LINEAR - share) / (1.0 - LINEAR), 0.0), 1.0)
+    return copysign(limit * (1.0 - (1.0 - LINEAR) * slope * slope), value), slope
+
+
+# wide: all that acts on the links
+@inlined_exactly
+def _observe_links(a, d, bandwidth, limit, step, weights, qd, momentum, beta, springs, sent, known):
+    for i in range(qd.shape[0]):
+        bias = beta[i]
+        held = 0.5  # torques of springs are sampled, those of motors have been held for a step
+        driving = known[i]
+        if a.is_rigid[i]:
+            j = a.first_motor[i]
+            bias += friction(a.motor_rows, j, qd[i])
+            held = 0.0
+            driving += sent[j]
+        else:
+            driving += springs[i]
+        if d.is_started[0] != 0 and step <= MAX_STEP:
+            mean = held * d.driving[i] + (1.0 - held) * driving - 0.5 * (d.bias[i] + bias)
+            advance_low_pass(d.link_lags, i, weights, (momentum[i] - d.momentum[i]) / step - mean)
+            value, slope = soft_limit(d.link_lags[3, i], limit[i])
+            d.link[i] = value
+            d.link_rate[i] = slope * (bandwidth * (d.link_lags[2, i] - d.link_lags[3, i]))
+        d.momentum[i] = momentum[i]
+        d.bias[i] = bias
+        d.driving[i] = driving
+
+
+@inlined_exactly
+def _observe_motors(a, d, limit, step, weights, thetad, load, sent):
+    for j in range(thetad.shape[0]):
+        is_rigid = a.is_rigid[a.joint_of_motor[j]]
+        momentum = a.motor_inertia[j] * thetad[j]
+        bias = friction(a.motor_rows, j, thetad[j])
+        if not is_rigid:
+            bias += load[j]
+        if d.is_started[0] != 0 and step <= MAX_STEP and not is_rigid:
+            mean = (momentum - d.motor_momentum[j]) / step - sent[j]
+            unexplained = mean + 0.5 * (bias + d.motor_bias[j])
+            advance_low_pass(d.motor_lags, j, weights, unexplained)
+            value, _ = soft_limit(d.motor_lags[3, j], limit[j])
+            d.motor[j] = value
+        d.motor_momentum[j] = momentum
+        d.motor_bias[j] = bias
+
+
+# wide: what is known of both sides of the springs
+@inlined_exactly
+def observe_disturbances(
+    a, d, bandwidth, link_limit, motor_limit, step, qd, thetad, momentum, beta, springs, load, sent,
+    known
+):  # fmt: skip
+    """Estimate what the model does not explain, `step` after the last estimate.
+
+    The torques `sent` to the motors have acted since then; those of the springs, the loads of the
+    motors behind them, and the known external torques act now.
+    """
+    weights = low_pass_weights(bandwidth, step)
+    _observe_links(
+        a, d, bandwidth, link_limit, step, weights, qd, momentum, beta, springs, sent, known
+    )
+    _observe_motors(a, d, motor_limit, step, weights, thetad, load, sent)
+    d.is_started[0] = 1
+
+
+_OBSERVE = compiled_exactly(observe_disturbances)
+_RESET = compiled_exactly(reset_disturbances)
 
 
 class DisturbanceCompensation:
@@ -78,71 +201,65 @@ class DisturbanceCompensation:
         self._link_limit: Array = np.asarray(
             np.bincount(actuators.joint_of_motor, limit, n), dtype=np.float64
         )
-        self._link, self._motor = LowPass(n, bandwidth), LowPass(m, bandwidth)
-        self.link, self.link_rate = np.zeros((2, n))
-        self.motor: Array = np.zeros(m)
+        self.bandwidth = positive("bandwidth", bandwidth, "rad/s")
+        self._actuation = actuation(actuators)
+        self._memory = record_fields.zeros(Disturbances, n=n, m=m)
+        self.link, self.link_rate = self._memory.link, self._memory.link_rate
+        self.motor: Array = self._memory.motor
         self._q, self._theta = np.zeros((2, n)), np.zeros((2, m))
+        self._sent, self._known = np.zeros(m), np.zeros(n)
         self.springs = SpringSolver(actuators, *self._q, *self._theta)
-        self._is_elastic = ~actuators.is_rigid[actuators.joint_of_motor]
-        self._momentum, self._bias = np.zeros((2, m))
         self.set_model(model)
 
     def set_model(self, model: MultibodyModel) -> None:
         """Use another model of the robot; the estimates continue from their values."""
-        links, friction, is_held = driven_links(model, self.actuators, has_sensors=False)
-        self._balance = MomentumBalance(links, friction=friction, is_held=is_held)
+        links = driven_links(model, self.actuators, has_sensors=False).model
+        self._solver = MomentumSolver(links)
+        momentum, beta, _ = self._solver.result
+        self._constants = (self._actuation, self._memory, self.bandwidth)
+        self._limits = (self._link_limit, self._limit)
+        self._arguments = (
+            self._q[1], self._theta[1], momentum, beta, self.springs.torque, self.springs.load,
+            self._sent, self._known,
+        )  # fmt: skip
+        _OBSERVE(*self._constants, *self._limits, np.inf, *self._arguments)  # compiles
+        self._memory.is_started[0] = 0  # the momentum of another model is not comparable
 
     @property
     def memory(self) -> tuple[Array, ...]:
         """The arrays that every update after the first reads and overwrites."""
-        own = self._momentum, self._bias, self._link.lags, self._motor.lags
-        return (*self._balance.memory, *own)
+        d = self._memory
+        own = d.motor_momentum, d.motor_bias, d.link_lags, d.motor_lags
+        return (d.momentum, d.driving, d.bias, *own)
 
     def reset(self) -> None:
         """Set the estimates to zero; the next update is the first."""
-        self._balance.reset()
-        self._link.reset()
-        self._motor.reset()
-        self.link[:] = self.link_rate[:] = 0.0
-        self.motor[:] = 0.0
+        _RESET(self._memory)
 
-    def update(self, step: float, links: Any, motors: Any, sent: Array, known: Any = 0.0) -> None:
+    # wide: both sides of the springs
+    def update(
+        self,
+        step: float,
+        links: Any,
+        motors: Any,
+        sent: Array,
+        known: Any = 0.0,
+        springs: SpringSolver | None = None,
+    ) -> None:
         """Update the estimates to the present state.
 
         step : s since the last update; after more than MAX_STEP the estimates do not change.
         links : q, q' (n,); motors : theta, theta' (m,).
         sent : (m,) motor torques that acted since the last update.
         known : (n,) external joint torques that the law already takes into account.
+        springs : at this state, if the caller has evaluated them.
         """
         self._q[:], self._theta[:] = links, motors
-        springs, actuators = self.springs, self.actuators
-        springs.update()
-        driving = np.where(actuators.is_rigid, sent[actuators.first_motor], springs.torque) + known
-        q, qd = self._q
-        external = self._balance.update(step, q, qd, driving)
-        momentum = actuators.motor_inertia * self._theta[1]
-        bias = actuators.friction(self._theta[1]) + np.where(self._is_elastic, springs.load, 0.0)
-        if external is not None and step <= MAX_STEP:
-            on_motors = (momentum - self._momentum) / step - sent + 0.5 * (bias + self._bias)
-            on_motors *= self._is_elastic
-            value, rate = self._link.update(step, external), self._link.rate
-            self.link[:], self.link_rate[:] = soft_limit(value, rate, self._link_limit)
-            value = self._motor.update(step, on_motors)
-            self.motor[:], _ = soft_limit(value, value, self._limit)
-        self._momentum[:], self._bias[:] = momentum, bias
-
-
-def soft_limit(value: Array, rate: Array, limit: Array) -> tuple[Array, Array]:
-    """Values and their rates (n,), limited to +- `limit` with a continuous slope.
-
-    Below LINEAR times the limit they are not changed. The limit is reached at 2 - LINEAR times the
-    limit by a parabola, on which the rate falls to zero; it is zero beyond.
-    """
-    size, linear = np.abs(value), LINEAR * limit
-    if (size <= linear).all():
-        return value, rate
-    share = np.divide(size, limit, out=np.full_like(size, np.inf), where=limit > 0.0)
-    slope = np.clip(0.5 * (2.0 - LINEAR - share) / (1.0 - LINEAR), 0.0, 1.0)
-    bent = np.copysign(limit * (1.0 - (1.0 - LINEAR) * slope**2), value)
-    is_linear = size <= linear
-    return np.where(is_linear, value, bent), np.where(is_linear, rate, slope * rate)
+        self._sent[:], self._known[:] = sent, known
+        if springs is None:
+            self.springs.update()
+        else:
+            self.springs.torque[:], self.springs.load[:] = springs.torque, springs.load
+        self._solver.state[:] = self._q
+        self._solver.update()
+        _OBSERVE(*self._constants, *self._limits, step, *self._arguments)

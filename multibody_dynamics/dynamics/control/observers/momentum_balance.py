@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from ...core import Array, as_array
 from ...elastic import Actuators
 from ...model import MultibodyModel
-from ...rigid import InverseDynamicsDerivativesSolver, InverseDynamicsSolver
+from ...rigid import MomentumSolver
 
 
 class DrivenLinks(NamedTuple):
@@ -93,8 +93,7 @@ class MomentumBalance:
         self.model, self.friction = model, friction
         # weight of Q at the start of a step in its mean: 0.5 if sampled, 0 if held
         self._share = np.where(np.broadcast_to(is_held, (n,)), 0.0, 0.5)
-        self._derivatives = InverseDynamicsDerivativesSolver(model)
-        self._gravity = InverseDynamicsSolver(model, "body")
+        self._solver = MomentumSolver(model)
         self._is_started = False
         self._momentum, self._torque = np.zeros((2, n))
         self._bias = np.zeros(n)  # beta + friction
@@ -111,7 +110,7 @@ class MomentumBalance:
     @property
     def gravity(self) -> Array:
         """(n,) gravity torques of the links at the last sample."""
-        return self._gravity.result[0]
+        return self._solver.result[2]
 
     def update(self, step: float, q: Array, qd: Array, torque: Array) -> Array | None:
         """The mean external torque (n,) since the last sample, `step` s ago; None for the first."""
@@ -126,14 +125,11 @@ class MomentumBalance:
         return external
 
     def _momentum_and_bias(self, q: Array, qd: Array) -> tuple[Array, Array]:
-        """p = M q' and beta + friction, with C = (dQ/dq') / 2 since C q' is quadratic in q'."""
-        state = self._derivatives.state
-        state[0], state[1], state[2] = q, qd, 0.0
-        self._derivatives.update()
-        _, slope, M = self._derivatives.result
-        self._gravity.state[0] = q
-        self._gravity.update()
-        bias = self._gravity.result[0] - 0.5 * (qd @ slope)
+        """p = M q' and beta + friction."""
+        solver = self._solver
+        solver.state[0], solver.state[1] = q, qd
+        solver.update()
+        momentum, bias, _ = solver.result
         if self.friction is not None:
-            bias += self.friction(qd)
-        return M @ qd, bias
+            bias = bias + self.friction(qd)
+        return momentum, bias

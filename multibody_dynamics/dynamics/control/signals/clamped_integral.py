@@ -32,6 +32,8 @@ class ClampedIntegral:
     def undo(self, missing: Array) -> None:
         """Undo the last step of the motors whose torque lacks `missing` (m,), in N m, in the
         direction of that step. Overwrites `missing`."""
+        if not self._step.any():
+            return
         missing *= self._step
         self._step *= missing > 0.0
         self.torque -= self._step

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_discrete_lyapunov
 
-from ...core import Array, InputError, as_array
+from ...core import Array, InputError, as_array, compiled_exactly, inlined_exactly
 
 ORDERS = (2, 3, 4)
 MAX_STEP = 0.05  # s
@@ -45,6 +45,60 @@ BRIDGED = 4.0  # multiple of max_step up to which gaps are bridged with the mean
 SETTLED = 0.01  # of the initial error
 # Settling times in units of 1 / pole: the roots x of SETTLED = exp(-x) sum_(k < m) x^k / k!.
 SETTLING = {2: 6.638352067993813, 3: 8.405946914885464, 4: 10.045117514831617}
+
+
+@inlined_exactly
+def filter_gains(order, pole, step):
+    """The gains K of an update, zero from the order on."""
+    b = exp(-pole * step)
+    d = -expm1(-pole * step)
+    first = -expm1(-order * pole * step)
+    if order == 2:
+        return first, d * d / step, 0.0, 0.0
+    if order == 3:
+        return first, 1.5 * d * d * (1.0 + b) / step, d * d * d / (step * step), 0.0
+    return (
+        first,
+        d * d * (11.0 + 14.0 * b + 11.0 * b * b) / 6.0 / step,
+        2.0 * d * d * d * (1.0 + b) / (step * step),
+        d * d * d * d / (step * step * step),
+    )
+
+
+@inlined_exactly
+def advance_filter(state, order, pole, step, y):
+    """Advance positions and derivatives, rows of `state`, by `step` to the positions y."""
+    gains = filter_gains(order, pole, step)
+    half = step * step / 2.0
+    sixth = step * step * step / 6.0
+    for i in range(y.shape[0]):
+        x1 = state[1, i]
+        x2 = state[2, i] if order > 2 else 0.0
+        x3 = state[3, i] if order > 3 else 0.0
+        predicted = state[0, i] + step * x1 + half * x2 + sixth * x3
+        innovation = y[i] - predicted
+        state[0, i] = predicted + gains[0] * innovation
+        state[1, i] = x1 + step * x2 + half * x3 + gains[1] * innovation
+        if order > 2:
+            state[2, i] = x2 + step * x3 + gains[2] * innovation
+        if order > 3:
+            state[3, i] = x3 + gains[3] * innovation
+
+
+@inlined_exactly
+def start_filter(state, y, gap, max_step):
+    """Start at rest at y; after a gap of up to BRIDGED max_step, with the mean velocity in it."""
+    for i in range(y.shape[0]):
+        moved = y[i] - state[0, i]
+        for k in range(state.shape[0]):
+            state[k, i] = 0.0
+        state[0, i] = y[i]
+        if 0.0 < gap <= BRIDGED * max_step:
+            state[1, i] = moved / gap
+
+
+_ADVANCE = compiled_exactly(advance_filter)
+_START = compiled_exactly(start_filter)
 
 
 class DerivativeFilter:
@@ -80,8 +134,9 @@ class DerivativeFilter:
         self.starts = 0
         self._time: float | None = None
         self._started = 0.0
-        self._step = 0.0
-        self._transition, self._gain = discretised(self.order, self._pole, 1.0)
+        self._measured = np.zeros(len(self.joint_names))
+        _START(self.state, self._measured, 0.0, self.max_step)  # compiles
+        _ADVANCE(self.state, self.order, self._pole, 1.0, self._measured)
 
     @property
     def _pole(self) -> float:
@@ -101,26 +156,16 @@ class DerivativeFilter:
         that equals the last one, or is up to `max_step` earlier, changes nothing. Raises InputError
         for wrong shapes, NaN or infinity, and then changes nothing.
         """
-        y = as_array("position", position, (len(self.joint_names),), self.joint_names)
+        self._measured[:] = as_array(
+            "position", position, (len(self.joint_names),), self.joint_names
+        )
         step = time_step(t, self._time)
         if -self.max_step <= step <= 0.0:
             return self.state
         if 0.0 < step <= self.max_step:
-            if step != self._step:
-                self._step = step
-                self._transition, self._gain = discretised(self.order, self._pole, step)
-            # term by term, as in generated controllers: a matrix product rounds differently, and
-            # the gains amplify that
-            predicted = self._transition[:, :1] * self.state[0]
-            for j in range(1, self.order):
-                predicted += self._transition[:, j : j + 1] * self.state[j]
-            self.state[:] = predicted + self._gain[:, None] * (y - predicted[0])
+            _ADVANCE(self.state, self.order, self._pole, step, self._measured)
         else:
-            moved = y - self.state[0]
-            self.state[:] = 0.0
-            self.state[0] = y
-            if 0.0 < step <= BRIDGED * self.max_step:
-                self.state[1] = moved / step
+            _START(self.state, self._measured, step, self.max_step)
             self.starts += 1
             self._started = t
         self._time = t

@@ -19,10 +19,47 @@ from math import exp, factorial
 
 import numpy as np
 
-from ...core import Array
+from ...core import Array, compiled_exactly, inlined_exactly
 from .derivative_filter import positive
 
 ORDER = 4
+
+
+@inlined_exactly
+def low_pass_weights(bandwidth, step):
+    """The weights of a step: of the lags before each, then of the input on each."""
+    a = bandwidth * step
+    first = exp(-a)
+    second = first * a
+    third = first * a * a / 2.0
+    fourth = first * a * a * a / 6.0
+    two = first + second
+    three = two + third
+    return first, second, third, fourth, 1.0 - first, 1.0 - two, 1.0 - three, 1.0 - (three + fourth)
+
+
+@inlined_exactly
+def advance_low_pass(lags, i, weights, value):
+    """Advance the lags of signal i by a step in which the input is `value`."""
+    a, b, c, d, on_first, on_second, on_third, on_fourth = weights
+    first = lags[0, i]
+    second = lags[1, i]
+    third = lags[2, i]
+    lags[3, i] = on_fourth * value + a * lags[3, i] + b * third + c * second + d * first
+    lags[2, i] = on_third * value + a * third + b * second + c * first
+    lags[1, i] = on_second * value + a * second + b * first
+    lags[0, i] = on_first * value + a * first
+
+
+def _advance_all(lags, rate, bandwidth, step, values):
+    """Advance the lags of all signals, and compute the rates of the outputs."""
+    weights = low_pass_weights(bandwidth, step)
+    for i in range(values.shape[0]):
+        advance_low_pass(lags, i, weights, values[i])
+        rate[i] = bandwidth * (lags[2, i] - lags[3, i])
+
+
+_ADVANCE = compiled_exactly(_advance_all)
 
 
 class LowPass:
@@ -39,8 +76,8 @@ class LowPass:
         self.lags: Array = np.zeros((ORDER, count))
         self.value: Array = self.lags[-1]
         self.rate: Array = np.zeros(count)
-        self._step = 0.0
-        self._transition, self._gain = np.eye(ORDER), np.zeros((ORDER, 1))
+        self._input = np.zeros(count)
+        _ADVANCE(self.lags, self.rate, self.bandwidth, 0.0, self._input)  # compiles
 
     def reset(self) -> None:
         """Set output and rate to zero."""
@@ -48,16 +85,9 @@ class LowPass:
 
     def update(self, step: float, value: Array) -> Array:
         """Advance by `step` s, in which the input is `value` (count,), and return the output."""
-        if step != self._step:
-            self._discretise(step)
-        self.lags[:] = self._transition @ self.lags + self._gain * value
-        np.subtract(self.lags[-2], self.lags[-1], out=self.rate)
-        self.rate *= self.bandwidth
+        self._input[:] = value
+        _ADVANCE(self.lags, self.rate, self.bandwidth, step, self._input)
         return self.value
-
-    def _discretise(self, step: float) -> None:
-        self._transition, self._gain = low_pass_step(self.bandwidth, step)
-        self._step = step
 
 
 def low_pass_step(bandwidth: float, step: float) -> tuple[Array, Array]:

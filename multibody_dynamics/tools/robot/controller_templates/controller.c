@@ -23,7 +23,7 @@ static void look_up(robot_controller *c)
         brake(c);
     }
     robot_reference_evaluate(&c->reference, c->time, c->time, c->desired);
-    if (c->reference.count == 0) {
+    if (c->reference.used == 0) {
         c->state = ROBOT_HOLDING;
     } else if (c->state == ROBOT_HOLDING) {
         c->state = ROBOT_FOLLOWING;
@@ -67,14 +67,14 @@ static void report(const robot_controller *c, robot_output *out)
         for (int k = 0; k < 5; ++k) {
             out->desired[k][i] = c->desired[k][i];
         }
-        out->q[i] = c->q[i];
-        out->qd[i] = c->qd[i];
+        out->q[i] = c->samples.q[i];
+        out->qd[i] = c->samples.qd[i];
     }
     for (int j = 0; j < MOTORS; ++j) {
         out->torque[j] = c->torque[j];
         out->desired_theta[j] = c->now.result[0][j];
-        out->theta[j] = c->theta[j];
-        out->thetad[j] = c->thetad[j];
+        out->theta[j] = c->samples.theta[j];
+        out->thetad[j] = c->samples.thetad[j];
         out->flags[j] = c->now.flags[j];
     }
 }
@@ -82,7 +82,7 @@ static void report(const robot_controller *c, robot_output *out)
 int robot_initialise(robot_controller *c, const robot_parameters *parameters)
 {
     *c = (robot_controller){.parameters = *parameters};
-    c->link_time = c->motor_time = -HUGE_VAL;
+    robot_forget_samples(&c->samples);
     for (int i = 0; i < ROBOT_VARIABLE; ++i) {
         c->second[0][i] = SECOND_AT_REST[i];
     }
@@ -91,14 +91,14 @@ int robot_initialise(robot_controller *c, const robot_parameters *parameters)
 
 int robot_activate(robot_controller *c, const double applied_torque[MOTORS])
 {
-    if (c->state != ROBOT_INACTIVE || !c->is_started || lacks_links(c) || lacks_motors(c) ||
+    if (c->state != ROBOT_INACTIVE || !c->samples.is_started || lacks_links(c) || lacks_motors(c) ||
         !is_finite_row(applied_torque, MOTORS) || robot_wrong_parameter(&c->parameters)) {
         return 1;
     }
     for (int j = 0; j < MOTORS; ++j) {
         c->torque[j] = applied_torque[j];
     }
-    robot_reference_hold(&c->reference, c->q, c->time);
+    robot_reference_hold(&c->reference, c->samples.q, c->time);
     robot_reference_evaluate(&c->reference, c->time, c->time, c->desired);
     c->stop_failed = 0;
     c->fault = ROBOT_SETTLING;
@@ -119,36 +119,25 @@ void robot_deactivate(robot_controller *c)
 static robot_answer appended(robot_controller *c, double time, double state[5][JOINTS])
 {
     robot_reference *reference = &c->reference;
-    double before[5][JOINTS];
+    const robot_parameters *p = &c->parameters;
     if (c->state != ROBOT_HOLDING && c->state != ROBOT_FOLLOWING) {
         return ROBOT_POINT_NOT_READY;
     }
-    int is_finite = is_finite_row(&time, 1);
-    for (int k = 0; k < 5; ++k) {
-        is_finite = is_finite && is_finite_row(state[k], JOINTS);
-    }
-    if (!is_finite) {
+    if (!is_finite_row(&time, 1) || !is_finite_row(&state[0][0], 5 * JOINTS)) {
         return ROBOT_POINT_NOT_FINITE;
     }
     if (reference->end < c->time) { /* at rest */
         reference->end = c->time;
     }
-    if (!(time > c->time + c->parameters.lead) || !(time > reference->end + SHORTEST_SEGMENT)) {
+    if (!(time > c->time + p->lead) || !(time > reference->end + SHORTEST_SEGMENT)) {
         return ROBOT_POINT_LATE;
     }
-    if (reference->count >= ROBOT_SEGMENTS - 1) { /* the last one is kept for the path to rest */
+    if (reference->used >= ROBOT_SEGMENTS - 1) { /* the last one is kept for the path to rest */
         return ROBOT_POINT_FULL;
     }
-    const double end = reference->end;
-    for (int k = 0; k < 5; ++k) {
-        for (int i = 0; i < JOINTS; ++i) {
-            before[k][i] = reference->last[k][i];
-        }
-    }
-    const robot_segment *segment = robot_reference_append(reference, time, state);
-    const robot_parameters *p = &c->parameters;
-    if (!robot_segment_is_within(segment, p->lower, p->upper, p->velocity)) {
-        robot_reference_remove(reference, before, end);
+    const int row = robot_reference_append(reference, time, state);
+    if (!robot_segment_is_within(reference, row, p->lower, p->upper, p->velocity)) {
+        robot_reference_remove(reference, row);
         return ROBOT_POINT_BEYOND;
     }
     return ROBOT_ACCEPTED;
@@ -218,7 +207,8 @@ robot_state robot_update(robot_controller *c, const robot_input *in, robot_outpu
         c->time = in->time;
         c->has_time = 1;
         c->stalled = 0;
-        robot_take_samples(c, in, elapsed);
+        robot_take_samples(&c->parameters, &c->samples, &c->counts, in->time, in->link_time,
+                           in->motor_time, in->q, in->theta, elapsed);
         if (c->state != ROBOT_INACTIVE) {
             run(c, elapsed);
         }
@@ -234,4 +224,29 @@ robot_state robot_update(robot_controller *c, const robot_input *in, robot_outpu
 unsigned long robot_controller_size(void)
 {
     return (unsigned long)sizeof(robot_controller);
+}
+
+const char *robot_state_name(robot_state state)
+{
+    static const char *const names[6] = {"inactive", "stopping", "holding",
+                                         "following", "braking", "lost"};
+    return (int)state >= 0 && (int)state < 6 ? names[state] : "unknown";
+}
+
+const char *robot_fault_name(robot_fault fault)
+{
+    static const char *const names[7] = {
+        "none", "settling", "link states missing", "motor states missing", "tracking error",
+        "torque not finite", "cycle late, or clock set back or stopped"};
+    return (int)fault >= 0 && (int)fault < 7 ? names[fault] : "unknown";
+}
+
+const char *robot_answer_name(robot_answer answer)
+{
+    static const char *const names[6] = {
+        "accepted", "a number is not finite",
+        "due now or in the past, or before the last accepted point",
+        "beyond a limit of position or velocity", "too many points are waiting",
+        "the controller is not holding or following"};
+    return (int)answer >= 0 && (int)answer < 6 ? names[answer] : "unknown";
 }

@@ -63,59 +63,7 @@ typedef enum {
     ROBOT_POINT_NOT_READY = 5   /* the controller is not HOLDING or FOLLOWING */
 } robot_answer;
 
-/*
- * All settings; robot_default_parameters writes those that were designed when this file was
- * generated. Rows are for joints (links) or motors, on the link side of the gear.
- */
-typedef struct {
-    double period; /* s, of the first cycle */
-    int follows;   /* 0: the controller only stops the arm and holds it, whatever is appended */
-
-    /* The law: torque = feedforward(q_d..q_d'''') + gains . (x_d - x), with the measured and
-     * estimated state x = (q, q', theta, theta'). */
-    double gains[4][ROBOT_MOTORS];
-    double friction[ROBOT_MOTORS]; /* share of the motor friction that is compensated, 0 to 1 */
-    double lead; /* s, by which the feedforward leads: half a cycle and the delay of the drive */
-
-    /* Compensation of disturbances; a bandwidth of 0 turns it off. */
-    double disturbance_bandwidth;                   /* rad/s */
-    double link_disturbance_limit[ROBOT_JOINTS];  /* N m or N */
-    double motor_disturbance_limit[ROBOT_MOTORS]; /* N m or N */
-
-    /* The stop. */
-    double hold_gains[2][ROBOT_MOTORS]; /* on theta and theta' */
-    double hold_lower[ROBOT_MOTORS];    /* range of the links that the motors drive */
-    double hold_upper[ROBOT_MOTORS];
-    double stop_time;                         /* s, in which the motors slow down by a factor of e */
-    double stop_acceleration[ROBOT_JOINTS]; /* rad/s^2 or m/s^2, of the path to rest */
-
-    /* Filters of the measured positions, each with `filter_order` equal poles: 2, 3 or 4. */
-    int filter_order;
-    double filter_bandwidth; /* Hz */
-    double settling_time;    /* s */
-    double max_step;         /* s; after a longer gap, the filters start again */
-
-    /* Limits of the torques that are sent, and of references. */
-    double torque_limit[ROBOT_MOTORS];      /* N m or N */
-    double torque_rate_limit[ROBOT_MOTORS]; /* N m/s or N/s */
-    double lower[ROBOT_JOINTS];
-    double upper[ROBOT_JOINTS];
-    double velocity[ROBOT_JOINTS];
-
-    /* Watchdogs. */
-    double link_timeout;  /* s without a valid state of the links, or without a cycle */
-    double motor_timeout; /* s without a valid state of the motors */
-    double link_speed[ROBOT_JOINTS];   /* fastest motion between two samples that is accepted */
-    double motor_speed[ROBOT_MOTORS];
-    double tracking_tolerance; /* rad or m; 0: no limit */
-    double recovery_speed;     /* rad/s or m/s, of the motors, below which following may resume */
-    int recovers;              /* whether it resumes on its own after missing states */
-
-    /* Changes of the torque when a law takes over. */
-    double transfer_time;      /* s, into HOLDING, and after activation */
-    double stop_transfer_time; /* s, into STOPPING and LOST */
-} robot_parameters;
-
+//PARAMETERS//
 /* The measured state. Times are in s on one monotonic clock; keep them below 1e6 s. */
 typedef struct {
     double time;                  /* of this cycle */
@@ -125,20 +73,7 @@ typedef struct {
     double theta[ROBOT_MOTORS]; /* rad or m, on the link side of the gear */
 } robot_input;
 
-/* Counts of what was missing, refused or limited since initialisation. */
-typedef struct {
-    unsigned long cycles;
-    unsigned long stalled_cycles;   /* with a time that is not later: the last torque is repeated */
-    unsigned long time_jumps;       /* with a time that is earlier by more than max_step */
-    unsigned long late_cycles;      /* more than link_timeout after the one before: a fault */
-    unsigned long coasted_cycles;   /* with a missing sample of links or motors */
-    unsigned long refused_samples;  /* not finite, too fast, or later than max_step from now */
-    unsigned long refused_points;   /* answers of robot_append other than ROBOT_ACCEPTED */
-    unsigned long late_references;  /* the motion ended before a further point arrived */
-    unsigned long limited_torques;  /* cycles in which a torque was limited */
-    unsigned long limited_rates;    /* cycles in which the rate of a torque was limited */
-} robot_counts;
-
+//COUNTS//
 typedef struct {
     double torque[ROBOT_MOTORS]; /* N m or N, to be sent */
     robot_state state;
@@ -168,15 +103,7 @@ typedef struct {
     double load[ROBOT_MOTORS], deflection[ROBOT_MOTORS];
 } robot_springs;
 
-/* The observer of disturbances on both sides of the springs. */
-typedef struct {
-    int is_started;
-    double momentum[ROBOT_JOINTS], bias[ROBOT_JOINTS], driving[ROBOT_JOINTS];
-    double motor_momentum[ROBOT_MOTORS], motor_bias[ROBOT_MOTORS];
-    double link_lags[ROBOT_JOINTS][4], motor_lags[ROBOT_MOTORS][4];
-    double link[ROBOT_JOINTS], link_rate[ROBOT_JOINTS], motor[ROBOT_MOTORS];
-} robot_disturbances;
-
+//RECORDS//
 /* Everything that lasts from one cycle to the next. Allocate it once; its fields are private.
  * Nothing is locked: call all functions of one controller from one thread. */
 typedef struct {
@@ -188,13 +115,7 @@ typedef struct {
     int has_time, stalled;
     int stop_failed; /* the torque of the stop was not finite, either */
 
-    /* filters: positions and derivatives of the joints, then of the motors */
-    int is_started;
-    double filter_time, filter_started, link_time, motor_time;
-    double last_q[ROBOT_JOINTS], last_theta[ROBOT_MOTORS];
-    double filter[4][ROBOT_JOINTS + ROBOT_MOTORS];
-    double q[ROBOT_JOINTS], qd[ROBOT_JOINTS];
-    double theta[ROBOT_MOTORS], thetad[ROBOT_MOTORS];
+    robot_samples samples;
 
     /* reference */
     robot_reference reference;
@@ -208,7 +129,7 @@ typedef struct {
     robot_disturbances disturbances;
     int hold_is_started;
     double hold_reference[2][ROBOT_MOTORS];
-    double hold_q[ROBOT_JOINTS];
+    double hold_q[ROBOT_JOINTS]; /* links in equilibrium on their springs */
 
     /* transfer and limits */
     double torque[ROBOT_MOTORS], held[ROBOT_MOTORS];

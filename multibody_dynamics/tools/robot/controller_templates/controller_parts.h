@@ -27,15 +27,6 @@ static inline int is_finite_row(const double *row, int count)
     return sum == 0.0;
 }
 
-/* NaN stays NaN: it must not become a torque. */
-static inline double clipped(double value, double low, double high)
-{
-    if (value < low) {
-        return low;
-    }
-    return value > high ? high : value;
-}
-
 static inline int is_following(const robot_controller *c)
 {
     return c->state == ROBOT_HOLDING || c->state == ROBOT_FOLLOWING || c->state == ROBOT_BRAKING;
@@ -48,24 +39,17 @@ static inline int is_latched(robot_fault fault)
 
 static inline int lacks_links(const robot_controller *c)
 {
-    return !(c->time - c->link_time <= c->parameters.link_timeout);
+    return !(c->time - c->samples.link_time <= c->parameters.link_timeout);
 }
 
 static inline int lacks_motors(const robot_controller *c)
 {
-    return !(c->time - c->motor_time <= c->parameters.motor_timeout);
+    return !(c->time - c->samples.motor_time <= c->parameters.motor_timeout);
 }
 
-/* Samples: take those of this cycle, `dt` after the last one; forget all; whether the filters have
- * settled since they were started or samples were missing. */
-void robot_take_samples(robot_controller *c, const robot_input *in, double dt);
-void robot_forget_samples(robot_controller *c);
-int robot_filters_are_settled(const robot_controller *c);
-
-/* Disturbances: estimates at the present state, `elapsed` after the last one; back to zero. */
-void robot_observe_disturbances(robot_controller *c, double elapsed);
-void robot_reset_disturbances(robot_disturbances *disturbances);
-
+/* The parts of the cycle that Python and C share: robot_samples.c, robot_disturbances.c,
+ * robot_control.c. */
+//PROTOTYPES//
 /* The law, along c->desired, `elapsed` after the last cycle, of which it uses at most `dt`; damped
  * springs at rest. */
 void robot_follow(robot_controller *c, double dt, double elapsed, double torque[MOTORS]);
@@ -77,7 +61,7 @@ void robot_rest(robot_controller *c, double torque[MOTORS]);
 
 /* The torque that is sent: fade from the last one over `duration`; limit the wanted one. */
 void robot_fade(robot_controller *c, double duration);
-void robot_send(robot_controller *c, double dt, const double wanted[MOTORS]);
+void robot_send(robot_controller *c, double dt, double wanted[MOTORS]);
 
 /* States and faults: change the state; stop for a fault; what may change the state in a cycle. */
 void robot_enter(robot_controller *c, robot_state state, double duration);

@@ -3,7 +3,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/* The law: feedforward of the flat map, and linear feedback of links and motors. */
+/*
+ * The torques: of the law, feedforward of the flat map and linear feedback of links and motors; of
+ * the damped stop and hold that takes its place after a fault; at rest. Fades and limits.
+ */
 #include "robot_controller_parts.h"
 
 #include <math.h>
@@ -21,15 +24,8 @@ static void inverse_dynamics(const robot_controller *c, robot_feedforward *flat)
 {
     robot_inverse_dynamics_2(flat->state[0], flat->state[1], flat->state[2], flat->state[3],
                              flat->state[4], flat->torque[0], flat->torque[1], flat->torque[2]);
-    for (int i = 0; i < JOINTS; ++i) {
-        flat->torque[0][i] -= c->external_torque[i];
-    }
-    if (c->parameters.disturbance_bandwidth > 0.0) {
-        for (int i = 0; i < JOINTS; ++i) {
-            flat->torque[0][i] -= c->disturbances.link[i];
-            flat->torque[1][i] -= c->disturbances.link_rate[i];
-        }
-    }
+    robot_subtract_known(flat->torque, c->external_torque, c->disturbances.link,
+                         c->disturbances.link_rate);
 }
 
 /* Motors along flat->state; advances the filters of damped springs by dt. */
@@ -47,31 +43,41 @@ static void map_motion(robot_controller *c, robot_feedforward *flat, double dt)
     robot_advance_springs(flat->torque, flat->filtered, dt);
 }
 
-/* Feedforward of the flat map and linear feedback of links and motors. */
-void robot_follow(robot_controller *c, double dt, double elapsed, double torque[MOTORS])
+static void observe_disturbances(robot_controller *c, double elapsed)
 {
     const robot_parameters *p = &c->parameters;
-    const int is_compensated = p->disturbance_bandwidth > 0.0;
+    const robot_samples *x = &c->samples;
+    robot_springs *s = &c->springs;
+    double momentum[JOINTS], bias[JOINTS];
+    robot_momentum(x->q, x->qd, momentum, bias);
+    robot_spring_torques(x->q, x->qd, x->theta, x->thetad, c->second, s->torque, s->rate, s->felt,
+                         s->load, s->deflection);
+    robot_observe_disturbances(&c->disturbances, p->disturbance_bandwidth,
+                               p->link_disturbance_limit, p->motor_disturbance_limit, elapsed,
+                               x->qd, x->thetad, momentum, bias, s->torque, s->load, c->torque,
+                               c->external_torque);
+}
+
+void robot_follow(robot_controller *c, double dt, double elapsed, double torque[MOTORS])
+{
+    const double lead = c->parameters.lead;
+    const int is_compensated = c->parameters.disturbance_bandwidth > 0.0;
+    const robot_samples *x = &c->samples;
+    robot_feedforward *flat = &c->now;
     if (is_compensated) {
-        robot_observe_disturbances(c, elapsed);
+        observe_disturbances(c, elapsed);
     }
     for (int k = 0; k < 5; ++k) {
         for (int i = 0; i < JOINTS; ++i) {
             c->now.state[k][i] = c->desired[k][i];
         }
     }
-    map_motion(c, &c->now, dt);
-    for (int j = 0; j < MOTORS; ++j) {
-        const int i = JOINT_OF_MOTOR[j];
-        torque[j] = p->gains[0][j] * (c->desired[0][i] - c->q[i]) +
-                    p->gains[1][j] * (c->desired[1][i] - c->qd[i]) +
-                    p->gains[2][j] * (c->now.result[0][j] - c->theta[j]) +
-                    p->gains[3][j] * (c->now.result[1][j] - c->thetad[j]);
-    }
-    robot_feedforward *flat = &c->now;
-    if (p->lead > 0.0) {
+    map_motion(c, flat, dt);
+    robot_feed_back(c->parameters.gains, c->desired, x->q, x->qd, flat->result, x->theta, x->thetad,
+                    torque);
+    if (lead > 0.0) {
         flat = &c->later;
-        robot_reference_evaluate(&c->reference, c->time + p->lead, c->time, flat->state);
+        robot_reference_evaluate(&c->reference, c->time + lead, c->time, flat->state);
         map_motion(c, flat, dt);
     }
     for (int j = 0; j < MOTORS; ++j) {
@@ -80,4 +86,90 @@ void robot_follow(robot_controller *c, double dt, double elapsed, double torque[
             torque[j] -= c->disturbances.motor[j];
         }
     }
+}
+
+/* Links in equilibrium on their springs, with the motors where they are; the loads of the motors. */
+static void hang(robot_controller *c, int iterations, double load[MOTORS])
+{
+    const double still[JOINTS] = {0.0};
+    const double motors_still[MOTORS] = {0.0};
+    double weight[JOINTS] = {0.0};
+    double excess[JOINTS] = {0.0};
+    robot_springs *s = &c->springs;
+    robot_follow_rigid_motors(c->samples.theta, c->hold_q);
+    for (int k = 0; k < iterations; ++k) {
+        robot_spring_torques(c->hold_q, still, c->samples.theta, motors_still, c->second, s->torque,
+                             s->rate, s->felt, s->load, s->deflection);
+        robot_gravity_forces(c->hold_q, weight);
+        for (int i = 0; i < JOINTS; ++i) {
+            weight[i] -= c->external_torque[i];
+        }
+        if (robot_follow_springs(s->torque, weight, s->felt, iterations > FEW_ITERATIONS, excess,
+                                 c->hold_q)) {
+            break;
+        }
+    }
+    robot_motor_loads(s->load, weight, load);
+}
+
+void robot_stop_and_hold(robot_controller *c, double dt, double torque[MOTORS])
+{
+    robot_parameters *p = &c->parameters;
+    const robot_samples *x = &c->samples;
+    double load[MOTORS];
+    if (!c->hold_is_started) {
+        for (int j = 0; j < MOTORS; ++j) {
+            c->hold_reference[0][j] = x->theta[j];
+            c->hold_reference[1][j] = x->thetad[j];
+        }
+        robot_links_at_motors(x->theta, c->hold_q);
+    }
+    hang(c, c->hold_is_started ? ITERATIONS : 10 * ITERATIONS, load);
+    c->hold_is_started = 1;
+    robot_hold_step(c->hold_reference, c->hold_q, x->theta, x->thetad, load, p->hold_gains,
+                    p->hold_lower, p->hold_upper, p->stop_time, p->torque_limit, dt, torque);
+}
+
+void robot_rest(robot_controller *c, double torque[MOTORS])
+{
+    robot_feedforward *flat = &c->now;
+    for (int i = 0; i < JOINTS; ++i) {
+        flat->state[0][i] = c->samples.q[i];
+        for (int k = 1; k < 5; ++k) {
+            flat->state[k][i] = 0.0;
+        }
+        flat->torque[1][i] = flat->torque[2][i] = 0.0;
+    }
+    robot_gravity_forces(flat->state[0], flat->torque[0]);
+    robot_settle_springs(flat);
+    robot_motor_feedforward(flat->state, flat->torque, c->second, flat->filtered, flat->bent,
+                            flat->load, flat->result, flat->flags);
+    for (int j = 0; j < MOTORS; ++j) {
+        torque[j] = flat->result[3][j];
+    }
+}
+
+void robot_fade(robot_controller *c, double duration)
+{
+    c->elapsed = 0.0;
+    c->duration = duration;
+    c->is_fading = duration > 0.0;
+    for (int j = 0; j < MOTORS; ++j) {
+        c->held[j] = c->torque[j];
+    }
+}
+
+void robot_send(robot_controller *c, double dt, double wanted[MOTORS])
+{
+    const robot_parameters *p = &c->parameters;
+    if (c->is_fading) {
+        c->elapsed += dt;
+        const double share = robot_transfer_share(c->elapsed, c->duration);
+        robot_faded(c->held, share, wanted);
+        c->is_fading = share < 1.0;
+    }
+    const int limited = robot_limit_torque(wanted, c->torque, p->torque_limit, p->torque_rate_limit,
+                                           dt, c->torque);
+    c->counts.limited_torques += limited & TORQUE_LIMITED ? 1 : 0;
+    c->counts.limited_rates += limited & RATE_LIMITED ? 1 : 0;
 }

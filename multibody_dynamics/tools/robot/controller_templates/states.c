@@ -35,7 +35,7 @@ static double fastest_motor(const robot_controller *c)
 {
     double speed = 0.0;
     for (int j = 0; j < MOTORS; ++j) {
-        speed = fmax(speed, fabs(c->thetad[j]));
+        speed = fmax(speed, fabs(c->samples.thetad[j]));
     }
     return speed;
 }
@@ -47,7 +47,7 @@ void robot_watch(robot_controller *c, double elapsed)
     const int is_late = elapsed > p->link_timeout; /* the last torque has acted without feedback */
     c->counts.late_cycles += is_late ? 1 : 0;
     if (is_late || lacks_motors(c) || lacks_links(c)) { /* the filters settle again after that */
-        c->filter_started = c->filter_time;
+        c->samples.started = c->samples.time;
     }
     if (lacks_motors(c)) {
         if (c->state != ROBOT_LOST) {
@@ -70,10 +70,10 @@ void robot_watch(robot_controller *c, double elapsed)
         return;
     }
     const int may_resume = c->fault == ROBOT_SETTLING || (p->recovers && !is_latched(c->fault));
-    if (c->state == ROBOT_STOPPING && p->follows && may_resume && robot_filters_are_settled(c) &&
+    if (c->state == ROBOT_STOPPING && p->follows && may_resume && robot_filters_are_settled(p, &c->samples) &&
         fastest_motor(c) <= p->recovery_speed) {
         c->fault = ROBOT_NO_FAULT;
-        robot_reference_hold(&c->reference, c->q, c->time);
+        robot_reference_hold(&c->reference, c->samples.q, c->time);
         robot_enter(c, ROBOT_HOLDING, p->transfer_time);
     }
 }
@@ -82,7 +82,7 @@ void robot_check_tracking(robot_controller *c)
 {
     const double tolerance = c->parameters.tracking_tolerance;
     for (int i = 0; i < JOINTS; ++i) {
-        if (tolerance > 0.0 && fabs(c->desired[0][i] - c->q[i]) > tolerance) {
+        if (tolerance > 0.0 && fabs(c->desired[0][i] - c->samples.q[i]) > tolerance) {
             robot_fail(c, ROBOT_TRACKING);
             return;
         }
@@ -95,7 +95,7 @@ void robot_jump_back(robot_controller *c, double time)
     c->counts.time_jumps += 1;
     c->time = time;
     c->stalled = 0;
-    robot_forget_samples(c);
+    robot_forget_samples(&c->samples);
     if (c->state != ROBOT_INACTIVE) {
         robot_fail(c, ROBOT_TIME);
         robot_enter(c, ROBOT_LOST, c->parameters.stop_transfer_time);

@@ -25,6 +25,7 @@ from elastic_arms import (
     without_coulomb,
 )
 from multibody_dynamics.dynamics.control.controllers.controllers import (
+    Computed,
     ComputedTorque,
     Controller,
     LinearFeedback,
@@ -40,12 +41,16 @@ from multibody_dynamics.dynamics.control.gains.joint_gains import (
     motor_side_gains,
     optimal_gains,
 )
+from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller
+from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
 from multibody_dynamics.dynamics.control.observers.disturbance_observer import DisturbanceObserver
 from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
+from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
 from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor, Rigid
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.motion.trajectories import hold
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces
+from multibody_dynamics.dynamics.rigid.inverse_dynamics_solver import InverseDynamicsSolver
 from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
 from robots import random_state
 
@@ -376,3 +381,38 @@ def test_bad_measurements_are_rejected_by_name_and_leave_the_torque_unchanged():
         with pytest.raises(InputError, match=message):
             law.update(*good, **keywords)
         np.testing.assert_array_equal(law.torque, before)
+
+
+@pytest.mark.parametrize("make", [elastic_panda, mixed_panda, antagonistic_arm])
+def test_what_the_caller_has_computed_gives_the_same_torque(make):
+    arm = make()
+    laws = [
+        make_controller(arm.model, arm.actuators, ControllerSettings(position=arm.rest))
+        for _ in range(2)
+    ]
+    now, later = (InverseDynamicsSolver(arm.model, "body") for _ in range(2))
+    springs = SpringSolver(arm.actuators)
+    rng = np.random.default_rng(3)
+    n, m = arm.actuators.n, len(arm.actuators.motors)
+    for _ in range(5):
+        external = rng.normal(size=n)
+        desired, ahead = 0.1 * rng.normal(size=(2, 5, n))
+        q, qd = 0.1 * rng.normal(size=(2, n))
+        theta, thetad = 0.1 * rng.normal(size=(2, m))
+        now.state[:], later.state[:] = desired, ahead
+        now.update()
+        later.update()
+        springs.q[:], springs.qd[:], springs.theta[:], springs.thetad[:] = q, qd, theta, thetad
+        springs.stiffness[:] = laws[0].stiffness[:2]
+        springs.update()
+        computed = Computed(now.result, later.result, springs)
+        for law in laws:
+            law.external_torque[:] = external
+        wanted = laws[0].update(desired, q, qd, theta, thetad, ahead=ahead)
+        found = laws[1].update(desired, q, qd, theta, thetad, ahead=ahead, computed=computed)
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(now.state, desired)  # nothing is written
+    changed = computed._replace(ahead=later.result + 1.0)  # is used, not computed again
+    found = laws[1].update(desired, q, qd, theta, thetad, ahead=ahead, computed=changed).copy()
+    wanted = laws[0].update(desired, q, qd, theta, thetad, ahead=ahead)
+    assert np.abs(found - wanted).max() > 0.1

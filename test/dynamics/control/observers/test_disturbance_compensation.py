@@ -164,9 +164,9 @@ def test_disturbances_are_compensated_up_to_a_share_of_the_torque_limits():
 
 
 def test_the_limit_bends_smoothly():
-    limit = np.array([2.0])
+    limit = 2.0
     values = np.linspace(-3.0, 3.0, 601)
-    bent = np.array([soft_limit(np.array([v]), np.ones(1), limit) for v in values])[:, :, 0]
+    bent = np.array([soft_limit(v, limit) for v in values])
     inner = np.abs(values) <= 1.6
     np.testing.assert_array_equal(bent[inner, 0], values[inner])
     np.testing.assert_array_equal(
@@ -176,10 +176,9 @@ def test_the_limit_bends_smoothly():
     np.testing.assert_allclose(slope, bent[:, 1], atol=0.02)  # the rate is that of the value
     assert np.abs(np.diff(bent[:, 1])).max() < 0.02  # and continuous
     for unlimited in (np.inf, 1e300):
-        value, rate = soft_limit(np.array([7.0]), np.array([3.0]), np.array([unlimited]))
-        assert (value, rate) == (7.0, 3.0)
-    value, rate = soft_limit(np.array([7.0, 0.0]), np.ones(2), np.zeros(2))
-    assert not value.any()
+        assert soft_limit(7.0, unlimited) == (7.0, 1.0)
+    assert soft_limit(7.0, 0.0) == (0.0, 0.0)
+    assert soft_limit(0.0, 0.0)[0] == 0.0
 
 
 def test_noise_beyond_the_limit_does_not_hide_a_disturbance():

@@ -146,10 +146,10 @@ std::string TrajectoryReader::check(const Motion & motion)
   for (std::size_t k = 1; k < motion.count; ++k) {
     double state[5][ROBOT_JOINTS];
     std::copy_n(&motion.state[k][0][0], 5 * ROBOT_JOINTS, &state[0][0]);
-    const robot_segment * segment = robot_reference_append(&reference, motion.time[k], state);
+    const int row = robot_reference_append(&reference, motion.time[k], state);
     if (
-      segment == nullptr || !robot_segment_is_within(
-        segment, parameters_.lower, parameters_.upper, parameters_.velocity))
+      row < 0 || !robot_segment_is_within(
+        &reference, row, parameters_.lower, parameters_.upper, parameters_.velocity))
     {
       return "between points " + std::to_string(k - 1) + " and " + std::to_string(k) +
              " it exceeds a limit of position or velocity";

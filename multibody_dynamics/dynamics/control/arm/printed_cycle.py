@@ -1,0 +1,235 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The control cycle in C, printed from the functions and records that Python compiles."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...codegen import c_records, c_source, c_translation, c_types
+from ...elastic import Actuators, flat_map
+from ...motion import RATE_LIMITED, TORQUE_LIMITED, limit_torque, segments
+from ..controllers import bumpless_transfer, controllers, hold_controller, link_equilibrium
+from ..observers import disturbance_compensation as observer
+from ..records.actuation import Actuation, actuation
+from ..records.cycle_counts import CycleCounts
+from ..records.cycle_settings import CycleSettings
+from ..signals import samples
+
+NAMES: c_records.Names = {
+    CycleSettings: "robot_parameters",
+    CycleCounts: "robot_counts",
+    samples.Samples: "robot_samples",
+    observer.Disturbances: "robot_disturbances",
+    segments.Segments: "robot_reference",
+    Actuation: "actuation",  # tables alone
+    "n": "ROBOT_JOINTS",
+    "m": "ROBOT_MOTORS",
+    "n + m": "ROBOT_JOINTS + ROBOT_MOTORS",
+    "segments": "ROBOT_SEGMENTS",
+}
+"""Names in C of the records and of their lengths."""
+
+SHAPES: dict[str, tuple[int | str, ...]] = {
+    **dict.fromkeys((
+        "now", "link_time", "motor_time", "time", "dt", "done", "bandwidth", "step", "stop_time",
+        "elapsed", "duration", "share",
+    ), ()),
+    **dict.fromkeys((
+        "q", "qd", "momentum", "beta", "known", "link_limit", "velocity", "acceleration", "excess",
+        "stiffness", "springs", "external", "disturbance", "disturbance_rate",
+    ), ("n",)),
+    **dict.fromkeys((
+        "theta", "thetad", "sent", "load", "loads", "motor_limit", "torque", "held", "wanted",
+        "before", "limit", "rate", "lower", "upper",
+    ), ("m",)),
+    "desired": (5, "n"), "state": (5, "n"), "gains": (4, "m"), "reference": (4, "m"),
+}  # fmt: skip
+"""The shapes of arguments by name, in all functions but those of OTHER_SHAPES."""
+
+OTHER_SHAPES: dict[Any, dict[str, tuple[int | str, ...]]] = {
+    hold_controller.hold_step: {"gains": (2, "m"), "reference": (2, "m")},
+    controllers.subtract_known: {"torque": (3, "n")},
+    link_equilibrium.follow_springs: {"wanted": ("n",)},
+    link_equilibrium.motor_loads: {"wanted": ("n",)},
+    segments.segment_is_within: {"lower": ("n",), "upper": ("n",)},
+}
+
+RECORDS = {
+    "p": CycleSettings, "counts": CycleCounts, "d": observer.Disturbances,
+}  # fmt: skip
+"""The records that arguments are; `s` is that of the module of a function."""
+
+REFERENCE = {
+    "hold": segments.hold_position,
+    "append": segments.append_segment,
+    "remove": segments.remove_segment,
+    "evaluate": segments.evaluate_segments,
+    "cut": segments.cut_segments,
+    "rests": segments.ends_at_rest,
+    "brake": segments.brake_segments,
+}
+FILES: dict[str, tuple[str, dict[str, Any]]] = {
+    "samples.c": (
+        "The measured positions: validity of samples, and filters of them.",
+        {
+            "forget_samples": samples.forget_samples,  # first: it then has its public name
+            "take_samples": samples.take_samples,
+            "filters_are_settled": samples.filters_are_settled,
+        },
+    ),
+    "disturbances.c": (
+        "What the model does not explain, on both sides of the springs, from the momentum.",
+        {
+            "observe_disturbances": observer.observe_disturbances,
+            "reset_disturbances": observer.reset_disturbances,
+        },
+    ),
+    "control.c": (
+        "Linear feedback, links in equilibrium on their springs, the stop, fades and limits.",
+        {
+            "subtract_known": controllers.subtract_known,
+            "feed_back": controllers.feed_back,
+            "links_at_motors": link_equilibrium.links_at_motors,
+            "follow_rigid_motors": link_equilibrium.follow_rigid_motors,
+            "follow_springs": link_equilibrium.follow_springs,
+            "motor_loads": link_equilibrium.motor_loads,
+            "hold_step": hold_controller.hold_step,
+            "transfer_share": bumpless_transfer.transfer_share,
+            "faded": bumpless_transfer.fade,
+            "limit_torque": limit_torque,
+        },
+    ),
+}
+
+
+class PrintedCycle(NamedTuple):
+    """Files by name; structures by their records; constants and prototypes for other files."""
+
+    files: dict[str, str]
+    structures: dict[Any, str]
+    prototypes: str
+
+
+def printed_cycle(actuators: Actuators, settings: CycleSettings) -> PrintedCycle:
+    """All that the cycle of a robot in C shares with Python, with the prefix `robot_`.
+
+    settings : those that it has by default. Raises InputError for actuators that cannot be
+    translated into C.
+    """
+    printer = _Printer(actuators)
+    files, prototypes = {}, []
+    for file, (purpose, functions) in FILES.items():
+        text, heads = printer.functions(functions)
+        files[file] = _file(purpose, "robot_controller.h", text)
+        prototypes.append("".join(f"{head};\n" for head in heads))
+    whole, heads = printer.functions({
+        **{f"reference_{name}": function for name, function in REFERENCE.items()},
+        "segment_is_within": segments.segment_is_within,
+    })  # fmt: skip
+    files["reference.c"] = _file(
+        "The motion: a queue of segments, and the path to rest.", "robot_reference.h", whole
+    )
+    files["reference.h"] = _reference_header(heads)
+    files["settings.c"] = _settings(actuators, settings)
+    records = (CycleSettings, CycleCounts, samples.Samples, observer.Disturbances)
+    structures = {record: c_records.structure(record, NAMES) for record in records}
+    constants = [
+        f"#define ITERATIONS {hold_controller.ITERATIONS} /* to the equilibrium of the links; at"
+        " first, ten times that */",
+        f"#define FEW_ITERATIONS {link_equilibrium.FEW} /* up to which all of them are run */",
+        f"#define TORQUE_LIMITED {TORQUE_LIMITED}",
+        f"#define RATE_LIMITED {RATE_LIMITED}\n\n",
+    ]
+    return PrintedCycle(files, structures, "\n".join(constants) + "\n".join(prototypes))
+
+
+def _file(purpose: str, header: str, text: str) -> str:
+    return c_source.comment([purpose]) + f'#include "{header}"\n\n#include <math.h>\n\n{text}'
+
+
+class _Printer:
+    """Prints functions for one robot."""
+
+    def __init__(self, actuators: Actuators) -> None:
+        n, m = actuators.n, len(actuators.motors)
+        self._sizes = {"n": n, "m": m, "n + m": n + m, "segments": segments.SEGMENTS}
+        own = actuation(actuators)
+        self._tables = {name.upper(): row for name, row in own._asdict().items()}
+        self._fields = {
+            name: c_types.table(name.upper(), row) for name, row in own._asdict().items()
+        }
+
+    def functions(self, entries: dict[str, Any]) -> tuple[str, list[str]]:
+        """The text of functions by their names without prefix, and their prototypes."""
+        module = c_translation.Module()
+        module.defined_elsewhere("robot_motor_friction", flat_map.friction, "-rr", "double")
+        heads = []
+        for name, function in entries.items():
+            types = {argument: self._type(function, argument) for argument in _arguments(function)}
+            head = module.add(f"robot_{name}", function, types)
+            purpose = (inspect.getdoc(function) or "").replace("`", "").splitlines()
+            heads.append(c_source.comment(purpose) + head)
+        return module.text(self._tables), heads
+
+    def _type(self, function: Any, argument: str) -> Any:
+        if argument == "a":
+            return c_types.RecordType(NAMES[Actuation], tuple(self._fields.items()))
+        if argument in self._fields:
+            return self._fields[argument]
+        if argument in ("row", "may_end"):
+            return c_types.INT
+        record = RECORDS.get(argument)
+        if argument == "s":
+            own = inspect.getmodule(function)
+            record = segments.Segments if own is segments else samples.Samples
+        if record is not None:
+            return c_records.record_type(record, NAMES, self._sizes, shown=("segments",))
+        shape = OTHER_SHAPES.get(function, {}).get(argument, SHAPES[argument])
+        lengths = tuple(self._sizes[each] if isinstance(each, str) else each for each in shape)
+        return c_types.ArrayType(c_types.DOUBLE, lengths) if lengths else c_types.DOUBLE
+
+
+def _arguments(function: Any) -> Sequence[str]:
+    return list(inspect.signature(function).parameters)
+
+
+def _reference_header(heads: Sequence[str]) -> str:
+    parts = [
+        "#ifndef ROBOT_REFERENCE_H\n#define ROBOT_REFERENCE_H\n",
+        '#include "robot_dynamics.h"\n',
+        '#ifdef __cplusplus\nextern "C" {\n#endif\n',
+        "/* Segments that a reference can hold at a time, one of them for the path to rest; a"
+        " compiler option\n * may change it. */",
+        f"#ifndef ROBOT_SEGMENTS\n#define ROBOT_SEGMENTS {segments.SEGMENTS}\n#endif",
+        "#if ROBOT_SEGMENTS < 2",
+        '#error "ROBOT_SEGMENTS must be at least 2: one of them is kept for the path to rest"',
+        "#endif\n",
+        c_records.structure(segments.Segments, NAMES),
+        *(f"{head};\n" for head in heads),
+        "#ifdef __cplusplus\n}\n#endif\n",
+        "#endif\n",
+    ]
+    return "\n".join(parts)
+
+
+def _settings(actuators: Actuators, values: CycleSettings) -> str:
+    return "\n".join([
+        c_source.comment(["Settings: defaults and ranges. Names of joints and motors."])
+        + '#include "robot_controller.h"\n\n#include <math.h>\n#include <stddef.h>\n',
+        "const int robot_sizes[3] = {ROBOT_JOINTS, ROBOT_MOTORS, ROBOT_VARIABLE};\n",
+        _names("robot_joint_names[ROBOT_JOINTS]", actuators.joint_names),
+        _names("robot_motor_names[ROBOT_MOTORS]", actuators.motor_names),
+        "void robot_default_parameters(robot_parameters *parameters)\n{\n"
+        f"    *parameters = {c_records.defaults(values, 'robot_parameters')};\n}}\n",
+        "const char *robot_wrong_parameter(const robot_parameters *p)\n{\n"
+        f"{c_records.checks(CycleSettings, 'p', NAMES)}\n    return NULL;\n}}\n",
+    ])  # fmt: skip
+
+
+def _names(declaration: str, names: Sequence[str]) -> str:
+    texts = ",\n".join(f"    {c_source.string(name)}" for name in names)
+    return f"const char *const {declaration} = {{\n{texts}\n}};\n"

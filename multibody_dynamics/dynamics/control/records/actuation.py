@@ -1,0 +1,47 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The actuators of an arm as a record: in C, each field is a table of constants."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from ...core import Array, Field, Integers, locked
+from ...elastic import Actuators, actuator_rows, flat_map
+
+
+class Actuation(NamedTuple):
+    """Which motors drive which joints, and how."""
+
+    first_motor: Annotated[Integers, Field("of each joint", ("n",))]
+    joint_of_motor: Annotated[Integers, Field("of each motor", ("m",))]
+    is_rigid: Annotated[Integers, Field("whether a joint has no spring", ("n",))]
+    is_damped: Annotated[Integers, Field("whether its spring has a damper", ("n",))]
+    torque_share: Annotated[Array, Field("of each motor in the torque of its joint", ("m",))]
+    motor_inertia: Annotated[Array, Field("kg m^2 or kg, link side of the gear", ("m",))]
+    motor_rows: Annotated[
+        Array, Field("numbers of the motors, see `flat_map`", ("m", flat_map.MOTOR_ROW))
+    ]
+
+
+def actuation(actuators: Actuators) -> Actuation:
+    """The record of the actuators of an arm."""
+
+    def whole(row: Any) -> Integers:
+        return locked(np.array(row, dtype=np.int64))
+
+    def numbers(row: Any) -> Array:
+        return locked(np.array(row, dtype=np.float64))
+
+    return Actuation(
+        first_motor=whole(actuators.first_motor),
+        joint_of_motor=whole(actuators.joint_of_motor),
+        is_rigid=whole(actuators.is_rigid),
+        is_damped=whole(actuators.is_damped),
+        torque_share=numbers(actuators.torque_share),
+        motor_inertia=numbers(actuators.motor_inertia),
+        motor_rows=numbers(actuator_rows(actuators).motors),
+    )

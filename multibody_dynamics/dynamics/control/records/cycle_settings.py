@@ -1,0 +1,126 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The settings of the control cycle, declared once.
+
+The structure `robot_parameters` of generated C, its defaults and checks, and the parameters of the
+generated plugin for ros2_control are printed from this declaration.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from ...core import Array, Field
+
+LONGEST_LEAD = 1.0  # s
+
+
+class CycleSettings(NamedTuple):
+    """All settings; rows are for joints (links) or motors, on the link side of the gear."""
+
+    # fmt: off
+    period: Annotated[float, Field("s, of the first cycle", within="(0, inf)")]
+    follows: Annotated[int, Field(
+        "0: the controller only stops the arm and holds it, whatever is appended"
+    )]
+    gains: Annotated[Array, Field(
+        "on the errors of q, q', theta, theta'", (4, "m"), "(-inf, inf)",
+        "The law: torque = feedforward(q_d..q_d'''') + gains . (x_d - x), with the measured and"
+        " estimated state x = (q, q', theta, theta').",
+        (("link_position", "N m/rad or N/m, of each motor on the position error of its link"),
+         ("link_velocity", "N m s/rad or N s/m, of each motor on the velocity error of its link"),
+         ("motor_position", "N m/rad or N/m, of each motor on its position error"),
+         ("motor_velocity", "N m s/rad or N s/m, of each motor on its velocity error")),
+    )]
+    friction: Annotated[Array, Field(
+        "share of the friction of each motor that is compensated", ("m",), "[0, 1]"
+    )]
+    lead: Annotated[float, Field(
+        "s, by which the feedforward leads: half a cycle and the delay of the drives",
+        within=f"[0, {LONGEST_LEAD:g})",
+    )]
+    disturbance_bandwidth: Annotated[float, Field(
+        "rad/s, of the compensation of disturbances; 0: none", within="[0, inf)",
+        section="Compensation of disturbances.",
+    )]
+    link_disturbance_limit: Annotated[Array, Field(
+        "N m or N, largest disturbance of each link that is compensated", ("n",), "[0, inf]"
+    )]
+    motor_disturbance_limit: Annotated[Array, Field(
+        "N m or N, largest disturbance of each motor that is compensated", ("m",), "[0, inf]"
+    )]
+    hold_gains: Annotated[Array, Field(
+        "on the errors of theta, theta'", (2, "m"), ("(0, inf)", "(-inf, inf)"), "The stop.",
+        (("position", "N m/rad or N/m, of each motor in the stop"),
+         ("velocity", "N m s/rad or N s/m, of each motor in the stop")),
+    )]
+    hold_lower: Annotated[Array, Field(
+        "rad or m, lower end of the range of the link that each motor drives, kept in the stop",
+        ("m",), "[-inf, hold_upper]",
+    )]
+    hold_upper: Annotated[Array, Field("rad or m, upper end of that range", ("m",))]
+    stop_time: Annotated[float, Field(
+        "s, in which the motors slow down by a factor of e in the stop", within="(0, inf)"
+    )]
+    stop_acceleration: Annotated[Array, Field(
+        "rad/s^2 or m/s^2, of each joint on the path to rest", ("n",), "(0, inf]"
+    )]
+    filter_order: Annotated[int, Field(
+        "of the filters of measured positions: 2, 3 or 4", within="[2, 4]",
+        section="Filters of the measured positions, each with `filter_order` equal poles.",
+    )]
+    filter_bandwidth: Annotated[float, Field(
+        "Hz, of the filters of measured positions", within="(0, inf)"
+    )]
+    settling_time: Annotated[float, Field("s, in which these filters settle", within="(0, inf]")]
+    max_step: Annotated[float, Field(
+        "s; after a longer gap between samples the filters start again", within="(0, inf)"
+    )]
+    torque_limit: Annotated[Array, Field(
+        "N m or N, of each motor", ("m",), "(0, inf]",
+        "Limits of the torques that are sent, and of references.",
+    )]
+    torque_rate_limit: Annotated[Array, Field("N m/s or N/s, of each motor", ("m",), "(0, inf]")]
+    lower: Annotated[Array, Field(
+        "rad or m, lower position limit of each joint for references", ("n",), "[-inf, upper]"
+    )]
+    upper: Annotated[Array, Field(
+        "rad or m, upper position limit of each joint for references", ("n",)
+    )]
+    velocity: Annotated[Array, Field(
+        "rad/s or m/s, velocity limit of each joint for references", ("n",), "(0, inf]"
+    )]
+    link_timeout: Annotated[float, Field(
+        "s without valid states of the links until the arm is stopped; or without a cycle",
+        within="(period, inf]", section="Watchdogs.",
+    )]
+    motor_timeout: Annotated[float, Field(
+        "s without valid states of the motors until the controller is lost", within="(0, inf]"
+    )]
+    link_speed: Annotated[Array, Field(
+        "rad/s or m/s, fastest motion of each joint between two samples that is accepted",
+        ("n",), "(0, inf]",
+    )]
+    motor_speed: Annotated[Array, Field(
+        "rad/s or m/s, fastest motion of each motor between two samples that is accepted",
+        ("m",), "(0, inf]",
+    )]
+    tracking_tolerance: Annotated[float, Field(
+        "rad or m, largest distance of a link from its reference; 0: any", within="[0, inf]"
+    )]
+    recovery_speed: Annotated[float, Field(
+        "rad/s or m/s, of the motors, below which following may resume after a stop",
+        within="(0, inf]",
+    )]
+    recovers: Annotated[int, Field(
+        "whether following resumes on its own after missing states"
+    )]
+    transfer_time: Annotated[float, Field(
+        "s, in which the law takes over the torque, also after activation", within="[0, inf)",
+        section="Changes of the torque when a law takes over.",
+    )]
+    stop_transfer_time: Annotated[float, Field(
+        "s, in which the stop takes over the torque, and the torque at rest if motor states are"
+        " lost", within="[0, inf)",
+    )]

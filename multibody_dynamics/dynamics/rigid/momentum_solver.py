@@ -1,0 +1,54 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The generalised momentum of a robot for the control cycle: compiled, O(n)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from ..core import Array, compiled
+from ..model import MultibodyModel
+from ..recursions import momentum_pass, store_trig
+
+
+def _momentum_cycle(parents, joints, gravity, state, trig, bodies, result):
+    store_trig(joints, state, trig)
+    momentum_pass.momentum_recursion(parents, joints, gravity, trig, state, bodies, result)
+
+
+_COMPILED = compiled(_momentum_cycle)
+
+
+class MomentumSolver:
+    """p = M q', beta = g - dT/dq and g in one pass, with p' = Q - beta + tau_ext.
+
+    >>> solver = MomentumSolver(model)
+    >>> solver.state[:] = q, qd
+    >>> solver.update()
+    >>> p, beta, g = solver.result
+
+    state : (2, n) q and q', written by the caller. result : (3, n), overwritten by `update()`.
+
+    Reflected inertias count. The base is at rest. Nothing is checked: NaN in, NaN out. An instance
+    serves one thread.
+    """
+
+    def __init__(self, model: MultibodyModel) -> None:
+        n = model.n
+        self.model = model
+        self.state: Array = np.zeros((2, n))
+        self.result: Array = np.zeros((3, n))
+        self.update = partial(
+            _COMPILED,
+            model.parents,
+            model.joint_rows,
+            model.gravity,
+            self.state,
+            np.zeros((2, n)),
+            np.zeros((n + 1, momentum_pass.MOMENTUM_ROW)),
+            self.result,
+        )
+        self.update()  # compiles

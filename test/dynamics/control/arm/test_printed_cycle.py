@@ -1,0 +1,61 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is printed of the cycle: everything that is declared, under its names, in short lines."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+from elastic_arms import antagonistic_arm, elastic_panda, mixed_panda
+from generated_controllers import designed
+from multibody_dynamics.dynamics.control.arm import printed_cycle as printing
+from multibody_dynamics.dynamics.control.records.cycle_settings import CycleSettings
+
+
+@pytest.fixture(scope="module", params=[elastic_panda, mixed_panda, antagonistic_arm])
+def printed(request):
+    design = designed(request.param())
+    return printing.printed_cycle(design.actuators, CycleSettings(**design.parameters))
+
+
+def test_every_function_and_record_is_there(printed):
+    for file, (_, functions) in printing.FILES.items():
+        for name in functions:
+            head = rf"^(void|int|double) robot_{name}\("
+            assert re.search(head, printed.files[file], re.MULTILINE)
+            assert re.search(head, printed.prototypes, re.MULTILINE)
+    for name in printing.REFERENCE:
+        for file in ("reference.c", "reference.h"):
+            assert f" robot_reference_{name}(" in printed.files[file]
+    for record, text in printed.structures.items():
+        assert text.endswith(f"}} {printing.NAMES[record]};\n")
+        for field in record._fields:
+            assert re.search(rf"\b{field}\b", text)
+
+
+def test_comments_are_the_docstrings(printed):
+    for file, (_, functions) in printing.FILES.items():
+        for function in functions.values():
+            first = inspect.getdoc(function).splitlines()[0].replace("`", "")
+            assert first in printed.files[file]
+
+
+def test_lines_are_short(printed):
+    for file, text in printed.files.items():
+        for line in text.splitlines():
+            assert len(line) <= 100 or line.lstrip().startswith(("{", ".")), (file, line)
+
+
+def test_cases_that_a_robot_does_not_have_vanish():
+    design = designed(elastic_panda())
+    settings = CycleSettings(**design.parameters)
+    plain = printing.printed_cycle(design.actuators, settings).files
+    assert "IS_RIGID" not in plain["disturbances.c"] + plain["control.c"]
+    design = designed(mixed_panda())
+    mixed = printing.printed_cycle(design.actuators, settings).files
+    assert "IS_RIGID" in mixed["disturbances.c"]
+    assert "IS_RIGID" in mixed["control.c"]

@@ -1,0 +1,108 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Samples in the control cycle: which are valid, and what the filters do without them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics.control.records.cycle_counts import CycleCounts
+from multibody_dynamics.dynamics.control.records.cycle_settings import CycleSettings
+from multibody_dynamics.dynamics.control.signals import samples
+from multibody_dynamics.dynamics.control.signals.derivative_filter import DerivativeFilter
+from multibody_dynamics.dynamics.control.signals.samples import Samples
+from multibody_dynamics.dynamics.core import record_fields
+
+N, M, DT = 2, 3, 1e-3
+
+
+class Sampled:
+    """A record of samples and what is counted, with a cycle every DT."""
+
+    def __init__(self) -> None:
+        unused = dict.fromkeys(CycleSettings._fields, 0.0)
+        self.p = CycleSettings(**unused | {
+            "max_step": 0.05, "link_speed": np.full(N, 10.0), "motor_speed": np.full(M, 10.0),
+            "filter_order": 3, "filter_bandwidth": 60.0, "settling_time": 0.02,
+        })  # fmt: skip
+        self.s = record_fields.zeros(Samples, **{"n": N, "m": M, "n + m": N + M})
+        self.counts = record_fields.zeros(CycleCounts)
+        self.time = 0.0
+        samples.forget_samples(self.s)
+
+    def cycle(self, q, theta, *, links=True, motors=True, ahead=0.0):
+        self.time += DT
+        new = self.time + ahead
+        samples.compiled_take_samples(
+            self.p, self.s, self.counts, self.time, new if links else self.s.link_time[0],
+            new if motors else self.s.motor_time[0], q, theta, DT,
+        )  # fmt: skip
+        return np.concatenate([self.s.q, self.s.theta])
+
+
+def moving(t):
+    return np.array([0.1, -0.3]) * t, np.array([0.2, 0.5, -0.1]) * t
+
+
+def test_the_filters_are_those_of_the_class():
+    sampled = Sampled()
+    wanted = DerivativeFilter([*"abcde"], 3, 60.0, max_step=0.05)
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        q, theta = (row + 1e-4 * rng.normal(size=row.shape) for row in moving(sampled.time))
+        sampled.cycle(q, theta)
+        wanted.update(sampled.time, np.concatenate([q, theta]))
+        np.testing.assert_array_equal(sampled.s.filter[:3], wanted.state)
+    np.testing.assert_array_equal(np.r_[sampled.s.qd, sampled.s.thetad], wanted.state[1])
+    assert samples.filters_are_settled(sampled.p, sampled.s)
+    assert sampled.counts.coasted_cycles[0] == sampled.counts.refused_samples[0] == 0
+
+
+def test_nothing_starts_before_both_sides_have_a_sample():
+    sampled = Sampled()
+    q, theta = np.ones(N), np.ones(M)
+    sampled.cycle(q, theta, motors=False)
+    sampled.cycle(q, theta, links=False)
+    assert not sampled.s.is_started[0]
+    assert not samples.filters_are_settled(sampled.p, sampled.s)
+    sampled.cycle(q, theta)
+    assert sampled.s.is_started[0]
+
+
+def test_a_side_without_samples_continues_at_its_velocity():
+    sampled = Sampled()
+    for _ in range(100):
+        sampled.cycle(*moving(sampled.time + DT))
+    for _ in range(5):
+        found = sampled.cycle(*moving(sampled.time + DT), links=False)
+    np.testing.assert_allclose(found, np.concatenate(moving(sampled.time)), atol=1e-9)
+    assert sampled.counts.coasted_cycles[0] == 5
+    assert sampled.counts.refused_samples[0] == 0
+
+
+@pytest.mark.parametrize("damage", ["nan", "infinite", "far", "future"])
+def test_a_wrong_sample_is_refused_and_counted(damage):
+    sampled = Sampled()
+    for _ in range(100):
+        sampled.cycle(*moving(sampled.time + DT))
+    q, theta = moving(sampled.time + DT)
+    theta[1] = {"nan": np.nan, "infinite": np.inf, "far": theta[1] + 0.02}.get(damage, theta[1])
+    found = sampled.cycle(q, theta, ahead=0.06 if damage == "future" else 0.0)
+    np.testing.assert_allclose(found, np.concatenate(moving(sampled.time)), atol=1e-9)
+    assert sampled.counts.refused_samples[0] == (2 if damage == "future" else 1)
+
+
+def test_overflow_ends_everything():
+    sampled = Sampled()
+    for row in sampled.p.link_speed, sampled.p.motor_speed:
+        row[:] = np.inf
+    sampled.cycle(np.zeros(N), np.zeros(M))
+    for k in range(2000):
+        sampled.cycle(np.full(N, 1e308 * (-1.0) ** k), np.zeros(M))
+        if not sampled.s.is_started[0]:
+            break
+    assert not sampled.s.is_started[0]
+    assert sampled.s.link_time[0] == -np.inf
+    assert np.isfinite(np.r_[sampled.s.q, sampled.s.qd]).all()

@@ -1,0 +1,70 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Momentum, gravity and dT/dq in one pass: closed forms, Pinocchio, and the traced code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics.rigid.coriolis import coriolis_matrix
+from multibody_dynamics.dynamics.rigid.crba import gravity_forces, mass_matrix
+from multibody_dynamics.dynamics.rigid.momentum_solver import MomentumSolver
+from multibody_dynamics.dynamics.rigid.traced_momentum import trace_momentum
+from multibody_dynamics.dynamics.theory.lagrange import kinetic_energy_gradient
+from robots import panda, random_tree, to_pinocchio, with_rotors
+
+MODELS = {
+    "panda": panda, "tree": lambda: random_tree(6, 2), "branches": lambda: random_tree(9, 11),
+    "rotors": lambda: with_rotors(random_tree(5, 3)),
+    "prismatic": lambda: random_tree(4, 5, kinds=("prismatic", "revolute")),
+    "helical": lambda: random_tree(4, 6, kinds=("helical",)),
+}  # fmt: skip
+
+
+def solved(model, q, qd):
+    solver = MomentumSolver(model)
+    solver.state[:] = q, qd
+    solver.update()
+    return solver.result
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_all_rows_are_those_of_the_closed_forms(name):
+    model = MODELS[name]()
+    for seed in range(5):
+        q, qd = np.random.default_rng(seed).normal(size=(2, model.n))
+        p, beta, g = solved(model, q, qd)
+        for found, wanted in (
+            (p, mass_matrix(model, q) @ qd),
+            (g, gravity_forces(model, q)),
+            (beta, gravity_forces(model, q) - coriolis_matrix(model, q, qd).T @ qd),
+            (beta, gravity_forces(model, q) - kinetic_energy_gradient(model, q, qd)),
+        ):
+            np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_traced_code_has_the_same_results(name):
+    model = MODELS[name]()
+    q, qd = np.random.default_rng(3).normal(size=(2, model.n))
+    p, beta, _ = solved(model, q, qd)
+    found = trace_momentum(model).evaluate(q=q, qd=qd)
+    np.testing.assert_allclose(found["momentum"], p, rtol=0, atol=1e-13 * np.abs(p).max())
+    np.testing.assert_allclose(found["bias"], beta, rtol=0, atol=1e-12 * np.abs(beta).max())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pinocchio_agrees(seed):
+    pin = pytest.importorskip("pinocchio")
+    model = random_tree(7, seed, kinds=("revolute", "prismatic"))
+    twin = to_pinocchio(model)
+    q, qd = np.random.default_rng(seed).normal(size=(2, model.n))
+    data, own, rate = twin.model.createData(), twin.to_pin(q), twin.to_pin(qd)
+    M = pin.crba(twin.model, data, own)
+    C = pin.computeCoriolisMatrix(twin.model, data, own, rate)
+    g = pin.computeGeneralizedGravity(twin.model, data, own)
+    p, beta, weight = (twin.to_pin(row) for row in solved(model, q, qd))
+    for found, wanted in ((p, M @ rate), (beta, g - C.T @ rate), (weight, g)):
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max())
