@@ -27,7 +27,7 @@ from ...model import MultibodyModel
 from ...motion import JointCommandLimits, LimitEvent
 from ...rigid import InverseDynamicsSolver
 from ..controllers.bumpless_transfer import BumplessTransfer
-from ..controllers.controllers import PERIOD, LinearFeedback
+from ..controllers.controllers import PERIOD, Computed, LinearFeedback
 from ..controllers.hold_controller import HoldController
 from ..impedance.live_impedance import LiveImpedance
 from ..laws.designed_laws import DesignedLaws
@@ -72,7 +72,7 @@ class Command(NamedTuple):
     stamp : ns, of the sample. torque : (m,) to be sent, N m; None if there is nothing to send.
     reference : (4, m) theta, theta', theta'' and torque of the motors along the desired motion.
     desired : (5, n) q .. q'''' against which errors are judged; error : (2, n) of q and q'.
-    q, qd : (n,) on which the law acts; estimated : (2, n) q and q' as measured; joint_torque : (n,)
+    q, qd : (n,) on which the law acts; estimated : q and q' (n,) as measured; joint_torque : (n,)
     of the springs; external : (n,) external torques, None without detection of contacts. second :
     (3, v) second outputs.
     ahead_by : s, from `stamp` to the time of `desired`. mode, events, cuts : what has changed, and
@@ -86,7 +86,7 @@ class Command(NamedTuple):
     error: Array
     q: Array
     qd: Array
-    estimated: Array
+    estimated: tuple[Array, Array]
     joint_torque: Array
     external: Array | None
     second: Array
@@ -165,10 +165,11 @@ class Arm:
         if self.measured.detector is not None:
             self.collisions = CollisionReaction(self.measured.detector, self.motion.limits)
         self._wanted = InverseDynamicsSolver(model, "body")
-        self._ahead: Array = np.zeros((5, model.n))
-        self._reference = MotorFeedforward(actuators, self._wanted.state, self._wanted.result)
-        self._reference.update()  # compile now, too
-        self._reference.advance(PERIOD)
+        self._ahead = InverseDynamicsSolver(model, "body")
+        self._flat_map = MotorFeedforward(actuators, self._wanted.state, self._wanted.result)
+        self._flat_map.update()  # compile now, too
+        self._flat_map.advance(PERIOD)
+        self._motors: Array = self._flat_map.result.copy()
         self.chosen = self.name = settings.law
         self._events: list[Event] = []
         self._cuts: list[LimitEvent] = []
@@ -182,7 +183,7 @@ class Arm:
         return self.laws.settings
 
     def _rules(self) -> Rules:
-        p = self.cycle
+        p, actuators = self.cycle, self.actuators
         return Rules(
             follows=1,
             stops_on_links=int(self.laws.on_links is not None),
@@ -197,6 +198,8 @@ class Arm:
             transfer_time=p.transfer_time,
             stop_transfer_time=STOP_TRANSFER,
             velocity=self.model.limits.velocity,
+            joint_of_motor=actuators.joint_of_motor,
+            link_share=actuators.link_of_motors.sum(axis=1),
         )
 
     # Requests
@@ -238,7 +241,7 @@ class Arm:
             self._fail(TIME, why)
         self.measured.restart()
         self.acting.restart()
-        self._reference.settle()
+        self._flat_map.settle()
         self.motion.release()
         self.second.release()
         self._origin, self._stamp, self._measured_at = 0, 0, np.inf
@@ -253,7 +256,7 @@ class Arm:
 
     def clear_fault(self) -> None:
         """End the present fault; the arm follows again once it is at rest."""
-        self._note(self.supervisor.clear(self.measured.speed))
+        self._note(self.supervisor.clear(*self.measured.velocities))
 
     def fail(self, fault: int, text: str) -> None:
         """Stop the arm for a reason that the caller has found."""
@@ -262,8 +265,8 @@ class Arm:
     def note_delay(self, now: int) -> None:
         """Note that the last command was sent at `now` (ns)."""
         delay = 1e-9 * (now - self._stamp)
-        event = self.supervisor.note_delay(self._seconds(self._stamp), delay, self.measured.speed)
-        self._note(event)
+        now_s = self._seconds(self._stamp)
+        self._note(self.supervisor.note_delay(now_s, delay, *self.measured.velocities))
 
     # For reports
 
@@ -397,8 +400,7 @@ class Arm:
         )
         self.motion.hold(measured.estimator.state.q, now)
         if not self._has_begun:
-            fastest = float(np.abs(measured.motors[1]).max())
-            self.supervisor.activate(self._seconds(now), fastest, measured.speed)
+            self.supervisor.activate(self._seconds(now), *measured.velocities)
             self._has_begun = True
         else:  # after time jumped: the velocities are not known yet
             self._start_law(now)
@@ -412,7 +414,7 @@ class Arm:
             self._period = min(step, LONGEST_PERIOD * self._period or step)
         delay = self.settings.command_delay - self.acting.lead  # 0 if the state is predicted
         self._lead = self.cycle.feedforward_lead * self._period + delay
-        self.motion.look_ahead(time + int(SECOND * self._lead), self._ahead)
+        self.motion.look_ahead(time + int(SECOND * self._lead), self._ahead.state)
         self._cuts += self.second.evaluate(time, self.joint_torque)
 
     @property
@@ -424,6 +426,7 @@ class Arm:
         """Apply the rules; start the law that acts from now on, if it is another one."""
         measured, now = self.measured, sample.stamp
         contact, mode = self._notice_contact(sample)
+        qd, thetad = measured.velocities
         situation = Situation(
             lacks_links=int(sample.missing in (LINKS, BOTH)),
             lacks_motors=int(sample.missing in (MOTORS, BOTH)),
@@ -431,8 +434,8 @@ class Arm:
             is_lost=int(bool(measured.lost)),
             is_settled=int(measured.is_settled),
             contact=mode,
-            motor_speed=float(np.abs(measured.motors[1]).max()),
-            speed=measured.speed,
+            qd=qd,
+            thetad=thetad,
             error=self.motion.wanted[0] - self.acting.state.q,
         )
         why = sample.why or measured.lost or (contact.text if contact else "")
@@ -493,9 +496,7 @@ class Arm:
             raise DynamicsError(acting.diverged)
         dt = min(step, LONGEST_STEP * self._period) or PERIOD
         self._wanted.update()
-        self._reference.stiffness[:] = self.second.rows
-        self._reference.update()
-        self._reference.advance(dt)
+        self._ahead.update()
         if abs(self._lead - law.lead) > 0.1 * self._lead:
             law.lead = self._lead
         law.external_torque[:] = self._external_torque()
@@ -503,18 +504,32 @@ class Arm:
             dt,
             self._wanted.state,
             *acting.state,
-            ahead=self._ahead,
+            ahead=self._ahead.state,
             stiffness=self.second.rows if self.second.rows.size else None,
             past=acting.past,
+            computed=Computed(self._wanted.result, self._ahead.result, self.measured.springs),
             elapsed=step,
         )
-        if not isfinite(transfer.torque.sum() + self._reference.result.sum()):
+        reference = law.motor_reference
+        if reference is None:
+            self._map_motors(dt)
+        else:
+            self._motors[:] = reference
+        if not isfinite(transfer.torque.dot(transfer.torque) + self._motors.sum()):
             raise DynamicsError("the computed torque is not finite")
         acting.send(transfer.torque)
         self._cuts += transfer.events
         if self.measured.observes_links and isinstance(law, HoldController):
             self.measured.weigh(law.q)
         return transfer.torque
+
+    def _map_motors(self, dt: float) -> None:
+        """The reference of the motors, for laws that do not need one."""
+        flat = self._flat_map
+        flat.stiffness[:] = self.second.rows
+        flat.update()
+        self._motors[:] = flat.result
+        flat.advance(dt)
 
     def _external_torque(self) -> Array:
         """(n,) that the law takes into account."""
@@ -531,10 +546,12 @@ class Arm:
         self._wanted.state[0], self._wanted.state[1:] = q, 0.0
         second[1:] = 0.0
         self.measured.weigh(q)
-        self._reference.settle()
-        self._reference.stiffness[:] = second
+        flat = self._flat_map
+        flat.settle()
+        flat.stiffness[:] = second
         self._wanted.update()
-        torque = self._reference.update().torque
+        torque = flat.update().torque
+        self._motors[:] = flat.result
         if not np.isfinite(torque).all():
             return None
         self.transfer.send(step, torque)
@@ -543,16 +560,17 @@ class Arm:
 
     def _command(self, now: int, torque: Array | None, contact: Contact | None) -> Command:
         state, motion, detector = self.acting.state, self.motion, self.measured.detector
+        measured = self.measured.estimator.state
         desired = motion.wanted.copy() if motion.is_there else self._wanted.state.copy()
         command = Command(
             stamp=now,
             torque=None if torque is None else self._commanded(torque),
-            reference=self._reference.result.copy(),
+            reference=self._motors.copy(),
             desired=desired,
-            error=desired[:2] - state[:2],
+            error=np.array([desired[0] - state.q, desired[1] - state.qd]),
             q=state.q.copy(),
             qd=state.qd.copy(),
-            estimated=np.stack(self.measured.estimator.state[:2]),
+            estimated=(measured.q.copy(), measured.qd.copy()),
             joint_torque=self.joint_torque,
             external=None if detector is None else detector.residual[PUSH].copy(),
             second=self.second.rows.copy(),
@@ -574,7 +592,7 @@ class Arm:
 
     def _fail(self, fault: int, text: str) -> None:
         now = self._seconds(self._stamp)
-        self._note(self.supervisor.fail(fault, now, self.measured.speed, text))
+        self._note(self.supervisor.fail(fault, now, *self.measured.velocities, text))
 
     def _note(self, event: Event | None) -> None:
         if event is not None:

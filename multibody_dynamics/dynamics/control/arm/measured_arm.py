@@ -67,6 +67,9 @@ class MeasuredArm:
         self.state = (*self.estimator.state[:2], *self.motors)
         self.springs = SpringSolver(actuators, *self.estimator.state)
         self._weight = InverseDynamicsSolver(model, "body")
+        self._no_velocity = np.zeros(model.n)
+        self._is_weighed = False
+        self._rigid = np.flatnonzero(actuators.is_rigid)
         self.observer = (
             DisturbanceObserver.of_motors(
                 model, actuators, settings.observer_gain, has_sensors=False
@@ -111,6 +114,8 @@ class MeasuredArm:
         springs.stiffness[:] = second[:2]
         springs.update()
         self.weigh(state.q)
+        if self.observer is None and self.detector is None:
+            return
         driving = self._driving.of(springs.torque, signals, acted)
         if self.observer is not None:
             self.observer.update(t, state.q, state.qd, driving)
@@ -118,13 +123,16 @@ class MeasuredArm:
             self.detector.update(t, state.q, state.qd, driving, self.announced)
 
     def weigh(self, q: Array) -> None:
-        """Set `gravity` to that at q (n,)."""
+        """Set `gravity` to that at q (n,), computed where it is asked for."""
         self._weight.state[0] = q
-        self._weight.update()
+        self._is_weighed = False
 
     @property
     def gravity(self) -> Array:
         """(n,) gravity torques at the measured position, N m, or where :meth:`weigh` was called."""
+        if not self._is_weighed:
+            self._weight.update()
+            self._is_weighed = True
         return self._weight.result[0]
 
     @property
@@ -171,6 +179,13 @@ class MeasuredArm:
         return self.estimator.is_settled and self._time - self._lost_at >= QUIET
 
     @property
+    def velocities(self) -> tuple[Array, Array]:
+        """Velocities of links (n,), zero where the observer may have lost track, and motors
+        (m,)."""
+        qd = self._no_velocity if self.observes_links else self.estimator.state.qd
+        return qd, self.motors[1]
+
+    @property
     def speed(self) -> Array:
         """(n,) of each joint, rad/s or m/s: that of its link or of its motors, whichever is
         greater; with motor_encoders that of the motors, since the observer may have lost track."""
@@ -182,7 +197,10 @@ class MeasuredArm:
     @property
     def joint_torque(self) -> Array:
         """(n,) current torques of the springs; gravity torques at rigid joints."""
-        return np.where(self.actuators.is_rigid, self.gravity, self.springs.torque)
+        torque = self.springs.torque.copy()
+        if self._rigid.size:
+            torque[self._rigid] = self.gravity[self._rigid]
+        return torque
 
     def holding_torque(self) -> Array:
         """(m,) motor torques that balance the current spring loads and gravity at rigid joints."""

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core import Array
+from ...core import Array, Integers
 
 INACTIVE, STOPPING, HOLDING, FOLLOWING, BRAKING, LOST, YIELDING = range(7)
 NONE, SETTLING, NO_LINKS, NO_MOTORS, TRACKING, NOT_FINITE, TIME = range(7)
@@ -111,7 +111,8 @@ class Rules(NamedTuple):
     or m, 0 for none. latency_tolerance : s from a sample to its torque, 0 for none.
     stop_speed_limit : of a stop, for all joints; 0: FASTER and SHARE apply. stop_timeout : s until
     a stopped arm must be at rest. transfer_time, stop_transfer_time : s, of the fade to the chosen
-    law, and to any other. velocity : (n,) limits of the joints.
+    law, and to any other. velocity : (n,) limits of the joints. joint_of_motor : (m,), and
+    link_share : (m,) of each motor in the position of its joint.
     """
 
     follows: int
@@ -127,6 +128,8 @@ class Rules(NamedTuple):
     transfer_time: float
     stop_transfer_time: float
     velocity: Array
+    joint_of_motor: Integers
+    link_share: Array
 
 
 class Situation(NamedTuple):
@@ -135,8 +138,8 @@ class Situation(NamedTuple):
     lacks_links, lacks_motors : 1 if the states of that side have timed out. is_gap : 1 if the last
     torque has acted without feedback for too long. is_lost : 1 if the estimate must not be used for
     feedback. is_settled : 1 if the estimated velocities are valid. contact : the mode that answers
-    an unexpected contact, 0 for none. motor_speed : of the fastest motor. speed : (n,) of each
-    joint. error : (n,) desired less measured position.
+    an unexpected contact, 0 for none. qd : (n,) velocities of the links, zero if they are not
+    measured. thetad : (m,) of the motors. error : (n,) desired less measured position.
     """
 
     lacks_links: int
@@ -145,8 +148,8 @@ class Situation(NamedTuple):
     is_lost: int
     is_settled: int
     contact: int
-    motor_speed: float
-    speed: Array
+    qd: Array
+    thetad: Array
     error: Array
 
 
@@ -177,6 +180,7 @@ class Memory(NamedTuple):
     slow_since: Array
     on_time: Array
     late_at: Array
+    speed: Array
     top_speed: Array
     recoveries: Array
 
@@ -185,7 +189,8 @@ def memory(n: int, recoveries: int) -> Memory:
     """The memory of an inactive arm with n joints, for up to this many counted recoveries."""
     integers = [np.zeros(1, dtype=np.int64) for _ in range(7)]
     numbers = [np.zeros(1) for _ in range(8)]
-    return Memory._make([*integers, *numbers, np.zeros(n), np.zeros(max(recoveries, 1))])
+    rows = [np.zeros(n), np.zeros(n), np.zeros(max(recoveries, 1))]
+    return Memory._make([*integers, *numbers, *rows])
 
 
 def is_following(mode):
@@ -200,14 +205,33 @@ def enter(s, mode, duration):
     s.duration[0] = duration
 
 
-def begin_stop(p, s, speed):
-    """The speeds (n,) at which a stop begins decide how fast it may ever be."""
+def measure_speed(p, s, qd, thetad):
+    """The speed of each joint, from velocities of links (n,) and motors (m,)."""
+    for i in range(qd.shape[0]):
+        s.speed[i] = 0.0
+    for j in range(thetad.shape[0]):
+        s.speed[p.joint_of_motor[j]] += p.link_share[j] * thetad[j]
+    for i in range(qd.shape[0]):
+        s.speed[i] = max(abs(s.speed[i]), abs(qd[i]))
+
+
+def are_motors_slow(p, thetad):
+    """Whether every motor is at rest."""
+    for j in range(thetad.shape[0]):  # noqa: SIM110 (C has no all())
+        if abs(thetad[j]) > p.recovery_speed:
+            return False
+    return True
+
+
+def begin_stop(p, s, qd, thetad):
+    """The speeds at which a stop begins decide how fast it may ever be."""
+    measure_speed(p, s, qd, thetad)
     s.fast_since[0] = NEVER
     s.moving_since[0] = NEVER
     s.slow_since[0] = NEVER
-    for i in range(speed.shape[0]):
+    for i in range(qd.shape[0]):
         limit = p.velocity[i] if p.velocity[i] < -NEVER else UNLIMITED_SPEED
-        s.top_speed[i] = FASTER * speed[i] + SHARE * limit
+        s.top_speed[i] = FASTER * s.speed[i] + SHARE * limit
 
 
 def was_late(s, now):
@@ -215,7 +239,7 @@ def was_late(s, now):
     return now - s.late_at[0] <= LATE_FOR
 
 
-def fail(p, s, now, fault, mode, speed):
+def fail(p, s, now, fault, mode, qd, thetad):
     """Make a fault active, which leads to `mode`, unless the present one is as bad.
 
     The present fault remains if it is the same, if it is final, or if it is latched and the new one
@@ -230,13 +254,13 @@ def fail(p, s, now, fault, mode, speed):
         if fault == LATE or (is_following(s.mode[0]) and was_late(s, now)):
             s.tolerates_delay[0] = 1
         if is_following(s.mode[0]):
-            begin_stop(p, s, speed)
+            begin_stop(p, s, qd, thetad)
         if is_following(s.mode[0]) or mode == LOST:
             enter(s, mode, p.stop_transfer_time)
     return True
 
 
-def activate(p, s, now, motor_speed, speed):
+def activate(p, s, now, qd, thetad):
     """Start: hold, or stop first if the arm moves."""
     s.fault[0] = NONE
     s.on_links[0] = 0
@@ -244,21 +268,21 @@ def activate(p, s, now, motor_speed, speed):
     s.recovered[0] = 0
     s.on_time[0] = now
     s.late_at[0] = NEVER
-    begin_stop(p, s, speed)
-    if p.follows and motor_speed <= p.recovery_speed:
+    begin_stop(p, s, qd, thetad)
+    if p.follows and are_motors_slow(p, thetad):
         enter(s, HOLDING, p.transfer_time)
     else:
         s.fault[0] = SETTLING
         enter(s, STOPPING, p.transfer_time)
 
 
-def clear_fault(p, s, speed):
+def clear_fault(p, s, qd, thetad):
     """End a fault on request: the arm stops, if it does not yet, and follows again at rest."""
     if s.fault[0] != NONE:
         s.fault[0] = SETTLING
         s.recovered[0] = 0
         if s.mode[0] == YIELDING:
-            begin_stop(p, s, speed)
+            begin_stop(p, s, qd, thetad)
             enter(s, STOPPING, p.stop_transfer_time)
 
 
@@ -273,16 +297,16 @@ def supervise(p, s, now, x):
     on_links = 1 if x.lacks_motors and p.stops_on_links and not x.lacks_links else 0
     if x.lacks_motors and not on_links:
         if s.mode[0] != LOST:
-            fail(p, s, now, NO_MOTORS, LOST, x.speed)
+            fail(p, s, now, NO_MOTORS, LOST, x.qd, x.thetad)
             enter(s, LOST, p.stop_transfer_time)
         return
     if s.mode[0] == LOST:  # states are back
-        begin_stop(p, s, x.speed)
+        begin_stop(p, s, x.qd, x.thetad)
         enter(s, STOPPING, p.stop_transfer_time)
     if on_links:
-        fail(p, s, now, NO_MOTORS, STOPPING, x.speed)
+        fail(p, s, now, NO_MOTORS, STOPPING, x.qd, x.thetad)
     elif x.lacks_links:
-        fail(p, s, now, NO_LINKS, STOPPING, x.speed)
+        fail(p, s, now, NO_LINKS, STOPPING, x.qd, x.thetad)
     elif is_following(s.mode[0]):
         _watch(p, s, now, x)
     if on_links != s.on_links[0]:
@@ -295,11 +319,11 @@ def supervise(p, s, now, x):
 def _watch(p, s, now, x):
     """What stops an arm that follows, with all states there."""
     if x.is_gap:
-        fail(p, s, now, TIME, STOPPING, x.speed)
+        fail(p, s, now, TIME, STOPPING, x.qd, x.thetad)
     elif x.contact:
-        fail(p, s, now, CONTACT, x.contact, x.speed)
+        fail(p, s, now, CONTACT, x.contact, x.qd, x.thetad)
     elif x.is_lost:
-        fail(p, s, now, ESTIMATE, STOPPING, x.speed)
+        fail(p, s, now, ESTIMATE, STOPPING, x.qd, x.thetad)
     elif p.tracking_tolerance > 0.0:
         worst = 0
         for i in range(x.error.shape[0]):
@@ -309,36 +333,37 @@ def _watch(p, s, now, x):
             s.joint[0] = worst
             s.value[0] = abs(x.error[worst])
             s.allowed[0] = p.tracking_tolerance
-            fail(p, s, now, TRACKING, STOPPING, x.speed)
+            fail(p, s, now, TRACKING, STOPPING, x.qd, x.thetad)
 
 
 def _judge_stop(p, s, now, x):
     """Check that the stop succeeds; end its fault if it no longer applies."""
     if s.mode[0] == YIELDING and was_late(s, now):
-        begin_stop(p, s, x.speed)
+        begin_stop(p, s, x.qd, x.thetad)
         enter(s, STOPPING, p.stop_transfer_time)
-    if _is_too_fast(p, s, now, x.speed) or _is_not_at_rest(p, s, now, x.speed):
+    measure_speed(p, s, x.qd, x.thetad)
+    if _is_too_fast(p, s, now) or _is_not_at_rest(p, s, now):
         if s.mode[0] == STOPPING:
-            fail(p, s, now, STOP_FAILED, LOST, x.speed)
+            fail(p, s, now, STOP_FAILED, LOST, x.qd, x.thetad)
             return
-        begin_stop(p, s, x.speed)
+        begin_stop(p, s, x.qd, x.thetad)
         enter(s, STOPPING, p.stop_transfer_time)
     if was_late(s, now) and not s.tolerates_delay[0]:
         s.tolerates_delay[0] = 1
         enter(s, STOPPING, p.stop_transfer_time)
     is_there = not (x.lacks_links or x.lacks_motors or x.is_gap or x.is_lost)
-    if p.follows and is_there and x.is_settled and x.motor_speed <= p.recovery_speed:
-        _recover(p, s, now, x.speed)
+    if p.follows and is_there and x.is_settled and are_motors_slow(p, x.thetad):
+        _recover(p, s, now, x.qd, x.thetad)
 
 
-def _is_too_fast(p, s, now, speed):
+def _is_too_fast(p, s, now):
     """Whether a joint is faster than the stop may be, for longer than the filters explain."""
     worst = 0
     excess = 0.0
-    for i in range(speed.shape[0]):
+    for i in range(s.speed.shape[0]):
         top = p.stop_speed_limit if p.stop_speed_limit > 0.0 else s.top_speed[i]
-        if speed[i] / top > excess:
-            excess = speed[i] / top
+        if s.speed[i] / top > excess:
+            excess = s.speed[i] / top
             worst = i
     if not excess > 1.0:
         s.fast_since[0] = NEVER
@@ -348,20 +373,20 @@ def _is_too_fast(p, s, now, speed):
     if now - s.fast_since[0] < LASTING:
         return False
     s.joint[0] = worst
-    s.value[0] = speed[worst]
+    s.value[0] = s.speed[worst]
     s.allowed[0] = p.stop_speed_limit if p.stop_speed_limit > 0.0 else s.top_speed[worst]
     return True
 
 
-def _is_not_at_rest(p, s, now, speed):
+def _is_not_at_rest(p, s, now):
     """Whether a joint still moves after `stop_timeout`; an arm that yields may."""
     worst = 0
-    for i in range(speed.shape[0]):
-        if speed[i] > speed[worst]:
+    for i in range(s.speed.shape[0]):
+        if s.speed[i] > s.speed[worst]:
             worst = i
     if s.moving_since[0] == NEVER:
         s.moving_since[0] = now
-    if speed[worst] <= max(p.recovery_speed, SLOWEST):
+    if s.speed[worst] <= max(p.recovery_speed, SLOWEST):
         if s.slow_since[0] == NEVER:
             s.slow_since[0] = now
         if now - s.slow_since[0] >= AT_REST:
@@ -371,12 +396,12 @@ def _is_not_at_rest(p, s, now, speed):
     if s.mode[0] == YIELDING or now - s.moving_since[0] <= p.stop_timeout:
         return False
     s.joint[0] = worst
-    s.value[0] = speed[worst]
+    s.value[0] = s.speed[worst]
     s.allowed[0] = 0.0  # not a speed: the time is over
     return True
 
 
-def _recover(p, s, now, speed):
+def _recover(p, s, now, qd, thetad):
     """Follow again if the fault is over, unless this has happened too often."""
     fault = s.fault[0]
     if fault != SETTLING:
@@ -388,7 +413,7 @@ def _recover(p, s, now, speed):
             oldest = (s.recovered[0] - limit) % count
             is_recent = now - s.recoveries[oldest] <= p.recovery_window
             if s.recovered[0] >= limit and is_recent:
-                fail(p, s, now, REPEATED, STOPPING, speed)
+                fail(p, s, now, REPEATED, STOPPING, qd, thetad)
                 return
             s.recoveries[s.recovered[0] % count] = now
             s.recovered[0] += 1
@@ -398,7 +423,7 @@ def _recover(p, s, now, speed):
     enter(s, HOLDING, p.transfer_time)
 
 
-def note_delay(p, s, now, delay, speed):
+def note_delay(p, s, now, delay, qd, thetad):
     """Judge how late, in s after its sample at `now`, a torque was sent.
 
     The arm is stopped once every torque has been late for LATE_FOR s.
@@ -411,7 +436,7 @@ def note_delay(p, s, now, delay, speed):
         s.on_time[0] = now
         s.value[0] = delay
         s.allowed[0] = p.latency_tolerance
-        if fail(p, s, now, LATE, STOPPING, speed) and s.mode[0] == YIELDING:
+        if fail(p, s, now, LATE, STOPPING, qd, thetad) and s.mode[0] == YIELDING:
             enter(s, STOPPING, p.stop_transfer_time)
 
 

@@ -11,6 +11,7 @@ from ...core import Array
 from . import modes
 from .modes import FAULTS, FINAL, LATE, SETTLING, STOP_FAILED, TRACKING, Fault, Mode, Rules
 
+MODES = tuple(Mode)
 CLEARED = "cleared, following again"
 
 
@@ -41,7 +42,7 @@ class Supervisor:
     @property
     def mode(self) -> Mode:
         """What acts on the arm."""
-        return Mode(self._memory.mode[0])
+        return MODES[self._memory.mode[0]]
 
     @property
     def fault(self) -> Fault | None:
@@ -78,9 +79,9 @@ class Supervisor:
         """s, in which the new law fades in."""
         return float(self._memory.duration[0])
 
-    def activate(self, now: float, motor_speed: float, speed: Array) -> None:
-        """Start at `now` (s), at these speeds of the fastest motor and of the joints (n,)."""
-        modes.activate(self.rules, self._memory, now, motor_speed, speed)
+    def activate(self, now: float, qd: Array, thetad: Array) -> None:
+        """Start at `now` (s), at these velocities of links (n,) and motors (m,)."""
+        modes.activate(self.rules, self._memory, now, qd, thetad)
         self.text = "the arm moves" if self.fault is not None else ""
 
     def deactivate(self) -> None:
@@ -102,26 +103,26 @@ class Supervisor:
         modes.supervise(self.rules, self._memory, now, situation)
         return self._changed(before, missing)
 
-    def fail(self, fault: int, now: float, speed: Array, text: str, mode: int = -1) -> Event | None:
-        """Make a fault active for a reason outside the rules; `mode` instead of that of FAULTS."""
-        before, mode = self.fault, FAULTS[fault].mode if mode < 0 else mode
-        modes.fail(self.rules, self._memory, now, fault, mode, speed)
+    def fail(self, fault: int, now: float, qd: Array, thetad: Array, text: str) -> Event | None:
+        """Make a fault active for a reason outside the rules."""
+        before = self.fault
+        modes.fail(self.rules, self._memory, now, fault, FAULTS[fault].mode, qd, thetad)
         return self._changed(before, text)
 
-    def note_delay(self, now: float, delay: float, speed: Array) -> Event | None:
+    def note_delay(self, now: float, delay: float, qd: Array, thetad: Array) -> Event | None:
         """Judge how late, in s after its sample at `now`, a torque was sent."""
         before = self.fault
-        modes.note_delay(self.rules, self._memory, now, delay, speed)
+        modes.note_delay(self.rules, self._memory, now, delay, qd, thetad)
         return self._changed(before, "")
 
     def note_motion(self, is_moving: bool) -> None:
         """Note whether the motion that is followed moves now."""
         modes.note_motion(self._memory, is_moving)
 
-    def clear(self, speed: Array) -> Event | None:
+    def clear(self, qd: Array, thetad: Array) -> Event | None:
         """End the fault on request; the arm follows again once it is at rest."""
         before = self.fault
-        modes.clear_fault(self.rules, self._memory, speed)
+        modes.clear_fault(self.rules, self._memory, qd, thetad)
         self.text = "the arm still moves"
         return None if before is None else Event(before, CLEARED, is_over=True)
 

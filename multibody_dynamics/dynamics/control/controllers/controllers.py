@@ -210,12 +210,18 @@ class Controller(ABC):
             uses the present reference.
         past : where the state was predicted over a delay (:class:`.StatePredictor`), the measured
             state and the torque that acted up to it; observers of disturbances compare the two.
-        computed : inverse dynamics and springs that the caller has already; not checked.
+        computed : inverse dynamics and springs that the caller has already. A caller that gives
+            them answers for all other arrays, too: they are copied unchecked.
 
         Raises InputError for wrong shapes, NaN or infinity, and DynamicsError where the law has no
         finite solution; `torque` is then unchanged.
         """
-        self._take(desired, (q, qd), (theta, thetad), ahead)
+        if computed is NOTHING:
+            self._take(desired, (q, qd), (theta, thetad), ahead)
+        else:
+            self._desired[:], self._ahead[:] = desired, ahead
+            self._links[0], self._links[1] = q, qd
+            self._motors[0], self._motors[1] = theta, thetad
         if stiffness is not None:
             self._take_stiffness(stiffness)
         self._past, self._computed = past, computed
@@ -256,6 +262,12 @@ class Controller(ABC):
             )
         self.applied_torque[:] = self.torque
         return self.torque
+
+    @property
+    def motor_reference(self) -> Array | None:
+        """(4, m) theta, theta', theta'' and torque of the motors along the desired motion, as the
+        law has computed them in the last update; None if it does not need them."""
+        return None
 
     @property
     def memory(self) -> tuple[Array, ...]:
@@ -507,6 +519,10 @@ class LinearFeedback(Controller):
         np.add(self.torque, self.integral_torque, out=self.torque)
         if self.compensation is not None:
             np.subtract(self.torque, self.compensation.motor, out=self.torque)
+
+    @property
+    def motor_reference(self) -> Array | None:
+        return self._now.result
 
     def _integrated(self) -> Array:
         """(m,) the error that the integrals take."""

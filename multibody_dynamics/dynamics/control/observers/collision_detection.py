@@ -60,6 +60,7 @@ class DrivingTorque:
         if "joint_torque" in signals:
             has_sensor = actuators.has_torque_sensor | ("link_position" not in signals)
             self._sensors = has_sensor & ~self._rigid
+        self._has_sensors, self._has_rigid = bool(self._sensors.any()), bool(self._rigid.any())
         self._torque = np.zeros(actuators.n)
 
     def of(self, springs: Array, signals: Mapping[str, Any], motors: Array) -> Array:
@@ -67,9 +68,10 @@ class DrivingTorque:
         the motors (m,) that acted since the last sample; overwritten by the next call."""
         out = self._torque
         out[:] = springs
-        if self._sensors.any():
+        if self._has_sensors:
             np.copyto(out, signals["joint_torque"], where=self._sensors)
-        np.copyto(out, motors[self._motor], where=self._rigid)
+        if self._has_rigid:
+            np.copyto(out, motors[self._motor], where=self._rigid)
         return out
 
 

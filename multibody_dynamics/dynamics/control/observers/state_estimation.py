@@ -96,7 +96,8 @@ class StateEstimator:
             by_torque[:] = True
         elif settings.source == "as_described":
             by_torque = actuators.has_torque_sensor | actuators.is_rigid
-        self._by_torque = by_torque
+        self._by_torque, self._uses_torque = by_torque, bool(by_torque.any())
+        self._positions = np.zeros(n + m)
         needs = {
             "link_position": ~by_torque,
             "motor_position": np.ones(m, dtype=bool),
@@ -107,6 +108,7 @@ class StateEstimator:
         if settings.source == "as_described":
             self._needs = {name: needed for name, needed in self._needs.items() if needed.any()}
         self.signals: tuple[str, ...] = tuple(self._needs)
+        self._needs_all = {name: bool(needed.all()) for name, needed in self._needs.items()}
         stiffness = _linear_stiffness(actuators, by_torque)
         self._compliance = None if stiffness is None else 1.0 / stiffness
         self._deflection, self._torque = np.zeros((2, n))
@@ -174,10 +176,12 @@ class StateEstimator:
         if -self.settings.max_step <= step <= 0.0:
             return self.state
         q = given.get("link_position", 0.0)
-        if self._by_torque.any():
+        if self._uses_torque:
             Q = given.get("joint_torque", np.zeros(self.actuators.n))
             q = np.where(self._by_torque, self._behind_springs(step, theta, Q, stiffness), q)
-        self._filter.update(t, np.concatenate((q, theta)))
+        n = self.actuators.n
+        self._positions[:n], self._positions[n:] = q, theta
+        self._filter.advance(t, self._positions)
         self._time = t
         return self.state
 
@@ -217,7 +221,7 @@ class StateEstimator:
         is_of_motors = name.startswith("motor")
         names = self.actuators.motor_names if is_of_motors else self.actuators.joint_names
         value = signals[name]
-        if not needed.all() and np.shape(value) == needed.shape:
+        if not self._needs_all[name] and np.shape(value) == needed.shape:
             value = np.where(needed, value, 0.0)
         return as_array(name, value, (len(names),), names)
 

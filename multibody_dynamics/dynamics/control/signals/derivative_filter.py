@@ -159,13 +159,17 @@ class DerivativeFilter:
         self._measured[:] = as_array(
             "position", position, (len(self.joint_names),), self.joint_names
         )
+        return self.advance(t, self._measured)
+
+    def advance(self, t: float, position: Array) -> Array:
+        """Like :meth:`update`, with a position (n,) that the caller has checked."""
         step = time_step(t, self._time)
         if -self.max_step <= step <= 0.0:
             return self.state
         if 0.0 < step <= self.max_step:
-            _ADVANCE(self.state, self.order, self._pole, step, self._measured)
+            _ADVANCE(self.state, self.order, self._pole, step, position)
         else:
-            _START(self.state, self._measured, step, self.max_step)
+            _START(self.state, position, step, self.max_step)
             self.starts += 1
             self._started = t
         self._time = t

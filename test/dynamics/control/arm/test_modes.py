@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mode_examples import AT_REST, RULES, STILL, moving
 from multibody_dynamics.dynamics.control.arm import modes
 from multibody_dynamics.dynamics.control.arm.modes import (
     CONTACT,
@@ -33,28 +34,10 @@ from multibody_dynamics.dynamics.control.arm.modes import (
     TRACKING,
     YIELDING,
     Mode,
-    Rules,
     Situation,
 )
 
 PERIOD = 0.004  # s
-RULES = Rules(
-    follows=1,
-    stops_on_links=1,
-    recovers=1,
-    recovery_speed=0.1,
-    recovery_limit=2,
-    recovery_window=60.0,
-    tracking_tolerance=0.2,
-    latency_tolerance=0.005,
-    stop_speed_limit=0.0,
-    stop_timeout=5.0,
-    transfer_time=0.5,
-    stop_transfer_time=0.05,
-    velocity=np.array([2.0, np.inf]),
-)
-STILL = np.zeros(2)
-AT_REST = Situation(0, 0, 0, 0, 1, 0, 0.0, STILL, STILL)
 
 
 class Machine:
@@ -62,7 +45,7 @@ class Machine:
 
     def __init__(self, **changes) -> None:
         self.rules, self.memory, self.now = RULES._replace(**changes), modes.memory(2, 5), 0.0
-        modes.activate(self.rules, self.memory, self.now, 0.0, STILL)
+        modes.activate(self.rules, self.memory, self.now, STILL, STILL)
 
     def cycle(self, count: int = 1, **changes) -> int:
         """So many cycles that find this; the mode after them."""
@@ -72,8 +55,7 @@ class Machine:
         return self.mode
 
     def moving(self, *speed: float, **changes) -> int:
-        row = np.array(speed)
-        return self.cycle(motor_speed=float(row.max()), speed=row, **changes)
+        return self.cycle(**moving(*speed)._replace(**changes)._asdict())
 
     @property
     def mode(self) -> int:
@@ -96,7 +78,7 @@ def test_the_table_lists_each_fault_once_in_the_order_of_the_codes():
 @pytest.mark.parametrize(("speed", "mode"), [(0.05, HOLDING), (0.2, STOPPING)])
 def test_an_arm_that_moves_at_activation_is_stopped_first(speed, mode):
     machine = Machine()
-    modes.activate(machine.rules, machine.memory, 0.0, speed, np.full(2, speed))
+    modes.activate(machine.rules, machine.memory, 0.0, STILL, np.full(2, speed))
     assert machine.mode == mode
     assert machine.fault == (NONE if mode == HOLDING else SETTLING)
     assert machine.cycle() == HOLDING
@@ -124,7 +106,7 @@ def test_each_cause_leads_to_its_fault_and_mode_in_the_same_cycle(changes, fault
     machine.cycle(100)  # the cause is over, and the arm at rest
     assert (machine.mode == HOLDING) == (row.ends == PASSING)
     if row.ends != PASSING:
-        modes.clear_fault(machine.rules, machine.memory, STILL)
+        modes.clear_fault(machine.rules, machine.memory, STILL, STILL)
         assert machine.cycle(2) == HOLDING
 
 
@@ -170,7 +152,7 @@ def test_more_recoveries_than_allowed_in_the_window_are_a_fault_of_their_own():
     machine.cycle(lacks_links=1)
     assert machine.cycle() == STOPPING
     assert machine.fault == REPEATED
-    modes.clear_fault(machine.rules, machine.memory, STILL)
+    modes.clear_fault(machine.rules, machine.memory, STILL, STILL)
     assert machine.cycle() == HOLDING
     for _ in range(3):  # far enough apart
         machine.now += 6.0
@@ -200,7 +182,7 @@ def test_the_ring_of_recoveries_forgets_only_what_is_outside_the_window(limit, c
 def late(machine: Machine, cycles: int, delay: float) -> None:
     for _ in range(cycles):
         machine.cycle()
-        modes.note_delay(machine.rules, machine.memory, machine.now, delay, STILL)
+        modes.note_delay(machine.rules, machine.memory, machine.now, delay, STILL, STILL)
 
 
 def test_only_torques_that_are_all_late_for_a_while_stop_the_arm():
@@ -320,8 +302,8 @@ SITUATIONS = st.builds(
     is_lost=st.integers(0, 1),
     is_settled=st.integers(0, 1),
     contact=st.sampled_from([0, 0, 0, STOPPING, YIELDING]),
-    motor_speed=st.floats(0.0, 1.0),
-    speed=st.builds(lambda a, b: np.array([a, b]), st.floats(0.0, 5.0), st.floats(0.0, 5.0)),
+    qd=st.builds(lambda a, b: np.array([a, b]), st.floats(-5.0, 5.0), st.floats(-5.0, 5.0)),
+    thetad=st.builds(lambda a, b: np.array([a, b]), st.floats(-1.0, 1.0), st.floats(-1.0, 1.0)),
     error=st.builds(lambda a: np.array([a, 0.0]), st.floats(-0.3, 0.3)),
 )
 STEPS = st.lists(
@@ -341,11 +323,13 @@ def test_a_fault_and_a_mode_always_fit_and_end_only_as_the_table_says(steps, on_
         before, mode = machine.fault, machine.mode
         machine.now += step
         if what == "clear":
-            modes.clear_fault(machine.rules, machine.memory, situation.speed)
+            modes.clear_fault(machine.rules, machine.memory, situation.qd, situation.thetad)
             assert machine.fault == (SETTLING if before else NONE)
             continue
         if what == "late":
-            modes.note_delay(machine.rules, machine.memory, machine.now, 0.1, situation.speed)
+            modes.note_delay(
+                machine.rules, machine.memory, machine.now, 0.1, situation.qd, situation.thetad
+            )
         else:
             modes.supervise(machine.rules, machine.memory, machine.now, situation)
         assert (machine.fault == NONE) == Mode(machine.mode).is_following
@@ -354,7 +338,7 @@ def test_a_fault_and_a_mode_always_fit_and_end_only_as_the_table_says(steps, on_
             assert situation.is_settled
             assert not situation.lacks_links
             assert not situation.lacks_motors
-            assert situation.motor_speed <= RULES.recovery_speed
+            assert np.all(abs(situation.thetad) <= RULES.recovery_speed)
         if FAULTS[before].ends == FINAL:
             assert (machine.fault, machine.mode) == (before, mode)
         if FAULTS[before].ends == LATCHED:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_modes import AT_REST, RULES, STILL
 
+from mode_examples import AT_REST, RULES, STILL, moving
 from multibody_dynamics.dynamics.control.arm import modes
 from multibody_dynamics.dynamics.control.arm.modes import FAULTS, NO_DESIGN, Mode
 from multibody_dynamics.dynamics.control.arm.supervisor import Supervisor
@@ -19,7 +19,7 @@ NAMES = ("shoulder", "elbow")
 @pytest.fixture
 def supervisor() -> Supervisor:
     found = Supervisor(NAMES, RULES, 5)
-    found.activate(0.0, 0.0, STILL)
+    found.activate(0.0, STILL, STILL)
     return found
 
 
@@ -42,7 +42,7 @@ def test_the_joint_and_the_limit_are_named(supervisor):
     assert str(event) == (
         "tracking error: 'elbow' is 0.25 from the reference; allowed: 0.2 (tracking_tolerance)"
     )
-    fast = AT_REST._replace(motor_speed=3.0, speed=np.array([3.0, 0.0]))
+    fast = moving(3.0, 0.0)
     for k in range(20):
         event = supervisor.update(0.2 + 0.01 * k, fast) or event
     assert "stop failed: 'shoulder' moves at 3, too fast for a stop; allowed: 0.5" in str(event)
@@ -51,11 +51,11 @@ def test_the_joint_and_the_limit_are_named(supervisor):
 
 def test_a_stop_that_takes_too_long_and_torques_that_are_late_say_how_long(supervisor):
     for k in range(30):
-        event = supervisor.note_delay(0.01 * k, 0.006, STILL)
+        event = supervisor.note_delay(0.01 * k, 0.006, STILL, STILL)
         if event is not None:
             break
     assert "6 ms after their states, and none on time for 0.1 s; allowed: 5 ms" in str(event)
-    slow = AT_REST._replace(motor_speed=0.3, speed=np.array([0.3, 0.0]))
+    slow = moving(0.3, 0.0)
     event = None
     for k in range(600):
         event = supervisor.update(0.3 + 0.01 * k, slow) or event
@@ -64,7 +64,7 @@ def test_a_stop_that_takes_too_long_and_torques_that_are_late_say_how_long(super
 
 def test_a_cleared_fault_is_told_at_once_and_the_return_at_rest_is_not(supervisor):
     supervisor.update(0.1, AT_REST._replace(error=np.array([0.3, 0.0])))
-    event = supervisor.clear(STILL)
+    event = supervisor.clear(STILL, STILL)
     assert (event.fault, event.is_over) == (FAULTS[modes.TRACKING], True)
     assert supervisor.mode is Mode.STOPPING
     assert supervisor.update(0.2, AT_REST) is None
@@ -72,7 +72,7 @@ def test_a_cleared_fault_is_told_at_once_and_the_return_at_rest_is_not(superviso
 
 
 def test_faults_that_the_caller_finds_have_its_words(supervisor):
-    event = supervisor.fail(NO_DESIGN, 0.1, STILL, "no gains at 0.3, -0.2")
+    event = supervisor.fail(NO_DESIGN, 0.1, STILL, STILL, "no gains at 0.3, -0.2")
     assert str(event) == "no stable gains: no gains at 0.3, -0.2"
     assert supervisor.mode is Mode.LOST
     assert supervisor.is_final

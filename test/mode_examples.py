@@ -1,0 +1,35 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rules of an arm with two joints, each with one motor, and what a cycle finds at rest."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from multibody_dynamics.dynamics.control.arm.modes import Rules, Situation
+
+RULES = Rules(
+    follows=1,
+    stops_on_links=1,
+    recovers=1,
+    recovery_speed=0.1,
+    recovery_limit=2,
+    recovery_window=60.0,
+    tracking_tolerance=0.2,
+    latency_tolerance=0.005,
+    stop_speed_limit=0.0,
+    stop_timeout=5.0,
+    transfer_time=0.5,
+    stop_transfer_time=0.05,
+    velocity=np.array([2.0, np.inf]),
+    joint_of_motor=np.arange(2),
+    link_share=np.ones(2),
+)
+STILL = np.zeros(2)
+AT_REST = Situation(0, 0, 0, 0, 1, 0, STILL, STILL, STILL)
+
+
+def moving(*speed: float) -> Situation:
+    """Links and motors move at these velocities (2,)."""
+    return AT_REST._replace(qd=np.array(speed), thetad=np.array(speed))
