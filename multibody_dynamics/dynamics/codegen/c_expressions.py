@@ -210,8 +210,7 @@ class Expressions:
             table = self.unit.table(node.id, value)
             return Value(table.table, table)
         if isinstance(value, float) and not math.isfinite(value):
-            text = "NAN" if math.isnan(value) else "HUGE_VAL" if value > 0.0 else "-HUGE_VAL"
-            return Value(text, DOUBLE, 9 if text[0] != "-" else 8, frozenset({value}))
+            return _infinite(value)
         if isinstance(value, int | float) and not isinstance(value, bool):
             text = self.unit.constant(node.id, value)
             kind = INT if isinstance(value, int) else DOUBLE
@@ -235,12 +234,15 @@ class Expressions:
         raise self.fail(node, "not the field of a named tuple")
 
     def _member(self, node: ast.Attribute, found: Any) -> Value:
-        """A member of an enumeration, such as State.HOLDING."""
+        """A member of an enumeration, such as State.HOLDING, or math.inf."""
+        if found is math or found is np:
+            value = getattr(found, node.attr)
+            if isinstance(value, float) and not math.isfinite(value):
+                return _infinite(value)
         if isinstance(found, type) and issubclass(found, IntEnum):
-            value = int(found[node.attr])
-            return Value(
-                self.unit.constant(node.attr, value), INT, values=frozenset({float(value)})
-            )
+            number = int(found[node.attr])
+            text = self.unit.constant(node.attr, number)
+            return Value(text, INT, values=frozenset({float(number)}))
         raise self.fail(node, "neither a variable nor an enumeration")
 
     def _subscript(self, node: ast.Subscript) -> Value:
@@ -411,6 +413,12 @@ class Expressions:
 
 
 # Operands
+
+
+def _infinite(value: float) -> Value:
+    """A number that is not finite."""
+    text = "NAN" if math.isnan(value) else "HUGE_VAL" if value > 0.0 else "-HUGE_VAL"
+    return Value(text, DOUBLE, 9 if text[0] != "-" else 8, frozenset({value}))
 
 
 def _is_never_negative(node: ast.expr) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ctypes
 import math
 import re
+from enum import IntEnum
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -179,3 +181,31 @@ def test_linear_springs_leave_no_search_in_the_code():
     assert "expm1(" in every
     lines = [line for line in (text + every).splitlines() if not line.startswith("    {")]
     assert max(len(line) for line in lines) <= 100  # rows of tables aside
+
+
+class Level(IntEnum):
+    LOW = 2
+    HIGH = 5
+
+
+LEVELS = np.array([[0, 7], [3, -4]])
+WEIGHTS = np.array([0.5, 0.25, 0.125])
+
+
+def chosen(x, k, j):
+    """Members of enumerations, tables of modules, rows, new arrays, infinity."""
+    row = np.zeros(3)
+    least = math.inf if x > 0.0 else -inf
+    for i in range(WEIGHTS.shape[0]):
+        row[i] = x * WEIGHTS[i] + row[i]
+        least = min(least, row[i])
+    level = Level.LOW if k < Level.HIGH else Level.HIGH
+    return least + LEVELS[k % 2, 1] * level + max(k, j) + (j - k) % 3
+
+
+@needs_compiler
+def test_tables_and_enumerations_of_a_module_are_those_of_c(tmp_path):
+    code = compiled(tmp_path, chosen, {"x": "double", "k": "int", "j": "int"})
+    for x in (-1.5, 2.5):
+        for k, j in ((0, 0), (1, 0), (7, 3), (8, 9), (2, 1)):
+            assert evaluated(code, x, k, j) == chosen(x, k, j)
