@@ -19,9 +19,7 @@ from multibody_dynamics.dynamics.control.arm.desired_motion import DesiredMotion
 from multibody_dynamics.dynamics.control.gains.joint_gains import at_rest
 from multibody_dynamics.dynamics.control.laws.flatness_settings import FlatnessSettings
 from multibody_dynamics.dynamics.core.inputs import Array
-from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
-from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+from multibody_dynamics.dynamics.elastic import (
     Antagonistic,
     Motor,
     Rigid,
@@ -29,6 +27,8 @@ from multibody_dynamics.dynamics.elastic.actuator_kinds import (
     StiffnessDrive,
     VariableStiffness,
 )
+from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
+from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSpring, PolynomialSpring

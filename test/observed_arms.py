@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+from multibody_dynamics.dynamics.elastic import (
     Antagonistic,
     Motor,
     Rigid,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+from multibody_dynamics.dynamics.elastic import (
     Actuator,
     Antagonistic,
     Motor,

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -87,6 +87,43 @@ class Spring(ABC):
         """Starts (p,) of the pieces and their coefficients (p, degree + 1), lowest power first;
         None if the law is not a piecewise polynomial."""
         return None
+
+    @property
+    def constant_stiffness(self) -> float | None:
+        """K of a linear law in N m/rad; None for others."""
+        return None
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """What can be identified of the law, by name; by default the scale of its torques."""
+        return {"scale": 1.0}
+
+    @property
+    def powers(self) -> tuple[int, ...]:
+        """The power of the deflection in the torque that each parameter multiplies."""
+        return tuple(range(1, len(self.parameters) + 1))
+
+    def terms(self, phi: Array) -> Array:
+        """Columns (k, p) at the deflections phi (k,), which the parameters multiply."""
+        return self.torque(phi, beyond="continue")[:, None]
+
+    def with_parameters(self, values: Sequence[float]) -> Spring:
+        """The law with other values of its parameters over the same travel, where it has any."""
+        return self
+
+    def scaled(self, *, torque: float = 1.0, deflection: float = 1.0) -> Spring:
+        """The spring with the law torque s(deflection phi); the factors are positive.
+
+        A torque factor a makes a spring that pulls a times as hard at the same deflection: an error
+        of the model. A deflection factor b makes one that carries the same torques at 1/b of the
+        deflection: a stiffer spring of the same strength. Both multiply the stiffness.
+        """
+        if torque == deflection == 1.0:
+            return self
+        lower, upper = self.travel
+        return ScaledSpring(
+            self, torque, deflection, travel=(lower / deflection, upper / deflection)
+        )
 
     @cached_property
     def tables(self) -> SpringTables:
@@ -186,6 +223,27 @@ class LinearSpring(PiecewisePolynomial):
     def polynomials(self) -> tuple[Array, Array]:
         return np.zeros(1), np.array([[0.0, self.K]])
 
+    @property
+    def constant_stiffness(self) -> float:
+        return self.K
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return {"stiffness": self.K}
+
+    def terms(self, phi: Array) -> Array:
+        return phi[:, None]
+
+    def with_parameters(self, values: Sequence[float]) -> Spring:
+        return LinearSpring(values[0], travel=self.travel)
+
+    def scaled(self, *, torque: float = 1.0, deflection: float = 1.0) -> Spring:
+        if torque == deflection == 1.0:
+            return self
+        lower, upper = self.travel
+        K = torque * deflection * self.K
+        return LinearSpring(K, travel=(lower / deflection, upper / deflection))
+
 
 @dataclass(frozen=True)
 class CubicSpring(PiecewisePolynomial):
@@ -202,6 +260,20 @@ class CubicSpring(PiecewisePolynomial):
     def polynomials(self) -> tuple[Array, Array]:
         cubic = (0.0, self.K3) if self.K3 > 0.0 else ()
         return np.zeros(1), np.array([[0.0, self.K, *cubic]])
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return {"stiffness": self.K, "cubic_stiffness": self.K3}
+
+    @property
+    def powers(self) -> tuple[int, ...]:
+        return 1, 3
+
+    def terms(self, phi: Array) -> Array:
+        return np.stack([phi, phi**3], axis=1)
+
+    def with_parameters(self, values: Sequence[float]) -> Spring:
+        return CubicSpring(values[0], max(values[1], 0.0), travel=self.travel)
 
 
 @dataclass(frozen=True)
@@ -232,6 +304,16 @@ class PolynomialSpring(PiecewisePolynomial):
 
     def polynomials(self) -> tuple[Array, Array]:
         return np.zeros(1), np.array([[0.0, *self.coefficients]])
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return {f"c{i}": c for i, c in enumerate(self.coefficients, start=1)}
+
+    def terms(self, phi: Array) -> Array:
+        return np.stack([phi**i for i in self.powers], axis=1)
+
+    def with_parameters(self, values: Sequence[float]) -> Spring:
+        return PolynomialSpring(tuple(values), travel=self.travel)
 
 
 @dataclass(frozen=True)
@@ -312,6 +394,35 @@ class TableSpring(PiecewisePolynomial):
         derivatives = (law, *map(law.derivative, range(1, law.k + 1)))
         rows = [each(starts) / math.factorial(k) for k, each in enumerate(derivatives)]
         return starts, np.stack(rows, axis=1)
+
+    def with_parameters(self, values: Sequence[float]) -> Spring:
+        return replace(self, torques=tuple(values[0] * x for x in self.torques))
+
+
+@dataclass(frozen=True)
+class ScaledSpring(Spring):
+    """The law `torque` s(`deflection` phi) of a `base` spring s, with its travel to match."""
+
+    base: Spring
+    by_torque: float = 1.0
+    by_deflection: float = 1.0
+
+    def law(self, phi: Array) -> tuple[Array, ...]:
+        rows = self.base.law(self.by_deflection * phi)
+        return tuple(
+            self.by_torque * self.by_deflection**order * row for order, row in enumerate(rows)
+        )
+
+    def potential(self, phi: Array) -> Array:
+        return self.by_torque / self.by_deflection * self.base.potential(self.by_deflection * phi)
+
+    def polynomials(self) -> tuple[Array, Array] | None:
+        pieces = self.base.polynomials()
+        if pieces is None:
+            return None
+        starts, coefficients = pieces
+        powers = self.by_deflection ** np.arange(coefficients.shape[1])
+        return starts / self.by_deflection, self.by_torque * powers * coefficients
 
 
 def monotone_spline(x: Array, y: Array, *, pieces: int = 4, least: float = 0.05) -> BSpline:

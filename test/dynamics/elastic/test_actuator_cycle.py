@@ -13,14 +13,7 @@ import pytest
 import yaml
 
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_cycle import (
-    VARIANTS,
-    MotorFeedforward,
-    SpringSolver,
-    actuator_rows,
-)
-from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+from multibody_dynamics.dynamics.elastic import (
     Actuator,
     Antagonistic,
     Motor,
@@ -29,6 +22,13 @@ from multibody_dynamics.dynamics.elastic.actuator_kinds import (
     StiffnessDrive,
     VariableStiffness,
 )
+from multibody_dynamics.dynamics.elastic.actuator_cycle import (
+    VARIANTS,
+    MotorFeedforward,
+    SpringSolver,
+    actuator_rows,
+)
+from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.flat_map import BEYOND_TRAVEL, SECOND_OUTPUT_CLIPPED
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion

@@ -13,8 +13,7 @@ import pytest
 import yaml
 
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+from multibody_dynamics.dynamics.elastic import (
     Antagonistic,
     Motor,
     Rigid,
@@ -22,6 +21,7 @@ from multibody_dynamics.dynamics.elastic.actuator_kinds import (
     StiffnessDrive,
     VariableStiffness,
 )
+from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
 from multibody_dynamics.dynamics.elastic.flatness import limit_margins, motor_motion
 from multibody_dynamics.dynamics.elastic.springs import (
     CubicSpring,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+from multibody_dynamics.dynamics.elastic import (
     Actuator,
     Antagonistic,
     Motor,

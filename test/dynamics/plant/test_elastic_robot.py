@@ -15,12 +15,7 @@ from hypothesis import strategies as st
 from numpy.polynomial import Polynomial
 
 from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
-from multibody_dynamics.dynamics.elastic.actuator_cycle import (
-    VARIANTS,
-    MotorCommand,
-    MotorFeedforward,
-)
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+from multibody_dynamics.dynamics.elastic import (
     Actuator,
     Antagonistic,
     Motor,
@@ -28,6 +23,11 @@ from multibody_dynamics.dynamics.elastic.actuator_kinds import (
     SeriesElastic,
     StiffnessDrive,
     VariableStiffness,
+)
+from multibody_dynamics.dynamics.elastic.actuator_cycle import (
+    VARIANTS,
+    MotorCommand,
+    MotorFeedforward,
 )
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSpring, PolynomialSpring

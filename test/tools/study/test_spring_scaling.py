@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from multibody_dynamics.tools.study.spring_scaling import scaled_spring, stiffened, with_springs
 
 from multibody_dynamics.dynamics.elastic import (
     CubicSpring,
@@ -18,7 +19,6 @@ from multibody_dynamics.dynamics.elastic import (
     TableSpring,
     load_actuators,
 )
-from multibody_dynamics.tools.study.spring_scaling import scaled_spring, stiffened, with_springs
 from robots import CONFIG
 from study_arms import EVERY_KIND
 

@@ -32,7 +32,7 @@ from multibody_dynamics.dynamics.control.controllers.feedback_linearization impo
 )
 from multibody_dynamics.dynamics.control.gains.joint_gains import JointPoles, at_rest
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+from multibody_dynamics.dynamics.elastic import (
     Antagonistic,
     Motor,
     VariableStiffness,

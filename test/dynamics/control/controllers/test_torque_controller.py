@@ -32,7 +32,7 @@ from multibody_dynamics.dynamics.control.torque.torque_gains import (
     torque_observer_gains,
 )
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor
+from multibody_dynamics.dynamics.elastic import Motor
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces
 from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics

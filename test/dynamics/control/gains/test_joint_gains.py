@@ -41,7 +41,7 @@ from multibody_dynamics.dynamics.control.gains.joint_gains import (
     placed_gains,
 )
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Antagonistic, Rigid
+from multibody_dynamics.dynamics.elastic import Antagonistic, Rigid
 from multibody_dynamics.dynamics.elastic.springs import CubicSpring, PolynomialSpring
 from multibody_dynamics.dynamics.motion.trajectories import hold
 from multibody_dynamics.dynamics.rigid.aba import forward_dynamics

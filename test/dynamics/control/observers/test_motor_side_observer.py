@@ -16,7 +16,7 @@ from multibody_dynamics.dynamics.control.observers.motor_side_observer import (
     MotorSideObserver,
 )
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor, SeriesElastic
+from multibody_dynamics.dynamics.elastic import Motor, SeriesElastic
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.springs import LinearSpring
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot

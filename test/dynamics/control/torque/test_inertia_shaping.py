@@ -18,8 +18,8 @@ from elastic_arms import (
 )
 from multibody_dynamics.dynamics.control.torque.inertia_shaping import InertiaShaping
 from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic import Motor, Rigid, SeriesElastic
 from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor, Rigid, SeriesElastic
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.springs import LinearSpring
 from multibody_dynamics.dynamics.model.urdf import parse_urdf

@@ -43,7 +43,7 @@ from multibody_dynamics.dynamics.control.torque.torque_loop import (
     TorqueLoop,
 )
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor
+from multibody_dynamics.dynamics.elastic import Motor
 from single_joint import LOCKED, single_joint
 
 ALL = [

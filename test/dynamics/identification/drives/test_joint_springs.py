@@ -10,13 +10,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from drive_runs import ENCODER, RATE, motion
-from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.identification.drives.joint_springs import (
     Positions,
     joint_springs,
 )
+
+from drive_runs import ENCODER, RATE, motion
+from multibody_dynamics import dynamics as dyn
 from robots import CONFIG
 
 elastic, idn = dyn.elastic, dyn.identification
