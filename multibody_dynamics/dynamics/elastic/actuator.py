@@ -81,10 +81,10 @@ class Actuator(ABC):
     and `read`. All other methods have defaults, some of which refuse: `virtual_spring` is None for
     a kind without elastic structure preserving control, and `identification` raises InputError.
 
-    feedforward(joints, motors, laws, pieces, own, i, moves, given, bend, filtered, outputs)
+    feedforward(joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs)
         writes the motors of joint i along `given`, a LinkRows, to `outputs`, a MotorArrays: see
-        :func:`.flat_map.feedforward`. `bend` is the torque that deflects the springs, with two
-        rates, and `moves` the factor on other rates: they select the variant.
+        :func:`.flat_map.feedforward_cycle`. The variant is in `bend`, Q with two rates as far as it
+        deflects the springs, and in the factors `bending` on other torques and on their rates.
     spring_torques(joints, laws, pieces, own, i, q, qd, theta, thetad, second,
         torque, rate, felt, load, deflection) writes what links and motors feel: see
         :func:`.flat_map.springs_recursion`. A rigid joint changes nothing.
@@ -92,7 +92,7 @@ class Actuator(ABC):
         x, rate, slope, rest): see :mod:`.virtual_springs`.
     """
 
-    code: ClassVar[float]  # in the column KIND; set by the registry
+    code: ClassVar[float | None] = None  # in the column KIND; set by the registry
     feedforward: ClassVar[Callable[..., None]]
     spring_torques: ClassVar[Callable[..., None]]
     virtual_spring: ClassVar[Callable[..., None] | None] = None
@@ -323,6 +323,8 @@ class Actuator(ABC):
     @cached_property
     def joint_row(self) -> Array:
         """The JOINT row of :mod:`actuator_tables` for a single actuator."""
+        if self.code is None:
+            raise InputError(f"{type(self).__name__} is not one of the registered kinds, KINDS")
         entries = {KIND: self.code, DAMPING: self.damping, RIGID: self.is_rigid} | self.columns()
         if self.input_range is not None:
             entries |= {INPUT: 1.0}

@@ -46,7 +46,7 @@ def feedforward_cycle(
     for i in range(joints.shape[0]):
         bend = _bend(bending, torque, i)
         _feedforward_of_joint(
-            joints, motors, laws, pieces, own, i, bending[1], given, bend, filtered, outputs
+            joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
         )
 
 
@@ -60,7 +60,7 @@ def single_feedforward_cycle(
     for i in range(joints.shape[0]):
         bend = _bend(bending, torque, i)
         _feedforward_without_second(
-            joints, motors, laws, pieces, own, i, bending[1], given, bend, filtered, outputs
+            joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
         )
 
 

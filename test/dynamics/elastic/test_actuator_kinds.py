@@ -40,7 +40,6 @@ ACTUATORS: dict[str, Actuator] = {
     "unlike antagonists": Antagonistic(MOTOR, MOTOR, QUADRATIC, STRONG),
     "pretension": Antagonistic(MOTOR, MOTOR, QUADRATIC, STRONG, "pretension"),
 }
-each_actuator = pytest.mark.parametrize("actuator", ACTUATORS.values(), ids=ACTUATORS)
 
 
 def rows_at(actuator: Actuator, t: np.ndarray) -> tuple[list[np.ndarray], ...]:
@@ -54,60 +53,6 @@ def rows_at(actuator: Actuator, t: np.ndarray) -> tuple[list[np.ndarray], ...]:
 
     mean = 60.0 if actuator.second_output == "pretension" else 550.0
     return wave(0.2, 0.5, 2.0), wave(5.0, 20.0, 3.0), wave(mean, 0.2 * mean, 2.5)
-
-
-@each_actuator
-def test_the_springs_return_the_torques_that_the_motors_were_computed_for(actuator):
-    q, Q, second = rows_at(actuator, np.linspace(0.0, 3.0, 50))
-    motors = actuator.motor_rows(q, Q, second, None, "raise")
-    theta, thetad = [row.position for row in motors], [row.velocity for row in motors]
-    found = actuator.spring_rows(q[0], q[1], theta, thetad, second[:2], "raise")
-    np.testing.assert_allclose(found.torque, Q[0], rtol=1e-12, atol=1e-11)
-    np.testing.assert_allclose(found.torque_rate, Q[1], rtol=1e-12, atol=1e-10)
-    for row, load, deflection in zip(motors, found.loads, found.deflections, strict=True):
-        np.testing.assert_allclose(row.load, load, rtol=1e-12, atol=1e-11)
-        np.testing.assert_allclose(row.deflection, deflection, rtol=0, atol=1e-14)
-    if actuator.second_output == "stiffness" and isinstance(actuator, Antagonistic):
-        np.testing.assert_allclose(found.stiffness, second[0], rtol=1e-12)
-    if actuator.second_output == "pretension":
-        np.testing.assert_allclose((found.loads[0] - found.loads[1]) / 2, second[0], rtol=1e-12)
-
-
-@each_actuator
-def test_motor_velocities_and_accelerations_are_the_time_derivatives(actuator):
-    t, h = np.linspace(0.0, 3.0, 12), 1e-4
-    before, now, after = (
-        actuator.motor_rows(*rows_at(actuator, t + k * h), None, "raise") for k in (-1, 0, 1)
-    )
-    for a, b, c in zip(before, now, after, strict=True):
-        np.testing.assert_allclose((c.position - a.position) / (2 * h), b.velocity, atol=2e-6)
-        np.testing.assert_allclose((c.velocity - a.velocity) / (2 * h), b.acceleration, atol=2e-5)
-
-
-@each_actuator
-def test_the_stiffness_is_the_slope_of_the_torque_over_the_link_position(actuator):
-    q, Q, second = rows_at(actuator, np.linspace(0.0, 3.0, 7))
-    motors = actuator.motor_rows(q, Q, second, None, "raise")
-    theta, thetad = [row.position for row in motors], [row.velocity for row in motors]
-    h = 1e-5
-    pushed, here, pulled = (
-        actuator.spring_rows(q[0] + x, q[1], theta, thetad, second[:2], "raise") for x in (-h, 0, h)
-    )
-    slope = (pushed.torque - pulled.torque) / (2 * h)
-    np.testing.assert_allclose(slope, here.stiffness, rtol=1e-7)
-
-
-@each_actuator
-def test_links_and_motors_receive_the_energy_that_the_springs_release(actuator):
-    """-dE = Q dq - load . dtheta for the elastic energy E: the power balance closes on a loop."""
-    t = np.linspace(0.0, 2 * np.pi / 0.5, 4001)  # a common multiple of all periods
-    q, Q, second = rows_at(actuator, t)
-    motors = actuator.motor_rows(q, Q, second, None, "raise")
-    power = Q[0] * q[1] - sum(row.load * row.velocity for row in motors)
-    if isinstance(actuator, VariableStiffness) and actuator.drive is None:
-        phi = motors[0].deflection
-        power = power - second[1] * actuator.shape.energy(phi)
-    assert abs(np.trapezoid(power, t)) < 1e-9 * np.trapezoid(np.abs(power), t)
 
 
 def test_antagonists_of_quadratic_springs_have_a_closed_form():

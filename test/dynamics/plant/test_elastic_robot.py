@@ -529,20 +529,7 @@ def test_inputs_are_not_written_to():
 
 # Every kind of actuator
 
-PLAIN = Motor(0.3, viscous=0.4, coulomb=0.3, coulomb_velocity=0.3)
-ONE_SIDED = PolynomialSpring((100.0, 900.0), travel=(0.0, 0.9))
-HARDENING = CubicSpring(1.0, 3.0)
-KINDS: dict[str, Actuator] = {
-    "rigid": Rigid(PLAIN),
-    "nonlinear": SeriesElastic(PLAIN, CubicSpring(400.0, 4e4)),
-    "damped": SeriesElastic(PLAIN, CubicSpring(400.0, 4e4), damping=4.0),
-    "input": VariableStiffness(PLAIN, (150.0, 900.0), HARDENING),
-    "driven": VariableStiffness(
-        PLAIN, (150.0, 900.0), HARDENING, StiffnessDrive(Motor(0.05, viscous=0.1), 100.0, 80.0)
-    ),
-    "antagonistic": Antagonistic(PLAIN, Motor(0.2, viscous=0.2), ONE_SIDED, ONE_SIDED),
-    "pretension": Antagonistic(PLAIN, Motor(0.2), ONE_SIDED, ONE_SIDED, "pretension"),
-}
+KINDS = {name: example.actuator for name, example in EXAMPLES.items()}
 kinds = pytest.mark.parametrize("kind", KINDS)
 
 

@@ -123,6 +123,7 @@ class ImpedanceController(LiveImpedance):
         friction: Any = 1.0,
         period: float = PERIOD,
     ) -> None:
+        actuators.refuse_base_springs("an impedance")
         super().__init__(model, actuators, friction=friction, period=period)
         n, m = actuators.n, len(actuators.motors)
         if not 0.0 < stiffness_share <= MOST:

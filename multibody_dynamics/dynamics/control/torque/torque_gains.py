@@ -181,6 +181,7 @@ def single_joints(
     stiffness : (v,) second outputs at rest; default: mid-range. The inertia felt is the smallest
     at q and at 50 random positions within the joint limits.
     """
+    actuators.refuse_base_springs("torque control")
     rest = at_rest(model, actuators, q, stiffness)
     q = as_array("q", q, (model.n,), model.joint_names)
     felt = inertias_felt(model, actuators, q)

@@ -153,11 +153,11 @@ def _extensions(laws, pieces, own, k, torque, stiffness, a, b):
 # wide: flat arrays; tuples of arrays cost time when they are passed on
 @inlined
 def antagonistic_feedforward(
-    joints, motors, laws, pieces, own, i, moves, given, bend, filtered, outputs
+    joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
 ):  # fmt: skip
     """The motors of joint i lead the link by the extensions of their springs."""
     j, k, v = int(joints[i, MOTOR]), int(joints[i, SPRING]), int(joints[i, SECOND])
-    bent, flags = outputs.bent, outputs.flags
+    bent, flags, moves = outputs.bent, outputs.flags, bending[1]
     second = given.second[0, v], moves * given.second[1, v], moves * given.second[2, v]
     possible = True
     if joints[i, BY_STIFFNESS] == 0.0:

@@ -20,7 +20,7 @@ from ..springs import Beyond, Spring
 # wide: flat arrays; tuples of arrays cost time when they are passed on
 @inlined
 def rigid_feedforward(
-    joints, motors, laws, pieces, own, i, moves, given, bend, filtered, outputs
+    joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
 ):  # fmt: skip
     """The motor of joint i carries its torque."""
     drive(motors, int(joints[i, MOTOR]), link_motion(given, i), given.torque[0, i], outputs)

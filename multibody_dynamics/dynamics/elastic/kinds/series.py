@@ -38,12 +38,12 @@ from ..springs import Beyond, Spring
 # wide: flat arrays; tuples of arrays cost time when they are passed on
 @inlined
 def series_feedforward(
-    joints, motors, laws, pieces, own, i, moves, given, bend, filtered, outputs
+    joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
 ):  # fmt: skip
     """The motor of joint i leads the link by the deflection of the spring."""
     j, k, damping = int(joints[i, MOTOR]), int(joints[i, SPRING]), joints[i, DAMPING]
     Q = given.torque[0, i], given.torque[1, i], given.torque[2, i]
-    if damping > 0.0 and moves != 0.0:
+    if damping > 0.0 and bending[1] != 0.0:
         deflection = damped_deflection(laws, pieces, own, k, damping, Q, filtered, i)
     else:
         deflection = spring_deflection_motion(laws, pieces, own, k, bend, outputs.bent[j])

@@ -70,7 +70,7 @@ def _reduced(torque, stiffness):
 # wide: flat arrays; tuples of arrays cost time when they are passed on
 @inlined
 def variable_feedforward(
-    joints, motors, laws, pieces, own, i, moves, given, bend, filtered, outputs
+    joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
 ):  # fmt: skip
     """The motors of joint i: one leads the link, the other, if there is one, sets k."""
     j, k, v = int(joints[i, MOTOR]), int(joints[i, SPRING]), int(joints[i, SECOND])
@@ -79,7 +79,7 @@ def variable_feedforward(
     if not possible:
         stiffness = min(max(stiffness, joints[i, SOFTEST]), joints[i, STIFFEST])
         kd, kdd = 0.0, 0.0
-    u = _reduced(bend, (stiffness, moves * kd, moves * kdd))
+    u = _reduced(bend, (stiffness, bending[1] * kd, bending[1] * kdd))
     deflection = spring_deflection_motion(laws, pieces, own, k, u, outputs.bent[j])
     motion, phi = ahead(link_motion(given, i), 1.0, deflection), deflection[0]
     drive_spring(motors, laws, j, k, motion, phi, given.torque[0, i], outputs)

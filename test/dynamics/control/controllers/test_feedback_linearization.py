@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from elastic_arms import (
+    OTHER_ARMS,
     antagonistic_arm,
     damped_arm,
     elastic_panda,
@@ -50,6 +51,7 @@ POLES = {
 SECOND_POLES = (-13.0, -20.0)
 TWO_LINKS = [
     linear_arm, nonlinear_arm, antagonistic_arm, pretensioned_arm, variable_arm, damped_arm,
+    *OTHER_ARMS,
 ]  # fmt: skip
 
 

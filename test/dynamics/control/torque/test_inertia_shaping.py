@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elastic_arms import (
-    EVERY_ARM,
     MOTOR,
+    WITHOUT_BASE_SPRINGS,
     damped_arm,
 )
 from multibody_dynamics.dynamics.control.torque.inertia_shaping import InertiaShaping
@@ -44,7 +44,7 @@ def moving(arm, seed: int = 3):
     return springs
 
 
-@pytest.mark.parametrize("make", EVERY_ARM)
+@pytest.mark.parametrize("make", WITHOUT_BASE_SPRINGS)
 def test_a_shaped_motor_moves_like_a_lighter_one(make):
     """M_theta theta'' + load + friction M_theta / M_m = u, with theta'' of the real motor."""
     arm = make()

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from multibody_dynamics.tools.study.spring_scaling import scaled_spring, stiffened, with_springs
 
 from multibody_dynamics.dynamics.elastic import (
     CubicSpring,
@@ -48,7 +47,7 @@ factors = st.floats(0.3, 4.0)
 @given(torque=factors, deflection=factors, at=st.floats(0.02, 0.98))
 def test_law_energy_and_inverse_are_those_of_the_scaled_axes(name, torque, deflection, at):
     base = SPRINGS[name]
-    spring = scaled_spring(base, torque=torque, deflection=deflection)
+    spring = base.scaled(torque=torque, deflection=deflection)
     lower, upper = base.travel
     x = lower + at * (upper - lower)
     orders = torque * deflection ** np.arange(4.0)
@@ -64,7 +63,7 @@ def test_law_energy_and_inverse_are_those_of_the_scaled_axes(name, torque, defle
 
 def test_a_factor_of_one_changes_nothing():
     spring = SPRINGS["cubic"]
-    assert scaled_spring(spring) is spring
+    assert spring.scaled() is spring
 
 
 @pytest.mark.parametrize("factor", [0.5, 5.0])
@@ -72,7 +71,7 @@ def test_a_stiffer_robot_carries_the_same_torques_at_smaller_deflections(factor)
     file = CONFIG / "elastic_joints" / "every_kind.yaml"
     names = EVERY_KIND
     for name, actuator in zip(names, load_actuators(file, names).actuators, strict=True):
-        other = stiffened(actuator, factor)
+        other = actuator.stiffened(factor)
         assert other.motors[0] == actuator.motors[0], name
         load = 3.0
         if name == "antagonistic":
@@ -89,11 +88,11 @@ def test_a_stiffer_robot_carries_the_same_torques_at_smaller_deflections(factor)
             assert other.spring.deflection(load) == pytest.approx(deflection / factor)
             assert other.damping == factor * actuator.damping
     driven = load_actuators(file, names).actuators[names.index("driven")]
-    assert stiffened(driven, factor).drive.gain == factor * driven.drive.gain
+    assert driven.stiffened(factor).drive.gain == factor * driven.drive.gain
 
 
 def test_with_springs_leaves_a_rigid_joint_alone():
     file = CONFIG / "elastic_joints" / "every_kind.yaml"
     names = EVERY_KIND
     rigid = load_actuators(file, names).actuators[-1]
-    assert with_springs(rigid, lambda spring: replace(spring, travel=(0.0, 1.0))) is rigid
+    assert rigid.with_springs(lambda spring: replace(spring, travel=(0.0, 1.0))) is rigid
