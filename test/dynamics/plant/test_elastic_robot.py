@@ -14,15 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.polynomial import Polynomial
 
+from kinds import EXAMPLES, HARDENING
 from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
 from multibody_dynamics.dynamics.elastic import (
     Actuator,
-    Antagonistic,
     Motor,
     Rigid,
     SeriesElastic,
-    StiffnessDrive,
-    VariableStiffness,
 )
 from multibody_dynamics.dynamics.elastic.actuator_cycle import (
     VARIANTS,
@@ -30,7 +28,7 @@ from multibody_dynamics.dynamics.elastic.actuator_cycle import (
     MotorFeedforward,
 )
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSpring, PolynomialSpring
+from multibody_dynamics.dynamics.elastic.springs import LinearSpring
 from multibody_dynamics.dynamics.model.inertia import spatial_inertia
 from multibody_dynamics.dynamics.model.multibody_model import (
     JointLimits,

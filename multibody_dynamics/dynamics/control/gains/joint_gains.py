@@ -390,7 +390,9 @@ def damping_gains(
     """PD gains of the motors alone that damp the links behind their springs, at rest at q (n,).
 
     G_theta = M_m w^2 and G_theta' = 2 (K M_m)^(1/2) less the viscous friction, with w^2 = K / m:
-    both pole pairs of a single joint are then roots of s^2 + (m / M_m)^(1/2) w s + w^2. With
+    both pole pairs of a single joint are then roots of s^2 + (m / M_m)^(1/2) w s + w^2. A spring P
+    between base and link changes them to w^2 = (K + P) / m, a damping of K / (K + P) times the
+    above, G_theta = M_m w^2 - K P / (K + P), and G_theta' by the factor (K / (K + P))^(1/2). With
     stiffer motor loops, the links would keep oscillating. The inertia m is therefore the one that
     the joint carries while the others are locked (:func:`inertias_held`): this damps the slow
     oscillation of the whole arm on its springs two to three times as fast as the inertia used by
@@ -405,9 +407,11 @@ def damping_gains(
             if joint.is_rigid:
                 gains = joint.link * bandwidth**2, 2.0 * joint.link * bandwidth - joint.viscous
             else:
-                w = min(np.sqrt(joint.K / joint.link), bandwidth)
-                rate = 2.0 * np.sqrt(joint.K * joint.motor) - joint.viscous
-                gains = joint.motor * w**2, rate
+                own = joint.K + joint.base
+                w = min(np.sqrt(own / joint.link), bandwidth)
+                rate = 2.0 * np.sqrt(joint.K * joint.motor) * np.sqrt(joint.K / own)
+                by_base = joint.K * joint.base / own if w < bandwidth else 0.0
+                gains = joint.motor * w**2 - by_base, rate - joint.viscous
             values[2:, j] = share * gains[0], share * max(gains[1], 0.0)
         _drive_gains(actuators, joint, values, bandwidth**2, 2.0 * bandwidth)
     return _designed(model, actuators, q, rest, values, links)

@@ -14,7 +14,6 @@ from multibody_dynamics.dynamics.control.arm.stiffness_reference import (
     MARGIN,
     StiffnessReference,
 )
-from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
 from multibody_dynamics.dynamics.elastic import (
     Antagonistic,
     Motor,
