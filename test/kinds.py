@@ -114,5 +114,5 @@ EXAMPLES: dict[str, Example] = {
         _PAIR | {"regulates": "pretension"},
     ),
 }
-if module := os.environ.get("MULTIBODY_DYNAMICS_TEST_KIND"):  # see test_parallel_kind.py
+if module := os.environ.get("MULTIBODY_DYNAMICS_TEST_KIND"):  # see test_new_kind.py
     EXAMPLES |= import_module(module).EXAMPLES

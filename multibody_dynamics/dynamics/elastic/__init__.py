@@ -64,6 +64,8 @@ spring_tables           the spring laws over scalars, and the tables that descri
 friction                friction torque of one motor, for compiled code
 springs_recursion       joint torques and motor loads of one state, for compiled code
 advance_filters         deflections of damped springs, some time later, for compiled code
+compiled_advance_filters  the same, compiled
+by_kind                 one compiled function from those of all kinds
 
 For identification:
 
@@ -85,10 +87,10 @@ from .actuator_cycle import (
 from .actuator_description import load_actuators
 from .actuator_tables import friction, smooth_friction
 from .actuators import Actuators
-from .damped_springs import advance_filters
+from .damped_springs import advance_filters, compiled_advance_filters
 from .flat_map import springs_recursion
 from .flatness import LimitMargin, MotorMotion, filtered_deflection, limit_margins, motor_motion
-from .kinds import KINDS, Antagonistic, Rigid, SeriesElastic, VariableStiffness
+from .kinds import KINDS, Antagonistic, Rigid, SeriesElastic, VariableStiffness, by_kind
 from .linear_arm import LinearArm, StateSpace, rigid_rotors
 from .motor import Motor, StiffnessDrive
 from .sampled_spring import SampledSpring, SamplingErrors
@@ -118,7 +120,7 @@ __all__ = [
     "MotorFeedforward", "MotorCommand", "VARIANTS", "SpringSolver", "resting_second_outputs",
     # building blocks for other compiled cycles
     "actuator_rows", "actuator_tables", "flat_map", "spring_tables", "friction",
-    "springs_recursion", "advance_filters",
+    "springs_recursion", "advance_filters", "compiled_advance_filters", "by_kind",
     # identification
     "JointSprings", "SpringColumns", "Positions",
 ]  # fmt: skip

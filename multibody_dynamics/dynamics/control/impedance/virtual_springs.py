@@ -24,9 +24,13 @@ from functools import partial
 import numpy as np
 
 from ...core import Array, InputError, compiled
-from ...elastic import Actuators, MotorFeedforward, actuator_rows
-from ...elastic.damped_springs import compiled_advance_filters
-from ...elastic.kinds import by_kind
+from ...elastic import (
+    Actuators,
+    MotorFeedforward,
+    actuator_rows,
+    by_kind,
+    compiled_advance_filters,
+)
 
 _spring_of_joint = by_kind("virtual_spring")
 

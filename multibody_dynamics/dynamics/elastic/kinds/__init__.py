@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import inspect
 import linecache
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from ...core import inlined
@@ -36,15 +37,16 @@ for _code, _kind in enumerate(KINDS.values()):
 
 
 def by_kind(
-    part: str, kinds: Sequence[type[Actuator]] = tuple(KINDS.values())
+    part: str, kinds: Mapping[str, type[Actuator]] = MappingProxyType(KINDS)
 ) -> Callable[..., Any]:
     """The function `part` of joint i for robots with these kinds, for compiled code and C.
 
     Neither can look functions up in a table, so this writes one chain of comparisons with KIND and
     executes it; joints of kinds without this part are left alone.
     """
-    parts = {kind.__name__: kind for kind in kinds if getattr(kind, part) is not None}
-    functions = {name: getattr(kind, part) for name, kind in parts.items()}
+    functions = {
+        name: getattr(kind, part) for name, kind in kinds.items() if getattr(kind, part) is not None
+    }
     (arguments,) = {", ".join(inspect.signature(each).parameters) for each in functions.values()}
     lines = [
         f"def {part}({arguments}):",
@@ -52,11 +54,11 @@ def by_kind(
         "    kind = joints[i, KIND]",
     ]
     names: dict[str, Any] = {"KIND": KIND, "__name__": __name__}
-    for name, kind in parts.items():
-        code, own = name.upper(), functions[name].__name__
-        names |= {code: kind.code, own: functions[name]}
+    for name, function in functions.items():
+        code, own = f"{name.upper().replace(' ', '_')}_KIND", function.__name__
+        names |= {code: kinds[name].code, own: function}
         lines += [f"    if kind == {code}:", f"        {own}({arguments})"]
-    file = f"<{part} of {', '.join(parts)}>"
+    file = f"<{part} of {', '.join(functions)}>"
     text = "\n".join(lines) + "\n"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     exec(compile(text, file, "exec"), names)

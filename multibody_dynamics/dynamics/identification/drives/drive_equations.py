@@ -11,9 +11,9 @@ provided that their left-hand sides were measured (all on the link side of the g
     spring   Q of the sensor - bias   = s(phi) + D phi'
 
 The load is Q at a series elastic joint, and that of one spring at a joint with two motors
-(`elastic.spring_columns`). Q and loads follow from the deflections, and Q from the sensor in the equation of
-the link if it has one, or if the deflection was not measured. A rigid joint has theta = q, and one
-equation if it has no sensor,
+(`elastic.spring_columns`). Q and loads follow from the deflections, and Q from the sensor in the
+equation of the link if it has one, or if the deflection was not measured. A rigid joint has
+theta = q, and one equation if it has no sensor,
 
     rigid    k i(t - d)               = Y pi + M_m q'' + friction(q').
 

@@ -265,3 +265,13 @@ def test_springs_are_identified_from_columns_or_refused_by_name(example):
         np.testing.assert_allclose(part.columns(at) @ coefficients, wanted, rtol=1e-11, atol=1e-10)
     same = actuator.identified(actuator.motors, lambda _, spring: spring, {})
     assert same == actuator
+
+
+@each_example
+def test_the_range_of_a_plain_number_is_that_of_an_array(example):
+    """An integer joint torque, with and without the motors' limits."""
+    for share in (np.inf, 0.8):
+        found = example.actuator.second_output_range(10, share)
+        np.testing.assert_array_equal(found, example.actuator.second_output_range(10.0, share))
+        rows = example.actuator.second_output_range(np.array([10.0]), share)
+        np.testing.assert_allclose(found, np.ravel(rows), rtol=1e-12)
