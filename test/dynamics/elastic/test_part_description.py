@@ -14,6 +14,7 @@ import yaml
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic import Rigid
 from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
+from robots import CONFIG
 
 PANDA = CONFIG / "elastic_joints" / "panda.yaml"
 PANDA_NAMES = tuple(f"panda_joint{i}" for i in range(1, 8))
