@@ -19,14 +19,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from ..core import Array, InputError, as_array, as_real, check_choice, exactly
+from ..core.quantities import Gear, entries, numbers, quantities, quantity, to_link_side
 from .spring_tables import (
     DEFLECTION,
     ENERGY,
@@ -63,6 +64,9 @@ class Spring(ABC):
 
     travel: tuple[float, float] = (-np.inf, np.inf)
 
+    required_keys: ClassVar[tuple[str, ...]] = ()  # in YAML, besides `law`
+    optional_keys: ClassVar[tuple[str, ...]] = ("travel",)
+
     def __post_init__(self) -> None:
         ends = as_real("travel of the spring", self.travel)
         if ends.shape != (2,):
@@ -74,6 +78,15 @@ class Spring(ABC):
                 f"{upper:g}"
             )
         object.__setattr__(self, "travel", (lower, upper))
+
+    @classmethod
+    def read(cls, entry: Mapping[str, Any], where: str, gear: Gear) -> Spring:
+        """The spring of a YAML entry with the right keys, on the link side of the gear."""
+        raise InputError(f"{where}: {cls.__name__} cannot be read from YAML")
+
+    def description(self, force: str, angle: str) -> list[tuple[str, str]]:
+        """Lines of its YAML entry in these units; those of a single parameter with its symbol."""
+        raise InputError(f"{type(self).__name__} cannot be described in YAML")
 
     @abstractmethod
     def law(self, phi: Array) -> tuple[Array, ...]:
@@ -216,9 +229,20 @@ class LinearSpring(PiecewisePolynomial):
 
     K: float
 
+    required_keys = ("stiffness",)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_number("stiffness", self.K, positive=True)
+
+    @classmethod
+    def read(cls, entry: Mapping[str, Any], where: str, gear: Gear) -> LinearSpring:
+        travel = read_travel(entry, where, gear)
+        K = quantity(entry["stiffness"], f"{where}.stiffness", "stiffness", gear)
+        return cls(K, travel=travel)
+
+    def description(self, force: str, angle: str) -> list[tuple[str, str]]:
+        return [("law: linear", ""), (_described("stiffness", self.K, f"{force}/{angle}"), "K")]
 
     def polynomials(self) -> tuple[Array, Array]:
         return np.zeros(1), np.array([[0.0, self.K]])
@@ -252,10 +276,27 @@ class CubicSpring(PiecewisePolynomial):
     K: float
     K3: float
 
+    required_keys = ("stiffness", "cubic_stiffness")
+
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_number("stiffness", self.K, positive=True)
         _check_number("cubic stiffness", self.K3)
+
+    @classmethod
+    def read(cls, entry: Mapping[str, Any], where: str, gear: Gear) -> CubicSpring:
+        travel = read_travel(entry, where, gear)
+        at = f"{where}.cubic_stiffness"
+        K3 = quantity(entry["cubic_stiffness"], at, "cubic stiffness", gear)
+        K = quantity(entry["stiffness"], f"{where}.stiffness", "stiffness", gear)
+        return cls(K, K3, travel=travel)
+
+    def description(self, force: str, angle: str) -> list[tuple[str, str]]:
+        return [
+            ("law: cubic", ""),
+            (_described("stiffness", self.K, f"{force}/{angle}"), "K"),
+            (_described("cubic_stiffness", self.K3, f"{force}/{angle}^3"), "K3"),
+        ]
 
     def polynomials(self) -> tuple[Array, Array]:
         cubic = (0.0, self.K3) if self.K3 > 0.0 else ()
@@ -285,6 +326,8 @@ class PolynomialSpring(PiecewisePolynomial):
 
     coefficients: tuple[float, ...]
 
+    required_keys = ("coefficients", "travel")
+
     def __post_init__(self) -> None:
         super().__post_init__()
         numbers = as_real("coefficients of the spring", self.coefficients)
@@ -301,6 +344,26 @@ class PolynomialSpring(PiecewisePolynomial):
         extrema = slope.deriv().roots() if len(given) > 1 else np.empty(0)
         inner = np.real(extrema[np.abs(np.imag(extrema)) < 1e-9])
         _check_increasing(slope, np.clip([*self.travel, *inner], *self.travel))
+
+    @classmethod
+    def read(cls, entry: Mapping[str, Any], where: str, gear: Gear) -> PolynomialSpring:
+        travel, at = read_travel(entry, where, gear), f"{where}.coefficients"
+        given = entries(entry["coefficients"], at, ("values", "torque", "deflection", "side"), ())
+        torque, deflection = (
+            to_link_side({"unit": given[key], "side": given["side"]}, at, dimension, gear)
+            for key, dimension in (("torque", "force"), ("deflection", "angle"))
+        )
+        values = numbers(given["values"], at)
+        coefficients = (c * torque / deflection**i for i, c in enumerate(values, start=1))
+        return cls(tuple(coefficients), travel=travel)
+
+    def description(self, force: str, angle: str) -> list[tuple[str, str]]:
+        values = f"values: {_row(self.coefficients)}, torque: {force}, deflection: {angle}"
+        return [
+            ("law: polynomial", ""),
+            (f"coefficients: {{{values}, side: link}}", ""),
+            (f"travel: {{values: {_row(self.travel)}, unit: {angle}, side: link}}", ""),
+        ]
 
     def polynomials(self) -> tuple[Array, Array]:
         return np.zeros(1), np.array([[0.0, *self.coefficients]])
@@ -336,6 +399,9 @@ class TableSpring(PiecewisePolynomial):
     torques: tuple[float, ...]
     symmetric: bool = False
     spline: BSpline = field(init=False, repr=False, compare=False)
+
+    required_keys = ("deflection", "torque")
+    optional_keys = ("travel", "symmetric")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -388,6 +454,25 @@ class TableSpring(PiecewisePolynomial):
         extrema = PPoly.from_spline(law.derivative(2)).roots(extrapolate=False)
         _check_increasing(law.derivative(), np.concatenate((phi, extrema[np.isfinite(extrema)])))
 
+    @classmethod
+    def read(cls, entry: Mapping[str, Any], where: str, gear: Gear) -> TableSpring:
+        travel, symmetric = read_travel(entry, where, gear), entry.get("symmetric", False)
+        if not isinstance(symmetric, bool):
+            raise InputError(f"{where}.symmetric: must be true or false, got {symmetric!r}")
+        deflections, torques = (
+            quantities(entry[key], f"{where}.{key}", dimension, gear)
+            for key, dimension in (("deflection", "angle"), ("torque", "force"))
+        )
+        return cls(tuple(deflections), tuple(torques), symmetric, travel=travel)
+
+    def description(self, force: str, angle: str) -> list[tuple[str, str]]:
+        rows = ("deflection", self.deflections, angle), ("torque", self.torques, force)
+        lines = [
+            f"{key}: {{values: {_row(values)}, unit: {unit}, side: link}}"
+            for key, values, unit in rows
+        ]
+        return [(line, "") for line in ("law: table", *lines)]
+
     def polynomials(self) -> tuple[Array, Array]:
         # PPoly.from_spline of SciPy 1.15 loses up to four digits.
         law, starts = self.spline, np.unique(self.spline.t)[:-1]
@@ -423,6 +508,38 @@ class ScaledSpring(Spring):
         starts, coefficients = pieces
         powers = self.by_deflection ** np.arange(coefficients.shape[1])
         return starts / self.by_deflection, self.by_torque * powers * coefficients
+
+
+LAWS: dict[str, type[Spring]] = {
+    "linear": LinearSpring,
+    "cubic": CubicSpring,
+    "polynomial": PolynomialSpring,
+    "table": TableSpring,
+}
+"""The laws that YAML files may name."""
+
+
+def read_travel(entry: Mapping[str, Any], where: str, gear: Gear) -> tuple[float, float]:
+    """The travel in a YAML entry, infinite without one."""
+    if "travel" not in entry:
+        return -np.inf, np.inf
+    return read_pair(entry["travel"], f"{where}.travel", "angle", gear)
+
+
+def read_pair(data: Any, where: str, dimension: str, gear: Gear) -> tuple[float, float]:
+    """A lower and an upper value."""
+    values = quantities(data, where, dimension, gear)
+    if len(values) != 2:
+        raise InputError(f"{where}: expected two values, lower and upper, got {len(values)}")
+    return values[0], values[1]
+
+
+def _described(key: str, value: float, unit: str) -> str:
+    return f"{key}: {{value: {value:.6g}, unit: {unit}, side: link}}"
+
+
+def _row(values: Sequence[float]) -> str:
+    return "[" + ", ".join(f"{value:.7g}" for value in values) + "]"
 
 
 def monotone_spline(x: Array, y: Array, *, pieces: int = 4, least: float = 0.05) -> BSpline:

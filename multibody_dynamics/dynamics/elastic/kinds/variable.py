@@ -34,7 +34,7 @@ from ..actuator_tables import (
     link_motion,
 )
 from ..motor import Motor, StiffnessDrive
-from ..part_description import read_motor, read_pair, read_travel
+from ..part_description import read_motor
 from ..spring_columns import JointSprings, Positions, SpringColumns
 from ..spring_tables import (
     spring_deflection,
@@ -42,7 +42,15 @@ from ..spring_tables import (
     spring_energy,
     spring_law,
 )
-from ..springs import Beyond, CubicSpring, LinearSpring, Spring, solve_increasing
+from ..springs import (
+    Beyond,
+    CubicSpring,
+    LinearSpring,
+    Spring,
+    read_pair,
+    read_travel,
+    solve_increasing,
+)
 
 OFFSET, GAIN = OWN, OWN + 1  # k_0 and kappa, if a motor sets the stiffness
 LEAST_SHARE = 0.1
