@@ -72,10 +72,11 @@ For identification:
 JointSprings            springs of a joint as columns and parameters
 SpringColumns           columns of positions, and the coefficients that multiply them
 Positions               link and motors of one joint
+Identified              identified parts of one joint
 """
 
 from . import actuator_tables, flat_map, spring_tables
-from .actuator import Actuator
+from .actuator import Actuator, Identified
 from .actuator_cycle import (
     VARIANTS,
     MotorCommand,
@@ -122,5 +123,5 @@ __all__ = [
     "actuator_rows", "actuator_tables", "flat_map", "spring_tables", "friction",
     "springs_recursion", "advance_filters", "compiled_advance_filters", "by_kind",
     # identification
-    "JointSprings", "SpringColumns", "Positions",
+    "JointSprings", "SpringColumns", "Positions", "Identified",
 ]  # fmt: skip

@@ -71,6 +71,15 @@ class SpringRows(NamedTuple):
     deflections: tuple[Array, ...]
 
 
+class Identified(NamedTuple):
+    """Identified parts of a joint: its motors, the new law of a spring from the suffix of its
+    owner, and by name other parameters of the joint."""
+
+    motors: Sequence[Motor]
+    spring: Callable[[str, Spring], Spring]
+    values: Mapping[str, float]
+
+
 @dataclass(frozen=True)
 class Actuator(ABC):
     """The actuator of one joint: its motors and the springs that it pulls.
@@ -305,17 +314,8 @@ class Actuator(ABC):
         identified."""
         raise InputError(f"joint '{joint}': {type(self).__name__} cannot be identified")
 
-    def identified(
-        self,
-        motors: Sequence[Motor],
-        springs: Callable[[str, Spring], Spring],
-        values: Mapping[str, float],
-    ) -> Actuator:
-        """The actuator with identified parts.
-
-        springs : the new law of a spring, from the suffix of its owner. values : parameters of the
-        joint besides those of laws and dampers, by name.
-        """
+    def identified(self, found: Identified) -> Actuator:
+        """The actuator with identified parts."""
         raise InputError(f"nothing is known about the errors of a {type(self).__name__}")
 
     # The flat map of one joint, over arrays

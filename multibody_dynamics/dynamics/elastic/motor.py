@@ -1,11 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Motors of joints, on the link side of their gears:
-
-M_m theta'' + load + friction(theta') = tau_m,
-friction(v) = viscous v + coulomb tanh(v / coulomb_velocity).
-"""
+"""Motors of joints, on the link side of their gears; see :mod:`.kinds` for their equation."""
 
 from __future__ import annotations
 

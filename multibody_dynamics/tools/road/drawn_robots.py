@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from ...dynamics.core import Array, InputError, refused_as
-from ...dynamics.elastic import Actuator, Actuators, Motor, Spring
+from ...dynamics.elastic import Actuator, Actuators, Identified, Motor, Spring
 from ...dynamics.identification import (
     IdentifiedCovariance,
     base_parameters,
@@ -137,7 +137,7 @@ def _actuator(
         own["damping"] = (max(own["damping"], 0.0) or actuator.damping) if actuator.damping else 0.0
     with refused_as(InputError, f"joint '{joint}'"):
         return actuator.identified(
-            motors, lambda suffix, law: _spring(law, joint + suffix, values, means), own
+            Identified(motors, lambda x, law: _spring(law, joint + x, values, means), own)
         )
 
 

@@ -16,6 +16,7 @@ from multibody_dynamics.dynamics.elastic import (
     KINDS,
     Actuator,
     Actuators,
+    Identified,
     MotorFeedforward,
     Positions,
     SpringSolver,
@@ -263,7 +264,7 @@ def test_springs_are_identified_from_columns_or_refused_by_name(example):
                             strict=True):  # fmt: skip
         coefficients, _ = part.coefficients(springs.values)
         np.testing.assert_allclose(part.columns(at) @ coefficients, wanted, rtol=1e-11, atol=1e-10)
-    same = actuator.identified(actuator.motors, lambda _, spring: spring, {})
+    same = actuator.identified(Identified(actuator.motors, lambda _, spring: spring, {}))
     assert same == actuator
 
 
@@ -275,3 +276,27 @@ def test_the_range_of_a_plain_number_is_that_of_an_array(example):
         np.testing.assert_array_equal(found, example.actuator.second_output_range(10.0, share))
         rows = example.actuator.second_output_range(np.array([10.0]), share)
         np.testing.assert_allclose(found, np.ravel(rows), rtol=1e-12)
+
+
+@pytest.mark.parametrize("factor", [0.5, 5.0])
+@each_elastic
+def test_a_stiffer_joint_carries_the_same_torques_at_smaller_deflections(example, factor):
+    actuator = example.actuator
+    other = actuator.stiffened(factor)
+    assert other.motors == actuator.motors or other.drive is not None
+    least, greatest = actuator.factor_range
+    scaled = (factor * least, factor * greatest) if actuator.drive or actuator.input_range else None
+    assert other.factor_range == pytest.approx(scaled or (1.0, 1.0))
+    middle, load = 0.5 * (least + greatest), 3.0
+    k = factor if scaled else 1.0
+    for spring, base in zip(other.springs, actuator.springs, strict=True):
+        found = spring.deflection(load / (k * middle), beyond="continue")
+        assert found == pytest.approx(base.deflection(load / middle, beyond="continue") / factor)
+    assert other.damping == factor * actuator.damping
+    if actuator.drive is not None:
+        assert other.drive.gain == factor * actuator.drive.gain
+
+
+def test_other_springs_leave_a_rigid_joint_alone():
+    rigid = EXAMPLES["rigid"].actuator
+    assert rigid.with_springs(lambda spring: spring.scaled(torque=2.0)) is rigid

@@ -3,6 +3,23 @@
 
 """The kinds of actuators, one file each; :class:`.Actuator` says what a kind defines.
 
+Every motor obeys, on the link side of the gear,
+
+    M_m theta'' + load + friction(theta') = tau_m,
+    friction(v) = viscous v + coulomb tanh(v / coulomb_velocity),
+
+and the deflections of the springs determine the joint torque Q and the loads of the motors. A joint
+with two motors has a second flat output: its stiffness sigma = -dQ/dq (motors held), or a
+pretension. See G. Palli, C. Melchiorri, A. De Luca, ICRA 2008, and G. Buondonno, A. De Luca, RA-L
+2016.
+
+Spong's simplification: the kinetic energy of a rotor is that of its own spin, M_m theta'^2 / 2, and
+its mass belongs to the link that carries it. This neglects the motion of the rotor's axis, an error
+of the order of 1 / gear ratio of the rotor's own torque (with a ratio of 100, 1 % of M_m times the
+accelerations of the preceding joints). Direct drives (ratio near 1) need the complete model,
+with inertial coupling of motors and links, whose feedforward needs derivatives of q beyond the
+fourth (A. De Luca, P. Tomei, in Theory of Robot Control, Springer 1996).
+
 ``KINDS`` is the only list of kinds: the compiled control cycle, the C source, the YAML reader and
 the tests are made from it.
 """
@@ -20,8 +37,8 @@ from ..actuator import Actuator
 from ..actuator_tables import KIND
 from .antagonistic import Antagonistic
 from .rigid import Rigid
-from .series import SeriesElastic
-from .variable import VariableStiffness
+from .series_elastic import SeriesElastic
+from .variable_stiffness import VariableStiffness
 
 __all__ = ["KINDS", "Antagonistic", "Rigid", "SeriesElastic", "VariableStiffness", "by_kind"]
 

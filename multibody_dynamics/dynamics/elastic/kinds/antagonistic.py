@@ -11,7 +11,7 @@ stiffness sigma = -dQ/dq = s_a' + s_b' (motors held), or the pretension (s_a + s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -20,7 +20,7 @@ import numpy as np
 
 from ...core import Array, InputError, inlined
 from ...core.quantities import entries
-from ..actuator import STIFFNESS_UNIT, TORQUE_UNIT, Actuator, Rows, check_parts
+from ..actuator import STIFFNESS_UNIT, TORQUE_UNIT, Actuator, Identified, Rows, check_parts
 from ..actuator_tables import (
     MOTOR,
     OWN,
@@ -433,13 +433,9 @@ class Antagonistic(Actuator):
             np.concatenate([middle_slopes(spring) for spring in self.springs]),
         )  # fmt: skip
 
-    def identified(
-        self,
-        motors: Sequence[Motor],
-        springs: Callable[[str, Spring], Spring],
-        values: Mapping[str, float],
-    ) -> Actuator:
+    def identified(self, found: Identified) -> Actuator:
         pair = [
-            springs(suffix, law) for suffix, law in zip(self.suffixes, self.springs, strict=True)
+            found.spring(suffix, law)
+            for suffix, law in zip(self.suffixes, self.springs, strict=True)
         ]
-        return Antagonistic(motors[0], motors[1], pair[0], pair[1], self.regulates)
+        return Antagonistic(found.motors[0], found.motors[1], pair[0], pair[1], self.regulates)

@@ -5,16 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ...core import Array, inlined
-from ..actuator import Actuator, Rows
+from ..actuator import Actuator, Identified, Rows
 from ..actuator_tables import MOTOR, drive, link_motion
 from ..motor import Motor, check_motor
 from ..part_description import read_motor
-from ..springs import Beyond, Spring
+from ..springs import Beyond
 
 
 # wide: flat arrays; tuples of arrays cost time when they are passed on
@@ -70,10 +70,5 @@ class Rigid(Actuator):
     ) -> Array:
         return theta[0]
 
-    def identified(
-        self,
-        motors: Sequence[Motor],
-        springs: Callable[[str, Spring], Spring],
-        values: Mapping[str, float],
-    ) -> Actuator:
-        return self.with_motors(motors)
+    def identified(self, found: Identified) -> Actuator:
+        return self.with_motors(found.motors)

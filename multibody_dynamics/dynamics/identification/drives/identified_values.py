@@ -21,12 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core import Array
-from ...elastic import (
-    Actuator,
-    Actuators,
-    Motor,
-    Spring,
-)
+from ...elastic import Actuator, Actuators, Identified, Motor, Spring
 from ..bodies.joint_friction import JointFriction
 from ..bodies.regressor import base_parameters, with_inertial_parameters
 from .drive_equations import DriveEquations
@@ -215,7 +210,8 @@ class Reader:
                 values.pop("damping", None)
             elif not damping.value > SIGNIFICANT * damping.error:
                 del values["damping"]
-            found.append(actuator.identified(new, partial(_owned_spring, owners), values))
+            parts = Identified(new, partial(_owned_spring, owners), values)
+            found.append(actuator.identified(parts))
         return Actuators(given.joint_names, tuple(found), given.torque_sources)
 
     def combinations(self) -> dict[str, IdentifiedValue]:

@@ -9,7 +9,7 @@ with the integral G of g. Otherwise, k is an input that takes no motor torque.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...core import Array, InputError, exactly, inlined
 from ...core.quantities import Gear, entries, joint_motion, quantity
-from ..actuator import STIFFNESS_UNIT, Actuator, Rows, check_parts
+from ..actuator import STIFFNESS_UNIT, Actuator, Identified, Rows, check_parts
 from ..actuator_tables import (
     INPUT,
     MOTOR,
@@ -345,26 +345,21 @@ class VariableStiffness(Actuator):
             found, loads, weights,
         )  # fmt: skip
 
-    def identified(
-        self,
-        motors: Sequence[Motor],
-        springs: Callable[[str, Spring], Spring],
-        values: Mapping[str, float],
-    ) -> Actuator:
+    def identified(self, found: Identified) -> Actuator:
         """With its new hardening and drive. The scale of a stiffness that is an input belongs to
         what computes this input, and changes nothing here."""
         shape, drive = self.shape, self.drive
-        if isinstance(shape, CubicSpring) and "hardening" in values:
-            hardening = max(values["hardening"], 0.0)
+        if isinstance(shape, CubicSpring) and "hardening" in found.values:
+            hardening = max(found.values["hardening"], 0.0)
             shape = CubicSpring(shape.K, hardening * shape.K, travel=shape.travel)
         if drive is not None:
             drive = replace(
                 drive,
-                motor=motors[1],
-                offset=values.get("stiffness_offset", drive.offset),
-                gain=values.get("stiffness_gain", drive.gain),
+                motor=found.motors[1],
+                offset=found.values.get("stiffness_offset", drive.offset),
+                gain=found.values.get("stiffness_gain", drive.gain),
             )
-        return replace(self, motor=motors[0], shape=shape, drive=drive)
+        return replace(self, motor=found.motors[0], shape=shape, drive=drive)
 
 
 def _read_drive(data: Any, where: str, gear: Gear) -> StiffnessDrive:

@@ -17,7 +17,7 @@ nor q''''.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from ...core import Array, InputError, inlined
 from ...core.quantities import quantity
-from ..actuator import Actuator, Rows, check_parts
+from ..actuator import Actuator, Identified, Rows, check_parts
 from ..actuator_tables import DAMPING, MOTOR, SPRING, ahead, drive_spring, link_motion
 from ..damped_springs import damped_deflection
 from ..motor import Motor, one_number
@@ -170,11 +170,6 @@ class SeriesElastic(Actuator):
             np.eye(count)[0], damped=True,
         )  # fmt: skip
 
-    def identified(
-        self,
-        motors: Sequence[Motor],
-        springs: Callable[[str, Spring], Spring],
-        values: Mapping[str, float],
-    ) -> Actuator:
-        damping = values.get("damping", self.damping)
-        return SeriesElastic(motors[0], springs("", self.spring), damping)
+    def identified(self, found: Identified) -> Actuator:
+        damping = found.values.get("damping", self.damping)
+        return SeriesElastic(found.motors[0], found.spring("", self.spring), damping)
