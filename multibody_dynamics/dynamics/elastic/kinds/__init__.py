@@ -79,4 +79,4 @@ def by_kind(
     text = "\n".join(lines) + "\n"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     exec(compile(text, file, "exec"), names)
-    return inlined(names[part])
+    return inlined(names[part], uncounted=True)
