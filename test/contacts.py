@@ -27,7 +27,7 @@ from elastic_arms import (
 from multibody_dynamics.dynamics.control.laws.passivity_claims import PASSIVITY_CLAIMS
 from multibody_dynamics.dynamics.control.laws.stored_energy import ArmStates
 from multibody_dynamics.dynamics.core.inputs import Array
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+from multibody_dynamics.dynamics.elastic import (
     Antagonistic,
     Motor,
     Rigid,

@@ -6,22 +6,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from kinds import EXAMPLES
 from multibody_dynamics.dynamics import control
 from multibody_dynamics.dynamics.control.arm.arm import ArmSettings, Sample
 from multibody_dynamics.dynamics.control.arm.desired_motion import DesiredMotion
 from multibody_dynamics.dynamics.control.gains.joint_gains import at_rest
 from multibody_dynamics.dynamics.control.laws.flatness_settings import FlatnessSettings
 from multibody_dynamics.dynamics.core.inputs import Array
-from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
-from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+from multibody_dynamics.dynamics.elastic import (
+    Actuator,
     Antagonistic,
     Motor,
     Rigid,
@@ -29,6 +29,8 @@ from multibody_dynamics.dynamics.elastic.actuator_kinds import (
     StiffnessDrive,
     VariableStiffness,
 )
+from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
+from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSpring, PolynomialSpring
@@ -139,21 +141,40 @@ def mixed_panda() -> Arm:
     return Arm(model, Actuators(model.joint_names, tuple(mixed)), rest)
 
 
-EVERY_ARM = (
+NAMED_ARMS = (
     linear_arm, nonlinear_arm, antagonistic_arm, pretensioned_arm, variable_arm, damped_arm,
     elastic_panda, mixed_panda,
 )  # fmt: skip
 
 
+def _of_kind(actuator: Actuator) -> Callable[[], Arm]:
+    def arm() -> Arm:
+        return two_links(series(400.0), actuator)
+
+    arm.__name__ = f"arm_of_{type(actuator).__name__}"
+    return cache(arm)
+
+
+OTHER_ARMS = tuple(
+    _of_kind(example.actuator)
+    for example in EXAMPLES.values()
+    if type(example.actuator)
+    not in {type(each) for arm in NAMED_ARMS for each in arm().actuators.actuators}
+)
+"""Arms of the kinds that no other arm has: none, unless a test registers another kind."""
+EVERY_ARM = (*NAMED_ARMS, *OTHER_ARMS)
+WITHOUT_BASE_SPRINGS = tuple(
+    arm for arm in EVERY_ARM
+    if not any(each.has_base_springs for each in arm().actuators.actuators)
+)  # fmt: skip
+"""Arms that torque sources and impedances support."""
+
+
 def without_coulomb(arm: Arm) -> Arm:
-    smooth = []
-    for actuator in arm.actuators.actuators:
-        motors = {
-            each.name: replace(getattr(actuator, each.name), coulomb=0.0)
-            for each in fields(actuator)
-            if isinstance(getattr(actuator, each.name), Motor)
-        }
-        smooth.append(replace(actuator, **motors))
+    smooth = [
+        actuator.with_motors([replace(motor, coulomb=0.0) for motor in actuator.motors])
+        for actuator in arm.actuators.actuators
+    ]
     return arm._replace(actuators=Actuators(arm.actuators.joint_names, tuple(smooth)))
 
 

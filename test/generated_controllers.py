@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from elastic_arms import MOTOR, SMALL, Arm, series
+from multibody_dynamics.dynamics.elastic import Rigid
 from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Rigid
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.model.urdf import load_urdf
 from multibody_dynamics.simulation.compiled_controller import CompiledController

@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
-    Antagonistic,
-    Motor,
-    Rigid,
-    SeriesElastic,
-    StiffnessDrive,
-    VariableStiffness,
-)
+from kinds import EXAMPLES
+from multibody_dynamics.dynamics.elastic import Motor, Rigid, SeriesElastic
+from multibody_dynamics.dynamics.elastic.actuator_cycle import resting_second_outputs
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
-from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSpring, PolynomialSpring
+from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSpring
 from multibody_dynamics.dynamics.rigid.aba import forward_dynamics
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces
 from robots import two_link_planar
@@ -51,17 +46,7 @@ def gravity_hold(robot):
     return gravity_forces(robot.model, robot.q)
 
 
-TENDON = PolynomialSpring((40.0, 300.0), travel=(0.0, 0.6))
-KINDS = {
-    "cubic": SeriesElastic(Motor(0.15, viscous=0.3), CubicSpring(250.0, 4e3)),
-    "variable": VariableStiffness(Motor(0.15), (100.0, 600.0), CubicSpring(1.0, 3.0)),
-    "driven": VariableStiffness(
-        Motor(0.15), (100.0, 600.0), drive=StiffnessDrive(Motor(0.05), offset=50.0, gain=100.0)
-    ),
-    "antagonistic": Antagonistic(Motor(0.12), Motor(0.05, viscous=0.2), TENDON, TENDON),
-    "damped": SeriesElastic(Motor(0.15), CubicSpring(250.0, 4e3), damping=3.0),
-    "rigid": Rigid(Motor(0.15)),
-}
+KINDS = {name: example.actuator for name, example in EXAMPLES.items()}
 SHOULDER = SeriesElastic(Motor(0.3), CubicSpring(600.0, 1e4))
 
 
@@ -78,10 +63,9 @@ class Arm:
         state[0] = 0.3, 0.4
         torque[0] = gravity_forces(self.model, state[0])
         self.k = np.zeros((3, len(actuators.variable_joints)))
-        self.k[0] = 280.0
-        at_rest = motor_motion(
-            actuators, state, torque, self.k, deflection=[0.0, torque[0, 1] / 250]
-        )
+        self.k[0] = resting_second_outputs(actuators)
+        bent = actuators.settled_deflection(torque)
+        at_rest = motor_motion(actuators, state, torque, self.k, deflection=bent)
         self.hold = at_rest.torque
         self.x = np.concatenate((state[0], state[1], at_rest.position, np.zeros(m)))
 

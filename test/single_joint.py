@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from elastic_arms import Arm
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor, SeriesElastic
+from multibody_dynamics.dynamics.elastic import Motor, SeriesElastic
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.springs import LinearSpring
 from multibody_dynamics.dynamics.model.urdf import parse_urdf

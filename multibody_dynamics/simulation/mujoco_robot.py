@@ -30,11 +30,7 @@ from ..dynamics.core import Array, DynamicsError, InputError, ModelError, as_arr
 from ..dynamics.elastic import (
     Actuator,
     Actuators,
-    Antagonistic,
-    LinearSpring,
-    Rigid,
-    SeriesElastic,
-    VariableStiffness,
+    Spring,
     motor_motion,
 )
 from ..dynamics.model import MultibodyModel, inertia
@@ -158,8 +154,8 @@ class MujocoRobot:
         for _, actuator, _, j in actuators.each():
             if actuator.second_output is not None:
                 self.stiffness[0, j] = np.mean(actuator.second_output_range(np.array(0.0)))
-            if isinstance(actuator, VariableStiffness) and actuator.drive is None:
-                self._free[j] = actuator.stiffness_range
+            if actuator.input_range is not None:
+                self._free[j] = actuator.input_range
 
     @property
     def n(self) -> int:
@@ -193,7 +189,7 @@ class MujocoRobot:
         )
         theta = bent.position if theta is None else as_array("theta", theta, (m,))
         if thetad is None:
-            thetad = np.where(_moves_along(actuators), qd[actuators.joint_of_motor], 0.0)
+            thetad = np.where(actuators.torque_share > 0.0, qd[actuators.joint_of_motor], 0.0)
         thetad = as_array("thetad", thetad, (m,), actuators.motor_names)
         apart = self._is_rigid & ((theta[self._first] != q) | (thetad[self._first] != qd))
         for i in np.flatnonzero(apart):
@@ -383,12 +379,11 @@ class MujocoRobot:
         own, size = self._compiled, self._compiled.nv
         K, D = np.zeros((size, size)), np.diag(own.dof_damping)
         for i, actuator, motors, _ in self.actuators.each():
-            stiffest = _stiffest(actuator)
-            for motor, stiffness in zip(motors, stiffest, strict=False):
-                ends = np.ix_(*2 * ([self._links[i], self._motors[motor]],))
-                coupling = np.array([[1.0, -1.0], [-1.0, 1.0]])
-                K[ends] += stiffness * coupling
-                D[ends] += getattr(actuator, "damping", 0.0) * coupling
+            ends = np.ix_(*2 * ([self._links[i], *(self._motors[motor] for motor in motors)],))
+            for row, spring in zip(actuator.directions, actuator.springs, strict=True):
+                K[ends] += actuator.factor_range[1] * _greatest(spring) * np.outer(row, row)
+            if actuator.damping > 0.0:
+                D[ends] += actuator.damping * np.outer(*2 * (actuator.directions[0],))
         K[self._motors, self._motors] += self._gains[0]
         D[self._motors, self._motors] += self._gains[1] + self._coulomb / self._coulomb_velocity
         limits, rng = self.model.limits, np.random.default_rng(0)
@@ -429,7 +424,7 @@ def _compile(
         for name in model.joint_names:
             found[name].solref_limit = [STOP_TIME, 1.0]
         for i, actuator, motors, _ in actuators.each():
-            if isinstance(actuator, Rigid):
+            if actuator.is_rigid:
                 continue
             names = [_rotor(actuators.motor_names[motor]) for motor in motors]
             for name in names:
@@ -452,7 +447,7 @@ def _compile(
         own.dof_armature[link], own.dof_damping[link] = model.reflected_inertia[i], viscous[i]
         for motor in motors:
             data, name = actuators.motors[motor], _rotor(actuators.motor_names[motor])
-            dof = link if isinstance(actuator, Rigid) else own.joint(name).dofadr[0]
+            dof = link if actuator.is_rigid else own.joint(name).dofadr[0]
             own.dof_armature[dof] += data.inertia
             own.dof_damping[dof] += data.viscous
         tendon = _tendon(actuator)
@@ -487,27 +482,12 @@ def _cross(a: Array, b: Array) -> Array:
 
 def _tendon(actuator: Actuator) -> tuple[float, float] | None:
     """Stiffness and damping of a spring that becomes a tendon in MuJoCo, else None."""
-    if isinstance(actuator, SeriesElastic) and isinstance(actuator.spring, LinearSpring):
-        return actuator.spring.K, actuator.damping
-    return None
+    spring = actuator.series_spring
+    K = None if spring is None else spring.constant_stiffness
+    return None if K is None else (K, actuator.damping)
 
 
-def _moves_along(actuators: Actuators) -> Any:
-    """(m,) mask of the motors that drive a link; the others set a stiffness."""
-    return np.array([not name.endswith("_stiffness") for name in actuators.motor_names])
-
-
-def _stiffest(actuator: Actuator) -> tuple[float, ...]:
-    """The largest stiffness between the link and each motor over the travel of the springs."""
-
-    def greatest(spring: Any) -> float:
-        ends = np.where(np.isfinite(spring.travel), spring.travel, 0.0)
-        return float(np.max(spring.stiffness(np.linspace(*ends, 65))))
-
-    if isinstance(actuator, Rigid):
-        return ()
-    if isinstance(actuator, SeriesElastic):
-        return (greatest(actuator.spring),)
-    if isinstance(actuator, Antagonistic):
-        return greatest(actuator.agonist_spring), greatest(actuator.antagonist_spring)
-    return (actuator.stiffness_range[1] * greatest(actuator.shape),)  # type: ignore[attr-defined]
+def _greatest(spring: Spring) -> float:
+    """The largest stiffness of a spring over its travel."""
+    ends = np.where(np.isfinite(spring.travel), spring.travel, 0.0)
+    return float(np.max(spring.stiffness(np.linspace(*ends, 65))))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..dynamics.core import Array
-from ..dynamics.elastic import Actuators, SeriesElastic
+from ..dynamics.elastic import Actuators
 from ..dynamics.identification import inverse_dynamics_regressor
 from .comparison import Compared
 from .drift_statistics import LOAD, SPRING, WIDTH, DriftSums
@@ -40,10 +40,10 @@ def spring_sums(actuators: Actuators, q: Array, theta: Array, torque: Array) -> 
     springs = np.zeros_like(q)
     used = np.zeros(q.shape, dtype=bool)
     for j, each in enumerate(actuators.actuators):
-        if isinstance(each, SeriesElastic):
+        if each.series_spring is not None:
             used[:, j] = np.isfinite(theta[:, j] - q[:, j] + torque[:, j])
             deflection = np.where(used[:, j], theta[:, j] - q[:, j], 0.0)
-            springs[:, j] = each.spring.torque(deflection, beyond="continue")
+            springs[:, j] = each.series_spring.torque(deflection, beyond="continue")
     A = np.zeros((len(q), n, SPRING))
     A[..., 0], A[..., 1] = springs, 1.0
     return DriftSums.of_springs(A, torque - springs, used)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kinds import EXAMPLES
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+from multibody_dynamics.dynamics.elastic import (
     Actuator,
     Antagonistic,
     Motor,
@@ -107,6 +108,24 @@ def panda() -> tuple[dyn.MultibodyModel, Actuators]:
     model = dyn.parse_urdf(PANDA)
     file = CONFIG / "elastic_joints" / "panda.yaml"
     return model, dyn.load_actuators(file, model.joint_names, model.joint_types)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_kind_moves_as_in_the_own_plant(name):
+    urdf = (CONFIG / "robots" / "planar_two_link.urdf").read_text()
+    model = dyn.parse_urdf(urdf)
+    pair = EXAMPLES["linear"].actuator, EXAMPLES[name].actuator
+    actuators = Actuators(model.joint_names, pair)
+    robots = MujocoRobot(model, actuators, urdf), ElasticRobot(model, actuators)
+    for robot in robots:
+        robot.reset([0.3, -0.5], [1.0, -2.0])
+        torque = robot.motor_torque + np.linspace(2.0, -1.0, len(robot.theta))
+        for _ in range(100):
+            robot.step(torque, 1e-3)
+    found, own = robots
+    np.testing.assert_allclose(found.q, own.q, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(found.theta, own.theta, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(found.joint_torque, own.joint_torque, rtol=0, atol=2e-3)
 
 
 def with_friction(urdf: str) -> str:

@@ -310,9 +310,14 @@ def _warn(text: str) -> None:
     warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
-def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark `function` as callable from compiled code, and return it unchanged."""
-    return _inlined(function, OPTIONS)
+def inlined(function: Callable[..., Any], *, uncounted: bool = False) -> Callable[..., Any]:
+    """Mark `function` as callable from compiled code, and return it unchanged.
+
+    uncounted : for a function that neither makes nor returns arrays, and is called with many of
+        them: do not count references to them, here and in the functions that it calls, and copy it
+        into every caller. Otherwise, such a call takes 0.1 us.
+    """
+    return _inlined(function, OPTIONS | ({"forceinline": True, "_nrt": False} if uncounted else {}))
 
 
 def inlined_exactly(function: Callable[..., Any]) -> Callable[..., Any]:

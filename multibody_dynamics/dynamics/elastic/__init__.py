@@ -18,6 +18,7 @@ VariableStiffness       Q = k g(phi), where the stiffness k is a second input
 StiffnessDrive          the motor that sets the stiffness of a VariableStiffness
 Antagonistic            two motors that pull on the link from opposite sides through springs
 Actuator                base class of all kinds of actuators
+KINDS                   all kinds of actuators by name
 smooth_friction         viscous and smoothed Coulomb friction torque of a motor
 
 Spring laws:
@@ -57,13 +58,25 @@ resting_second_outputs  mid-range stiffnesses or pretensions (v,) without load
 Building blocks for other compiled cycles:
 
 actuator_rows           the actuators as tables of numbers for compiled code
-flat_map                the scalar functions behind all of these, and the columns of the tables
+actuator_tables         the columns of these tables
+flat_map                the scalar functions behind all of these
 spring_tables           the spring laws over scalars, and the tables that describe them
 friction                friction torque of one motor, for compiled code
 springs_recursion       joint torques and motor loads of one state, for compiled code
+advance_filters         deflections of damped springs, some time later, for compiled code
+compiled_advance_filters  the same, compiled
+by_kind                 one compiled function from those of all kinds
+
+For identification:
+
+JointSprings            springs of a joint as columns and parameters
+SpringColumns           columns of positions, and the coefficients that multiply them
+Positions               link and motors of one joint
+Identified              identified parts of one joint
 """
 
-from . import flat_map, spring_tables
+from . import actuator_tables, flat_map, spring_tables
+from .actuator import Actuator, Identified
 from .actuator_cycle import (
     VARIANTS,
     MotorCommand,
@@ -73,20 +86,16 @@ from .actuator_cycle import (
     resting_second_outputs,
 )
 from .actuator_description import load_actuators
-from .actuator_kinds import (
-    Actuator,
-    Antagonistic,
-    Motor,
-    Rigid,
-    SeriesElastic,
-    StiffnessDrive,
-    VariableStiffness,
-)
+from .actuator_tables import friction, smooth_friction
 from .actuators import Actuators
-from .flat_map import friction, smooth_friction, springs_recursion
+from .damped_springs import advance_filters, compiled_advance_filters
+from .flat_map import springs_recursion
 from .flatness import LimitMargin, MotorMotion, filtered_deflection, limit_margins, motor_motion
+from .kinds import KINDS, Antagonistic, Rigid, SeriesElastic, VariableStiffness, by_kind
 from .linear_arm import LinearArm, StateSpace, rigid_rotors
+from .motor import Motor, StiffnessDrive
 from .sampled_spring import SampledSpring, SamplingErrors
+from .spring_columns import JointSprings, Positions, SpringColumns
 from .springs import (
     Beyond,
     CubicSpring,
@@ -100,7 +109,7 @@ from .springs import (
 __all__ = [
     # actuators of a robot
     "Actuators", "load_actuators", "Motor", "Rigid", "SeriesElastic", "VariableStiffness",
-    "StiffnessDrive", "Antagonistic", "Actuator", "smooth_friction",
+    "StiffnessDrive", "Antagonistic", "Actuator", "KINDS", "smooth_friction",
     # spring laws
     "Spring", "LinearSpring", "CubicSpring", "PolynomialSpring", "TableSpring", "SampledSpring",
     "SamplingErrors", "Beyond", "greatest_stiffness",
@@ -111,5 +120,8 @@ __all__ = [
     # control cycle
     "MotorFeedforward", "MotorCommand", "VARIANTS", "SpringSolver", "resting_second_outputs",
     # building blocks for other compiled cycles
-    "actuator_rows", "flat_map", "spring_tables", "friction", "springs_recursion",
+    "actuator_rows", "actuator_tables", "flat_map", "spring_tables", "friction",
+    "springs_recursion", "advance_filters", "compiled_advance_filters", "by_kind",
+    # identification
+    "JointSprings", "SpringColumns", "Positions", "Identified",
 ]  # fmt: skip

@@ -17,19 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import Array, InputError
-from .actuators import Actuators
-from .flat_map import (
+from .actuator_tables import (
     BEYOND_TRAVEL,
     DAMPING,
-    JOINT_ROW,
     MOTOR,
     MOTOR_ROW,
+    OWN,
     SECOND_OUTPUT_CLIPPED,
-    compiled_advance_filters,
-    compiled_feedforward,
-    compiled_single_feedforward,
-    compiled_springs,
 )
+from .actuators import Actuators
+from .damped_springs import compiled_advance_filters
+from .flat_map import compiled_feedforward, compiled_single_feedforward, compiled_springs
 from .sampled_spring import piecewise
 from .spring_tables import spring_tables
 from .springs import Spring
@@ -65,12 +63,13 @@ class ActuatorRows(NamedTuple):
 
 
 def actuator_rows(actuators: Actuators) -> ActuatorRows:
-    """The actuators as tables, with user-defined spring laws sampled. Raises InputError for a kind
-    that is only supported in planning, and for a law that cannot be sampled."""
-    joints = np.zeros((actuators.n, JOINT_ROW))
+    """The actuators as tables, with user-defined spring laws sampled. Raises InputError for a law
+    that cannot be sampled."""
+    width = max((len(each.joint_row) for each in actuators.actuators), default=OWN)
+    joints = np.zeros((actuators.n, width))
     springs: list[Spring] = []
     for i, actuator, own, second in actuators.each():
-        joints[i] = actuator.joint_row
+        joints[i, : len(actuator.joint_row)] = actuator.joint_row
         joints[i, MOTOR:DAMPING] = own[0], len(springs), second
         springs += [piecewise(spring) for spring in actuator.springs]
     motors = np.array([motor.row for motor in actuators.motors]).reshape(-1, MOTOR_ROW)

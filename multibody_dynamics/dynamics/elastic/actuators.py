@@ -1,13 +1,13 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The actuators of a robot: one per joint, in any mix of kinds; see `actuator_kinds`."""
+"""The actuators of a robot: one per joint, in any mix of :mod:`.kinds`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -25,16 +25,9 @@ from ..core import (
     refused_as,
 )
 from ..model import MultibodyModel
-from .actuator_kinds import (
-    Actuator,
-    Antagonistic,
-    Motor,
-    Rigid,
-    Rows,
-    SeriesElastic,
-    VariableStiffness,
-)
-from .flat_map import smooth_friction
+from .actuator import Actuator, Rows
+from .actuator_tables import smooth_friction
+from .motor import Motor
 from .springs import Beyond
 
 TorqueSource = Literal["spring_deflection", "torque_sensor", "motor_torque"]
@@ -92,10 +85,7 @@ class Actuators:
                     f"two motors are named '{motor}', by the rule that a joint with two motors "
                     "adds suffixes to its name; rename a joint"
                 )
-        usual: list[TorqueSource] = [
-            "motor_torque" if isinstance(each, Rigid) else "spring_deflection"
-            for each in self.actuators
-        ]
+        usual: list[TorqueSource] = [each.own_torque_source for each in self.actuators]
         sources = tuple(self.torque_sources) or tuple(usual)
         if len(sources) != len(names):
             raise InputError(
@@ -136,7 +126,7 @@ class Actuators:
     @cached_array
     def is_rigid(self) -> NDArray[np.bool_]:
         """(n,) mask of the rigid joints."""
-        return np.array([isinstance(each, Rigid) for each in self.actuators])
+        return np.array([each.is_rigid for each in self.actuators])
 
     @cached_array
     def has_torque_sensor(self) -> NDArray[np.bool_]:
@@ -146,7 +136,7 @@ class Actuators:
     @cached_array
     def damping(self) -> Array:
         """(n,) damping in parallel with the springs, in N m s/rad; zero without a damper."""
-        return np.array([getattr(each, "damping", 0.0) for each in self.actuators])
+        return np.array([each.damping for each in self.actuators])
 
     @cached_array
     def is_damped(self) -> NDArray[np.bool_]:
@@ -156,9 +146,7 @@ class Actuators:
     @cached_array
     def needs_stiffness(self) -> NDArray[np.bool_]:
         """(n,) mask of the joints whose stiffness is an input that no motor sets."""
-        return np.array(
-            [isinstance(each, VariableStiffness) and each.drive is None for each in self.actuators]
-        )
+        return np.array([each.input_range is not None for each in self.actuators])
 
     @cached_array
     def first_motor(self) -> NDArray[np.intp]:
@@ -175,11 +163,7 @@ class Actuators:
     def torque_share(self) -> Array:
         """(m,) share of its joint's torque that each motor takes: half for each of two antagonists,
         zero for a motor that sets a stiffness."""
-        shares = [
-            (0.5, 0.5) if isinstance(each, Antagonistic) else (1.0, 0.0)[: len(each.motors)]
-            for each in self.actuators
-        ]
-        return np.concatenate(shares)
+        return np.concatenate([each.torque_shares for each in self.actuators])
 
     @cached_array
     def link_of_motors(self) -> Array:
@@ -192,6 +176,36 @@ class Actuators:
         """(m, 2) ends of the travel of the spring in front of each motor, infinite without one."""
         ends = [ends for each in self.actuators for ends in each.limits_of_springs]
         return np.array(ends).reshape(-1, 2)
+
+    @cached_array
+    def spring_directions(self) -> Array:
+        """(s, n + m): the deflections of all springs are this matrix times (q, theta)."""
+        rows = []
+        for i, actuator, motors, _ in self.each():
+            for direction in actuator.directions:
+                row = np.zeros(self.n + len(self.motors))
+                row[[i, *(self.n + j for j in motors)]] = direction
+                rows.append(row)
+        return np.array(rows).reshape(-1, self.n + len(self.motors))
+
+    def spring_energy(self, q: Any, theta: Any, stiffness: Any = None) -> Array:
+        """(...) J stored in all springs of links at q (..., n) and motors at theta (..., m), at the
+        second outputs `stiffness` (v,)."""
+        q, theta = (np.asarray(row, dtype=np.float64) for row in (q, theta))
+        energy = np.zeros(np.broadcast_shapes(q.shape[:-1], theta.shape[:-1]))
+        for i, actuator, motors, second in self.each():
+            k = stiffness[second] if actuator.input_range is not None else 1.0
+            energy = energy + actuator.energy(q[..., i], [theta[..., j] for j in motors], k)
+        return energy
+
+    def refuse_base_springs(self, what: str) -> None:
+        """Raise InputError, naming the joint, for springs that do not end at a motor."""
+        for name, actuator in zip(self.joint_names, self.actuators, strict=True):
+            if actuator.has_base_springs:
+                raise InputError(
+                    f"joint '{name}': {what} requires all springs to be between motor and link, "
+                    f"but {type(actuator).__name__} has one between link and base"
+                )
 
     def _column(self, name: str) -> Array:
         return np.array([getattr(motor, name) for motor in self.motors])
@@ -241,7 +255,7 @@ class Actuators:
             self.joint_names, self.actuators, reflected_inertia, strict=True
         ):
             inertia = actuator.motors[0].inertia
-            if reflected != 0.0 and not (isinstance(actuator, Rigid) and inertia == 0.0):
+            if reflected != 0.0 and not (actuator.is_rigid and inertia == 0.0):
                 raise InputError(
                     f"joint '{name}': the rotor would be counted twice: the model has a reflected "
                     f"inertia of {reflected:g}, the motor data an inertia of {inertia:g}; remove "
@@ -261,7 +275,11 @@ class Actuators:
 
     def without_coulomb_friction(self) -> Actuators:
         """The same actuators with viscous friction alone, for linear analyses at rest."""
-        return replace(self, actuators=tuple(_without_coulomb(each) for each in self.actuators))
+        smooth = (
+            each.with_motors([replace(motor, coulomb=0.0) for motor in each.motors])
+            for each in self.actuators
+        )
+        return replace(self, actuators=tuple(smooth))
 
     def motor_torque(self, velocity: Any, acceleration: Any, load: Any) -> Array:
         """tau_m (..., m) = M_m theta'' + load + friction(theta')."""
@@ -383,7 +401,7 @@ class Actuators:
     ) -> Array:
         """(..., n) deflections of damped springs after dt in s, starting from `deflection`
         (..., n), under the torques (..., 3, n), rows Q, Q', Q''; zero for the other joints. See
-        :meth:`SeriesElastic.deflection_after`."""
+        :meth:`.Actuator.deflection_after`."""
         phi = as_array("deflection", deflection, (self.n,), self.joint_names)
         dt = float(exactly("dt", dt, ()))
         if dt < 0.0:
@@ -397,7 +415,7 @@ class Actuators:
     def _filtered(
         self,
         torque: Any,
-        advance: Callable[[SeriesElastic, int, Rows], Array],
+        advance: Callable[[Actuator, int, Rows], Array],
         batch: tuple[int, ...] = (),
     ) -> Array:
         torque = as_array("torque", torque, (3, self.n), self.joint_names)
@@ -405,7 +423,6 @@ class Actuators:
         result = np.zeros((*shape, self.n))
         for i in np.flatnonzero(self.is_damped).tolist():
             actuator = self.actuators[i]
-            assert isinstance(actuator, SeriesElastic)
             with self.named(i):
                 result[..., i] = advance(actuator, i, [torque[..., k, i] for k in range(3)])
         return result
@@ -447,14 +464,3 @@ class Actuators:
         """Prefix any InputError raised inside with the name of the joint."""
         with refused_as(InputError, f"joint '{self.joint_names[i]}'"):
             yield
-
-
-def _without_coulomb(actuator: Actuator) -> Actuator:
-    changes: dict[str, Any] = {}
-    for each in fields(actuator):
-        value = getattr(actuator, each.name)
-        if isinstance(value, Motor):
-            changes[each.name] = replace(value, coulomb=0.0)
-        elif isinstance(motor := getattr(value, "motor", None), Motor):  # of a stiffness drive
-            changes[each.name] = replace(value, motor=replace(motor, coulomb=0.0))
-    return replace(actuator, **changes)

@@ -5,7 +5,7 @@
 
 The motion q(t), and for each joint with two motors its stiffness or pretension, are flat outputs:
 together with Q, Q' and Q'' of the rigid links ([M21] (2), (3)), they determine position and torque
-of all motors algebraically (see `actuator_kinds`; a damped spring adds a first-order filter).
+of all motors algebraically (see :mod:`.kinds`; a damped spring adds a first-order filter).
 
     (q .. q'''', Q, Q', Q'', k, k', k'')  ->  theta, theta', theta'', tau_m
 

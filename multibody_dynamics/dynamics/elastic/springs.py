@@ -19,14 +19,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from ..core import Array, InputError, as_array, as_real, check_choice, exactly
+from ..core.quantities import Gear, entries, numbers, quantities, quantity, to_link_side
 from .spring_tables import (
     DEFLECTION,
     ENERGY,
@@ -63,6 +64,9 @@ class Spring(ABC):
 
     travel: tuple[float, float] = (-np.inf, np.inf)
 
+    required_keys: ClassVar[tuple[str, ...]] = ()  # in YAML, besides `law`
+    optional_keys: ClassVar[tuple[str, ...]] = ("travel",)
+
     def __post_init__(self) -> None:
         ends = as_real("travel of the spring", self.travel)
         if ends.shape != (2,):
@@ -74,6 +78,15 @@ class Spring(ABC):
                 f"{upper:g}"
             )
         object.__setattr__(self, "travel", (lower, upper))
+
+    @classmethod
+    def read(cls, entry: Mapping[str, Any], where: str, gear: Gear) -> Spring:
+        """The spring of a YAML entry with the right keys, on the link side of the gear."""
+        raise InputError(f"{where}: {cls.__name__} cannot be read from YAML")
+
+    def description(self, force: str, angle: str) -> list[tuple[str, str]]:
+        """Lines of its YAML entry in these units; those of a single parameter with its symbol."""
+        raise InputError(f"{type(self).__name__} cannot be described in YAML")
 
     @abstractmethod
     def law(self, phi: Array) -> tuple[Array, ...]:
@@ -87,6 +100,43 @@ class Spring(ABC):
         """Starts (p,) of the pieces and their coefficients (p, degree + 1), lowest power first;
         None if the law is not a piecewise polynomial."""
         return None
+
+    @property
+    def constant_stiffness(self) -> float | None:
+        """K of a linear law in N m/rad; None for others."""
+        return None
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """What can be identified of the law, by name; by default the scale of its torques."""
+        return {"scale": 1.0}
+
+    @property
+    def powers(self) -> tuple[int, ...]:
+        """The power of the deflection in the torque that each parameter multiplies."""
+        return tuple(range(1, len(self.parameters) + 1))
+
+    def terms(self, phi: Array) -> Array:
+        """Columns (k, p) at the deflections phi (k,), which the parameters multiply."""
+        return self.torque(phi, beyond="continue")[:, None]
+
+    def with_parameters(self, values: Sequence[float]) -> Spring:
+        """The law with other values of its parameters over the same travel, where it has any."""
+        return self
+
+    def scaled(self, *, torque: float = 1.0, deflection: float = 1.0) -> Spring:
+        """The spring with the law torque s(deflection phi); the factors are positive.
+
+        A torque factor a makes a spring that pulls a times as hard at the same deflection: an error
+        of the model. A deflection factor b makes one that carries the same torques at 1/b of the
+        deflection: a stiffer spring of the same strength. Both multiply the stiffness.
+        """
+        if torque == deflection == 1.0:
+            return self
+        lower, upper = self.travel
+        return ScaledSpring(
+            self, torque, deflection, travel=(lower / deflection, upper / deflection)
+        )
 
     @cached_property
     def tables(self) -> SpringTables:
@@ -179,12 +229,44 @@ class LinearSpring(PiecewisePolynomial):
 
     K: float
 
+    required_keys = ("stiffness",)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_number("stiffness", self.K, positive=True)
 
+    @classmethod
+    def read(cls, entry: Mapping[str, Any], where: str, gear: Gear) -> LinearSpring:
+        travel = read_travel(entry, where, gear)
+        K = quantity(entry["stiffness"], f"{where}.stiffness", "stiffness", gear)
+        return cls(K, travel=travel)
+
+    def description(self, force: str, angle: str) -> list[tuple[str, str]]:
+        return [("law: linear", ""), (_described("stiffness", self.K, f"{force}/{angle}"), "K")]
+
     def polynomials(self) -> tuple[Array, Array]:
         return np.zeros(1), np.array([[0.0, self.K]])
+
+    @property
+    def constant_stiffness(self) -> float:
+        return self.K
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return {"stiffness": self.K}
+
+    def terms(self, phi: Array) -> Array:
+        return phi[:, None]
+
+    def with_parameters(self, values: Sequence[float]) -> Spring:
+        return LinearSpring(values[0], travel=self.travel)
+
+    def scaled(self, *, torque: float = 1.0, deflection: float = 1.0) -> Spring:
+        if torque == deflection == 1.0:
+            return self
+        lower, upper = self.travel
+        K = torque * deflection * self.K
+        return LinearSpring(K, travel=(lower / deflection, upper / deflection))
 
 
 @dataclass(frozen=True)
@@ -194,14 +276,45 @@ class CubicSpring(PiecewisePolynomial):
     K: float
     K3: float
 
+    required_keys = ("stiffness", "cubic_stiffness")
+
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_number("stiffness", self.K, positive=True)
         _check_number("cubic stiffness", self.K3)
 
+    @classmethod
+    def read(cls, entry: Mapping[str, Any], where: str, gear: Gear) -> CubicSpring:
+        travel = read_travel(entry, where, gear)
+        at = f"{where}.cubic_stiffness"
+        K3 = quantity(entry["cubic_stiffness"], at, "cubic stiffness", gear)
+        K = quantity(entry["stiffness"], f"{where}.stiffness", "stiffness", gear)
+        return cls(K, K3, travel=travel)
+
+    def description(self, force: str, angle: str) -> list[tuple[str, str]]:
+        return [
+            ("law: cubic", ""),
+            (_described("stiffness", self.K, f"{force}/{angle}"), "K"),
+            (_described("cubic_stiffness", self.K3, f"{force}/{angle}^3"), "K3"),
+        ]
+
     def polynomials(self) -> tuple[Array, Array]:
         cubic = (0.0, self.K3) if self.K3 > 0.0 else ()
         return np.zeros(1), np.array([[0.0, self.K, *cubic]])
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return {"stiffness": self.K, "cubic_stiffness": self.K3}
+
+    @property
+    def powers(self) -> tuple[int, ...]:
+        return 1, 3
+
+    def terms(self, phi: Array) -> Array:
+        return np.stack([phi, phi**3], axis=1)
+
+    def with_parameters(self, values: Sequence[float]) -> Spring:
+        return CubicSpring(values[0], max(values[1], 0.0), travel=self.travel)
 
 
 @dataclass(frozen=True)
@@ -212,6 +325,8 @@ class PolynomialSpring(PiecewisePolynomial):
     """
 
     coefficients: tuple[float, ...]
+
+    required_keys = ("coefficients", "travel")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -230,8 +345,38 @@ class PolynomialSpring(PiecewisePolynomial):
         inner = np.real(extrema[np.abs(np.imag(extrema)) < 1e-9])
         _check_increasing(slope, np.clip([*self.travel, *inner], *self.travel))
 
+    @classmethod
+    def read(cls, entry: Mapping[str, Any], where: str, gear: Gear) -> PolynomialSpring:
+        travel, at = read_travel(entry, where, gear), f"{where}.coefficients"
+        given = entries(entry["coefficients"], at, ("values", "torque", "deflection", "side"), ())
+        torque, deflection = (
+            to_link_side({"unit": given[key], "side": given["side"]}, at, dimension, gear)
+            for key, dimension in (("torque", "force"), ("deflection", "angle"))
+        )
+        values = numbers(given["values"], at)
+        coefficients = (c * torque / deflection**i for i, c in enumerate(values, start=1))
+        return cls(tuple(coefficients), travel=travel)
+
+    def description(self, force: str, angle: str) -> list[tuple[str, str]]:
+        values = f"values: {_row(self.coefficients)}, torque: {force}, deflection: {angle}"
+        return [
+            ("law: polynomial", ""),
+            (f"coefficients: {{{values}, side: link}}", ""),
+            (f"travel: {{values: {_row(self.travel)}, unit: {angle}, side: link}}", ""),
+        ]
+
     def polynomials(self) -> tuple[Array, Array]:
         return np.zeros(1), np.array([[0.0, *self.coefficients]])
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return {f"c{i}": c for i, c in enumerate(self.coefficients, start=1)}
+
+    def terms(self, phi: Array) -> Array:
+        return np.stack([phi**i for i in self.powers], axis=1)
+
+    def with_parameters(self, values: Sequence[float]) -> Spring:
+        return PolynomialSpring(tuple(values), travel=self.travel)
 
 
 @dataclass(frozen=True)
@@ -254,6 +399,9 @@ class TableSpring(PiecewisePolynomial):
     torques: tuple[float, ...]
     symmetric: bool = False
     spline: BSpline = field(init=False, repr=False, compare=False)
+
+    required_keys = ("deflection", "torque")
+    optional_keys = ("travel", "symmetric")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -306,12 +454,92 @@ class TableSpring(PiecewisePolynomial):
         extrema = PPoly.from_spline(law.derivative(2)).roots(extrapolate=False)
         _check_increasing(law.derivative(), np.concatenate((phi, extrema[np.isfinite(extrema)])))
 
+    @classmethod
+    def read(cls, entry: Mapping[str, Any], where: str, gear: Gear) -> TableSpring:
+        travel, symmetric = read_travel(entry, where, gear), entry.get("symmetric", False)
+        if not isinstance(symmetric, bool):
+            raise InputError(f"{where}.symmetric: must be true or false, got {symmetric!r}")
+        deflections, torques = (
+            quantities(entry[key], f"{where}.{key}", dimension, gear)
+            for key, dimension in (("deflection", "angle"), ("torque", "force"))
+        )
+        return cls(tuple(deflections), tuple(torques), symmetric, travel=travel)
+
+    def description(self, force: str, angle: str) -> list[tuple[str, str]]:
+        rows = ("deflection", self.deflections, angle), ("torque", self.torques, force)
+        lines = [
+            f"{key}: {{values: {_row(values)}, unit: {unit}, side: link}}"
+            for key, values, unit in rows
+        ]
+        return [(line, "") for line in ("law: table", *lines)]
+
     def polynomials(self) -> tuple[Array, Array]:
         # PPoly.from_spline of SciPy 1.15 loses up to four digits.
         law, starts = self.spline, np.unique(self.spline.t)[:-1]
         derivatives = (law, *map(law.derivative, range(1, law.k + 1)))
         rows = [each(starts) / math.factorial(k) for k, each in enumerate(derivatives)]
         return starts, np.stack(rows, axis=1)
+
+    def with_parameters(self, values: Sequence[float]) -> Spring:
+        return replace(self, torques=tuple(values[0] * x for x in self.torques))
+
+
+@dataclass(frozen=True)
+class ScaledSpring(Spring):
+    """The law `torque` s(`deflection` phi) of a `base` spring s, with its travel to match."""
+
+    base: Spring
+    by_torque: float = 1.0
+    by_deflection: float = 1.0
+
+    def law(self, phi: Array) -> tuple[Array, ...]:
+        rows = self.base.law(self.by_deflection * phi)
+        return tuple(
+            self.by_torque * self.by_deflection**order * row for order, row in enumerate(rows)
+        )
+
+    def potential(self, phi: Array) -> Array:
+        return self.by_torque / self.by_deflection * self.base.potential(self.by_deflection * phi)
+
+    def polynomials(self) -> tuple[Array, Array] | None:
+        pieces = self.base.polynomials()
+        if pieces is None:
+            return None
+        starts, coefficients = pieces
+        powers = self.by_deflection ** np.arange(coefficients.shape[1])
+        return starts / self.by_deflection, self.by_torque * powers * coefficients
+
+
+LAWS: dict[str, type[Spring]] = {
+    "linear": LinearSpring,
+    "cubic": CubicSpring,
+    "polynomial": PolynomialSpring,
+    "table": TableSpring,
+}
+"""The laws that YAML files may name."""
+
+
+def read_travel(entry: Mapping[str, Any], where: str, gear: Gear) -> tuple[float, float]:
+    """The travel in a YAML entry, infinite without one."""
+    if "travel" not in entry:
+        return -np.inf, np.inf
+    return read_pair(entry["travel"], f"{where}.travel", "angle", gear)
+
+
+def read_pair(data: Any, where: str, dimension: str, gear: Gear) -> tuple[float, float]:
+    """A lower and an upper value."""
+    values = quantities(data, where, dimension, gear)
+    if len(values) != 2:
+        raise InputError(f"{where}: expected two values, lower and upper, got {len(values)}")
+    return values[0], values[1]
+
+
+def _described(key: str, value: float, unit: str) -> str:
+    return f"{key}: {{value: {value:.6g}, unit: {unit}, side: link}}"
+
+
+def _row(values: Sequence[float]) -> str:
+    return "[" + ", ".join(f"{value:.7g}" for value in values) + "]"
 
 
 def monotone_spline(x: Array, y: Array, *, pieces: int = 4, least: float = 0.05) -> BSpline:

@@ -22,7 +22,7 @@ from ..core import Array, inlined
 from ..elastic import (
     Actuators,
     actuator_rows,
-    flat_map,
+    actuator_tables,
     friction,
     rigid_rotors,
     springs_recursion,
@@ -39,7 +39,7 @@ class ArmTables(NamedTuple):
     gravity: Array
     prescribed: NDArray[Any]
     joints: Array
-    motors: Array  # may have more columns than flat_map defines
+    motors: Array  # may have more columns than `actuator_tables` defines
     laws: Array
     pieces: Array
     applied: Array  # (n, 18) wrenches in inertial axes, and their rates
@@ -128,8 +128,8 @@ def arm_slope(tables, scratch, state, second, tau, dx):
         torque, scratch.of_joints[0], scratch.of_joints[1], load, scratch.of_motors[1],
     )  # fmt: skip
     for i in range(n):
-        if joints[i, flat_map.KIND] == flat_map.RIGID:
-            j = int(joints[i, flat_map.MOTOR])
+        if joints[i, actuator_tables.RIGID] == 1.0:
+            j = int(joints[i, actuator_tables.MOTOR])
             torque[i] = tau[j] - friction(motors, j, thetad[j])
         torques[0, i] = torque[i] + scratch.external[i]
         motion[0, i] = q[i]
@@ -147,12 +147,12 @@ def arm_slope(tables, scratch, state, second, tau, dx):
     )
     for j in range(m):
         dx[2 * n + j] = thetad[j]
-        if motors[j, flat_map.INERTIA] > 0.0:
+        if motors[j, actuator_tables.INERTIA] > 0.0:
             net = tau[j] - load[j] - friction(motors, j, thetad[j])
-            dx[2 * n + m + j] = net / motors[j, flat_map.INERTIA]
+            dx[2 * n + m + j] = net / motors[j, actuator_tables.INERTIA]
     for i in range(n):
         dx[i] = qd[i]
         dx[n + i] = motion[2, i]
-        if joints[i, flat_map.KIND] == flat_map.RIGID:
-            dx[2 * n + m + int(joints[i, flat_map.MOTOR])] = motion[2, i]
+        if joints[i, actuator_tables.RIGID] == 1.0:
+            dx[2 * n + m + int(joints[i, actuator_tables.MOTOR])] = motion[2, i]
     return regular

@@ -9,7 +9,7 @@ Link side and motor side of [M21] (2), (3), with friction and a limited motor to
     M_m theta'' + load + friction(theta') = tau_m,
 
 where Q and the loads of the motors come from the springs and the dampers in parallel with them; see
-`actuator_kinds`. At a rigid joint link and motor move as one: theta = q, and M_m adds to the
+`elastic.kinds`. At a rigid joint link and motor move as one: theta = q, and M_m adds to the
 diagonal of M.
 
 The integrator is the classical Runge-Kutta method of order 4 (RK4) with a fixed inner step h.
@@ -30,17 +30,14 @@ from numpy.typing import NDArray
 
 from ..core import Array, DynamicsError, InputError, as_array, compiled, inlined, writable
 from ..elastic import (
+    Actuator,
     Actuators,
-    Antagonistic,
     LinearArm,
     MotorCommand,
     MotorFeedforward,
-    SeriesElastic,
-    Spring,
-    VariableStiffness,
+    actuator_tables,
     greatest_stiffness,
 )
-from ..elastic import flat_map as cycle
 from ..elastic_arm import ArmScratch, ArmState, ArmTables, arm_slope
 from ..model import MultibodyModel
 from ..rigid import (
@@ -64,9 +61,9 @@ STOP_STIFFNESS = 3
 STOP_DAMPING = 4
 LINK_ROW = 5
 
-# Columns of the table of motors, after those of `flat_map`.
-PROPORTIONAL = cycle.MOTOR_ROW
-DERIVATIVE = cycle.MOTOR_ROW + 1
+# Columns of the table of motors, after those of `actuator_tables`.
+PROPORTIONAL = actuator_tables.MOTOR_ROW
+DERIVATIVE = actuator_tables.MOTOR_ROW + 1
 
 
 class Energy(NamedTuple):
@@ -87,7 +84,7 @@ def _motor_torques(motors, feedforward, row, reference, t, theta, thetad, motor_
         lag_rate = reference[1, j] - thetad[j]
         torque = feedforward[row, j] + motors[j, PROPORTIONAL] * lag
         torque += motors[j, DERIVATIVE] * lag_rate
-        limit = motors[j, cycle.TORQUE_LIMIT]
+        limit = motors[j, actuator_tables.TORQUE_LIMIT]
         motor_torque[j] = min(max(torque, -limit), limit)
 
 
@@ -96,10 +93,12 @@ def _stiffness_inputs(joints, profile, row, rate, t, second):
     """Write k of the joints whose stiffness no motor sets; it continues at its rate within its
     range."""
     for i in range(joints.shape[0]):
-        if joints[i, cycle.KIND] == cycle.VARIABLE and joints[i, cycle.DRIVEN] == 0.0:
-            v = int(joints[i, cycle.SECOND])
+        if joints[i, actuator_tables.INPUT] == 1.0:
+            v = int(joints[i, actuator_tables.SECOND])
             k = profile[row, v] + rate[v] * t
-            second[0, v] = min(max(k, joints[i, cycle.SOFTEST]), joints[i, cycle.STIFFEST])
+            second[0, v] = min(
+                max(k, joints[i, actuator_tables.SOFTEST]), joints[i, actuator_tables.STIFFEST]
+            )
 
 
 @inlined
@@ -167,8 +166,10 @@ def _finish(tables, torque, x, dx, present):
     for i in range(n):
         outputs[0, i] = torque[i]
         outputs[1, i] = dx[n + i]
-        if joints[i, cycle.KIND] == cycle.RIGID:
-            outputs[0, i] -= motors[int(joints[i, cycle.MOTOR]), cycle.INERTIA] * dx[n + i]
+        if joints[i, actuator_tables.RIGID] == 1.0:
+            outputs[0, i] -= (
+                motors[int(joints[i, actuator_tables.MOTOR]), actuator_tables.INERTIA] * dx[n + i]
+            )
     for i in range(size):
         state[i] = x[i]
     return True
@@ -252,7 +253,6 @@ class ElasticRobot:
         actuators.refuse_other_joints(model)
         n, m = model.n, len(actuators.motors)
         self.actuators, self.drive, self.end_stops = actuators, drive, end_stops
-        self._springs = _springs(actuators)
         self._sets_stiffness = actuators.torque_share == 0.0
         self._stiffness_inputs = [
             second for i, _, _, second in actuators.each() if actuators.needs_stiffness[i]
@@ -422,17 +422,11 @@ class ElasticRobot:
         rest.settle()
         return rest.update()
 
-    def _factors(self, theta: Array) -> Array:
-        """(m,) factors on the spring laws: the stiffness of a variable joint, else 1."""
-        factors = np.ones(len(theta))
-        for _, actuator, motors, second in self.actuators.each():
-            if isinstance(actuator, VariableStiffness):
-                if actuator.drive is None:
-                    k = np.clip(self.stiffness[0, second], *actuator.stiffness_range)
-                else:
-                    k, _, _ = actuator.driven(theta[motors[1]], np.zeros(()))
-                factors[motors[0]] = k
-        return factors
+    def _input(self, actuator: Actuator, second: int) -> float:
+        """The stiffness of a joint if that is an input, within its range; else 1."""
+        if actuator.input_range is None:
+            return 1.0
+        return float(np.clip(self.stiffness[0, second], *actuator.input_range))
 
     def _depth(self) -> Array:
         """(n,) how far links are beyond their end stops, with the sign of the side."""
@@ -446,11 +440,9 @@ class ElasticRobot:
         """
         q = self.q
         rotors = self.actuators.motor_inertia @ self.thetad**2
-        factors = self._factors(self.theta)
-        bent = self.theta - q[self.actuators.joint_of_motor]
         springs = sum(
-            factors[j] * float(spring.energy(side * bent[j], beyond="continue"))
-            for j, side, spring in self._springs
+            float(actuator.energy(q[i], self.theta[motors], self._input(actuator, second)))
+            for i, actuator, motors, second in self.actuators.each()
         )
         return Energy(
             kinetic=float(kinetic_energy(self.model, q, self.qd) + 0.5 * rotors),
@@ -482,30 +474,35 @@ class ElasticRobot:
         return self._linear_arm(q, self._slopes_at_rest(q)).modes()
 
     def _slopes_at_rest(self, q: Array) -> Array:
-        """(m,) slopes of the springs at the motors, at rest at q, N m/rad."""
-        factors = self._factors(self._hold(q).position)
-        slopes = np.zeros(len(factors))
-        for j, _, spring in self._springs:
-            bent = self._at_rest.bent[j]
-            slopes[j] = factors[j] * spring.stiffness(bent, beyond="continue")
-        return slopes
+        """(s,) slopes of the springs at rest at q, N m/rad."""
+        theta = self._hold(q).position
+        slopes = []
+        for i, actuator, motors, second in self.actuators.each():
+            factor, _ = actuator.factor(theta[motors], self._input(actuator, second))
+            bends = actuator.deflections(q[i], theta[motors])
+            for spring, phi in zip(actuator.springs, bends, strict=True):
+                slopes.append(factor * float(spring.stiffness(phi, beyond="continue")))
+        return np.array(slopes)
 
     def _stiffest(self, q: Array) -> Array:
-        """(m,) largest stiffness of the springs on their travel, or under the largest motor torque;
-        if neither is limited, their stiffness at rest at q."""
-        actuators, slopes = self.actuators, self._slopes_at_rest(q)
-        for j, _, spring in self._springs:
-            actuator = actuators.actuators[actuators.joint_of_motor[j]]
-            softest, stiffest = getattr(actuator, "stiffness_range", (1.0, 1.0))
-            s1 = greatest_stiffness(spring, actuators.torque_limit[j] / softest)
-            slopes[j] = max(slopes[j], stiffest * s1)
+        """(s,) largest stiffness of the springs on their travel, or under the largest torque of
+        their motors; if neither is limited, their stiffness at rest at q."""
+        slopes = self._slopes_at_rest(q)
+        springs = (
+            (spring, limit, each.factor_range)
+            for each in self.actuators.actuators
+            for spring, limit in zip(each.springs, each.greatest_torques, strict=True)
+        )
+        for k, (spring, limit, (softest, stiffest)) in enumerate(springs):
+            slopes[k] = max(slopes[k], stiffest * greatest_stiffness(spring, limit / softest))
         return slopes
 
     def _linear_arm(self, q: Array, slopes: Array) -> LinearArm:
-        """The arm near rest at q (n,), with springs of the slopes (m,) and without gravity."""
+        """The arm near rest at q (n,), with springs of the slopes (s,) and without gravity."""
         arm = LinearArm(self.actuators, mass_matrix(self.model, q))
         motors, links = arm.motors, arm.links
-        arm.stiffness += arm.between(slopes)
+        along = self.actuators.spring_directions
+        arm.stiffness += along.T * slopes @ along
         arm.stiffness[motors, motors] += self._driven.arm.motors[:, PROPORTIONAL]
         arm.damping[motors, motors] += self._driven.arm.motors[:, DERIVATIVE]
         arm.damping[motors, motors] += self.actuators.friction_slope(np.zeros(len(motors)))
@@ -600,17 +597,3 @@ def _driven(motors: Array, drive: MotorDrive | None) -> Array:
                 )
             driven[:, column] = gain
     return driven
-
-
-def _springs(actuators: Actuators) -> list[tuple[int, float, Spring]]:
-    """Motor, side (-1 for an antagonist) and law of every spring."""
-    springs: list[tuple[int, float, Spring]] = []
-    for _, actuator, motors, _ in actuators.each():
-        if isinstance(actuator, SeriesElastic):
-            springs.append((motors[0], 1.0, actuator.spring))
-        elif isinstance(actuator, VariableStiffness):
-            springs.append((motors[0], 1.0, actuator.shape))
-        elif isinstance(actuator, Antagonistic):
-            springs.append((motors[0], 1.0, actuator.agonist_spring))
-            springs.append((motors[1], -1.0, actuator.antagonist_spring))
-    return springs

@@ -14,7 +14,7 @@ from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 
 from ...dynamics.core import Array
-from ...dynamics.elastic import Actuators, VariableStiffness
+from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
 from ...dynamics.plant import Plant
 from ...dynamics.rigid import frame_pose
@@ -137,9 +137,9 @@ class StiffnessCommands:
 
     def __init__(self, actuators: Actuators) -> None:
         free = [
-            (actuators.joint_names[i], j, actuator.stiffness_range)
+            (actuators.joint_names[i], j, actuator.input_range)
             for i, actuator, _, j in actuators.each()
-            if isinstance(actuator, VariableStiffness) and actuator.drive is None
+            if actuator.input_range is not None
         ]
         self.joints = tuple(name for name, _, _ in free)
         self._columns = np.array([j for _, j, _ in free], dtype=np.intp)

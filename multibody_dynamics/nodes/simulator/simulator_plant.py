@@ -107,7 +107,7 @@ class Strain:
         self._joint = actuators.joint_of_motor
         # An antagonist pulls in the opposite direction; a motor that sets a stiffness has no
         # spring.
-        self._side = np.array([-1.0 if s == "_antagonist" else 1.0 for s in _suffixes(actuators)])
+        self._side = np.concatenate([each.sides for each in actuators.actuators])
         self.saturated = self.overstretched = 0
         self.beyond: set[str] = set()  # motors whose springs exceeded their travel
 
@@ -122,7 +122,3 @@ class Strain:
             self.overstretched += 1
             names = plant.actuators.motor_names
             self.beyond.update(names[j] for j in np.flatnonzero(beyond))
-
-
-def _suffixes(actuators: Actuators) -> list[str]:
-    return [suffix for each in actuators.actuators for suffix in each.suffixes]

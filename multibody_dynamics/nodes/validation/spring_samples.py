@@ -11,7 +11,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from ...dynamics.core import Array
-from ...dynamics.elastic import Actuators, SeriesElastic
+from ...dynamics.elastic import Actuators
 from ...validation.drift_equations import spring_sums
 from ...validation.drift_statistics import DriftSums
 from ..base.messages import JointStates
@@ -29,7 +29,7 @@ class SpringSamples:
         self, actuators: Actuators, links: JointStates, used: Sequence[int], prefix: str
     ) -> None:
         self._actuators, self._links, self._used = actuators, links, list(used)
-        self._elastic = [j for j in used if isinstance(actuators.actuators[j], SeriesElastic)]
+        self._elastic = [j for j in used if actuators.actuators[j].series_spring]
         names = [prefix + actuators.joint_names[j] for j in self._elastic]
         self._motors = JointStates(names, ("position",))
         self._pairs = StatePairs(links, self._motors, needs_links=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 from ... import __version__
 from ...dynamics.core import read_yaml
-from ...dynamics.elastic import Actuator, Actuators, Rigid, SeriesElastic
+from ...dynamics.elastic import Actuator, Actuators
 from ...dynamics.model import MultibodyModel
 
 
@@ -110,9 +110,10 @@ def robot_of(
 
 def _stiffness(actuator: Actuator) -> float | str:
     """Stiffness of the unloaded spring in N m/rad (N/m), or a word."""
-    if isinstance(actuator, SeriesElastic):
-        return float(actuator.spring.stiffness(0.0, beyond="continue"))
-    return "rigid" if isinstance(actuator, Rigid) else "variable"
+    spring = actuator.series_spring
+    if spring is None:
+        return actuator.stiffness_word
+    return float(spring.stiffness(0.0, beyond="continue"))
 
 
 def versions() -> dict[str, str]:

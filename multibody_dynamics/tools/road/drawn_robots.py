@@ -22,20 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import least_squares
 
-from ...dynamics.core import Array, InputError
-from ...dynamics.elastic import (
-    Actuator,
-    Actuators,
-    Antagonistic,
-    CubicSpring,
-    LinearSpring,
-    Motor,
-    PolynomialSpring,
-    Rigid,
-    SeriesElastic,
-    Spring,
-    VariableStiffness,
-)
+from ...dynamics.core import Array, InputError, refused_as
+from ...dynamics.elastic import Actuator, Actuators, Identified, Motor, Spring
 from ...dynamics.identification import (
     IdentifiedCovariance,
     base_parameters,
@@ -46,7 +34,6 @@ from ...dynamics.identification import (
     with_inertial_parameters,
 )
 from ...dynamics.model import MultibodyModel
-from ..study.spring_scaling import scaled_spring
 
 CLOSENESS = 1e-3  # w: a change of a log-Cholesky number by 1 counts as this many standard errors
 LEAST_STIFFNESS = 1e-3  # of the identified one
@@ -137,51 +124,21 @@ def _actuator(
     actuator: Actuator, joint: str, values: Mapping[str, float], means: Mapping[str, float]
 ) -> Actuator:
     """The actuator with drawn motor, spring and damping."""
-    if isinstance(actuator, SeriesElastic):
-        damping = actuator.damping
-        if damping:
-            damping = max(values.get(f"{joint}.damping", damping), 0.0) or damping
-        return replace(
-            actuator,
-            motor=_motor(actuator.motor, joint, values),
-            spring=_spring(actuator.spring, joint, values, means),
-            damping=damping,
-        )
-    if isinstance(actuator, Rigid):
-        return Rigid(_motor(actuator.motor, joint, values))
     motors = [
         _motor(motor, joint + suffix, values)
         for motor, suffix in zip(actuator.motors, actuator.suffixes, strict=True)
     ]
-    if isinstance(actuator, Antagonistic):
-        springs = [
-            _spring(spring, joint + suffix, values, means)
-            for spring, suffix in zip(actuator.springs, actuator.suffixes, strict=True)
-        ]
-        return Antagonistic(motors[0], motors[1], springs[0], springs[1], actuator.regulates)
-    if isinstance(actuator, VariableStiffness):
-        return _variable(actuator, joint, motors, values)
-    raise InputError(
-        f"joint '{joint}': nothing is known about the errors of a {type(actuator).__name__}"
-    )
-
-
-def _variable(
-    actuator: VariableStiffness, joint: str, motors: list[Motor], values: Mapping[str, float]
-) -> VariableStiffness:
-    """The joint with drawn hardening and drive."""
-    shape, drive = actuator.shape, actuator.drive
-    if isinstance(shape, CubicSpring) and f"{joint}.hardening" in values:
-        hardening = max(values[f"{joint}.hardening"], 0.0)
-        shape = CubicSpring(shape.K, hardening * shape.K, travel=shape.travel)
-    if drive is not None:
-        drive = replace(
-            drive,
-            motor=motors[1],
-            offset=values.get(f"{joint}.stiffness_offset", drive.offset),
-            gain=values.get(f"{joint}.stiffness_gain", drive.gain),
+    own = {
+        name.rpartition(".")[2]: value
+        for name, value in values.items()
+        if name.rpartition(".")[0] == joint
+    }
+    if "damping" in own:
+        own["damping"] = (max(own["damping"], 0.0) or actuator.damping) if actuator.damping else 0.0
+    with refused_as(InputError, f"joint '{joint}'"):
+        return actuator.identified(
+            Identified(motors, lambda x, law: _spring(law, joint + x, values, means), own)
         )
-    return replace(actuator, motor=motors[0], shape=shape, drive=drive)
 
 
 def _motor(motor: Motor, joint: str, values: Mapping[str, float]) -> Motor:
@@ -204,17 +161,15 @@ def _motor(motor: Motor, joint: str, values: Mapping[str, float]) -> Motor:
 def _spring(
     spring: Spring, joint: str, values: Mapping[str, float], means: Mapping[str, float]
 ) -> Spring:
-    """The law with drawn coefficients, over the same travel."""
-    stiffness = values.get(f"{joint}.stiffness")
-    if stiffness is not None and isinstance(spring, LinearSpring):
-        return LinearSpring(max(stiffness, LEAST_STIFFNESS * spring.K), travel=spring.travel)
-    if stiffness is not None and isinstance(spring, CubicSpring):
-        cubic = max(values[f"{joint}.cubic_stiffness"], 0.0)
-        return CubicSpring(max(stiffness, LEAST_STIFFNESS * spring.K), cubic, travel=spring.travel)
-    if isinstance(spring, PolynomialSpring) and f"{joint}.c1" in values:
-        terms = tuple(values[f"{joint}.c{i}"] for i in range(1, len(spring.coefficients) + 1))
-        return PolynomialSpring(terms, travel=spring.travel)
+    """The law with drawn parameters, over the same travel."""
+    known = {name: f"{joint}.{name}" for name in spring.parameters}
+    if "scale" not in known and all(name in values for name in known.values()):
+        drawn = {name: values[own] for name, own in known.items()}
+        if "stiffness" in drawn:
+            least = LEAST_STIFFNESS * spring.parameters["stiffness"]
+            drawn["stiffness"] = max(drawn["stiffness"], least)
+        return spring.with_parameters([*drawn.values()])
     if f"{joint}.scale" in values:
         factor = values[f"{joint}.scale"] / means[f"{joint}.scale"]
-        return scaled_spring(spring, torque=max(factor, LEAST_STIFFNESS))
+        return spring.scaled(torque=max(factor, LEAST_STIFFNESS))
     return spring

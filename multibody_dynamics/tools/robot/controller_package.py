@@ -30,7 +30,13 @@ from ...dynamics.control import (
     samples,
 )
 from ...dynamics.core import InputError
-from ...dynamics.elastic import actuator_rows, flat_map, resting_second_outputs
+from ...dynamics.elastic import (
+    actuator_rows,
+    advance_filters,
+    flat_map,
+    friction,
+    resting_second_outputs,
+)
 from ...dynamics.model.records import ANGULAR
 from ...dynamics.rigid import (
     trace_gravity_forces,
@@ -206,7 +212,7 @@ def _entries(design: ControllerDesign, tables: Mapping[str, Any]) -> list[Entry]
 
     common = {"own": c_types.NONE, "second": row(3, v)} | dict(tables)
     return [  # friction first: the feedforward then calls it by its public name
-        Entry("robot_motor_friction", flat_map.friction, common | {
+        Entry("robot_motor_friction", friction, common | {
             "j": "int", "velocity": "double",
         }, "Friction torque of motor j."),
         Entry("robot_motor_feedforward", flat_map.feedforward_cycle, common | {
@@ -217,7 +223,7 @@ def _entries(design: ControllerDesign, tables: Mapping[str, Any]) -> list[Entry]
             "q": row(n), "qd": row(n), "theta": row(m), "thetad": row(m), "torque": row(n),
             "rate": row(n), "felt": row(n), "load": row(m), "deflection": row(m),
         }, "Torques of the springs at a measured state, their stiffness, and loads of the motors."),
-        Entry("robot_advance_springs", flat_map.advance_filters, common | {
+        Entry("robot_advance_springs", advance_filters, common | {
             "torque": row(3, n), "filtered": row(n), "dt": "double",
         }, "Deflections of damped springs, dt later."),
     ]  # fmt: skip

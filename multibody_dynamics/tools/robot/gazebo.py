@@ -26,7 +26,7 @@ import numpy as np
 import yaml
 
 from ...dynamics.core import Array, InputError, read_yaml
-from ...dynamics.elastic import Actuators, LinearSpring, Motor, SeriesElastic, load_actuators
+from ...dynamics.elastic import Actuators, Motor, load_actuators
 from ...dynamics.lie import se3, so3
 from ...dynamics.model import inertia, load_urdf, parse_urdf
 from ...dynamics.rigid import inverse_dynamics
@@ -180,12 +180,13 @@ def _stiffness(actuators: Actuators) -> Array:
     """(n,) N m/rad."""
     found: list[float] = []
     for name, actuator in zip(actuators.joint_names, actuators.actuators, strict=True):
-        spring = actuator.spring if isinstance(actuator, SeriesElastic) else None
-        if not isinstance(spring, LinearSpring) or actuators.is_damped[len(found)]:
+        spring = actuator.series_spring
+        K = None if spring is None or actuator.damping > 0.0 else spring.constant_stiffness
+        if K is None:
             raise InputError(
                 f"joint '{name}': for Gazebo, every joint needs a linear spring without damping"
             )
-        found.append(spring.K)
+        found.append(K)
     return np.array(found)
 
 

@@ -6,14 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from ...dynamics.elastic import Actuator, Actuators, Motor, Spring
 from ...dynamics.model import MultibodyModel
-from .spring_scaling import scaled_spring, with_springs
 
 PARTS = ("links", "springs", "motors", "friction")
 """What can be wrong: mass and inertia of each link, the torque of each spring, the rotor inertia of
@@ -53,13 +51,6 @@ def _wrong(actuator: Actuator, factor: Callable[[str], float]) -> Actuator:
         )
 
     def spring(given: Spring) -> Spring:
-        return scaled_spring(given, torque=factor("springs"))
+        return given.scaled(torque=factor("springs"))
 
-    changes: dict[str, Any] = {}
-    for each in fields(actuator):
-        value = getattr(actuator, each.name)
-        if isinstance(value, Motor):
-            changes[each.name] = motor(value)
-        elif isinstance(getattr(value, "motor", None), Motor):  # a drive that sets a stiffness
-            changes[each.name] = replace(value, motor=motor(value.motor))
-    return with_springs(replace(actuator, **changes), spring)
+    return actuator.with_motors([motor(each) for each in actuator.motors]).with_springs(spring)

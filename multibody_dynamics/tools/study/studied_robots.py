@@ -23,7 +23,6 @@ from ...resources import share_directory
 from ...simulation.mujoco_robot import MujocoRobot
 from ..base.models import load_quietly
 from ..base.node_parameters import CONTROLLER, TRAJECTORY, read_parameters
-from .spring_scaling import stiffened
 
 PLANTS = ("internal", "mujoco")
 STIFFNESSES = (0.5, 1.0, 5.0)
@@ -190,7 +189,7 @@ def _stiffened(actuators: Actuators, factor: float) -> Actuators:
     if factor == 1.0:
         return actuators
     return replace(
-        actuators, actuators=tuple(stiffened(each, factor) for each in actuators.actuators)
+        actuators, actuators=tuple(each.stiffened(factor) for each in actuators.actuators)
     )
 
 

@@ -15,12 +15,14 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from kinds import EXAMPLES
 from multibody_dynamics.dynamics.codegen import c_translation as ct
 from multibody_dynamics.dynamics.codegen import c_types
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic import flat_map
+from multibody_dynamics.dynamics.elastic import advance_filters, flat_map
 from multibody_dynamics.dynamics.elastic.actuator_cycle import actuator_rows
 from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
+from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from robots import CONFIG
 from translated_code import compiled, evaluated, loaded, needs_compiler
 
@@ -86,9 +88,12 @@ def test_a_constant_has_one_value():
 
 
 FILES = ("every_kind", "panda", "antagonistic")
+ROBOTS = (*FILES, "examples")
 
 
 def actuators(name):
+    if name == "examples":
+        return Actuators(tuple(EXAMPLES), tuple(each.actuator for each in EXAMPLES.values()))
     text = (CONFIG / "elastic_joints" / f"{name}.yaml").read_text()
     names = re.findall(r"^  (\w+):", text.split("\njoints:")[1], re.MULTILINE)
     return load_actuators(CONFIG / "elastic_joints" / f"{name}.yaml", tuple(names))
@@ -114,7 +119,7 @@ def flat_code(chosen):
     module = ct.Module()
     for name, function in (
         ("flat", flat_map.feedforward_cycle),
-        ("filters", flat_map.advance_filters),
+        ("filters", advance_filters),
     ):
         code = function.__code__
         names = code.co_varnames[: code.co_argcount]
@@ -130,7 +135,7 @@ def flat_code(chosen):
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", ROBOTS)
 def test_the_flat_map_of_every_kind_is_the_same_in_c(tmp_path, name):
     chosen = actuators(name)
     text, rows = flat_code(chosen)
@@ -163,7 +168,7 @@ def test_the_flat_map_of_every_kind_is_the_same_in_c(tmp_path, name):
                     *rows, None, np.ones(2), state, torque, second, own, bent, load, result, flags
                 )
                 tables = rows.joints, rows.laws, rows.pieces, None
-                flat_map.advance_filters(*tables, torque, own, 1e-3)
+                advance_filters(*tables, torque, own, 1e-3)
                 flat_map.springs_recursion(*tables, q, qd, theta, thetad, second, *out)
             found.append([own, bent, load, result, flags, *out])
         for one, other in zip(*found, strict=True):

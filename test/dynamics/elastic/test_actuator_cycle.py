@@ -13,14 +13,7 @@ import pytest
 import yaml
 
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_cycle import (
-    VARIANTS,
-    MotorFeedforward,
-    SpringSolver,
-    actuator_rows,
-)
-from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+from multibody_dynamics.dynamics.elastic import (
     Actuator,
     Antagonistic,
     Motor,
@@ -29,8 +22,18 @@ from multibody_dynamics.dynamics.elastic.actuator_kinds import (
     StiffnessDrive,
     VariableStiffness,
 )
+from multibody_dynamics.dynamics.elastic.actuator_cycle import (
+    VARIANTS,
+    MotorFeedforward,
+    SpringSolver,
+    actuator_rows,
+)
+from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
+from multibody_dynamics.dynamics.elastic.actuator_tables import (
+    BEYOND_TRAVEL,
+    SECOND_OUTPUT_CLIPPED,
+)
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic.flat_map import BEYOND_TRAVEL, SECOND_OUTPUT_CLIPPED
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.elastic.springs import (
     CubicSpring,
@@ -311,5 +314,5 @@ def test_an_unknown_kind_is_rejected():
         motors = (MOTOR,)
 
     Strange.__abstractmethods__ = frozenset()  # type: ignore[attr-defined]
-    with pytest.raises(InputError, match="Strange"):
+    with pytest.raises(InputError, match="Strange is not one of the registered kinds"):
         actuator_rows(Actuators(("a",), (Strange(),)))  # type: ignore[abstract]

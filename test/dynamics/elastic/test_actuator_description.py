@@ -13,8 +13,7 @@ import pytest
 import yaml
 
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+from multibody_dynamics.dynamics.elastic import (
     Antagonistic,
     Motor,
     Rigid,
@@ -22,6 +21,7 @@ from multibody_dynamics.dynamics.elastic.actuator_kinds import (
     StiffnessDrive,
     VariableStiffness,
 )
+from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
 from multibody_dynamics.dynamics.elastic.flatness import limit_margins, motor_motion
 from multibody_dynamics.dynamics.elastic.springs import (
     CubicSpring,
@@ -230,179 +230,3 @@ def test_missing_joints_and_sides_are_named():
         InputError, match=r"joint_types: expected one for each of \d+ joints, got 1"
     ):
         load_actuators(description(), NAMES, ("revolute",))
-
-
-# Linear springs and motors: every key, unit and mistake
-
-
-def quantity(value: object, unit: str, side: str = "link") -> dict[str, object]:
-    return {"value": value, "unit": unit, "side": side}
-
-
-def arm_and_slide() -> dict[str, object]:
-    """An elastic joint with motor-side data, and a rigid slide on a ball screw."""
-    return {
-        "joints": {
-            "arm": {
-                "spring": {"law": "linear", "stiffness": quantity(0.2, "N m/rad", "motor")},
-                "motor": {
-                    "gear_ratio": 50,
-                    "inertia": quantity(200.0, "g cm^2", "motor"),
-                    "viscous_friction": quantity(0.04, "mN m s/rad", "motor"),
-                    "coulomb_friction": quantity(2.0, "N cm", "motor"),
-                    "coulomb_velocity": quantity(30.0, "rpm", "motor"),
-                    "torque_limit": quantity(0.5, "N m", "motor"),
-                    "speed_limit": quantity(180.0, "deg/s"),
-                },
-            },
-            "slide": {
-                "motion": "prismatic",
-                "spring": "rigid",
-                "motor": {
-                    "gear_ratio": {"value": 0.1, "unit": "turn/mm"},
-                    "inertia": quantity(1e-5, "kg m^2", "motor"),
-                    "torque_limit": quantity(2.0, "kN"),
-                },
-            },
-        }
-    }
-
-
-def test_units_and_sides_are_converted_to_si_on_the_link_side():
-    actuators = load_actuators(arm_and_slide(), ("arm", "slide"), ("revolute", "prismatic"))
-    arm, slide = actuators.actuators
-    screw = 2 * np.pi * 100  # rad/m
-    assert isinstance(slide, Rigid)
-    np.testing.assert_allclose(arm.spring.K, 0.2 * 2500)
-    np.testing.assert_allclose(actuators.gear_ratio, [50, screw])
-    np.testing.assert_allclose(actuators.motor_inertia, [200e-7 * 2500, 1e-5 * screw**2])
-    np.testing.assert_allclose(arm.motor.viscous, 4e-5 * 2500)
-    np.testing.assert_allclose(arm.motor.coulomb, 0.02 * 50)
-    np.testing.assert_allclose(arm.motor.coulomb_velocity, np.pi / 50)
-    assert (slide.motor.viscous, slide.motor.coulomb, slide.motor.coulomb_velocity) == (0, 0, 1)
-    np.testing.assert_allclose(actuators.torque_limit, [25.0, 2000.0])
-    np.testing.assert_allclose(actuators.speed_limit, [np.pi, np.inf])
-
-
-@pytest.mark.parametrize(
-    ("unit", "value"), [("N m/rad", 100.0), ("Nm/rad", 100.0), ("N·m/rad", 100.0),
-                        ("kN*m/rad", 1e5), ("N m/deg", 18000 / np.pi),
-                        ("N m/arcmin", 60 * 18000 / np.pi)],
-)  # fmt: skip
-def test_units_may_be_written_as_in_data_sheets(unit, value):
-    data = arm_and_slide()
-    data["joints"]["arm"]["spring"]["stiffness"] = quantity(100, unit)
-    arm, _ = load_actuators(data, ("arm", "slide")).actuators
-    np.testing.assert_allclose(arm.spring.K, value, rtol=1e-15)
-
-
-def test_a_number_with_an_exponent_needs_no_decimal_point(tmp_path):
-    """YAML 1.1 reads 1e4 as a string."""
-    path = tmp_path / "arm.yaml"
-    data = arm_and_slide()
-    data["joints"]["arm"]["spring"]["stiffness"]["value"] = "LATER"
-    path.write_text(yaml.safe_dump(data).replace("LATER", "1e4"))
-    arm, _ = load_actuators(path, ("arm", "slide")).actuators
-    assert arm.spring.K == 1e4 * 2500
-
-
-def at(data: dict, path: str) -> tuple[dict, str]:
-    *parents, last = path.split("/")
-    for key in parents:
-        data = data[key]
-    return data, last
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        ("joints/arm/spring/stiffness/value", -3.0, "arm.*stiffness.*greater than zero, got -7500"),
-        ("joints/arm/spring/stiffness/value", 0, "arm.*stiffness.*greater than zero, got 0"),
-        ("joints/arm/spring/stiffness/value", float("nan"), "arm.*spring.stiffness.*NaN"),
-        ("joints/arm/spring/stiffness/value", "soft", "arm.*spring.stiffness.*'soft'"),
-        ("joints/arm/spring/stiffness/value", True, "arm.*spring.stiffness.*True"),
-        ("joints/arm/spring/stiffness/unit", "N/m", "arm.*stiffness.*'N/m'.*N m/rad"),
-        ("joints/arm/spring/stiffness/side", "gear", "arm.*stiffness.*motor or link, got 'gear'"),
-        ("joints/arm/spring/stiffness", 300.0, "arm.*stiffness.*value, unit, side.*300"),
-        ("joints/arm/spring/law", "cubic", "arm.*spring: key 'cubic_stiffness' is missing"),
-        ("joints/arm/spring/damping", 1.0, "arm.*spring.damping.*value, unit, side.*1.0"),
-        ("joints/arm/spring", "stiff", "arm.*spring: expected rigid .* got 'stiff'"),
-        ("joints/arm/motor/gear_ratio", 0.0, "arm.*gear_ratio.*greater than zero"),
-        ("joints/arm/motor/gear_ratio", {"value": 1, "unit": "rad/m"}, "arm.*ratio.*plain number"),
-        ("joints/arm/motor/inertia/unit", "kg", "arm.*inertia.*'kg'.*g cm\\^2"),
-        ("joints/arm/motor/inertia/value", -1.0, "arm.*inertia of the motor.*zero or greater"),
-        ("joints/arm/motor/armature", 1.0, "arm.*motor.*'armature'.*inertia"),
-        ("joints/arm/colour", "red", "arm.*'colour'.*spring, motor, motion"),
-        ("joints/arm/motion", "helical", "arm.*revolute.*prismatic, got 'helical'"),
-        ("joints/arm/motion", "prismatic", "arm.*motion is prismatic.*robot's joint is revolute"),
-        ("joints/arm", None, "arm.*spring, motor, got None"),
-        ("joints/slide/motor/gear_ratio/unit", "mm", "slide.*gear_ratio.*'mm'.*rad/m"),
-        ("joints/leg", {}, "'leg'.*no such joint.*arm, slide"),
-        ("joints/1", {}, "'1'.*no such joint.*arm, slide"),
-        ("springs", {}, "'springs'.*joints"),
-    ],
-)
-def test_a_wrong_entry_of_a_linear_spring_is_named_with_the_accepted_values(
-    tmp_path, path, value, message
-):
-    data = arm_and_slide()
-    entry, key = at(data, path)
-    entry[key] = value
-    file = tmp_path / "robot.yaml"
-    file.write_text(yaml.safe_dump(data))
-    with pytest.raises(InputError, match=r"robot.yaml.*" + message):
-        load_actuators(file, ("arm", "slide"), ("revolute", "prismatic"))
-
-
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("joints", "key 'joints' is missing"),
-        ("joints/slide", "joint 'slide' of the robot is missing.*spring: rigid"),
-        ("joints/arm/spring", "arm.*'spring' is missing"),
-        ("joints/arm/motor", "arm.*'motor' is missing"),
-        ("joints/arm/motor/gear_ratio", "arm.*motor.*'gear_ratio' is missing"),
-        ("joints/arm/motor/inertia", "arm.*motor.*'inertia' is missing"),
-        ("joints/arm/motor/inertia/side", "arm.*motor.inertia.*'side' is missing"),
-        ("joints/arm/motor/inertia/unit", "arm.*motor.inertia.*'unit' is missing"),
-        ("joints/arm/motor/coulomb_velocity", "arm.*coulomb_velocity.*together"),
-        ("joints/arm/spring/law", "arm.*spring.*one of the laws linear"),
-    ],
-)
-def test_a_missing_entry_is_named(path, message):
-    data = arm_and_slide()
-    entry, key = at(data, path)
-    del entry[key]
-    with pytest.raises(InputError, match=message):
-        load_actuators(data, ("arm", "slide"))
-
-
-def test_files_without_a_valid_description_are_rejected(tmp_path):
-    with pytest.raises(InputError, match=r"nowhere.yaml.*cannot be read"):
-        load_actuators(tmp_path / "nowhere.yaml", ("arm",))
-    file = tmp_path / "robot.yaml"
-    for text, message in {
-        "": "robot.yaml.*joints, got None",
-        "joints: [": "robot.yaml.*not valid YAML",
-        "joints: {arm: {}, arm: {}}": "robot.yaml.*'arm' is given twice",
-        "joints: {}\njoints: {}": "robot.yaml.*'joints' is given twice .line 2",
-        "joints: {[1]: 2}": "robot.yaml.*not valid YAML",
-    }.items():
-        file.write_text(text)
-        with pytest.raises(InputError, match=message):
-            load_actuators(file, ("arm",))
-
-
-def test_the_given_mapping_is_not_modified():
-    data = arm_and_slide()
-    before = copy.deepcopy(data)
-    load_actuators(data, ("arm", "slide"))
-    assert data == before
-
-
-def test_a_ratio_with_a_colon_is_not_read_as_sexagesimal(tmp_path):
-    text = PANDA.read_text()
-    file = tmp_path / "springs.yaml"
-    file.write_text(text.replace("gear_ratio: 100.0", "gear_ratio: 100:1", 1))
-    with pytest.raises(InputError, match=r"springs\.yaml.*100:1 is not a number \(line \d+\)"):
-        load_actuators(file, PANDA_NAMES)

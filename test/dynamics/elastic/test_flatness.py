@@ -18,7 +18,7 @@ from flat_motions import MOTOR, QUADRATIC, SMALL, STRONG, at, mixed, motion, sec
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.core.inputs import Array
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+from multibody_dynamics.dynamics.elastic import (
     Antagonistic,
     Motor,
     Rigid,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor, Rigid, SeriesElastic
+from multibody_dynamics.dynamics.elastic import Motor, Rigid, SeriesElastic
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.linear_arm import LinearArm
 from multibody_dynamics.dynamics.elastic.springs import LinearSpring

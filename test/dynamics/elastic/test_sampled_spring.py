@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller
 from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_cycle import MotorFeedforward, SpringSolver
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+from multibody_dynamics.dynamics.elastic import (
     Actuator,
     Antagonistic,
     Motor,
     SeriesElastic,
     VariableStiffness,
 )
+from multibody_dynamics.dynamics.elastic.actuator_cycle import MotorFeedforward, SpringSolver
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.elastic.sampled_spring import SampledSpring, piecewise

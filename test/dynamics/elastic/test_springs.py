@@ -228,3 +228,50 @@ def test_increasing_functions_are_inverted_wherever_their_slope_varies(slopes, w
     target = np.where(np.array(wanted) > 1.0, law(1.0) + 1.0, target)  # out of reach
     x = solve_increasing(lambda x: (law(x), law.deriv()(x)), target, 0.0, 1.0)
     np.testing.assert_allclose(x, np.array(wanted).clip(0.0, 1.0), rtol=0, atol=1e-12)
+
+
+# Scaled axes
+
+
+class Sine(Spring):
+    """A law of the user's own."""
+
+    def law(self, phi):
+        s, c = 50.0 * np.sin(phi), 50.0 * np.cos(phi)
+        return s, c, -s, -c
+
+    def potential(self, phi):
+        return 50.0 * (1.0 - np.cos(phi))
+
+
+SCALED = {
+    "linear": LinearSpring(300.0, travel=(-0.2, 0.3)),
+    "cubic": CubicSpring(200.0, 5e3, travel=(-0.5, 0.5)),
+    "polynomial": PolynomialSpring((10.0, 45.0, 20.0), travel=(0.0, 0.9)),
+    "table": TableSpring((0.0, 0.1, 0.2, 0.3), (0.0, 8.0, 20.0, 40.0), symmetric=True),
+    "own": Sine(travel=(-1.0, 1.0)),
+}
+factors = st.floats(0.3, 4.0)
+
+
+@pytest.mark.parametrize("name", SCALED)
+@given(torque=factors, deflection=factors, at=st.floats(0.02, 0.98))
+def test_law_energy_and_inverse_are_those_of_the_scaled_axes(name, torque, deflection, at):
+    base = SCALED[name]
+    spring = base.scaled(torque=torque, deflection=deflection)
+    lower, upper = base.travel
+    x = lower + at * (upper - lower)
+    orders = torque * deflection ** np.arange(4.0)
+    expected = orders * base.derivatives(x)
+    found = spring.derivatives(x / deflection)
+    assert np.allclose(found, expected, rtol=1e-9, atol=1e-6 * np.abs(expected).max())
+    difference = base.energy(x) - base.energy(lower)
+    own = spring.energy(x / deflection) - spring.energy(lower / deflection)
+    assert own == pytest.approx(torque / deflection * difference, rel=1e-6, abs=1e-9)
+    assert spring.deflection(torque * base.torque(x)) == pytest.approx(x / deflection, abs=1e-7)
+    assert np.allclose(spring.travel, (lower / deflection, upper / deflection))
+
+
+def test_a_factor_of_one_changes_nothing():
+    spring = SCALED["cubic"]
+    assert spring.scaled() is spring

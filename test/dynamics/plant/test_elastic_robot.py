@@ -14,23 +14,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.polynomial import Polynomial
 
+from kinds import EXAMPLES, HARDENING
 from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
+from multibody_dynamics.dynamics.elastic import (
+    Actuator,
+    Motor,
+    Rigid,
+    SeriesElastic,
+)
 from multibody_dynamics.dynamics.elastic.actuator_cycle import (
     VARIANTS,
     MotorCommand,
     MotorFeedforward,
 )
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
-    Actuator,
-    Antagonistic,
-    Motor,
-    Rigid,
-    SeriesElastic,
-    StiffnessDrive,
-    VariableStiffness,
-)
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSpring, PolynomialSpring
+from multibody_dynamics.dynamics.elastic.springs import LinearSpring
 from multibody_dynamics.dynamics.model.inertia import spatial_inertia
 from multibody_dynamics.dynamics.model.multibody_model import (
     JointLimits,
@@ -529,20 +527,7 @@ def test_inputs_are_not_written_to():
 
 # Every kind of actuator
 
-PLAIN = Motor(0.3, viscous=0.4, coulomb=0.3, coulomb_velocity=0.3)
-ONE_SIDED = PolynomialSpring((100.0, 900.0), travel=(0.0, 0.9))
-HARDENING = CubicSpring(1.0, 3.0)
-KINDS: dict[str, Actuator] = {
-    "rigid": Rigid(PLAIN),
-    "nonlinear": SeriesElastic(PLAIN, CubicSpring(400.0, 4e4)),
-    "damped": SeriesElastic(PLAIN, CubicSpring(400.0, 4e4), damping=4.0),
-    "input": VariableStiffness(PLAIN, (150.0, 900.0), HARDENING),
-    "driven": VariableStiffness(
-        PLAIN, (150.0, 900.0), HARDENING, StiffnessDrive(Motor(0.05, viscous=0.1), 100.0, 80.0)
-    ),
-    "antagonistic": Antagonistic(PLAIN, Motor(0.2, viscous=0.2), ONE_SIDED, ONE_SIDED),
-    "pretension": Antagonistic(PLAIN, Motor(0.2), ONE_SIDED, ONE_SIDED, "pretension"),
-}
+KINDS = {name: example.actuator for name, example in EXAMPLES.items()}
 kinds = pytest.mark.parametrize("kind", KINDS)
 
 

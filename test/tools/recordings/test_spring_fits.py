@@ -18,8 +18,8 @@ from rosbags.rosbag2 import CompressionMode, StoragePlugin
 
 from bag_files import BEGIN, messages_of, write_bag
 from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic import Antagonistic, Motor
 from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Antagonistic, Motor
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.springs import CubicSpring
 from multibody_dynamics.dynamics.model.urdf import load_urdf

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...codegen import c_records, c_source, c_translation, c_types
-from ...elastic import Actuators, flat_map
+from ...elastic import Actuators, friction
 from ...motion import RATE_LIMITED, TORQUE_LIMITED, limit_torque, segments
 from ..controllers import bumpless_transfer, controllers, hold_controller, link_equilibrium
 from ..observers import disturbance_compensation as observer
@@ -166,7 +166,7 @@ class _Printer:
     def functions(self, entries: dict[str, Any]) -> tuple[str, list[str]]:
         """The text of functions by their names without prefix, and their prototypes."""
         module = c_translation.Module()
-        module.defined_elsewhere("robot_motor_friction", flat_map.friction, "-rr", "double")
+        module.defined_elsewhere("robot_motor_friction", friction, "-rr", "double")
         heads = []
         for name, function in entries.items():
             types = {argument: self._type(function, argument) for argument in _arguments(function)}

@@ -17,7 +17,7 @@ from math import isclose
 import numpy as np
 
 from ...core import Array
-from ...elastic import Actuators, Antagonistic, SpringSolver, VariableStiffness
+from ...elastic import Actuators, SpringSolver
 from ...model import JointLimits
 from ...motion import LimitEvent
 from .desired_motion import DesiredMotion, TrajectoryRequest
@@ -87,12 +87,11 @@ class StiffnessReference:
         for j, (i, each, motors) in enumerate(
             zip(self._joints, self._actuators, self._motors, strict=True)
         ):
-            if isinstance(each, Antagonistic):
-                pretension = 0.5 * float(springs.load[motors[0]] - springs.load[motors[1]])
-                stiff = each.second_output == "stiffness"
-                k[j] = springs.stiffness_felt[i] if stiff else pretension
-            elif isinstance(each, VariableStiffness) and each.drive is not None:
-                k[j] = each.drive.offset + each.drive.gain * springs.theta[motors[1]]
+            found = each.measured_second_output(
+                springs.q[i], springs.qd[i], springs.theta[motors], springs.thetad[motors]
+            )
+            if found is not None:
+                k[j] = found[0]
         return k
 
     def feasible(self, goal: Sequence[float], torque: Array) -> Array:

@@ -31,7 +31,7 @@ motor velocity in (1) and (2), so viscous friction still damps; at the measured 
 which cancels its damping. Torques are not limited here: `bumpless_transfer` does that, and reports
 to the law with :meth:`Controller.applied` what was actually sent.
 
-All values are on the link side of the gear, in N m, rad, s; `actuator_kinds` explains in which
+All values are on the link side of the gear, in N m, rad, s; `elastic.kinds` explains in which
 equations the rotor inertias appear.
 """
 

@@ -35,10 +35,7 @@ from numpy.typing import NDArray
 from ...core import Array, InputError, read_only
 from ...elastic import (
     Actuators,
-    Antagonistic,
-    SeriesElastic,
     SpringSolver,
-    VariableStiffness,
     greatest_stiffness,
 )
 from ...model import MultibodyModel
@@ -117,8 +114,9 @@ class FeedbackLinearization(Controller):
     ) -> None:
         check_fit(model, actuators, poles.joint_names, "poles")
         for name, actuator in zip(actuators.joint_names, actuators.actuators, strict=True):
-            if isinstance(actuator, SeriesElastic) and actuator.damping > 0.0:
-                stiffest = greatest_stiffness(actuator.spring, actuator.motor.torque_limit)
+            if actuator.damping > 0.0:
+                limit = actuator.greatest_torques[0]
+                stiffest = greatest_stiffness(actuator.springs[0], limit)
                 rate = stiffest / actuator.damping
                 if rate > FASTEST_RELAXATION:
                     raise InputError(
@@ -257,7 +255,7 @@ class SecondOutputs:
         self.law = law
         each = law.actuators.each()
         self.joints = [each for each in each if each[1].second_output and len(each[2]) == 2]
-        self.drives = [each for each in self.joints if isinstance(each[1], VariableStiffness)]
+        self.drives = [each for each in self.joints if each[1].drive is not None]
         self.reset()
 
     def reset(self) -> None:
@@ -271,7 +269,11 @@ class SecondOutputs:
         rows[0] += lead * rows[1] + 0.5 * lead**2 * rows[2]
         rows[1] += lead * rows[2]
         for i, actuator, motors, j in self.joints:
-            value, rate = self._measured(i, actuator, motors)
+            found = actuator.measured_second_output(
+                *law._links[:, i], *law._motors[:, motors.start : motors.stop]
+            )
+            assert found is not None  # two motors set it
+            value, rate = found
             value += lead * rate + 0.5 * lead**2 * self.commanded[j]
             rate += lead * self.commanded[j]
             k0, k1 = law.second_coefficients[:, j]
@@ -287,21 +289,6 @@ class SecondOutputs:
         friction = law.friction * law.actuators.friction(law._motors[1])
         for _, actuator, motors, j in self.drives:
             k = motors[1]
-            assert isinstance(actuator, VariableStiffness)
             assert actuator.drive is not None
             inertial = actuator.drive.motor.inertia * self.commanded[j] / actuator.drive.gain
             torque[k] = inertial + law._springs.load[k] + friction[k]
-
-    def _measured(self, i: int, actuator: Any, motors: range) -> tuple[float, float]:
-        q, qd = self.law._links[:, i]
-        theta, thetad = self.law._motors[:, motors]
-        if isinstance(actuator, VariableStiffness):
-            assert actuator.drive is not None
-            gain = actuator.drive.gain
-            return actuator.drive.offset + gain * theta[1], gain * thetad[1]
-        assert isinstance(actuator, Antagonistic)
-        a = actuator.agonist_spring.derivatives(theta[0] - q, beyond="continue")
-        b = actuator.antagonist_spring.derivatives(q - theta[1], beyond="continue")
-        k = 0 if actuator.regulates == "pretension" else 1
-        value, rate = a[k] + b[k], a[k + 1] * (thetad[0] - qd) + b[k + 1] * (qd - thetad[1])
-        return (0.5 * value, 0.5 * rate) if k == 0 else (value, rate)

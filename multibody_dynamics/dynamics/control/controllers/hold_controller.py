@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ...core import Array, InputError, compiled_exactly, inlined_exactly, read_only
-from ...elastic import Actuators, VariableStiffness
+from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..gains.joint_gains import StateFeedbackGains, at_rest, check_fit
 from ..records.actuation import actuation
@@ -112,7 +112,7 @@ class HoldController(Controller):
         joint = actuators.joint_of_motor
         self._lower, self._upper = model.limits.lower[joint], model.limits.upper[joint]
         for _, actuator, motors, _ in actuators.each():
-            if isinstance(actuator, VariableStiffness) and len(motors) == 2:
+            if actuator.drive is not None:
                 self._lower[motors[1]], self._upper[motors[1]] = -np.inf, np.inf
         self.reference: Array = np.zeros((2, len(names)))
         self._hanging = LinkEquilibrium(actuators, self._motors[0], self._weight)

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from ...core import Array, InputError
-from ...elastic import Actuators, VariableStiffness
+from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..gains.joint_gains import StateFeedbackGains, inertias_felt, motor_side_gains
 from .controllers import PERIOD
@@ -58,7 +58,7 @@ def common_motion(actuators: Actuators) -> Array:
     same link; a stiffness drive keeps its own."""
     common = actuators.link_of_motors.T[actuators.joint_of_motor]
     for _, actuator, motors, _ in actuators.each():
-        if isinstance(actuator, VariableStiffness) and actuator.drive is not None:
+        if actuator.drive is not None:
             common[motors[1]] = 0.0
             common[motors[1], motors[1]] = 1.0
     return np.asarray(common)

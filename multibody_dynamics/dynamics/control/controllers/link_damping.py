@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from ...core import Array, InputError
-from ...elastic import Actuators, MotorFeedforward, VariableStiffness, rigid_rotors
+from ...elastic import Actuators, MotorFeedforward, rigid_rotors
 from ...model import MultibodyModel
 from .controllers import PERIOD, Controller
 from .hold_controller import STOP_TIME
@@ -70,7 +70,7 @@ class LinkDampingController(Controller):
         self.rates: Array = np.zeros(n)
         self._distribution: Array = np.zeros((m, n))
         for i, actuator, motors, _ in actuators.each():
-            if isinstance(actuator, VariableStiffness) and actuator.drive is not None:
+            if actuator.drive is not None:
                 name = actuators.motor_names[motors[1]]
                 raise InputError(f"motor '{name}' sets a stiffness: its state must be measured")
             total = sum(motor.inertia for motor in actuator.motors)

@@ -75,6 +75,7 @@ class TorqueController(Controller):
         period: float = PERIOD,
     ) -> None:
         check_fit(model, actuators, gains.motor_names, "gains")
+        actuators.refuse_base_springs("torque control")
         super().__init__(model, actuators, friction=friction, period=period)
         n, m = actuators.n, len(actuators.motors)
         if not 0.0 <= delay < np.inf:

@@ -5,12 +5,13 @@
 
 At rest at q, under gravity and with the second outputs at their reference, a single joint obeys
 
-    m q'' = K (theta - q) + d (theta' - q'),
+    m q'' = K (theta - q) - P q + d (theta' - q'),
     M_m theta'' + viscous theta' + K (theta - q) + d (theta' - q') = tau,
 
-with the tangent stiffness K = -dQ/dq of its springs, and m the inertia that a torque on the joint
-moves (:func:`inertias_felt`). Gains are designed for this model, joint by joint, and then checked
-on the whole arm with all joints coupled (:func:`closed_loop_poles`).
+with the tangent stiffness K of its springs between motor and link, P of those between base and
+link, of which most kinds have none, and m the inertia that a torque on the joint moves
+(:func:`inertias_felt`). Gains are designed for this model, joint by joint, and then checked on the
+whole arm with all joints coupled (:func:`closed_loop_poles`).
 
 Joints with two motors: the two of an antagonistic joint, with springs of stiffness K_a + K_b = K,
 act as one motor. Its position is (K_a theta_a + K_b theta_b) / K; its inertia, friction and torque
@@ -32,12 +33,8 @@ from scipy.linalg import solve_continuous_are
 
 from ...core import Array, InputError, as_array, read_only
 from ...elastic import (
-    Actuator,
     Actuators,
-    Antagonistic,
     LinearArm,
-    Rigid,
-    VariableStiffness,
     motor_motion,
     resting_second_outputs,
     rigid_rotors,
@@ -222,29 +219,12 @@ def at_rest(model: MultibodyModel, actuators: Actuators, q: Any, stiffness: Any 
     theta, none = motors.position, np.zeros(m)
     found = actuators.springs(q, zero, theta, none, stiffness=second[:2])
     hessian = np.zeros((n + m, n + m))
-    for i, actuator, indices, _ in actuators.each():
-        if not isinstance(actuator, Rigid):
-            places = [i, *(n + j for j in indices)]
-            bends = [found.deflection[j] for j in indices]
-            hessian[np.ix_(places, places)] = _hessian(actuator, found.stiffness[i], bends)
+    for i, actuator, indices, output in actuators.each():
+        places, k = [i, *(n + j for j in indices)], 1.0
+        if actuator.second_output is not None:
+            k = second[0, output]
+        hessian[np.ix_(places, places)] = actuator.energy_hessian(q[i], theta[indices], k)
     return Rest(theta, found.stiffness, hessian, second)
-
-
-def _hessian(actuator: Actuator, K: float, deflections: list[Any]) -> Array:
-    """Hessian of the energy of one joint's springs by (q, theta_1, ..)."""
-    result = np.zeros((1 + len(deflections), 1 + len(deflections)))
-    result[0, 0] = K
-    if isinstance(actuator, Antagonistic):
-        springs = (actuator.agonist_spring, actuator.antagonist_spring)
-        for j, (spring, phi) in enumerate(zip(springs, deflections, strict=True), 1):
-            result[j, j] = spring.stiffness(phi)
-            result[0, j] = result[j, 0] = -result[j, j]
-        return result
-    result[:2, :2] = [[K, -K], [-K, K]]
-    if isinstance(actuator, VariableStiffness) and actuator.drive is not None:
-        bend = actuator.drive.gain * float(actuator.shape.torque(deflections[0]))
-        result[2, :2] = result[:2, 2] = -bend, bend
-    return result
 
 
 def inertias_felt(model: MultibodyModel, actuators: Actuators, q: Any) -> Array:
@@ -275,7 +255,9 @@ def joint_resonances(
     for rigid joints. stiffness: (v,) second outputs at rest; default: mid-range."""
     return np.array(
         [
-            np.inf if joint.is_rigid else np.sqrt(joint.K / joint.link + joint.K / joint.motor)
+            np.inf
+            if joint.is_rigid
+            else np.sqrt((joint.K + joint.base) / joint.link + joint.K / joint.motor)
             for joint in _joints(model, actuators, at_rest(model, actuators, q, stiffness), q)
         ]
     )
@@ -288,7 +270,8 @@ class _Joint(NamedTuple):
     link: float  # m, with the rotor if rigid
     motor: float  # M_m
     viscous: float
-    K: float
+    K: float  # between motor and link
+    base: float  # between base and link
     damping: float
     shares: dict[int, float]
     drive: int | None  # index of the motor that sets the stiffness alone
@@ -302,9 +285,10 @@ class _Joint(NamedTuple):
     def model(self) -> tuple[Array, Array]:
         """A and B of x' = A x + B tau; x = (q, q', theta, theta'), or (q, q') of a rigid joint."""
         m, b, v, K, d = self.link, self.motor, self.viscous, self.K, self.damping
+        own = K + self.base
         if self.is_rigid:
             return np.array([[0, 1], [0, -v / m]]), np.array([[0], [1 / m]])
-        link = [-K / m, -d / m, K / m, d / m]
+        link = [-own / m, -d / m, K / m, d / m]
         motor = [K / b, d / b, -K / b, -(d + v) / b]
         return np.array([[0, 1, 0, 0], link, [0, 0, 0, 1], motor]), np.array(
             [[0], [0], [0], [1 / b]]
@@ -317,16 +301,19 @@ def _joints(
     """Every joint, uncoupled, with the link inertias `links` (n,); default: those felt at q."""
     felt = inertias_felt(model, actuators, q) if links is None else links
     for i, actuator, indices, second in actuators.each():
-        has_drive = isinstance(actuator, VariableStiffness) and actuator.drive is not None
+        has_drive = actuator.drive is not None
         movers = indices[:1] if has_drive else indices
+        own = rest.hessian[i, [actuators.n + j for j in movers]]
+        base = 0.0 if actuator.is_rigid else float(rest.hessian[i, i] + own.sum())
         motors = [actuators.motors[j] for j in movers]
         total = sum(motor.inertia for motor in motors)
         yield _Joint(
-            isinstance(actuator, Rigid),
+            actuator.is_rigid,
             float(felt[i]),
             total,
             sum(motor.viscous for motor in motors),
-            float(rest.stiffness[i]),
+            float(rest.stiffness[i]) - base,
+            base,
             float(actuators.damping[i]),
             {
                 j: motor.inertia / total if total else 1.0
@@ -403,7 +390,9 @@ def damping_gains(
     """PD gains of the motors alone that damp the links behind their springs, at rest at q (n,).
 
     G_theta = M_m w^2 and G_theta' = 2 (K M_m)^(1/2) less the viscous friction, with w^2 = K / m:
-    both pole pairs of a single joint are then roots of s^2 + (m / M_m)^(1/2) w s + w^2. With
+    both pole pairs of a single joint are then roots of s^2 + (m / M_m)^(1/2) w s + w^2. A spring P
+    between base and link changes them to w^2 = (K + P) / m, a damping of K / (K + P) times the
+    above, G_theta = M_m w^2 - K P / (K + P), and G_theta' by the factor (K / (K + P))^(1/2). With
     stiffer motor loops, the links would keep oscillating. The inertia m is therefore the one that
     the joint carries while the others are locked (:func:`inertias_held`): this damps the slow
     oscillation of the whole arm on its springs two to three times as fast as the inertia used by
@@ -418,9 +407,11 @@ def damping_gains(
             if joint.is_rigid:
                 gains = joint.link * bandwidth**2, 2.0 * joint.link * bandwidth - joint.viscous
             else:
-                w = min(np.sqrt(joint.K / joint.link), bandwidth)
-                rate = 2.0 * np.sqrt(joint.K * joint.motor) - joint.viscous
-                gains = joint.motor * w**2, rate
+                own = joint.K + joint.base
+                w = min(np.sqrt(own / joint.link), bandwidth)
+                rate = 2.0 * np.sqrt(joint.K * joint.motor) * np.sqrt(joint.K / own)
+                by_base = joint.K * joint.base / own if w < bandwidth else 0.0
+                gains = joint.motor * w**2 - by_base, rate - joint.viscous
             values[2:, j] = share * gains[0], share * max(gains[1], 0.0)
         _drive_gains(actuators, joint, values, bandwidth**2, 2.0 * bandwidth)
     return _designed(model, actuators, q, rest, values, links)
@@ -448,12 +439,14 @@ def placed_gains(
         if joint.is_rigid:
             gains = np.array([m * k[0], m * k[1] - v, 0.0, 0.0])
         else:
-            # (b s^2 + (v + g_3) s + g_2) (m s^2 + d s + K) + (d s + K) (m s^2 + g_1 s + g_0)
+            # (b s^2 + (v + g_3) s + g_2) (m s^2 + d s + K + P)
+            # + (d s + K) (m s^2 + P + g_1 s + g_0)
+            P, own = joint.base, K + joint.base
             all_four = wanted if d == 0.0 else np.append(wanted, joint.zero)
             target = m * b * np.poly(all_four).real[:0:-1]
-            target -= v * np.array([0.0, K, d, m]) + b * np.array([0.0, 0.0, K, d])
-            target -= m * np.array([0.0, 0.0, K, d])
-            columns = [[K, d, 0, 0], [0, K, d, 0], [K, d, m, 0], [0, K, d, m]]
+            target -= v * np.array([0.0, own, d, m]) + b * np.array([0.0, 0.0, own, d])
+            target -= m * np.array([0.0, 0.0, K, d]) + P * np.array([K, d, 0.0, 0.0])
+            columns = [[K, d, 0, 0], [0, K, d, 0], [own, d, m, 0], [0, own, d, m]]
             gains = np.linalg.solve(np.transpose(columns), target)
         for j, share in joint.shares.items():
             values[:, j] = share * gains

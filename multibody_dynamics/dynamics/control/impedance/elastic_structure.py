@@ -62,7 +62,7 @@ from typing import Any
 import numpy as np
 
 from ...core import Array, InputError, as_array
-from ...elastic import Actuators, MotorFeedforward, SpringSolver, VariableStiffness, rigid_rotors
+from ...elastic import Actuators, MotorFeedforward, SpringSolver, rigid_rotors
 from ...model import MultibodyModel
 from ...rigid import PassiveInverseDynamicsSolver, mass_matrix, singular
 from ..controllers.controllers import PERIOD, Past
@@ -427,7 +427,7 @@ class ElasticStructureController(LiveImpedance):
         for name, actuator in zip(
             self.actuators.joint_names, self.actuators.actuators, strict=True
         ):
-            if isinstance(actuator, VariableStiffness):
+            if not actuator.has_storage:
                 raise InputError(
                     f"joint '{name}': no storage function is claimed for variable stiffness"
                 )

@@ -47,7 +47,7 @@ from typing import Any
 import numpy as np
 
 from ...core import Array, InputError, as_array
-from ...elastic import Actuators, SpringSolver, VariableStiffness, rigid_rotors
+from ...elastic import Actuators, SpringSolver, rigid_rotors
 from ...model import MultibodyModel
 from ...rigid import (
     InverseDynamicsSolver,
@@ -123,6 +123,7 @@ class ImpedanceController(LiveImpedance):
         friction: Any = 1.0,
         period: float = PERIOD,
     ) -> None:
+        actuators.refuse_base_springs("an impedance")
         super().__init__(model, actuators, friction=friction, period=period)
         n, m = actuators.n, len(actuators.motors)
         if not 0.0 < stiffness_share <= MOST:
@@ -389,7 +390,7 @@ class ImpedanceController(LiveImpedance):
         for name, actuator in zip(
             self.actuators.joint_names, self.actuators.actuators, strict=True
         ):
-            if isinstance(actuator, VariableStiffness):
+            if not actuator.has_storage:
                 raise InputError(f"joint '{name}': no storage function for a variable stiffness")
         motors, links = np.array((theta, thetad)), np.array((q, qd))
         equilibrium = LinkEquilibrium(self.actuators, motors[0], self._balance)
@@ -403,22 +404,13 @@ class ImpedanceController(LiveImpedance):
         rotors = np.where(self.shaping.is_shaped, self.shaping.apparent_inertia, 0.0)
         V = float(kinetic_energy(model, *links)) + 0.5 * float(rotors @ motors[1] ** 2)
         V += float(potential_energy(model, links[0])) - float(potential_energy(model, hanging))
-        V += self._spring_energy(links[0], motors[0])
-        V -= self._spring_energy(hanging, motors[0])
+        V += float(self.actuators.spring_energy(links[0], motors[0]))
+        V -= float(self.actuators.spring_energy(hanging, motors[0]))
         V += self._potential(hanging)
         if self._has_second:
             apart = self.second_projection @ (self._now.result[0] - motors[0])
             V += 0.5 * float(self.second_gains[0] @ apart**2)
         return V + self.ramp.energy
-
-    def _spring_energy(self, q: Array, theta: Array) -> float:
-        """Energy of all springs in J."""
-        found = self.actuators.springs(q, 0.0 * q, theta, 0.0 * theta, beyond="continue")
-        energy = 0.0
-        for _, actuator, motors, _ in self.actuators.each():
-            for spring, j in zip(actuator.springs, motors, strict=False):
-                energy += float(spring.energy(found.deflection[j], beyond="continue"))
-        return energy
 
 
 class JointImpedance(ImpedanceController):

@@ -23,48 +23,16 @@ from functools import partial
 
 import numpy as np
 
-from ...core import Array, compiled, inlined
-from ...elastic import Actuators, Antagonistic, MotorFeedforward, VariableStiffness, actuator_rows
-from ...elastic.flat_map import (
-    DAMPING,
-    KIND,
-    LEAST_SHARE,
-    MOTOR,
-    RIGID,
-    SECOND,
-    SERIES,
-    SOFTEST,
-    SPRING,
-    VARIABLE,
+from ...core import Array, InputError, compiled
+from ...elastic import (
+    Actuators,
+    MotorFeedforward,
+    actuator_rows,
+    by_kind,
     compiled_advance_filters,
 )
-from ...elastic.spring_tables import spring_deflection, spring_law
 
-ITERATIONS = 100
-_RESOLUTION = 1e-14  # rad or m
-
-
-@inlined
-def _antagonistic_deflection(laws, pieces, own, k, a, b, force, guess):
-    """x with s_a(a + x) - s_b(b - x) = force, by Newton's method within a shrinking bracket."""
-    x, lower, upper = guess, -np.inf, np.inf
-    for _ in range(ITERATIONS):
-        s_a, a1, _, _ = spring_law(laws, pieces, own, k, a + x)
-        s_b, b1, _, _ = spring_law(laws, pieces, own, k + 1, b - x)
-        error = s_a - s_b - force
-        if error >= 0.0:
-            upper = x
-        if error <= 0.0:
-            lower = x
-        slope = a1 + b1
-        better = x - error / slope if slope > 0.0 else x - np.sign(error)
-        if not lower <= better <= upper:
-            better = 0.5 * (lower + upper)
-        step = abs(better - x)
-        x = better
-        if step <= _RESOLUTION:
-            break
-    return x
+_spring_of_joint = by_kind("virtual_spring")
 
 
 # wide: the arrays of a compiled recursion
@@ -78,39 +46,9 @@ def virtual_springs_recursion(
         also the first guess, and an input where the spring is damped.
     """
     for i in range(joints.shape[0]):
-        kind = joints[i, KIND]
-        if kind == RIGID:
-            continue
-        j, k, damping = int(joints[i, MOTOR]), int(joints[i, SPRING]), joints[i, DAMPING]
-        F, Fd = force[i], force_rate[i]
-        if kind == SERIES and damping > 0.0:
-            s, s1, _, _ = spring_law(laws, pieces, own, k, x[i])
-            rate[i], slope[i], rest[i] = (F - s) / damping, s1, 0.0
-        elif kind == SERIES:
-            x[i] = spring_deflection(laws, pieces, own, k, F, x[i])
-            _, s1, s2, _ = spring_law(laws, pieces, own, k, x[i])
-            rate[i], slope[i] = Fd / s1, s1
-            rest[i] = s2 * rate[i] * rate[i]
-        elif kind == VARIABLE:
-            v = int(joints[i, SECOND])
-            stiffness = max(second[0, v], LEAST_SHARE * joints[i, SOFTEST])
-            kd, kdd = second[1, v], second[2, v]
-            x[i] = spring_deflection(laws, pieces, own, k, F / stiffness, x[i])
-            s, s1, s2, _ = spring_law(laws, pieces, own, k, x[i])
-            slope[i] = stiffness * s1
-            rate[i] = (Fd - kd * s) / slope[i]
-            rest[i] = (stiffness * s2 * rate[i] + 2.0 * kd * s1) * rate[i] + kdd * s
-        else:
-            a, b = unloaded[0, j], -unloaded[0, j + 1]
-            ad, bd = unloaded[1, j], -unloaded[1, j + 1]
-            x[i] = _antagonistic_deflection(laws, pieces, own, k, a, b, F, x[i])
-            _, a1, a2, _ = spring_law(laws, pieces, own, k, a + x[i])
-            _, b1, b2, _ = spring_law(laws, pieces, own, k + 1, b - x[i])
-            slope[i] = a1 + b1
-            rate[i] = (Fd - a1 * ad + b1 * bd) / slope[i]
-            ad, bd = ad + rate[i], bd - rate[i]
-            rest[i] = a2 * ad * ad - b2 * bd * bd
-            rest[i] += a1 * unloaded[2, j] + b1 * unloaded[2, j + 1]
+        _spring_of_joint(
+            joints, laws, pieces, own, i, second, unloaded, force, force_rate, x, rate, slope, rest
+        )
 
 
 virtual_springs = compiled(virtual_springs_recursion)
@@ -132,6 +70,12 @@ class VirtualSprings:
     """
 
     def __init__(self, actuators: Actuators) -> None:
+        for name, actuator in zip(actuators.joint_names, actuators.actuators, strict=True):
+            if actuator.virtual_spring is None and not actuator.is_rigid:
+                raise InputError(
+                    f"joint '{name}': elastic structure preserving control does not support "
+                    f"{type(actuator).__name__}"
+                )
         n = actuators.n
         self.actuators = actuators
         self.force: Array = np.zeros((3, n))
@@ -153,7 +97,7 @@ class VirtualSprings:
         )
         self._settle_or_advance = partial(compiled_advance_filters, *tables, self.force, self.x)
         self._is_damped = bool(actuators.is_damped.any())
-        self._has_pairs = any(isinstance(each, Antagonistic) for each in actuators.actuators)
+        self._has_pairs = any(len(each.springs) > 1 for each in actuators.actuators)
         self.settle()
 
     def settle(self) -> None:
@@ -176,19 +120,14 @@ class VirtualSprings:
     def energy(self) -> float:
         """Energy in J that the springs store at the last update, zero without load; that of a
         variable stiffness as if it were constant."""
-        total, v = 0.0, 0
-        for i, actuator, motors, _ in self.actuators.each():
-            x = self.x[i]
-            if isinstance(actuator, Antagonistic):
-                a, b = self._unloaded.result[0, motors] * (1.0, -1.0)
-                for spring, start, end in zip(
-                    actuator.springs, (a, b), (a + x, b - x), strict=True
-                ):
-                    total += float(spring.energy(end, beyond="continue"))
-                    total -= float(spring.energy(start, beyond="continue"))
-            elif actuator.springs:
-                own = float(actuator.springs[0].energy(x, beyond="continue"))
-                is_variable = isinstance(actuator, VariableStiffness)
-                total += own * (self.present[0, v] if is_variable else 1.0)
-            v += actuator.second_output is not None
+        total = 0.0
+        for i, actuator, motors, v in self.actuators.each():
+            starts = actuator.deflections(0.0, self._unloaded.result[0, motors])
+            factor = 1.0 if actuator.factor_range == (1.0, 1.0) else self.present[0, v]
+            for spring, start, side in zip(
+                actuator.springs, starts, -actuator.directions[:, 0], strict=True
+            ):
+                end = start + side * self.x[i]
+                own = float(spring.energy(end, beyond="continue"))
+                total += factor * (own - float(spring.energy(start, beyond="continue")))
         return total

@@ -35,11 +35,7 @@ import numpy as np
 from ...core import Array, DynamicsError, InputError, as_array
 from ...elastic import (
     Actuators,
-    Antagonistic,
-    LinearSpring,
-    SeriesElastic,
     Spring,
-    VariableStiffness,
     motor_motion,
     rigid_rotors,
 )
@@ -135,27 +131,14 @@ def arm_energy(
     behind = np.where(actuators.is_rigid[actuators.joint_of_motor], 0.0, actuators.motor_inertia)
     energy = kinetic_energy(coupled, q, qd) + 0.5 * (behind * thetad**2).sum(axis=-1)
     return np.asarray(
-        energy + potential_energy(model, q) + springs_energy(actuators, q, theta, stiffness)
+        energy + potential_energy(model, q) + actuators.spring_energy(q, theta, stiffness[0])
     )
-
-
-def springs_energy(actuators: Actuators, q: Array, theta: Array, stiffness: Array) -> Array:
-    """(k,) J, energy of all springs."""
-    zero = np.zeros_like
-    found = actuators.springs(
-        q, zero(q), theta, zero(theta), stiffness=stiffness[:2], beyond="continue"
-    )
-    energy = np.zeros(q.shape[:-1])
-    for _, actuator, motors, _ in actuators.each():
-        for spring, j in zip(actuator.springs, motors, strict=False):
-            energy += spring.energy(found.deflection[..., j], beyond="continue")
-    return energy
 
 
 def check_claim(law: Controller) -> None:
     """Raise InputError unless a storage function is claimed for the law."""
     for name, actuator in zip(law.actuators.joint_names, law.actuators.actuators, strict=True):
-        if isinstance(actuator, VariableStiffness):
+        if not actuator.has_storage:
             raise InputError(
                 f"joint '{name}': no storage function is claimed for variable stiffness"
             )
@@ -186,13 +169,14 @@ def _check_linear(law: Controller) -> Array:
     """(n,) stiffness of the springs. Raises InputError unless all are linear and undamped."""
     K = np.zeros(law.actuators.n)
     for i, actuator, _, _ in law.actuators.each():
-        spring = actuator.springs[0] if isinstance(actuator, SeriesElastic) else None
-        if not isinstance(spring, LinearSpring) or law.actuators.damping[i]:
+        spring = actuator.series_spring
+        stiffness = None if spring is None else spring.constant_stiffness
+        if stiffness is None or law.actuators.damping[i]:
             raise InputError(
                 f"{type(law).__name__}, joint '{law.actuators.joint_names[i]}': a storage function "
                 f"is claimed only for linear springs without dampers"
             )
-        K[i] = spring.K
+        K[i] = stiffness
     return K
 
 
@@ -294,7 +278,7 @@ def _hanging_energy(law: Controller, states: ArmStates, potential: Potential) ->
     """(k,) W(theta)."""
     model, actuators, theta = law.model, law.actuators, states.theta
     q = _equilibrium(law, theta, potential)
-    energy = potential_energy(model, q) + springs_energy(actuators, q, theta, law.stiffness)
+    energy = potential_energy(model, q) + actuators.spring_energy(q, theta, law.stiffness[0])
     return np.asarray(energy - potential(q)[0])
 
 
@@ -387,15 +371,17 @@ def _virtual(
     unloaded = _unloaded(law)
     for i, actuator, motors, _ in law.actuators.each():
         force, force_rate, springs = F[:, i], F_rate[:, i], actuator.springs
-        if isinstance(actuator, Antagonistic):
-            agonist, antagonist = springs
-            a, b = unloaded[motors[0]], -unloaded[motors[1]]
-            x[:, i] = _bisected(agonist, antagonist, a, b, force)
-            slope = agonist.derivatives(a + x[:, i], beyond="continue")[1]
-            slope = slope + antagonist.derivatives(b - x[:, i], beyond="continue")[1]
+        if len(springs) > 1:
+            starts = actuator.deflections(0.0, unloaded[motors])
+            parts = list(zip(springs, starts, -actuator.directions[:, 0], strict=True))
+            x[:, i] = _bisected(parts, force)
+            slope = sum(
+                spring.stiffness(start + side * x[:, i], beyond="continue")
+                for spring, start, side in parts
+            )
             rate[:, i] = force_rate / slope
-            for spring, start, end in ((agonist, a, a + x[:, i]), (antagonist, b, b - x[:, i])):
-                energy += spring.energy(end, beyond="continue")
+            for spring, start, side in parts:
+                energy += spring.energy(start + side * x[:, i], beyond="continue")
                 energy -= spring.energy(start, beyond="continue")
         elif springs:
             (spring,) = springs
@@ -421,12 +407,14 @@ def _unloaded(law: Controller) -> Array:
     return found.position
 
 
-def _bisected(agonist: Spring, antagonist: Spring, a: float, b: float, force: Array) -> Array:
-    """x (k,) with s_a(a + x) - s_b(b - x) = force, by bisection."""
+def _bisected(parts: list[tuple[Spring, float, float]], force: Array) -> Array:
+    """x (k,) at which springs s with deflections start + side x pull with a force, by bisection."""
     lower, upper = np.full_like(force, -100.0), np.full_like(force, 100.0)
     for _ in range(60):
         x = 0.5 * (lower + upper)
-        pulled = agonist.torque(a + x, beyond="continue")
-        is_above = pulled - antagonist.torque(b - x, beyond="continue") > force
+        pulled = sum(
+            side * s.torque(start + side * x, beyond="continue") for s, start, side in parts
+        )
+        is_above = np.asarray(pulled > force)
         lower, upper = np.where(is_above, lower, x), np.where(is_above, x, upper)
     return np.asarray(0.5 * (lower + upper))

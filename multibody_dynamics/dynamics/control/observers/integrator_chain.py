@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core import Array, InputError, as_array
-from ...elastic import Actuators, Beyond, SeriesElastic, rigid_rotors
+from ...elastic import Actuators, Beyond, rigid_rotors
 from ...model import MultibodyModel
 from ...rigid import ForwardDynamics, Wrenches, forward_dynamics, forward_dynamics_rates
 
@@ -114,7 +114,6 @@ def _add_dampers(
     Qd = torque_rate.copy()
     for i in np.flatnonzero(actuators.is_damped).tolist():
         actuator = actuators.actuators[i]
-        assert isinstance(actuator, SeriesElastic)
         phi = deflection[..., actuators.first_motor[i]]
         phid, phidd = (row[..., i] for row in rates)
         Qd[..., i] = actuator.torque_rate(phi, phid, phidd, beyond)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core import Array, InputError, as_array
-from ...elastic import Actuators, LinearSpring, Rigid, SeriesElastic
+from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..signals.derivative_filter import MAX_STEP, ORDERS, DerivativeFilter, positive, time_step
 from .motor_side_observer import MAX_INNOVATION, JointState, MotorSideObserver
@@ -231,13 +231,11 @@ def _linear_stiffness(actuators: Actuators, where: NDArray[np.bool_] | None = No
     nor has an undamped linear spring."""
     stiffness = np.full(actuators.n, np.inf)
     for i, actuator in enumerate(actuators.actuators):
-        if isinstance(actuator, Rigid) or not (where is None or where[i]):
+        if actuator.is_rigid or not (where is None or where[i]):
             continue
-        if not (
-            isinstance(actuator, SeriesElastic)
-            and isinstance(actuator.spring, LinearSpring)
-            and actuator.damping == 0.0
-        ):
+        spring = actuator.series_spring
+        K = None if spring is None or actuator.damping > 0.0 else spring.constant_stiffness
+        if K is None:
             return None
-        stiffness[i] = actuator.spring.K
+        stiffness[i] = K
     return stiffness

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from ...core import Array, Field, Integers, locked
-from ...elastic import Actuators, actuator_rows, flat_map
+from ...elastic import Actuators, actuator_rows, actuator_tables
 
 
 class Actuation(NamedTuple):
@@ -23,7 +23,8 @@ class Actuation(NamedTuple):
     torque_share: Annotated[Array, Field("of each motor in the torque of its joint", ("m",))]
     motor_inertia: Annotated[Array, Field("kg m^2 or kg, link side of the gear", ("m",))]
     motor_rows: Annotated[
-        Array, Field("numbers of the motors, see `flat_map`", ("m", flat_map.MOTOR_ROW))
+        Array,
+        Field("numbers of the motors, see `actuator_tables`", ("m", actuator_tables.MOTOR_ROW)),
     ]
 
 

@@ -30,8 +30,6 @@ from ...core import Array, InputError, as_array, read_only
 from ...elastic import (
     Actuator,
     Actuators,
-    Antagonistic,
-    VariableStiffness,
     greatest_stiffness,
 )
 from ...model import MultibodyModel
@@ -183,6 +181,7 @@ def single_joints(
     stiffness : (v,) second outputs at rest; default: mid-range. The inertia felt is the smallest
     at q and at 50 random positions within the joint limits.
     """
+    actuators.refuse_base_springs("torque control")
     rest = at_rest(model, actuators, q, stiffness)
     q = as_array("q", q, (model.n,), model.joint_names)
     felt = inertias_felt(model, actuators, q)
@@ -215,13 +214,8 @@ def _postures(model: MultibodyModel) -> Iterator[Array]:
 def _stiffest(actuator: Actuator) -> float:
     """The largest tangent stiffness of a joint on the travel of its springs, or up to the torque
     limits of the motors; if neither is limited, the stiffness at zero deflection."""
-    largest = [
-        greatest_stiffness(spring, motor.torque_limit)
-        for spring, motor in zip(actuator.springs, actuator.motors, strict=False)
-    ]
-    if isinstance(actuator, VariableStiffness):
-        return actuator.stiffness_range[1] * largest[0]
-    return sum(largest) if isinstance(actuator, Antagonistic) else max(largest)
+    limited = zip(actuator.springs, actuator.greatest_torques, strict=True)
+    return actuator.factor_range[1] * sum(greatest_stiffness(*each) for each in limited)
 
 
 Design = Callable[[TorqueJoint, float], TorqueServo]

@@ -11,9 +11,9 @@ provided that their left-hand sides were measured (all on the link side of the g
     spring   Q of the sensor - bias   = s(phi) + D phi'
 
 The load is Q at a series elastic joint, and that of one spring at a joint with two motors
-(`joint_springs`). Q and loads follow from the deflections, and Q from the sensor in the equation of
-the link if it has one, or if the deflection was not measured. A rigid joint has theta = q, and one
-equation if it has no sensor,
+(`elastic.spring_columns`). Q and loads follow from the deflections, and Q from the sensor in the
+equation of the link if it has one, or if the deflection was not measured. A rigid joint has
+theta = q, and one equation if it has no sensor,
 
     rigid    k i(t - d)               = Y pi + M_m q'' + friction(q').
 
@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core import Array, InputError
-from ...elastic import Actuators, Rigid, SeriesElastic, Spring
+from ...elastic import Actuators, JointSprings, Positions, Spring, SpringColumns
 from ...model import MultibodyModel
 from ...rigid import inverse_dynamics
 from ..bodies.joint_friction import JointFriction
@@ -45,7 +45,6 @@ from ..bodies.regressor import inverse_dynamics_regressor
 from ..signals.differentiation import HIGHEST, ZeroPhaseFilter
 from ..signals.parallel_filter import ParallelFilter
 from .friction_terms import NODES, VelocityNodes
-from .joint_springs import JointSprings, Positions, SpringColumns, joint_springs
 from .measured_run import OF_MOTORS, MeasuredRun
 
 Kind = Literal["rigid", "motor", "link", "spring"]
@@ -199,9 +198,9 @@ class DriveEquations:
     def _take_springs(self, actuators: Actuators) -> None:
         actuators.refuse_other_joints(self.model)
         for j, actuator in enumerate(actuators.actuators):
-            if not isinstance(actuator, Rigid):
+            if not actuator.is_rigid:
                 self.is_elastic[j] = True
-                self.springs[j] = joint_springs(actuators.joint_names[j], actuator)
+                self.springs[j] = actuator.identification(actuators.joint_names[j])
 
     def _require_deflections(self) -> None:
         """Only the missing side of a series elastic joint can be computed from its spring."""
@@ -367,9 +366,9 @@ class DriveEquations:
 
     def _series_spring(self, joint: int) -> Spring:
         assert self.actuators is not None
-        actuator = self.actuators.actuators[joint]
-        assert isinstance(actuator, SeriesElastic)
-        return actuator.spring
+        spring = self.actuators.actuators[joint].series_spring
+        assert spring is not None
+        return spring
 
     def table(self, run: MeasuredRun, state: State, middle: tuple[float, float]) -> Any:
         """The columns (k, width) of a slice of the states, as a function of the slice.

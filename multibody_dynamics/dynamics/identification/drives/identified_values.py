@@ -12,28 +12,16 @@ that the recordings do not contradict it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core import Array
-from ...elastic import (
-    Actuator,
-    Actuators,
-    Antagonistic,
-    CubicSpring,
-    LinearSpring,
-    Motor,
-    PolynomialSpring,
-    Rigid,
-    SeriesElastic,
-    Spring,
-    TableSpring,
-    VariableStiffness,
-)
+from ...elastic import Actuator, Actuators, Identified, Motor, Spring
 from ..bodies.joint_friction import JointFriction
 from ..bodies.regressor import base_parameters, with_inertial_parameters
 from .drive_equations import DriveEquations
@@ -42,7 +30,6 @@ from .equation_sums import Fit, LeastSquares, Uncertainty
 from .friction_profiles import Widening
 from .identified_covariance import IdentifiedCovariance
 from .identified_robot import IdentifiedRobot, IdentifiedValue
-from .joint_springs import spring_coefficients
 
 SIGNIFICANT = 3.0  # standard errors above which identified damping replaces that known before
 STEP = 1e-30  # imaginary, for derivatives
@@ -212,24 +199,19 @@ class Reader:
                 _motor(motor, motors.get(name, {}))
                 for motor, name in zip(actuator.motors, names, strict=True)
             ]
-            if not isinstance(actuator, Rigid):
+            if not actuator.is_rigid:
                 new = [replace(x, inertia=max(x.inertia, LEAST_INERTIA)) for x in new]
-            motor, values = new[0], springs.get(joint, {})
-            if isinstance(actuator, SeriesElastic):
-                damping = values.get("damping", IdentifiedValue(actuator.damping, 0.0, False))
-                sure = damping.determined and damping.value > SIGNIFICANT * damping.error
-                keeps = damping.value if sure else actuator.damping
-                found.append(SeriesElastic(motor, _spring(actuator.spring, values), keeps))
-            elif isinstance(actuator, Antagonistic):
-                pair = [
-                    _spring(spring, springs.get(name, {}))
-                    for spring, name in zip(actuator.springs, names, strict=True)
-                ]
-                found.append(Antagonistic(new[0], new[1], pair[0], pair[1], actuator.regulates))
-            elif isinstance(actuator, VariableStiffness):
-                found.append(_variable(actuator, new, values))
-            else:
-                found.append(Rigid(motor))
+            owners = {
+                suffix: springs.get(joint + suffix, {}) for suffix in ("", *actuator.suffixes)
+            }
+            values = {name: each.value for name, each in owners[""].items()}
+            damping = owners[""].get("damping")
+            if damping is None or not damping.determined:
+                values.pop("damping", None)
+            elif not damping.value > SIGNIFICANT * damping.error:
+                del values["damping"]
+            parts = Identified(new, partial(_owned_spring, owners), values)
+            found.append(actuator.identified(parts))
         return Actuators(given.joint_names, tuple(found), given.torque_sources)
 
     def combinations(self) -> dict[str, IdentifiedValue]:
@@ -383,40 +365,10 @@ def _motor(motor: Motor, found: dict[str, IdentifiedValue]) -> Motor:
     return replace(motor, **{name: max(found[name].value, 0.0) for name in names if name in found})
 
 
-def _variable(
-    actuator: VariableStiffness, motors: list[Motor], found: dict[str, IdentifiedValue]
-) -> VariableStiffness:
-    """The joint with its new hardening and drive. The scale of a stiffness that is an input
-    belongs to what computes this input, and changes nothing here."""
-    shape, drive = actuator.shape, actuator.drive
-    if "hardening" in found and isinstance(shape, CubicSpring):
-        hardening = max(found["hardening"].value, 0.0)
-        shape = CubicSpring(shape.K, hardening * shape.K, travel=shape.travel)
-    if drive is not None and "stiffness_gain" in found:
-        drive = replace(
-            drive,
-            motor=motors[1],
-            offset=found["stiffness_offset"].value,
-            gain=found["stiffness_gain"].value,
-        )
-    return replace(actuator, motor=motors[0], shape=shape, drive=drive)
-
-
-def _spring(spring: Spring, found: dict[str, IdentifiedValue]) -> Spring:
-    """The law with new coefficients, over the same travel."""
-    values = [found[name].value for name in spring_coefficients(spring) if name in found]
-    if not values:
-        return spring
-    build: Callable[[], Spring]
-    if isinstance(spring, LinearSpring):
-        build = lambda: LinearSpring(values[0], travel=spring.travel)  # noqa: E731
-    elif isinstance(spring, CubicSpring):
-        build = lambda: CubicSpring(values[0], max(values[1], 0.0), travel=spring.travel)  # noqa: E731
-    elif isinstance(spring, PolynomialSpring):
-        build = lambda: PolynomialSpring(tuple(values), travel=spring.travel)  # noqa: E731
-    elif isinstance(spring, TableSpring):
-        torques = tuple(values[0] * x for x in spring.torques)
-        build = lambda: replace(spring, torques=torques)  # noqa: E731
-    else:
-        return spring
-    return build()
+def _owned_spring(
+    owners: Mapping[str, Mapping[str, IdentifiedValue]], owner: str, spring: Spring
+) -> Spring:
+    """The law with the new parameters of its owner, over the same travel."""
+    found = owners[owner]
+    values = [found[name].value for name in spring.parameters if name in found]
+    return spring.with_parameters(values) if values else spring

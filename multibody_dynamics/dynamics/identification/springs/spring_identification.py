@@ -19,7 +19,7 @@ true K is then between the estimate and the estimate divided by R^2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, log
 from typing import Any, NamedTuple
@@ -156,46 +156,18 @@ class SpringFit:
         comments."""
         force, angle = ("N", "m") if self.prismatic else ("N m", "rad")
         errors = {each.name: each.error for each in self.parameters}
-
-        def line(key: str, value: float, unit: str, name: str) -> str:
-            entry = f"{{value: {value:.6g}, unit: {unit}, side: link}}"
-            return f"{key}: {entry}  # +- {errors[name]:.2g}"
-
-        def row(values: Sequence[float]) -> str:
-            return "[" + ", ".join(f"{value:.7g}" for value in values) + "]"
-
-        spring = self.spring
+        entries = self.spring.description(force, angle)
+        if self.damping > 0.0:
+            unit = f"{force} s/{angle}"
+            value = f"{{value: {self.damping:.6g}, unit: {unit}, side: link}}"
+            entries.append((f"damping: {value}", "damping"))
         lower, upper = self.covered
         lines = [
             f"# identified from {lower:.4g} to {upper:.4g} {angle}; {self.rms:.2g} {force} rms"
         ]
         if self.warning():
             lines.append(f"# WARNING: {self.warning()}")
-        if isinstance(spring, LinearSpring | CubicSpring):
-            cubic = isinstance(spring, CubicSpring)
-            lines.append("law: cubic" if cubic else "law: linear")
-            lines.append(line("stiffness", spring.K, f"{force}/{angle}", "K"))
-        else:
-            lines.append(
-                "law: polynomial" if isinstance(spring, PolynomialSpring) else "law: table"
-            )
-        if isinstance(spring, CubicSpring):
-            lines.append(line("cubic_stiffness", spring.K3, f"{force}/{angle}^3", "K3"))
-        elif isinstance(spring, PolynomialSpring):
-            lines.append(
-                f"coefficients: {{values: {row(spring.coefficients)}, torque: {force}, "
-                f"deflection: {angle}, side: link}}"
-            )
-            ends = row(spring.travel)
-            lines.append(f"travel: {{values: {ends}, unit: {angle}, side: link}}")
-        elif isinstance(spring, TableSpring):
-            for key, values, unit in (
-                ("deflection", spring.deflections, angle),
-                ("torque", spring.torques, force),
-            ):
-                lines.append(f"{key}: {{values: {row(values)}, unit: {unit}, side: link}}")
-        if self.damping > 0.0:
-            lines.append(line("damping", self.damping, f"{force} s/{angle}", "damping"))
+        lines += [f"{text}  # +- {errors[name]:.2g}" if name else text for text, name in entries]
         return "\n".join(["spring:", *(f"  {each}" for each in lines)])
 
 

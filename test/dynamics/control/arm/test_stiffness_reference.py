@@ -14,14 +14,14 @@ from multibody_dynamics.dynamics.control.arm.stiffness_reference import (
     MARGIN,
     StiffnessReference,
 )
-from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+from multibody_dynamics.dynamics.elastic import (
     Antagonistic,
     Motor,
     SeriesElastic,
     StiffnessDrive,
     VariableStiffness,
 )
+from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.elastic.springs import LinearSpring, PolynomialSpring

@@ -45,8 +45,8 @@ from multibody_dynamics.dynamics.control.laws.controller_designs import make_con
 from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
 from multibody_dynamics.dynamics.control.observers.disturbance_observer import DisturbanceObserver
 from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
+from multibody_dynamics.dynamics.elastic import Motor, Rigid
 from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor, Rigid
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.motion.trajectories import hold
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces

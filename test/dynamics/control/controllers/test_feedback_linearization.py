@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from elastic_arms import (
+    OTHER_ARMS,
     antagonistic_arm,
     damped_arm,
     elastic_panda,
@@ -32,7 +33,7 @@ from multibody_dynamics.dynamics.control.controllers.feedback_linearization impo
 )
 from multibody_dynamics.dynamics.control.gains.joint_gains import JointPoles, at_rest
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+from multibody_dynamics.dynamics.elastic import (
     Antagonistic,
     Motor,
     VariableStiffness,
@@ -50,6 +51,7 @@ POLES = {
 SECOND_POLES = (-13.0, -20.0)
 TWO_LINKS = [
     linear_arm, nonlinear_arm, antagonistic_arm, pretensioned_arm, variable_arm, damped_arm,
+    *OTHER_ARMS,
 ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from elastic_arms import (
+    OTHER_ARMS,
     Arm,
     HeldPlant,
     antagonistic_arm,
@@ -29,7 +30,15 @@ from multibody_dynamics.dynamics.control.gains.joint_gains import (
 )
 from multibody_dynamics.dynamics.core.errors import InputError
 
-ALL = [linear_arm, nonlinear_arm, antagonistic_arm, variable_arm, elastic_panda, mixed_panda]
+ALL = [
+    linear_arm,
+    nonlinear_arm,
+    antagonistic_arm,
+    variable_arm,
+    elastic_panda,
+    mixed_panda,
+    *OTHER_ARMS,
+]
 
 
 def holding(arm: Arm, **keywords) -> HoldController:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from elastic_arms import (
+    OTHER_ARMS,
     Arm,
     HeldPlant,
     antagonistic_arm,
@@ -28,7 +29,15 @@ from multibody_dynamics.dynamics.control.controllers.link_damping import LinkDam
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 
-ALL = [linear_arm, nonlinear_arm, antagonistic_arm, damped_arm, elastic_panda, mixed_panda]
+ALL = [
+    linear_arm,
+    nonlinear_arm,
+    antagonistic_arm,
+    damped_arm,
+    elastic_panda,
+    mixed_panda,
+    *OTHER_ARMS,
+]
 
 
 def poles(arm: Arm, rates: float = 1.0, **settings) -> np.ndarray:

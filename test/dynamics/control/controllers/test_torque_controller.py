@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from elastic_arms import (
-    EVERY_ARM,
+    WITHOUT_BASE_SPRINGS,
     HeldPlant,
     antagonistic_arm,
     at_start,
@@ -32,7 +32,7 @@ from multibody_dynamics.dynamics.control.torque.torque_gains import (
     torque_observer_gains,
 )
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor
+from multibody_dynamics.dynamics.elastic import Motor
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces
 from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
@@ -41,7 +41,7 @@ from single_joint import LOCKED, single_joint
 M, K = 0.45, 3000.0
 
 
-@pytest.mark.parametrize("make", EVERY_ARM)
+@pytest.mark.parametrize("make", WITHOUT_BASE_SPRINGS)
 def test_the_law_by_hand(make):
     """tau_m = u / a + (1 - 1 / a) load + friction, with the flat map of planning."""
     arm = make()
@@ -183,7 +183,7 @@ def test_rigid_joints_pass_the_torque_on(make):
 
 
 @pytest.mark.parametrize("design", TORQUE_DESIGNS)
-@pytest.mark.parametrize("make", EVERY_ARM)
+@pytest.mark.parametrize("make", WITHOUT_BASE_SPRINGS)
 def test_every_arm_is_held_at_rest_by_its_gravity_torques(make, design):
     arm = make()
     law = TorqueController(*arm[:2], TORQUE_DESIGNS[design](*arm))

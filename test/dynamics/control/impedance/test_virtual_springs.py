@@ -11,7 +11,7 @@ import pytest
 from contacts import branched_arm
 from elastic_arms import antagonistic_arm, damped_arm, linear_arm, nonlinear_arm, variable_arm
 from multibody_dynamics.dynamics.control.impedance.virtual_springs import VirtualSprings
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Antagonistic, VariableStiffness
+from multibody_dynamics.dynamics.elastic import Antagonistic, VariableStiffness
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 
 H = 1e-4  # s, of the central differences

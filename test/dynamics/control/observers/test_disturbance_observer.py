@@ -10,7 +10,7 @@ import pytest
 
 from multibody_dynamics.dynamics.control.observers.disturbance_observer import DisturbanceObserver
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor, Rigid, SeriesElastic
+from multibody_dynamics.dynamics.elastic import Motor, Rigid, SeriesElastic
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.springs import LinearSpring
 from multibody_dynamics.dynamics.model.multibody_model import MultibodyModel

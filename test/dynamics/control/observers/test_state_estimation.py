@@ -135,12 +135,12 @@ def test_a_torque_sensor_suffices_for_every_kind(kind):
 
 
 def test_as_described_follows_the_torque_sources_joint_by_joint():
-    actuators = arm("cubic", ("spring_deflection", "torque_sensor"))
+    actuators = arm("nonlinear", ("spring_deflection", "torque_sensor"))
     assert StateEstimation().source == "as_described"
     estimator = StateEstimator(two_link_planar(), actuators, StateEstimation())
     assert estimator.signals == ("link_position", "motor_position", "joint_torque")
     theta = np.array([0.5, 0.7])
-    Q = KINDS["cubic"].spring.torque(0.2)
+    Q = KINDS["nonlinear"].spring.torque(0.2)
     state = estimator.update(
         0.0, link_position=[0.3, np.nan], motor_position=theta, joint_torque=[np.nan, Q]
     )

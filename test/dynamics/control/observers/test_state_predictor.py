@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from elastic_arms import (
+    OTHER_ARMS,
     Arm,
     antagonistic_arm,
     at_start,
@@ -30,7 +31,7 @@ PERIOD = 1e-3
 DELAY = 1.7e-3  # s of a command; samples are two periods old
 ALL = (
     linear_arm, nonlinear_arm, antagonistic_arm, pretensioned_arm, variable_arm, damped_arm,
-    mixed_panda,
+    mixed_panda, *OTHER_ARMS,
 )  # fmt: skip
 
 

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elastic_arms import (
-    EVERY_ARM,
     MOTOR,
+    WITHOUT_BASE_SPRINGS,
     damped_arm,
 )
 from multibody_dynamics.dynamics.control.torque.inertia_shaping import InertiaShaping
 from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic import Motor, Rigid, SeriesElastic
 from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor, Rigid, SeriesElastic
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.springs import LinearSpring
 from multibody_dynamics.dynamics.model.urdf import parse_urdf
@@ -44,7 +44,7 @@ def moving(arm, seed: int = 3):
     return springs
 
 
-@pytest.mark.parametrize("make", EVERY_ARM)
+@pytest.mark.parametrize("make", WITHOUT_BASE_SPRINGS)
 def test_a_shaped_motor_moves_like_a_lighter_one(make):
     """M_theta theta'' + load + friction M_theta / M_m = u, with theta'' of the real motor."""
     arm = make()

@@ -23,7 +23,7 @@ from multibody_dynamics.dynamics.control.torque.torque_gains import (
 )
 from multibody_dynamics.dynamics.control.torque.torque_loop import LoopTiming, TorqueJoint
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor
+from multibody_dynamics.dynamics.elastic import Motor
 from single_joint import single_joint
 
 M, K, V, LINK = 0.45, 3000.0, 1.0, 0.5

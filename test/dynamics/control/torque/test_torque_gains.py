@@ -12,8 +12,8 @@ import pytest
 from scipy.linalg import solve_continuous_lyapunov
 
 from elastic_arms import (
-    EVERY_ARM,
     SHIPPED,
+    WITHOUT_BASE_SPRINGS,
     antagonistic_arm,
     at_start,
     damped_arm,
@@ -43,11 +43,11 @@ from multibody_dynamics.dynamics.control.torque.torque_loop import (
     TorqueLoop,
 )
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor
+from multibody_dynamics.dynamics.elastic import Motor
 from single_joint import LOCKED, single_joint
 
 ALL = [
-    *EVERY_ARM,
+    *WITHOUT_BASE_SPRINGS,
     *(pytest.param(lambda name=name: shipped(name), id=name) for name in SHIPPED[1:]),
 ]
 MEASURED = LoopTiming(delay=1e-3, velocity_filter=(3, 100.0))

@@ -19,7 +19,7 @@ from multibody_dynamics.dynamics.control.torque.torque_loop import (
     TorqueServo,
 )
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor
+from multibody_dynamics.dynamics.elastic import Motor
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from single_joint import LOCKED, single_joint
 

@@ -23,7 +23,7 @@ from multibody_dynamics.dynamics.control.trajectories.iterative_learning import 
 )
 from multibody_dynamics.dynamics.control.trajectories.learned_correction import LearnedCorrection
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor
+from multibody_dynamics.dynamics.elastic import Motor
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.motion.trajectories import interpolate
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot

@@ -16,13 +16,13 @@ from multibody_dynamics.dynamics.control.trajectories.time_scaling import (
     slow_down,
 )
 from multibody_dynamics.dynamics.core.errors import InputError, TrajectoryError
-from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
-from multibody_dynamics.dynamics.elastic.actuator_kinds import (
+from multibody_dynamics.dynamics.elastic import (
     Antagonistic,
     Motor,
     Rigid,
     SeriesElastic,
 )
+from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.flatness import MotorMotion, motor_motion
 from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSpring

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic import Motor, SeriesElastic
 from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
-from multibody_dynamics.dynamics.elastic.actuator_kinds import Motor, SeriesElastic
 from multibody_dynamics.dynamics.elastic.springs import CubicSpring, PolynomialSpring, TableSpring
 from multibody_dynamics.dynamics.identification.springs.spring_identification import (
     SpringFit,

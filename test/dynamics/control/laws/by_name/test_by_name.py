@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from elastic_arms import (
+    OTHER_ARMS,
     antagonistic_arm,
     at_rest_under,
     at_start,
@@ -26,6 +27,7 @@ from multibody_dynamics.dynamics.control import (
     ControllerSettings,
     make_controller,
 )
+from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.motion import hold, splice
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 
@@ -50,11 +52,28 @@ def test_settings_are_declared_compared_by_value_and_sent_to_other_processes(law
     assert replace(settings, position=[0.1, 0.3]) != settings
 
 
-@pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, elastic_panda, mixed_panda])
+NEED_MOTORS = ("torque_control", "joint_impedance", "cartesian_impedance")
+"""Laws that do not support springs between link and base."""
+
+
+@pytest.mark.parametrize(
+    "arm", [linear_arm, antagonistic_arm, elastic_panda, mixed_panda, *OTHER_ARMS]
+)
 @pytest.mark.parametrize("law", LAWS)
-def test_every_law_holds_an_arm_at_rest(arm, law):
+def test_every_law_holds_an_arm_at_rest_or_names_the_joint_that_it_does_not_support(arm, law):
     arm = arm()
-    made = make_controller(arm.model, arm.actuators, ControllerSettings(law=law, position=arm.rest))
+    settings = ControllerSettings(law=law, position=arm.rest)
+    unsupported = [
+        type(each).__name__
+        for each in arm.actuators.actuators
+        if (each.has_base_springs and law in NEED_MOTORS)
+        or (each.virtual_spring is None and not each.is_rigid and law.startswith("esp"))
+    ]
+    if unsupported:
+        with pytest.raises(InputError, match=rf"^joint '.*': .*{unsupported[0]}"):
+            make_controller(arm.model, arm.actuators, settings)
+        return
+    made = make_controller(arm.model, arm.actuators, settings)
     assert type(made) is LAW_TABLE[law].controller
     desired = hold(arm.model.joint_names, arm.rest)(0.0)
     x, second, load = at_start(arm)

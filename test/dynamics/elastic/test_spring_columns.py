@@ -13,10 +13,7 @@ import pytest
 
 from drive_runs import ENCODER, RATE, motion
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.identification.drives.joint_springs import (
-    Positions,
-    joint_springs,
-)
+from multibody_dynamics.dynamics.elastic.spring_columns import Positions
 from robots import CONFIG
 
 elastic, idn = dyn.elastic, dyn.identification
@@ -44,7 +41,7 @@ def test_columns_times_coefficients_are_the_torques_of_the_actuator(kind):
         theta = q[:, None] + rng.uniform(0.2, 0.6, (50, 2)) * [1.0, -1.0]
     if kind == "driven":
         theta[:, 1] = rng.uniform(0.4, 2.0, 50)
-    springs = joint_springs("elbow", actuator)
+    springs = actuator.identification("elbow")
     at = Positions(q, theta, k)
     zero = np.zeros(50)
     rates = (zero, zero)
@@ -60,7 +57,7 @@ def test_columns_times_coefficients_are_the_torques_of_the_actuator(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_derivatives_of_the_coefficients_by_complex_steps(kind):
-    springs = joint_springs("elbow", KINDS[kind])
+    springs = KINDS[kind].identification("elbow")
     for columns in (springs.torque, *springs.loads):
         _, slope = columns.coefficients(springs.values)
         for r in range(len(springs.values)):

@@ -1,0 +1,175 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Series elastic joints: a spring between motor and link, with or without a damper.
+
+    Q = s(phi) + d phi',  phi = theta - q,  and the motor carries Q.
+
+Damping d lowers the relative degree: Q = s(phi) + d phi' is then a first-order filter for phi
+instead of an algebraic equation,
+
+    phi' = (Q - s(phi)) / d,    theta'' = q'' + (Q' - s'(phi) phi') / d,
+
+with a state phi that needs an initial value. The filter is stable forward in time (time
+constant d / s'): an error of the initial value decays. The feedforward needs Q', but neither Q''
+nor q''''.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...core import Array, InputError, inlined
+from ...core.quantities import quantity
+from ..actuator import Actuator, Identified, Rows, check_parts
+from ..actuator_tables import DAMPING, MOTOR, SPRING, ahead, drive_spring, link_motion
+from ..damped_springs import damped_deflection
+from ..motor import Motor, one_number
+from ..part_description import read_motor, read_spring
+from ..spring_columns import JointSprings, Positions, SpringColumns
+from ..spring_tables import spring_deflection, spring_deflection_motion, spring_law
+from ..springs import Beyond, Spring
+
+
+# wide: flat arrays; tuples of arrays cost time when they are passed on
+@inlined
+def series_feedforward(
+    joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
+):  # fmt: skip
+    """The motor of joint i leads the link by the deflection of the spring."""
+    j, k, damping = int(joints[i, MOTOR]), int(joints[i, SPRING]), joints[i, DAMPING]
+    Q = given.torque[0, i], given.torque[1, i], given.torque[2, i]
+    if damping > 0.0 and bending[1] != 0.0:
+        deflection = damped_deflection(laws, pieces, own, k, damping, Q, filtered, i)
+    else:
+        deflection = spring_deflection_motion(laws, pieces, own, k, bend, outputs.bent[j])
+    motion = ahead(link_motion(given, i), 1.0, deflection)
+    drive_spring(motors, laws, j, k, motion, deflection[0], Q[0], outputs)
+
+
+# wide: as above
+@inlined
+def series_torques(
+    joints, laws, pieces, own, i, q, qd, theta, thetad, second, torque, rate, felt, load, deflection
+):
+    """Q = s(phi) + d phi'; Q' of a damped spring is left unchanged."""
+    j, k = int(joints[i, MOTOR]), int(joints[i, SPRING])
+    phi, phid = theta[j] - q[i], thetad[j] - qd[i]
+    s, s1, _, _ = spring_law(laws, pieces, own, k, phi)
+    deflection[j] = phi
+    load[j] = torque[i] = s + joints[i, DAMPING] * phid
+    felt[i] = s1
+    if joints[i, DAMPING] == 0.0:
+        rate[i] = s1 * phid
+
+
+# wide: as above
+@inlined
+def virtual_series_spring(
+    joints, laws, pieces, own, i, second, unloaded, force, force_rate, x, rate, slope, rest
+):
+    """F = s(x) + d x'."""
+    k, damping, F, Fd = int(joints[i, SPRING]), joints[i, DAMPING], force[i], force_rate[i]
+    if damping > 0.0:
+        s, s1, _, _ = spring_law(laws, pieces, own, k, x[i])
+        rate[i], slope[i], rest[i] = (F - s) / damping, s1, 0.0
+    else:
+        x[i] = spring_deflection(laws, pieces, own, k, F, x[i])
+        _, s1, s2, _ = spring_law(laws, pieces, own, k, x[i])
+        rate[i], slope[i] = Fd / s1, s1
+        rest[i] = s2 * rate[i] * rate[i]
+
+
+@dataclass(frozen=True)
+class SeriesElastic(Actuator):
+    """A spring between motor and link, optionally with a damper (N m s/rad) in parallel."""
+
+    motor: Motor
+    spring: Spring
+    damping: float = 0.0
+
+    feedforward = staticmethod(series_feedforward)
+    spring_torques = staticmethod(series_torques)
+    virtual_spring = staticmethod(virtual_series_spring)
+    required_keys = ("spring", "motor")
+
+    def __post_init__(self) -> None:
+        damping = one_number("damping of the spring", self.damping)
+        if not 0.0 <= damping < np.inf:
+            raise InputError(
+                f"damping of the spring must be zero or greater and finite, got {damping}"
+            )
+        check_parts(self.motor, self.spring)
+
+    @classmethod
+    def is_described(cls, keys: Mapping[str, Any]) -> bool:
+        return "spring" in keys and keys["spring"] != "rigid"
+
+    @classmethod
+    def read(cls, entry: Mapping[str, Any], where: str, motion: str) -> SeriesElastic:
+        motor, gear = read_motor(entry["motor"], where, motion)
+        at = f"{where}: spring"
+        damping, law = 0.0, entry["spring"]
+        if isinstance(law, Mapping) and "damping" in law:
+            damping = quantity(law["damping"], f"{at}.damping", "damping", gear)
+            law = {key: value for key, value in law.items() if key != "damping"}
+        return cls(motor, read_spring(law, at, gear), damping)
+
+    @property
+    def motors(self) -> tuple[Motor, ...]:
+        return (self.motor,)
+
+    @property
+    def springs(self) -> tuple[Spring, ...]:
+        return (self.spring,)
+
+    @property
+    def series_spring(self) -> Spring:
+        return self.spring
+
+    def _check_motion(
+        self, q: Array, Q: Array, second: Array, deflection: Array | None, beyond: Beyond
+    ) -> None:
+        if self.damping == 0.0:
+            self.spring.checked_torque(Q[0], beyond)
+        elif deflection is None:
+            raise InputError(
+                "the deflection of a damped spring is a state of the feedforward; give `deflection`"
+            )
+        else:
+            self.spring.checked_deflection(deflection, beyond)
+
+    def link_position(
+        self, theta: Rows, Q: Array, k: Array | None, deflection: Array | None, beyond: Beyond
+    ) -> Array:
+        if self.damping == 0.0:
+            return np.asarray(theta[0] - self.spring.deflection(Q, beyond=beyond))
+        if deflection is None:
+            raise InputError("Q of a damped spring depends on the past; give its deflection")
+        return np.asarray(theta[0] - deflection)
+
+    def stiffened(self, factor: float) -> Actuator:
+        spring = self.spring.scaled(deflection=factor)
+        return replace(self, spring=spring, damping=factor * self.damping)
+
+    def identification(self, joint: str) -> JointSprings:
+        spring = self.spring
+        count = len(spring.powers)
+
+        def columns(at: Positions) -> Array:
+            return spring.terms(at.theta[:, 0] - at.q)
+
+        found = SpringColumns(columns, tuple((i,) for i in range(count)))
+        return JointSprings(
+            tuple(f"{joint}.{name}" for name in spring.parameters),
+            np.array([*spring.parameters.values()]), spring.powers, found, (found,),
+            np.eye(count)[0], damped=True,
+        )  # fmt: skip
+
+    def identified(self, found: Identified) -> Actuator:
+        damping = found.values.get("damping", self.damping)
+        return SeriesElastic(found.motors[0], found.spring("", self.spring), damping)

@@ -1,0 +1,107 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Antagonistic joints: closed forms, and the range of stiffness and pretension."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic import (
+    Actuator,
+    Antagonistic,
+    LinearSpring,
+    Motor,
+    PolynomialSpring,
+)
+
+MOTOR = Motor(0.3, 100.0, viscous=0.4, coulomb=0.5, coulomb_velocity=0.2)
+QUADRATIC = PolynomialSpring((40.0, 900.0), travel=(0.0, 0.6))
+STRONG = PolynomialSpring((60.0, 700.0, 500.0), travel=(0.0, 0.5))
+UNLIKE = Antagonistic(MOTOR, MOTOR, QUADRATIC, STRONG)
+
+
+def test_antagonists_of_quadratic_springs_have_a_closed_form():
+    """s = c phi^2: sigma = 2 c (phi_a + phi_b), Q = c (phi_a + phi_b)(phi_a - phi_b)."""
+    c = 900.0
+    spring = PolynomialSpring((0.0, c), travel=(0.01, 0.6))
+    actuator = Antagonistic(MOTOR, MOTOR, spring, spring)
+    Q, sigma = np.array([-30.0, 0.0, 45.0]), np.array([400.0, 600.0, 900.0])
+    none = np.zeros(3)
+    a, b = actuator.motor_rows([none] * 3, [Q, none, none], [sigma, none, none], None, "raise")
+    total, difference = sigma / (2 * c), 2 * Q / sigma
+    np.testing.assert_allclose(a.position, (total + difference) / 2, rtol=1e-13)
+    np.testing.assert_allclose(b.position, -(total - difference) / 2, rtol=1e-13)
+
+
+@given(st.floats(-0.9, 0.9), st.floats(0.02, 0.98))
+@settings(max_examples=25, deadline=None)
+def test_every_stiffness_in_the_range_is_feasible_and_none_beyond(where, part):
+    actuator = UNLIKE
+    Q = np.array(where * 300.0)
+    low, high = actuator.second_output_range(Q)
+    rows = [np.array(0.0)] * 3
+    sigma = low + part * (high - low)
+    motors = actuator.motor_rows(rows, [Q, *rows[1:]], [sigma, *rows[1:]], None, "raise")
+    theta = [row.position for row in motors]
+    found = actuator.spring_rows(*rows[:2], theta, rows[:2], (), "continue")
+    np.testing.assert_allclose((found.torque, found.stiffness), (Q, sigma), rtol=1e-11, atol=1e-10)
+    for outside in (low - 1.0, high + 1.0):
+        with pytest.raises(
+            InputError, match=r"stiffness of .* is infeasible at a joint torque .*N/m"
+        ):
+            actuator.motor_rows(rows, [Q, *rows[1:]], [outside, *rows[1:]], None, "raise")
+
+
+def test_a_joint_torque_beyond_both_springs_is_rejected():
+    rows = [np.array(x) for x in (1e3, 0.0, 0.0)]
+    with pytest.raises(InputError, match=r"torque of 1000 N m \(N for a .* joint\) is infeasible"):
+        Antagonistic(MOTOR, MOTOR, QUADRATIC, QUADRATIC).motor_rows(rows, rows, rows, None, "raise")
+
+
+def limited(limit: float) -> Motor:
+    return Motor(0.3, torque_limit=limit)
+
+
+TIGHT: dict[str, Actuator] = {
+    "stiffness": Antagonistic(limited(60.0), limited(80.0), QUADRATIC, STRONG),
+    "pretension": Antagonistic(limited(60.0), limited(80.0), QUADRATIC, STRONG, "pretension"),
+}
+
+
+@pytest.mark.parametrize("output", TIGHT)
+@pytest.mark.parametrize("Q", [-40.0, 0.0, 25.0])
+def test_motors_hold_exactly_the_range_that_their_limits_leave(output, Q):
+    """At the bound set by the limits, one motor delivers its share, and none delivers more."""
+    actuator = TIGHT[output]
+    none, share = np.array(0.0), 0.9
+    low, high = actuator.second_output_range(none + Q, share)
+    least, greatest = actuator.second_output_range(none + Q)
+    assert low == least
+    assert high != greatest
+    torque, second = [none + Q, none, none], [high, none, none]
+    rows = actuator.motor_rows([none] * 3, torque, second, None, "raise")
+    pairs = zip(rows, actuator.motors, strict=True)
+    used = [abs(row.load) / motor.torque_limit for row, motor in pairs]
+    assert max(used) == pytest.approx(share, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Antagonistic(MOTOR, MOTOR, 3.0, QUADRATIC), "expected a Spring"),
+        (lambda: Antagonistic(MOTOR, MOTOR, LinearSpring(1.0), QUADRATIC), "finite travel"),
+        (
+            lambda: Antagonistic(MOTOR, MOTOR, LinearSpring(1.0, travel=(0, 1)), QUADRATIC),
+            "must harden",
+        ),
+        (lambda: Antagonistic(MOTOR, MOTOR, QUADRATIC, QUADRATIC, "speed"), "pretension.*'speed'"),
+    ],
+)  # fmt: skip
+def test_an_invalid_antagonistic_joint_is_rejected(make, message):
+    with pytest.raises(InputError, match=message):
+        make()

@@ -1,0 +1,29 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rigid joints."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic import Motor, Rigid
+
+
+def test_a_rigid_joint_is_its_motor():
+    q, Q = np.random.default_rng(0).normal(size=(2, 3, 4))
+    (row,) = Rigid(Motor(0.0)).motor_rows(q, Q, (), None, "raise")
+    np.testing.assert_array_equal(row[:4], [*q, Q[0]])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Rigid(None), "expected a Motor, such as .*, got None"),
+    ],
+)  # fmt: skip
+def test_an_invalid_rigid_joint_is_rejected(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
