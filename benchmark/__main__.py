@@ -19,6 +19,7 @@ from types import ModuleType
 import batches
 import cold_start
 import constrained
+import control_cycle
 import derivatives
 import forward_dynamics
 import harness
@@ -39,6 +40,7 @@ TIMED: dict[str, ModuleType] = {
     "scaling": scaling,
     "constrained": constrained,
     "integration": integration,
+    "control_cycle": control_cycle,
 }
 PROGRAMS: dict[str, ModuleType] = {
     "inverse_kinematics": inverse_kinematics,

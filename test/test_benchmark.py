@@ -18,6 +18,7 @@ FEW = ("--rounds", "1", "--calls", "2", "--joints", "15")
 
 PARTS = {
     ("inverse_dynamics", "batches", "derivatives"): {"specialised", "orders", "batches"},
+    ("control_cycle",): {"control_cycle"},
     ("scaling", "constrained", "integration", "forward_dynamics"): {
         "chains",
         "constrained",

@@ -230,8 +230,9 @@ class Arm:
         self.restart()
 
     def deactivate(self) -> None:
-        """Answer no more samples."""
+        """Answer no more samples with a torque; they are measured as before."""
         self._is_active = self._has_begun = False
+        self.motion.release()
         self.supervisor.deactivate()
 
     def restart(self, why: str = "") -> None:
@@ -350,13 +351,14 @@ class Arm:
 
     def update(self, sample: Sample) -> Command:
         """Answer a sample. Without signals, only modes and faults change; in LOST there is no
-        answer, and the caller sends that of :meth:`rest`, once or in every cycle."""
+        torque, and the caller sends that of :meth:`rest`, once or in every cycle. Nor is there one
+        before :meth:`activate`: the filters settle meanwhile."""
         now, step = sample.stamp, self._step_to(sample.stamp)
         contact = torque = None
         try:
             if sample.signals is not None:
                 self.measure(sample)
-                if not self.motion.is_there and not self.supervisor.is_final:
+                if self._is_active and not (self.motion.is_there or self.supervisor.is_final):
                     self._begin(now)
                 if self.motion.is_there:
                     self._look_up(now, step)

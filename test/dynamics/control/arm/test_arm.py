@@ -95,6 +95,23 @@ def test_commands_leave_out_gravity_that_the_robot_compensates():
     np.testing.assert_allclose(made.update(sample_of(made, 0.0, q, theta)).torque, 0.0, atol=1e-6)
 
 
+def test_an_arm_that_is_not_active_is_measured_and_gets_no_torque():
+    arm = linear_arm()
+    made = at_rest_under(arm)
+    made.deactivate()
+    (q, _, theta, _), _, load = at_start(arm)
+    for k in range(20):
+        command = made.update(sample_of(made, k * PERIOD, q, theta))
+        assert (command.mode, command.torque) == (Mode.INACTIVE, None)
+    np.testing.assert_allclose(made.measured.estimator.state.q, q, atol=1e-9)
+    made.activate()
+    command = made.update(sample_of(made, 20 * PERIOD, q, theta))
+    np.testing.assert_allclose(command.torque, load, atol=1e-6)
+    made.deactivate()
+    command = made.update(sample_of(made, 21 * PERIOD, q, theta))
+    assert (command.mode, command.torque) == (Mode.INACTIVE, None)
+
+
 def test_a_command_is_a_value_that_later_cycles_do_not_change():
     arm = linear_arm()
     made = at_rest_under(arm)
