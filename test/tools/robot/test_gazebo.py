@@ -254,10 +254,8 @@ def test_the_topics_of_the_launch_are_those_of_the_nodes():
     assert controllers["/**/joint_state_broadcaster"]["ros__parameters"]["use_local_topics"]
     nodes = Path(gazebo.__file__).parents[2] / "nodes"
     assert '"series_joint_states"' in (nodes / "series_joints_node.py").read_text()
-    assert '"~/commands"' in "".join(
-        (nodes / f"{name}.py").read_text()
-        for name in ("following/controller_outputs", "following/following")
-    )
+    for outputs in ("controller_outputs", "feedforward_outputs"):
+        assert '"~/commands"' in (nodes / "following" / f"{outputs}.py").read_text()
 
 
 def test_flags_of_the_launch_are_those_of_the_programs():

@@ -19,7 +19,7 @@ from warnings import warn
 
 import numpy as np
 
-from ...core import Array, InputError, as_array, as_real, check_setting, setting
+from ...core import Array, DynamicsError, InputError, as_array, as_real, check_setting, setting
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..controllers.controllers import PERIOD, Controller
@@ -185,7 +185,7 @@ class ControllerSettings:
     def design(self, model: MultibodyModel, actuators: Actuators) -> Controller:
         """The law for this robot. Raises InputError for settings that do not fit the robot and for
         designs that are not stable."""
-        raise NotImplementedError
+        raise DynamicsError(f"{type(self).__name__} does not say how law '{self.law}' is designed")
 
     def in_cycle(self: Own, cycle: Cycle) -> Own:
         """These settings, adapted to the control cycle in which the law runs."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...core import setting
+from ...core import DynamicsError, setting
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..impedance.elastic_structure import CONTACT_BANDWIDTH, ElasticStructureController
@@ -133,7 +133,7 @@ class ElasticStructureSettings(ChangingStiffness, SecondOutputs, ControllerSetti
         self, model: MultibodyModel, actuators: Actuators, stiffness: Any, ratio: float
     ) -> ElasticStructureGains:
         """The gains for a stiffness of the links, if the law has one, and a damping ratio."""
-        raise NotImplementedError
+        raise DynamicsError(f"{type(self).__name__} does not say what gains the law has")
 
     def elastic_structure(
         self, model: MultibodyModel, actuators: Actuators, stiffness: Any, *, has_stiffness: bool
