@@ -62,6 +62,20 @@ SPIN_TIMEOUT = 0.1  # s; also the longest delay of the reaction to a signal
 P = TypeVar("P", bound=NodeParameters)
 
 
+class Flag:
+    """Once set, it stays set. It has no lock, unlike threading.Event: a signal that arrives while the
+    handler of another one holds that lock would wait for it forever."""
+
+    def __init__(self) -> None:
+        self._is_set = False
+
+    def set(self) -> None:
+        self._is_set = True
+
+    def is_set(self) -> bool:
+        return self._is_set
+
+
 class Leaving(BaseException):
     """The process received a shutdown signal while the node was being configured."""
 
@@ -80,7 +94,7 @@ class ManagedNode(LifecycleNode, Generic[P]):
 
     def __init__(self, name: str, parameters: type[P], **options: Any) -> None:
         super().__init__(name, **options)
-        self.leave = threading.Event()  # set or replaced by the run loop
+        self.leave = Flag()  # set or replaced by the run loop
         self.has_failed = False
         self.configuration = ExitStack()
         self.activation = Activation(self)
@@ -350,7 +364,7 @@ def run(node_class: Callable[[], ManagedNode[Any]], args: Sequence[str] | None =
         print(help_text(sys.modules[node_class.__module__]))
         return 0
     never_block()
-    leave = threading.Event()
+    leave = Flag()
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         leave.set()
@@ -410,7 +424,7 @@ def _one_line(error: Exception) -> str:
     return " ".join(re.sub(r", at \S+:\d+", "", str(error)).split())
 
 
-def _run(node_class: Callable[[], ManagedNode[Any]], leave: threading.Event) -> int:
+def _run(node_class: Callable[[], ManagedNode[Any]], leave: Flag) -> int:
     node = create(node_class)
     node.leave = leave
     executor = make_executor(node.parameters.executor)
@@ -436,7 +450,7 @@ def _run(node_class: Callable[[], ManagedNode[Any]], leave: threading.Event) -> 
                 raise
 
 
-def spin(executor: Executor, leave: threading.Event, log: RcutilsLogger) -> None:
+def spin(executor: Executor, leave: Flag, log: RcutilsLogger) -> None:
     """Spin until `leave` is set or the context is shut down."""
     while rclpy.ok() and not leave.is_set():
         try:
