@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Generate the tables in docs/ from the code: symbols, public names, laws, parameters of nodes.
+"""Generate the tables in docs/ from the code: symbols, names, laws, faults, parameters of nodes.
 
 `python -m multibody_dynamics.tools.reference` rewrites the text of docs/*.md between the comments
 `begin NAME` and `end NAME`; a test fails if a table is out of date.
@@ -20,7 +20,7 @@ from typing import get_type_hints
 
 from .. import dynamics
 from ..dynamics import control
-from ..dynamics.control import in_short
+from ..dynamics.control import FAULTS, in_short
 from ..dynamics.lie import SYMBOLS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -51,10 +51,21 @@ def generate(name: str) -> str:
         return settings_table()
     if name == "parameters of laws":
         return law_parameters_table()
+    if name == "faults":
+        return faults_table()
     from ..nodes.base.parameters import markdown_table
 
     node = import_module(f"multibody_dynamics.nodes.{name.removesuffix(' parameters')}")
     return markdown_table(getattr(node, NODES[name.removesuffix(" parameters")]))
+
+
+def faults_table() -> str:
+    """The rows of FAULTS."""
+    head = "| fault | mode | within | ended by |\n|---|---|---|---|\n"
+    return head + "".join(
+        f"| {fault.text} | {fault.mode.name} | {fault.within} | {fault.end} |\n"
+        for fault in FAULTS[1:]
+    )
 
 
 def laws_table() -> str:

@@ -63,8 +63,8 @@ P = TypeVar("P", bound=NodeParameters)
 
 
 class Flag:
-    """Once set, it stays set. It has no lock, unlike threading.Event: a signal that arrives while the
-    handler of another one holds that lock would wait for it forever."""
+    """Once set, it stays set. It has no lock, unlike threading.Event: a signal that arrives while
+    the handler of another one holds that lock would wait for it forever."""
 
     def __init__(self) -> None:
         self._is_set = False

@@ -79,6 +79,13 @@ class Fault(NamedTuple):
     ends: int
     within: str
 
+    @property
+    def end(self) -> str:
+        """What ends it, in words; the arm must be at rest besides."""
+        return ("the end of its cause", "`~/enable`", "`~/enable`, after brakes or drives")[
+            self.ends
+        ]
+
 
 FAULTS = (
     Fault(NONE, "none", Mode.HOLDING, PASSING, ""),

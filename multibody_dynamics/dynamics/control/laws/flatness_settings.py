@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Settings of the complete control cycle of an elastic-joint arm, :class:`.FlatnessLaw`."""
+"""Settings of laws and estimation of an :class:`.Arm`, fixed when it is designed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _every_law() -> dict[str, ControllerSettings]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FlatnessSettings:
-    """Settings of :class:`.FlatnessLaw`.
+    """Settings of an :class:`.Arm`, fixed when it is designed.
 
     Attributes
     ----------
