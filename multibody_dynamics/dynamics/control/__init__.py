@@ -242,7 +242,8 @@ QUANTITIES               all quantities of MotionLimits
 
 from warnings import warn
 
-from .arm.arm import BOTH, LINKS, MOTORS, Arm, ArmSettings, Command, Sample
+from .arm.arm import BOTH, LINKS, MOTORS, Arm, Command, Sample
+from .arm.arm_settings import ArmSettings
 from .arm.collision_reaction import OFF, REACTIONS, REPORT, CollisionReaction, Contact
 from .arm.desired_motion import DesiredMotion, Planned, Splice, TrajectoryRequest, plan, reject_jump
 from .arm.learned_motion import LearnedMotion

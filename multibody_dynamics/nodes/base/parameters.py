@@ -284,7 +284,7 @@ class ParameterServer(Generic[P]):
             changes = self._checked(parameters)
             for name, value in changes.items():
                 data = self._fields[name].metadata
-                if data["startup"] and value != getattr(self.values, name):
+                if data.get("startup") and value != getattr(self.values, name):
                     raise ParameterError(f"{name} is fixed at startup; restart the node")
                 if (
                     not data["live"]
@@ -329,7 +329,7 @@ def markdown_table(table: type[NodeParameters]) -> str:
             f"`{json.dumps(_to_ros(field.default))}`",
             data["unit"],
             allowed,
-            "live" if data["live"] else "startup" if data["startup"] else "unconfigured",
+            "live" if data["live"] else "startup" if data.get("startup") else "unconfigured",
             "yes" if field.name in listed else "with its law" if data.get("laws") else "",
             data["description"],
         )
@@ -344,7 +344,7 @@ def field_types(table: type[NodeParameters]) -> dict[str, Parameter.Type]:
 
 
 def _when_fixed(data: Mapping[str, Any]) -> str:
-    if data["startup"]:
+    if data.get("startup"):
         return "fixed at startup"
     return "" if data["live"] else "fixed once the node is configured"
 

@@ -17,7 +17,6 @@ from ...dynamics.control import (
     MEASURED,
     ORDERS,
     PERIOD,
-    REACTIONS,
     SOURCES,
     ArmSettings,
     CollisionThresholds,
@@ -25,7 +24,7 @@ from ...dynamics.control import (
     FlatnessSettings,
     StateEstimation,
 )
-from ...dynamics.core import InputError
+from ...dynamics.core import InputError, declared
 from ..base.parameters import ParameterError, parameter
 from .following_parameters import FollowingParameters
 from .law_parameters import OFF, LawParameters, law_settings, parameters_of
@@ -132,22 +131,14 @@ class FlatnessControllerParameters(LawParameters):
         unit="1/s",
         bounds=(0.0, 1000.0),
     )
-    observer_feedback: bool = parameter(
-        False, "compensate the external torques estimated by the observer", live=True
-    )
+    observer_feedback: bool = declared(ArmSettings, "observer_feedback")
 
     collision_thresholds: str = parameter(
         "",
         "YAML file of the thresholds for the detection of contacts, found like robot_file, as"
         " written by `multibody_dynamics collision-thresholds`; empty: no detection",
     )
-    collision_reaction: str = parameter(
-        "stop",
-        "reaction to a detected contact; all but off and report last until ~/enable is called, see"
-        " docs/collisions.md",
-        choices=REACTIONS,
-        live=True,
-    )
+    collision_reaction: str = declared(ArmSettings, "collision_reaction")
     collision_threshold_scale: float = parameter(
         1.0, "factor of all thresholds for contacts", bounds=(0.1, 100.0), live=True
     )
@@ -157,22 +148,9 @@ class FlatnessControllerParameters(LawParameters):
         " configuration",
         bounds=(0.0, 1.0),
     )
-    retract_distance: float = parameter(
-        0.05,
-        "collision_reaction retract: distance by which the joint that was hit hardest moves back",
-        unit="rad or m",
-        bounds=(0.0, 1.0),
-        live=True,
-    )
+    retract_distance: float = declared(ArmSettings, "retract_distance")
 
-    feedforward_lead: float = parameter(
-        0.5,
-        "time by which the feedforward torque leads the reference, because each torque is held for"
-        " one cycle",
-        unit="cycles",
-        bounds=(0.0, 10.0),
-        live=True,
-    )
+    feedforward_lead: float = declared(ArmSettings, "feedforward_lead")
     command_delay: float = parameter(
         0.0,
         "known delay from the stamp of a state until its torque takes effect; it is added to"
@@ -194,13 +172,7 @@ class FlatnessControllerParameters(LawParameters):
         " command_delay, at most 0.05 s; no effect if both are 0",
         live=True,
     )
-    transfer_time: float = parameter(
-        0.5,
-        "duration of the transition to a law, at activation and when another one is chosen",
-        unit="s",
-        bounds=(0.0, 60.0),
-        live=True,
-    )
+    transfer_time: float = declared(ArmSettings, "transfer_time")
 
     learning_file: str = parameter(
         "",
@@ -227,64 +199,15 @@ class FlatnessControllerParameters(LawParameters):
         bounds=(1e-6, 1.0),
     )
 
-    tracking_tolerance: float = parameter(
-        0.2,
-        "bring the arm to a damped stop if a joint is further than this from its reference; 0: no"
-        " limit",
-        unit="rad or m",
-        bounds=(0.0, 10.0),
-        live=True,
-    )
-    latency_tolerance: float = parameter(
-        0.005,
-        "bring the arm to a damped stop if, for 0.1 s, every torque is sent later than this after"
-        " the stamp of its state; 0: no limit, as needed if the computers' clocks differ",
-        unit="s",
-        bounds=(0.0, 1.0),
-        live=True,
-    )
-    recover_automatically: bool = parameter(
-        True,
-        "resume following without ~/enable once missing states are back and the robot is at rest",
-    )
-    recovery_speed: float = parameter(
-        0.1,
-        "the robot is considered at rest when every motor is slower than this",
-        unit="rad/s or m/s",
-        bounds=(0.0, 10.0),
-        live=True,
-    )
+    tracking_tolerance: float = declared(ArmSettings, "tracking_tolerance")
+    latency_tolerance: float = declared(ArmSettings, "latency_tolerance")
+    recover_automatically: bool = declared(ArmSettings, "recover_automatically")
+    recovery_speed: float = declared(ArmSettings, "recovery_speed")
 
-    recovery_limit: int = parameter(
-        5,
-        "number of automatic recoveries within recovery_window after which the robot stays stopped"
-        " until ~/enable is called; 0: no limit",
-        bounds=(0, 1000),
-        live=True,
-    )
-    recovery_window: float = parameter(
-        60.0,
-        "time window over which recoveries are counted",
-        unit="s",
-        bounds=(1.0, 3600.0),
-        live=True,
-    )
-    stop_speed_limit: float = parameter(
-        0.0,
-        "a stop has failed if a joint is faster than this; 0: 1.5 times its speed at the fault,"
-        " plus a quarter of its velocity limit",
-        unit="rad/s or m/s",
-        bounds=(0.0, 1000.0),
-        live=True,
-    )
-    stop_timeout: float = parameter(
-        5.0,
-        "a stop has failed if the robot keeps moving, faster than recovery_speed, for longer than"
-        " this",
-        unit="s",
-        bounds=(0.1, 600.0),
-        live=True,
-    )
+    recovery_limit: int = declared(ArmSettings, "recovery_limit")
+    recovery_window: float = declared(ArmSettings, "recovery_window")
+    stop_speed_limit: float = declared(ArmSettings, "stop_speed_limit")
+    stop_timeout: float = declared(ArmSettings, "stop_timeout")
 
     def listed(self) -> set[str]:
         """In addition, the numbers of the chosen law; parts of a setting only if it is on."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ...dynamics.control import ArmSettings
+from ...dynamics.core import declared
 from ...dynamics.elastic import VARIANTS
 from ..base.external_wrench import WrenchParameters
 from ..base.parameters import ParameterError, parameter
@@ -38,20 +40,9 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
     gravity_compensated_by_robot: bool = parameter(
         False, "the robot compensates gravity itself: exclude it from all torques"
     )
-    initial_stiffness: tuple[float, ...] = parameter(
-        (),
-        "initial stiffness or pretension of the joints with variable stiffness, one value per such"
-        " joint, in the order of the robot's joints; empty: the middle of the range",
-        unit="N m/rad or N m",
-    )
+    initial_stiffness: tuple[float, ...] = declared(ArmSettings, "initial_stiffness")
 
-    lookahead: float = parameter(
-        0.0,
-        "time after the stamp of the state at which the reference is evaluated, to compensate for"
-        " delays",
-        unit="s",
-        bounds=(0.0, 1.0),
-    )
+    lookahead: float = declared(ArmSettings, "lookahead")
     update_rate: float = parameter(
         0.0,
         "rate of a timer that drives the cycle; 0: one cycle per complete state",
@@ -64,14 +55,7 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         " state",
         bounds=(1, 1000),
     )
-    state_timeout: float = parameter(
-        0.2,
-        "time without a complete state after which the safe output is published or, by"
-        " flatness_controller_node, the arm is stopped",
-        unit="s",
-        bounds=(0.001, 60.0),
-        live=True,
-    )
+    state_timeout: float = declared(ArmSettings, "state_timeout")
     stamp_tolerance: float = parameter(
         0.5,
         "reject stamps that differ from the node's clock by more than this; 0: accept any stamp",

@@ -57,7 +57,6 @@ class LawParameter(NamedTuple):
         whose = self.whole if self.whole not in ("", self.name) else in_short(laws)
         data |= {
             "description": f"{whose}: {self.meaning or data['description']}",
-            "startup": False,
             "laws": tuple(laws),
         }
         if self.name == self.whole:

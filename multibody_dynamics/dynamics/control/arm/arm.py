@@ -9,13 +9,12 @@
            -> Supervisor          mode and fault, by the table of `modes`
            -> one of DesignedLaws -> BumplessTransfer, which limits -> Command
 
-The node, studies, simulations and the twin of generated controllers run this cycle.
+The node, studies and simulations run this cycle.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import isfinite
 from typing import NamedTuple
 
@@ -36,6 +35,7 @@ from ..laws.flatness_settings import ON_LINKS, FlatnessSettings
 from ..observers.adaptive_feedforward import AdaptiveFeedforward
 from ..observers.collision_thresholds import PUSH
 from .acting_state import ActingState
+from .arm_settings import ArmSettings
 from .collision_reaction import LAWS_OF_REACTIONS, OFF, REPORT, RETRACT, CollisionReaction, Contact
 from .desired_motion import DesiredMotion
 from .measured_arm import MeasuredArm
@@ -95,28 +95,6 @@ class Command(NamedTuple):
     events: tuple[Event, ...]
     cuts: tuple[LimitEvent, ...]
     contact: Contact | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ArmSettings:
-    """What may change while an arm runs; see the parameters of flatness_controller_node."""
-
-    lookahead: float = 0.0
-    feedforward_lead: float = 0.5
-    transfer_time: float = 0.5
-    initial_stiffness: tuple[float, ...] = ()
-    observer_feedback: bool = False
-    collision_reaction: str = "stop"
-    retract_distance: float = 0.05
-    state_timeout: float = 0.2
-    tracking_tolerance: float = 0.2
-    latency_tolerance: float = 0.005
-    recover_automatically: bool = True
-    recovery_speed: float = 0.1
-    recovery_limit: int = 5
-    recovery_window: float = 60.0
-    stop_speed_limit: float = 0.0
-    stop_timeout: float = 5.0
 
 
 class Arm:

@@ -30,10 +30,10 @@ from multibody_dynamics.dynamics.control.arm.arm import (
     BOTH,
     LINKS,
     MOTORS,
-    ArmSettings,
     Command,
     Sample,
 )
+from multibody_dynamics.dynamics.control.arm.arm_settings import ArmSettings
 from multibody_dynamics.dynamics.control.arm.desired_motion import TrajectoryRequest
 from multibody_dynamics.dynamics.control.arm.modes import FAULTS, NO_LINKS, NOT_FINITE, TIME, Mode
 from multibody_dynamics.dynamics.control.laws.controller_settings import LAWS, ControllerSettings

@@ -26,7 +26,7 @@ from elastic_arms import (
     series,
     two_links,
 )
-from multibody_dynamics.dynamics.control.arm.arm import ArmSettings
+from multibody_dynamics.dynamics.control.arm.arm_settings import ArmSettings
 from multibody_dynamics.dynamics.control.arm.measured_arm import MeasuredArm
 from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
 from multibody_dynamics.dynamics.control.laws.feedforward_law import gravity_load

@@ -1,0 +1,138 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The numbers of an arm that may change while it runs; nodes take their parameters from here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from ...core import InputError, check_setting, setting
+from .collision_reaction import REACTIONS
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmSettings:
+    """What may change while an :class:`.Arm` runs, documented by the declarations.
+
+    Raises InputError for a value that its declaration excludes.
+    """
+
+    lookahead: float = setting(
+        0.0,
+        "time after the stamp of the state at which the reference is evaluated, to compensate for"
+        " delays",
+        unit="s",
+        bounds=(0.0, 1.0),
+    )
+    feedforward_lead: float = setting(
+        0.5,
+        "time by which the feedforward torque leads the reference, because each torque is held for"
+        " one cycle",
+        unit="cycles",
+        bounds=(0.0, 10.0),
+        live=True,
+    )
+    transfer_time: float = setting(
+        0.5,
+        "duration of the transition to a law, at activation and when another one is chosen",
+        unit="s",
+        bounds=(0.0, 60.0),
+        live=True,
+    )
+    initial_stiffness: tuple[float, ...] = setting(
+        (),
+        "initial stiffness or pretension of the joints with variable stiffness, one value per such"
+        " joint, in the order of the robot's joints; empty: the middle of the range",
+        unit="N m/rad or N m",
+    )
+    observer_feedback: bool = setting(
+        False, "compensate the external torques estimated by the observer", live=True
+    )
+    collision_reaction: str = setting(
+        "stop",
+        "reaction to a detected contact; all but off and report last until ~/enable is called, see"
+        " docs/collisions.md",
+        choices=REACTIONS,
+        live=True,
+    )
+    retract_distance: float = setting(
+        0.05,
+        "collision_reaction retract: distance by which the joint that was hit hardest moves back",
+        unit="rad or m",
+        bounds=(0.0, 1.0),
+        live=True,
+    )
+    state_timeout: float = setting(
+        0.2,
+        "time without a complete state after which the safe output is published or, by"
+        " flatness_controller_node, the arm is stopped",
+        unit="s",
+        bounds=(0.001, 60.0),
+        live=True,
+    )
+    tracking_tolerance: float = setting(
+        0.2,
+        "bring the arm to a damped stop if a joint is further than this from its reference; 0: no"
+        " limit",
+        unit="rad or m",
+        bounds=(0.0, 10.0),
+        live=True,
+    )
+    latency_tolerance: float = setting(
+        0.005,
+        "bring the arm to a damped stop if, for 0.1 s, every torque is sent later than this after"
+        " the stamp of its state; 0: no limit, as needed if the computers' clocks differ",
+        unit="s",
+        bounds=(0.0, 1.0),
+        live=True,
+    )
+    recover_automatically: bool = setting(
+        True,
+        "resume following without ~/enable once missing states are back and the robot is at rest",
+    )
+    recovery_speed: float = setting(
+        0.1,
+        "the robot is considered at rest when every motor is slower than this",
+        unit="rad/s or m/s",
+        bounds=(0.0, 10.0),
+        live=True,
+    )
+    recovery_limit: int = setting(
+        5,
+        "number of automatic recoveries within recovery_window after which the robot stays stopped"
+        " until ~/enable is called; 0: no limit",
+        bounds=(0, 1000),
+        live=True,
+    )
+    recovery_window: float = setting(
+        60.0,
+        "time window over which recoveries are counted",
+        unit="s",
+        bounds=(1.0, 3600.0),
+        live=True,
+    )
+    stop_speed_limit: float = setting(
+        0.0,
+        "a stop has failed if a joint is faster than this; 0: 1.5 times its speed at the fault,"
+        " plus a quarter of its velocity limit",
+        unit="rad/s or m/s",
+        bounds=(0.0, 1000.0),
+        live=True,
+    )
+    stop_timeout: float = setting(
+        5.0,
+        "a stop has failed if the robot keeps moving, faster than recovery_speed, for longer than"
+        " this",
+        unit="s",
+        bounds=(0.1, 600.0),
+        live=True,
+    )
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value, bounds = getattr(self, each.name), each.metadata["bounds"]
+            check_setting(each, value)
+            if bounds and not bounds[0] <= value <= bounds[1]:
+                low, high = bounds
+                raise InputError(f"{each.name} is {value}: must be from {low:g} to {high:g}")
