@@ -32,6 +32,7 @@ import numpy as np
 import yaml
 
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.control import FAULTS
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools.base.processes import NodeProcess, NodeProcesses
 from multibody_dynamics.tools.base.ros_settings import ros_context, ros_environment
@@ -179,10 +180,7 @@ class Robot:
 
 def is_stop(event: str) -> bool:
     """Whether an event of the controller is a fault that stopped the arm."""
-    from multibody_dynamics.nodes.following import faults
-
-    reasons = {getattr(faults, name) for name in dir(faults) if name.isupper()}
-    return event in {each for each in reasons if isinstance(each, str)}
+    return event in {fault.text for fault in FAULTS}
 
 
 def own(node: str) -> dict[str, str]:
