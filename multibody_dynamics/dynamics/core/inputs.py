@@ -22,6 +22,7 @@ SomeArray = TypeVar("SomeArray", bound=NDArray[Any])
 
 STATE_ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
 TWIST_ROWS = ("twist", "acceleration", "jerk", "jounce")
+FEW = 32  # numbers that are checked faster one by one than as an array
 
 
 def as_real(name: str, value: Any) -> Array:
@@ -106,7 +107,7 @@ def as_array(
         wanted = ", ".join(("...", *map(str, tail)))
         joints = f" (joints {', '.join(labels)})" if labels and len(labels) <= 12 else ""
         raise InputError(f"{name}: expected shape ({wanted}){joints}, got {array.shape}")
-    if array.ndim == 1 and isfinite(array.dot(array)):  # fastest for a few numbers
+    if array.ndim == 1 and len(array) < FEW and isfinite(sum(array.tolist())):  # fastest
         return array
     if np.count_nonzero(np.isfinite(array)) < array.size:  # faster than all() for a few numbers
         index = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])

@@ -246,7 +246,7 @@ class Controller(ABC):
         """Compute `torque` from the copied inputs and the arrays that the caller may write; leave
         it unchanged if any of these, or the result, is not finite."""
         second = float(self.stiffness.sum()) if self.stiffness.size else 0.0
-        if not isfinite(self.external_torque.dot(self.external_torque) + second):
+        if not isfinite(sum(self.external_torque.tolist()) + second):
             names = self.actuators.joint_names
             as_array("external_torque", self.external_torque, (len(names),), names)
             self._take_stiffness(self.stiffness)
