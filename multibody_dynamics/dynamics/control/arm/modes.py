@@ -306,9 +306,13 @@ def supervise(p, s, now, x):
         if s.mode[0] != LOST:
             fail(p, s, now, NO_MOTORS, LOST, x.qd, x.thetad)
             enter(s, LOST, p.stop_transfer_time)
+            if s.moving_since[0] == NEVER:
+                s.moving_since[0] = now
         return
-    if s.mode[0] == LOST:  # states are back
+    if s.mode[0] == LOST:  # states are back; `stop_timeout` has kept running
+        since = s.moving_since[0]
         begin_stop(p, s, x.qd, x.thetad)
+        s.moving_since[0] = since
         enter(s, STOPPING, p.stop_transfer_time)
     if on_links:
         fail(p, s, now, NO_MOTORS, STOPPING, x.qd, x.thetad)

@@ -14,6 +14,7 @@ from typing import Annotated, NamedTuple
 from ...core import Array, Field
 
 LONGEST_LEAD = 1.0  # s
+LEADS = f"[0, {LONGEST_LEAD:g})"
 
 
 class CycleSettings(NamedTuple):
@@ -38,7 +39,7 @@ class CycleSettings(NamedTuple):
     )]
     lead: Annotated[float, Field(
         "s, by which the feedforward leads: half a cycle and the delay of the drives",
-        within=f"[0, {LONGEST_LEAD:g})",
+        within=LEADS,
     )]
     disturbance_bandwidth: Annotated[float, Field(
         "rad/s, of the compensation of disturbances; 0: none", within="[0, inf)",

@@ -281,6 +281,22 @@ def test_an_arm_at_rest_that_is_pushed_has_the_whole_time_again():
     assert run(stopped(), pushed, 12.0) is None
 
 
+@pytest.mark.parametrize("missing", [4.0, 6.0])
+@pytest.mark.parametrize("stops_first", [False, True])
+def test_the_time_of_a_stop_keeps_running_while_states_are_missing(missing, stops_first):
+    machine = stopped() if stops_first else Machine()
+    for _ in range(round(missing / PERIOD)):
+        assert machine.cycle(lacks_links=1, lacks_motors=1) == LOST
+    t = run(machine, lambda t: (0.3, 0.0))
+    assert t == pytest.approx(max(5.0 - missing, 0.0), abs=0.05)
+
+
+def test_an_arm_that_is_at_rest_when_its_states_return_has_not_failed():
+    machine = Machine()
+    machine.cycle(2000, lacks_links=1, lacks_motors=1)
+    assert machine.cycle() == HOLDING
+
+
 def test_an_arm_that_yields_may_move_for_long_but_not_fast():
     machine = Machine()
     machine.cycle(contact=YIELDING)
