@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 SECOND = 1_000_000_000  # ns
 BURST = 0.01  # s, in which the messages that queued up while the process was suspended arrive
-BACKLOG = 0.25  # share of a period; pairs that arrive sooner after each other were queued
+BACKLOG = 0.25  # share of a period; a pair that is read sooner after a cycle was queued
 
 
 class NewestPair:
@@ -21,16 +22,20 @@ class NewestPair:
     fills while it is read, and cycles on part of it would hide the gap in the stamps.
 
     defer: calls a function in the executor's thread, after the queued messages.
-    cycle: called with the arrival of the newest pair, `time.monotonic_ns()`.
+    cycle: called with the arrival of the newest pair, in ns of the `clock`.
     """
 
     def __init__(
-        self, defer: Callable[[Callable[[], None]], None], cycle: Callable[[int], None]
+        self,
+        defer: Callable[[Callable[[], None]], None],
+        cycle: Callable[[int], None],
+        clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self.skipped = 0  # pairs that were queued behind a newer one
-        self._defer, self._cycle = defer, cycle
+        self._defer, self._cycle, self._clock = defer, cycle, clock
         self._due: int | None = None  # arrival of the pair that the next cycle will use, if any
         self._arrival = self._stamp = 0  # of the last pair, if any
+        self._ended = 0  # the last cycle, at this time
 
     @property
     def is_due(self) -> bool:
@@ -45,8 +50,10 @@ class NewestPair:
         if self._due is not None:
             self.skipped += 1
             self._due = arrival
-        elif is_first or BACKLOG * period <= since <= SECOND * timeout:
-            self._cycle(arrival)
+        elif is_first or (
+            arrival - self._ended >= BACKLOG * period and since <= SECOND * timeout
+        ):
+            self._run_on(arrival)
         else:
             self._due = arrival
             if since > SECOND * timeout:
@@ -61,4 +68,8 @@ class NewestPair:
     def _run(self) -> None:
         arrival, self._due = self._due, None
         if arrival is not None:
-            self._cycle(arrival)
+            self._run_on(arrival)
+
+    def _run_on(self, arrival: int) -> None:
+        self._cycle(arrival)
+        self._ended = self._clock()

@@ -18,13 +18,19 @@ class Bench:
     def __init__(self) -> None:
         self.deferred: queue.Queue = queue.Queue()
         self.cycles: list[int] = []
-        self.pairs = NewestPair(self.deferred.put, self.cycles.append)
-        self.stamp = 0
+        self.pairs = NewestPair(self.deferred.put, self.run, lambda: self.now)
+        self.stamp = self.now = 0
+        self.busy = 0.0  # ms that a cycle takes
+
+    def run(self, arrival: int) -> None:
+        self.cycles.append(arrival)
+        self.now += round(MS * self.busy)
 
     def arrive(self, *arrivals: float) -> None:
         """Pairs that arrive at these times, in ms."""
         for arrival in arrivals:
             self.stamp += STEP
+            self.now = round(MS * arrival)
             self.pairs.arrived(round(MS * arrival), self.stamp, TIMEOUT)
 
 
@@ -46,6 +52,19 @@ def test_the_newest_of_several_queued_pairs_is_used_once_all_have_been_read():
     assert not bench.pairs.is_due
     assert bench.cycles == [MS, 1_300_000]
     assert bench.pairs.skipped == 2
+
+
+def test_a_pair_that_waited_while_a_long_cycle_ran_is_queued():
+    bench = Bench()
+    bench.busy = 1.9
+    bench.arrive(1, 3.1)
+    assert bench.cycles == [MS]
+    bench.arrive(3.3)
+    bench.deferred.get_nowait()()
+    assert bench.cycles == [MS, 3_300_000]
+    bench.busy = 0.5
+    bench.arrive(6, 8)
+    assert bench.cycles[2:] == [6 * MS, 8 * MS]
 
 
 def test_after_a_silence_the_cycle_waits_for_pairs_that_are_still_arriving():

@@ -31,10 +31,10 @@ class ClampedIntegral:
 
     def undo(self, missing: Array) -> None:
         """Undo the last step of the motors whose torque lacks `missing` (m,), in N m, in the
-        direction of that step. Overwrites `missing`."""
+        direction of that step."""
         if not self._step.any():
             return
-        missing *= self._step
-        self._step *= missing > 0.0
+        # By signs: the product of both can underflow to zero.
+        self._step *= np.sign(missing) == np.sign(self._step)
         self.torque -= self._step
         self._step[:] = 0.0

@@ -4,7 +4,7 @@
 """Integrals follow their error, but do not grow further beyond a limit."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -24,6 +24,7 @@ def test_a_constant_error_is_integrated():
 
 
 @given(before=VALUES, error=VALUES, missing=VALUES)
+@example(before=np.zeros(3), error=np.ones(3), missing=np.full(3, 5e-324))  # times a step: 0
 def test_only_steps_towards_what_is_missing_are_undone(before, error, missing):
     integral = ClampedIntegral(3)
     integral.add(GAIN, before, 1e-3)
