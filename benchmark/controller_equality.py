@@ -27,13 +27,13 @@ from realtime_core import NAME, ROBOTS, designed
 from multibody_dynamics.simulation.compiled_controller import CompiledController
 from multibody_dynamics.tools.base.progress import progress_bar
 from multibody_dynamics.tools.robot.c_package import write
-from multibody_dynamics.tools.robot.controller_cycle import ControllerCycle
 from multibody_dynamics.tools.robot.controller_package import controller_package
 from multibody_dynamics.tools.robot.generated_design import (
     ControllerDesign,
     motors_at_rest,
     start_position,
 )
+from multibody_dynamics.tools.robot.sampled_arm import SampledArm
 
 PERIOD = 1e-3  # s
 SETTLING = 40  # cycles before activation
@@ -57,7 +57,7 @@ def compare(
 ) -> Comparison:
     """Run both, from the time `begin` in s on."""
     write(controller_package(design, NAME), folder)
-    c, python = CompiledController(folder), ControllerCycle(design)
+    c, python = CompiledController(folder), SampledArm(design)
     rng, n = np.random.default_rng(seed), design.model.n
     start = start_position(design)
     rest = motors_at_rest(design, start)

@@ -23,7 +23,6 @@ from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.model.urdf import load_urdf
 from multibody_dynamics.simulation.compiled_controller import CompiledController
 from multibody_dynamics.tools.robot.c_package import write
-from multibody_dynamics.tools.robot.controller_cycle import ControllerCycle
 from multibody_dynamics.tools.robot.controller_package import controller_package
 from multibody_dynamics.tools.robot.generated_design import (
     ControllerOptions,
@@ -31,6 +30,7 @@ from multibody_dynamics.tools.robot.generated_design import (
     motors_at_rest,
     start_position,
 )
+from multibody_dynamics.tools.robot.sampled_arm import SampledArm
 from robots import CONFIG, random_tree
 
 needs_compiler = pytest.mark.skipif(which("cc") is None, reason="needs a C compiler")
@@ -108,7 +108,7 @@ class Twins:
     def __init__(self, design, folder: Path) -> None:
         self.design = design
         self.c = CompiledController(library(generated(design, folder)))
-        self.python = ControllerCycle(design)
+        self.python = SampledArm(design)
         self.time, self.cycles, self.error, self.largest = 0.0, 0, 0.0, 1e-9
         self.waves, self.offset = 2e-4, 0.0
         self.q = start_position(design)

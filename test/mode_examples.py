@@ -12,6 +12,7 @@ from multibody_dynamics.dynamics.control.arm.modes import Rules, Situation
 RULES = Rules(
     follows=1,
     stops_on_links=1,
+    link_timeout=0.2,
     recovers=1,
     recovery_speed=0.1,
     recovery_limit=2,
@@ -27,7 +28,7 @@ RULES = Rules(
     link_share=np.ones(2),
 )
 STILL = np.zeros(2)
-AT_REST = Situation(0, 0, 0, 0, 1, 0, STILL, STILL, STILL)
+AT_REST = Situation(0, 0, 0.004, 0, 1, 0, STILL, STILL, STILL)
 
 
 def moving(*speed: float) -> Situation:

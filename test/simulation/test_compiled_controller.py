@@ -12,11 +12,12 @@ import pytest
 
 from elastic_arms import antagonistic_arm, elastic_panda, shipped
 from generated_controllers import PERIOD, designed, generated, needs_compiler
+from multibody_dynamics.dynamics.control.arm.modes import Mode
 from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.simulation.compiled_controller import CompiledController
 from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
-from multibody_dynamics.tools.robot.controller_cycle import ControllerCycle, State
+from multibody_dynamics.tools.robot.sampled_arm import SampledArm
 from robots import CONFIG
 
 
@@ -65,7 +66,7 @@ def test_a_closed_loop_is_the_same_as_with_python(tmp_path):
             assert c.state == "holding"
             assert c.counts["refused_samples"] == 0
         else:
-            p = ControllerCycle(design)
+            p = SampledArm(design)
 
             def update(t, q, theta, p=p):
                 p.update(t, t, t, q, theta)
@@ -80,7 +81,7 @@ def test_a_closed_loop_is_the_same_as_with_python(tmp_path):
                     lambda p=p: p.append(1.05, goal),
                 )
             )
-            assert p.state is State.HOLDING
+            assert p.state is Mode.HOLDING
         assert holding.shape == (7,)
     assert errors[0] < 2e-3
     assert errors[0] == pytest.approx(errors[1], rel=1e-6)
@@ -98,7 +99,7 @@ def test_the_compiled_controller_follows_in_mujoco_as_python_does_on_the_own_pla
     pytest.importorskip("mujoco")
     arm = shipped("panda")
     design = designed(arm, transfer_time=0.02)
-    c, python = CompiledController(generated(design, tmp_path)), ControllerCycle(design)
+    c, python = CompiledController(generated(design, tmp_path)), SampledArm(design)
     urdf = (CONFIG / "robots" / "panda.urdf").read_bytes()
     goal = np.zeros((5, 7))
     goal[0] = arm.rest + np.array([0.3, -0.2, 0.2, 0.3, -0.3, 0.2, 0.4])
@@ -160,7 +161,7 @@ def test_names_parameters_and_second_outputs(tmp_path):
 
 
 OUT_OF_RANGE = {
-    "period": np.inf, "lead": 1.0, "filter_order": 5, "lower": 1.0, "hold_lower": 1.0,
+    "period": np.inf, "lead": 1.0, "recovery_limit": -1, "filter_order": 5, "lower": 1.0, "hold_lower": 1.0,
     "disturbance_bandwidth": -1.0, "friction": np.inf, "gains": np.inf, "hold_gains": np.inf,
 }  # fmt: skip
 
@@ -174,7 +175,7 @@ def test_every_parameter_that_is_out_of_range_is_named(tmp_path):
     parameters = type(c._parameters)
     limits = {"upper": "lower", "hold_upper": "hold_lower"}  # ranges go by their lower limits
     for name, kind in parameters._fields_:
-        if name in ("follows", "recovers"):  # any integer
+        if name in ("follows", "recovers", "stops_on_links"):  # any integer
             continue
         values = [OUT_OF_RANGE.get(name, -1.0)] if name not in limits else []
         for value in [*values, *([] if kind is ctypes.c_int else [np.nan])]:

@@ -220,14 +220,17 @@ class Expressions:
     def _attribute(self, node: ast.Attribute) -> Value:
         if isinstance(node.value, ast.Name) and node.value.id not in self.variables:
             return self._member(node, self._globals.get(node.value.id))
-        inner = self.value(node.value)
+        with self.unread():
+            inner = self.value(node.value)
         if isinstance(inner.type, RecordType) and (kind := inner.type.field(node.attr)) is not None:
-            if isinstance(kind, ArrayType) and kind.table:
+            if isinstance(kind, ArrayType) and kind.table:  # the record itself is not read
                 return Value(kind.table, kind)
+            inner = self.value(node.value)
             text = f"{inner.text}{'.' if inner.type.is_member else '->'}{node.attr}"
             if isinstance(kind, RecordType):
                 kind = kind._replace(is_member=True)
             return Value(text, kind)
+        inner = self.value(node.value)
         if isinstance(inner.type, TupleType) and inner.type.record:
             k = inner.type.record._fields.index(node.attr)
             return Value(f"{inner.text}.{node.attr}", inner.type.items[k])

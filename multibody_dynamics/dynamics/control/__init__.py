@@ -166,6 +166,7 @@ FILTER_BANDWIDTH         default bandwidth in Hz of the filters in a control cyc
 FILTER_ORDER             default order of the filters in a control cycle
 ORDERS                   possible orders of DerivativeFilter
 MAX_STEP                 default gap in s after which filters and observers restart
+JointState               q, q', theta, theta' of an arm
 MotorSideObserver        link and motor state from motor positions and motor torques alone
 StatePredictor           the state when a torque takes effect, predicted over known delays
 SentTorques              the torques sent, and the mean torque that acted in an interval
@@ -216,6 +217,7 @@ CycleSettings            the settings of the control cycle, declared once
 CycleCounts              what it counts
 Computed                 what the caller of a law has computed already
 LONGEST_LEAD             longest lead of the feedforward in s
+modes                    what acts on an arm, and why, as functions over records
 samples                  validity of samples and their filters, as functions over records
 disturbance_compensation  the observer of disturbances, as functions over records
 
@@ -242,6 +244,7 @@ QUANTITIES               all quantities of MotionLimits
 
 from warnings import warn
 
+from .arm import modes
 from .arm.arm import BOTH, LINKS, MOTORS, Arm, Command, Sample
 from .arm.arm_settings import ArmSettings
 from .arm.collision_reaction import OFF, REACTIONS, REPORT, CollisionReaction, Contact
@@ -341,7 +344,7 @@ from .observers.disturbance_compensation import DisturbanceCompensation
 from .observers.disturbance_observer import DisturbanceObserver
 from .observers.integrator_chain import ChainState, chain_state
 from .observers.momentum_balance import MomentumBalance, driven_links
-from .observers.motor_side_observer import MotorSideObserver
+from .observers.motor_side_observer import JointState, MotorSideObserver
 from .observers.state_estimation import (
     FILTER_BANDWIDTH,
     FILTER_ORDER,
@@ -412,7 +415,7 @@ __all__ = [
     "LearnedMotion", "StiffnessReference",
     # code in other languages
     "printed_cycle", "PrintedCycle", "CycleSettings", "CycleCounts", "Computed", "LONGEST_LEAD",
-    "samples", "disturbance_compensation",
+    "modes", "samples", "disturbance_compensation",
     # controllers
     "PERIOD", "Controller", "LinearFeedback", "ScheduledFeedback", "UPDATE_TIME",
     "FeedbackLinearization", "ComputedTorque",
@@ -448,7 +451,7 @@ __all__ = [
     "StateEstimator", "StateEstimation", "SOURCES", "DerivativeFilter", "ORDERS", "MAX_STEP",
     "FILTER_BANDWIDTH", "FILTER_ORDER",
     "StatePredictor", "SentTorques", "Past", "LONGEST_DELAY", "CORRECTION_BANDWIDTH",
-    "MotorSideObserver", "DisturbanceObserver", "DisturbanceCompensation",
+    "MotorSideObserver", "JointState", "DisturbanceObserver", "DisturbanceCompensation",
     "AdaptiveFeedforward", "AdaptationSettings", "ADAPTS",
     "MomentumBalance", "driven_links", "LowPass",
     "CollisionDetector", "DrivingTorque", "CollisionThresholds", "DetectionSettings",

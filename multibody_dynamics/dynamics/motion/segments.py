@@ -10,6 +10,7 @@ for generated controllers.
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -21,6 +22,31 @@ from .trajectories import bernstein, evaluate_polynomial
 SEGMENTS = 32  # in a queue, one of them for the path to rest
 SAMPLES = 64  # intervals, at whose ends a polynomial is judged if its coefficients are not decisive
 SLACK = 1e-6  # rad or m, and per s: a motion may end on a limit
+SHORTEST = 1e-9  # s, of a segment
+RESTING, MOVING, BRAKES = range(3)  # what a motion does
+
+
+class Answer(IntEnum):
+    """Answers to a point that shall continue a motion."""
+
+    ACCEPTED = 0
+    NOT_FINITE = 1
+    LATE = 2
+    BEYOND = 3
+    FULL = 4
+    NOT_READY = 5
+
+
+ANSWERS = (
+    "accepted",
+    "a number is not finite",
+    "due now or in the past, or before the last accepted point",
+    "beyond a limit of position or velocity",
+    "too many points are waiting",
+    "the controller is not holding or following",
+)
+"""The answers in words."""
+ACCEPTED, NOT_FINITE, LATE, BEYOND, FULL, NOT_READY = map(int, Answer)
 
 
 class Segments(NamedTuple):
@@ -30,6 +56,7 @@ class Segments(NamedTuple):
 
     first: Annotated[Integers, Field("row of the first segment")]
     used: Annotated[Integers, Field("number of segments")]
+    brakes: Annotated[Integers, Field("whether the path to rest has begun")]
     end: Annotated[Array, Field("s, of the last segment")]
     last: Annotated[Array, Field("q..q'''' there", (5, "n"))]
     starts: Annotated[Array, Field("s, of each segment", ("segments",))]
@@ -65,6 +92,7 @@ def hold_position(s, q, time):
     """Hold the position q; `time` is the end of the motion so far."""
     s.first[0] = 0
     s.used[0] = 0
+    s.brakes[0] = 0
     s.end[0] = time
     for j in range(q.shape[0]):
         s.last[0, j] = q[j]
@@ -136,6 +164,8 @@ def evaluate_segments(s, time, done, state):
     while s.used[0] > 0 and s.ends[s.first[0]] <= done:
         s.first[0] = _row(s, 1)
         s.used[0] -= 1
+    if s.used[0] == 0:
+        s.brakes[0] = 0
     for k in range(s.used[0]):
         row = _row(s, k)
         if time < s.ends[row]:
@@ -174,6 +204,7 @@ def brake_segments(s, acceleration):
     (:mod:`braking`); nothing if it rests already. Returns False if the queue is full."""
     if ends_at_rest(s):
         return True
+    s.brakes[0] = 1
     duration = braking_duration(s.last, acceleration)
     rest = np.zeros((5, acceleration.shape[0]))
     for j in range(acceleration.shape[0]):
@@ -221,6 +252,63 @@ def segment_is_within(s, row, lower, upper, velocity):
     return True
 
 
+@inlined_exactly
+def follow_segments(s, now, lead, acceleration, state):
+    """q..q'''' at the time `now`; brakes if the motion ends within `lead` without a further point,
+    and returns whether it does so from now on."""
+    ends = not ends_at_rest(s) and now + lead >= s.end[0]
+    if ends:
+        brake_segments(s, acceleration)
+    evaluate_segments(s, now, now, state)
+    return ends
+
+
+@inlined_exactly
+def motion_of_segments(s):
+    """What the motion does at the time of the last evaluation."""
+    if s.used[0] == 0:
+        return RESTING
+    return BRAKES if s.brakes[0] else MOVING
+
+
+@inlined_exactly
+def stop_segments(s, now, acceleration):
+    """Brake from now on."""
+    if not s.brakes[0]:
+        cut_segments(s, now)
+        brake_segments(s, acceleration)
+
+
+@inlined_exactly
+def _is_finite(time, state):
+    total = 0.0 * time
+    for k in range(5):
+        for j in range(state.shape[1]):
+            total += 0.0 * state[k, j]
+    return total == 0.0
+
+
+# wide: the point, and all limits
+@inlined_exactly
+def accept_point(s, now, lead, time, state, lower, upper, velocity):
+    """Continue the motion to `state` at `time`, unless there is a reason to refuse that; returns
+    the answer. A motion at rest continues from `now`; points must be due after `lead`."""
+    if s.brakes[0]:
+        return NOT_READY
+    if not _is_finite(time, state):
+        return NOT_FINITE
+    s.end[0] = max(s.end[0], now)
+    if not (time > now + lead and time > s.end[0] + SHORTEST):
+        return LATE
+    if s.used[0] >= s.starts.shape[0] - 1:  # the last one is kept for the path to rest
+        return FULL
+    row = append_segment(s, time, state)
+    if not segment_is_within(s, row, lower, upper, velocity):
+        remove_segment(s, row)
+        return BEYOND
+    return ACCEPTED
+
+
 compiled_hold = compiled_exactly(hold_position)
 compiled_append = compiled_exactly(append_segment)
 compiled_remove = compiled_exactly(remove_segment)
@@ -228,4 +316,8 @@ compiled_evaluate = compiled_exactly(evaluate_segments)
 compiled_cut = compiled_exactly(cut_segments)
 compiled_rests = compiled_exactly(ends_at_rest)
 compiled_brake = compiled_exactly(brake_segments)
+compiled_follow = compiled_exactly(follow_segments)
+compiled_motion = compiled_exactly(motion_of_segments)
+compiled_stop = compiled_exactly(stop_segments)
+compiled_accept = compiled_exactly(accept_point)
 compiled_is_within = compiled_exactly(segment_is_within)

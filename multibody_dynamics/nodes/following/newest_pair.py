@@ -50,9 +50,7 @@ class NewestPair:
         if self._due is not None:
             self.skipped += 1
             self._due = arrival
-        elif is_first or (
-            arrival - self._ended >= BACKLOG * period and since <= SECOND * timeout
-        ):
+        elif is_first or (arrival - self._ended >= BACKLOG * period and since <= SECOND * timeout):
             self._run_on(arrival)
         else:
             self._due = arrival

@@ -26,6 +26,7 @@ from ...dynamics.control import (
     CycleSettings,
     disturbance_compensation,
     driven_links,
+    modes,
     printed_cycle,
     samples,
 )
@@ -43,14 +44,16 @@ from ...dynamics.rigid import (
     trace_inverse_dynamics,
     trace_momentum,
 )
-from .controller_cycle import MOST_STALLED, SHORTEST_SEGMENT, record_cycles
 from .controller_plugin import in_tables, in_template, plugin_files
 from .generated_design import ControllerDesign, motors_at_rest, start_position
 from .notice import signed
+from .recorded_cycles import record_cycles
+from .sampled_arm import MOST_STALLED
 
 TEMPLATES = Path(__file__).parent / "controller_templates"
 MARK = "//TABLES//"
-CORE = ("controller.h", "controller_parts.h", "law.c", "states.c", "controller.c")
+RECORDS = (samples.Samples, modes.Situation, modes.Memory, disturbance_compensation.Disturbances)
+CORE = ("controller.h", "controller_parts.h", "law.c", "controller.c")
 PROGRAMS = ("example.c", "timing.c", "self_test.c")
 
 
@@ -80,9 +83,10 @@ def controller_package(
     own = printed.structures
     marks = {
         "controller.h": {
+            "//MODES//": printed.enumerations,
             "//PARAMETERS//": own[CycleSettings],
             "//COUNTS//": own[CycleCounts],
-            "//RECORDS//": own[samples.Samples] + "\n" + own[disturbance_compensation.Disturbances],
+            "//RECORDS//": "\n".join(own[each] for each in RECORDS),
         },
         "controller_parts.h": {MARK: _robot_tables(design), "//PROTOTYPES//": printed.prototypes},
         "example.c": {MARK: start_tables(design)},
@@ -282,7 +286,6 @@ def _robot_tables(design: ControllerDesign) -> str:
     lines = [
         c_types.table_definition("JOINT_OF_MOTOR", actuators.joint_of_motor).rstrip(),
         c_types.table_definition("IS_DAMPED", actuators.is_damped).rstrip(),
-        f"#define SHORTEST_SEGMENT {SHORTEST_SEGMENT!r} /* s */",
         f"#define MOST_STALLED {MOST_STALLED} /* cycles that repeat the torque */",
         c_source.constant_array("SECOND_AT_REST", second, "double").rstrip(),
     ]

@@ -44,7 +44,7 @@ SMALLEST = float(np.finfo(float).tiny)
 # Settings that are not parameters of the plugin: the period is that of the controller manager, and
 # the law is part of the generated code.
 NOT_PARAMETERS = ("period", "follows")
-SWITCH = "recovers"
+SWITCHES = ("recovers", "stops_on_links")
 
 
 class Number(NamedTuple):
@@ -161,7 +161,7 @@ def _definition(kind: str, value: Any, description: str, **rules: Any) -> dict[s
 
 def _number_definition(design: ControllerDesign, number: Number) -> dict[str, Any]:
     value, text = _value(design, number), number.description
-    if number.setting == SWITCH:
+    if number.setting in SWITCHES:
         return _definition("bool", bool(value), text)
     low, high, has_low, _ = record_fields.interval(number.within or "[-inf, inf]")
     least = 0.0 if isinstance(low, str) else low  # another setting is checked by the controller

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -19,10 +20,13 @@ from ...dynamics.control import (
     LONGEST_LEAD,
     MAX_STEP,
     ORDERS,
+    ArmSettings,
     Controller,
     ControllerSettings,
+    CycleSettings,
     DerivativeFilter,
     HoldController,
+    LinkDampingController,
     make_controller,
 )
 from ...dynamics.core import Array, InputError, as_array, declared
@@ -32,7 +36,7 @@ from .generated_laws import GENERATED_LAWS
 
 POSITIVE = (
     "period", "filter_bandwidth", "max_step", "link_timeout", "motor_timeout", "speed_factor",
-    "recovery_speed", "torque_rate",
+    "recovery_speed", "recovery_window", "stop_timeout", "torque_rate",
 )  # fmt: skip
 LIMITS = ("torque_limit", "velocity", "link_speed", "motor_speed")  # of the robot
 TIMEOUT = 0.01  # s, unless given
@@ -62,7 +66,9 @@ class ControllerOptions:
     speed_factor : a sample is refused if reaching it takes more than this multiple of the velocity
         limit; infinite accepts any.
     tracking_tolerance : rad or m; 0 for none. recovery_speed : rad/s or m/s.
-    recovers : whether following resumes on its own after missing states.
+    recovers : whether following resumes on its own after missing states; recovery_limit : how often
+        within recovery_window, s, see :class:`.ArmSettings`. stop_speed_limit, stop_timeout : when
+        a stop has failed, see there.
     transfer_time, stop_transfer_time : s, in which a law, or the stop, takes over the torque; the
         second is also that of the fade into the torque at rest when motor states are lost.
     """
@@ -86,6 +92,10 @@ class ControllerOptions:
     tracking_tolerance: float = 0.2
     recovery_speed: float = 0.1
     recovers: bool = True
+    recovery_limit: int = declared(ArmSettings, "recovery_limit")
+    recovery_window: float = declared(ArmSettings, "recovery_window")
+    stop_speed_limit: float = declared(ArmSettings, "stop_speed_limit")
+    stop_timeout: float = declared(ArmSettings, "stop_timeout")
     transfer_time: float = 0.5
     stop_transfer_time: float = 0.05
 
@@ -109,13 +119,15 @@ class ControllerOptions:
 class ControllerDesign(NamedTuple):
     """A controller designed for a robot.
 
-    law, hold : the controllers in Python. parameters : those of the C controller, in the order of
-        its structure.
+    law_settings, hold_settings : of the law and of the stop. law, hold : the controllers in Python.
+    parameters : those of the C controller, by name.
     """
 
     model: MultibodyModel
     actuators: Actuators
     options: ControllerOptions
+    law_settings: ControllerSettings
+    hold_settings: ControllerSettings
     law: Controller
     hold: HoldController
     parameters: dict[str, Any]
@@ -133,27 +145,17 @@ def design_controller(
             "friction": options.friction,
         }
     name = "motor_pd" if options.law == "hold" else options.law
-    law = make_controller(
-        model,
-        actuators,
-        ControllerSettings(
-            law=name,
-            bandwidth=options.bandwidth if options.law != "hold" else None,
-            position=options.position,
-            period=options.period,
-            **own,
-        ),
+    common: dict[str, Any] = {"position": options.position, "period": options.period}
+    bandwidth = options.bandwidth if options.law != "hold" else None
+    settings = (
+        ControllerSettings(law=name, bandwidth=bandwidth, **common, **own),
+        ControllerSettings(law="hold", bandwidth=options.hold_bandwidth, **common),
     )
-    hold = make_controller(
-        model,
-        actuators,
-        ControllerSettings(law="hold", bandwidth=options.hold_bandwidth, position=options.position,
-                           period=options.period),
-    )  # fmt: skip
+    law, hold = (make_controller(model, actuators, each) for each in settings)
     assert isinstance(hold, HoldController)
     parameters = _parameters(model, actuators, options, law, hold)
     _refuse_what_the_controller_refuses(parameters)
-    return ControllerDesign(model, actuators, options, law, hold, parameters)
+    return ControllerDesign(model, actuators, options, *settings, law, hold, parameters)
 
 
 def _parameters(
@@ -168,21 +170,16 @@ def _parameters(
     sets_stiffness = actuators.torque_share == 0.0
     motor_share = share * actuators.torque_limit if share else np.zeros(m)
     timeout = max(TIMEOUT, 3.0 * options.period)
-    own = {each: getattr(options, each) for each in (
-        "tracking_tolerance", "recovery_speed", "transfer_time",
-        "stop_transfer_time", "period", "filter_order", "filter_bandwidth", "max_step",
-    )}  # fmt: skip
+    own = {each: getattr(options, each) for each in CycleSettings._fields if hasattr(options, each)}
     settling = DerivativeFilter(
         ("joint",), options.filter_order, options.filter_bandwidth, max_step=options.max_step
     ).settling_time
     speed = options.speed_factor * limits.velocity
     motor_speed = options.speed_factor * actuators.speed_limit
-    rows = {
-        "stop_acceleration": _row("stop_acceleration", options.stop_acceleration, n),
-        "torque_rate_limit": _row("torque_rate", options.torque_rate, m),
-    }
-    return {
-        "period": own["period"],
+    on_links: LinkDampingController | None = None
+    with suppress(InputError):  # where a motor sets a stiffness
+        on_links = LinkDampingController(model, actuators, stop_time=hold.stop_time)
+    return own | {
         "follows": int(options.law != "hold"),
         "gains": law.gains.values,
         "friction": law.friction,
@@ -194,13 +191,12 @@ def _parameters(
         "hold_lower": np.where(sets_stiffness, -np.inf, limits.lower[joint]),
         "hold_upper": np.where(sets_stiffness, np.inf, limits.upper[joint]),
         "stop_time": hold.stop_time,
-        "stop_acceleration": rows["stop_acceleration"],
-        "filter_order": own["filter_order"],
-        "filter_bandwidth": own["filter_bandwidth"],
+        "stops_on_links": int(on_links is not None),
+        "link_damping": np.zeros(m) if on_links is None else on_links.damping,
+        "stop_acceleration": _row("stop_acceleration", options.stop_acceleration, n),
         "settling_time": settling,
-        "max_step": own["max_step"],
         "torque_limit": actuators.torque_limit_within(limits.effort),
-        "torque_rate_limit": rows["torque_rate_limit"],
+        "torque_rate_limit": _row("torque_rate", options.torque_rate, m),
         "lower": limits.lower,
         "upper": limits.upper,
         "velocity": limits.velocity,
@@ -208,11 +204,7 @@ def _parameters(
         "motor_timeout": timeout if options.motor_timeout is None else options.motor_timeout,
         "link_speed": speed,
         "motor_speed": motor_speed,
-        "tracking_tolerance": own["tracking_tolerance"],
-        "recovery_speed": own["recovery_speed"],
         "recovers": int(options.recovers),
-        "transfer_time": own["transfer_time"],
-        "stop_transfer_time": own["stop_transfer_time"],
     }
 
 

@@ -34,9 +34,10 @@ from generated_controllers import (
     oblique,
     six_joints,
 )
+from multibody_dynamics.dynamics.control.arm.modes import FAULTS, Cause, Mode
 from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.motion.segments import ANSWERS, Answer
 from multibody_dynamics.simulation.compiled_controller import CompiledController
-from multibody_dynamics.tools.robot.controller_cycle import Answer, Fault, State
 from multibody_dynamics.tools.robot.controller_package import controller_package
 from multibody_dynamics.tools.robot.controller_plugin import in_tables, in_template
 
@@ -154,8 +155,9 @@ def test_missing_and_wrong_samples(tmp_path, name):
     twins.run(100)
     assert twins.c.state == "holding"  # resumed on its own
     twins.run(20, motors=False)
+    assert (twins.c.state, twins.c.fault) == ("stopping", "motor states missing")
+    twins.run(12, links=False, motors=False)
     assert (twins.c.state, twins.c.fault) == ("lost", "motor states missing")
-    twins.run(10, links=False, motors=False)
     twins.run(100)
     assert twins.c.state == "holding"
     assert twins.error < TOLERANCE
@@ -321,11 +323,11 @@ def test_clocks_that_jump_stand_still_or_skip(tmp_path):
     twins.run(8, step=0.0)
     assert twins.c.state == "following"
     twins.run(5, step=0.0)
-    assert (twins.c.state, twins.c.fault) == ("lost", "cycle late, or clock set back or stopped")
+    assert (twins.c.state, twins.c.fault) == ("stopping", "jump in time")
     twins.run(80)
     assert twins.c.state == "holding"
     twins.run(1, step=-0.3)
-    assert twins.c.state == "lost"
+    assert (twins.c.state, twins.c.fault) == ("stopping", "jump in time")
     twins.run(80)
     assert twins.c.state == "holding"
     twins.append(twins.time + 5.0, goal(twins, 1.0))
@@ -333,10 +335,7 @@ def test_clocks_that_jump_stand_still_or_skip(tmp_path):
     twins.run(3, step=0.0099)  # 10 ms are allowed
     assert twins.c.state == "following"
     twins.run(1, step=0.0101)  # the caller was suspended; its samples are fresh
-    assert (twins.c.state, twins.c.fault) == (
-        "stopping",
-        "cycle late, or clock set back or stopped",
-    )
+    assert (twins.c.state, twins.c.fault) == ("stopping", "jump in time")
     assert twins.c.counts["late_cycles"] == 1
     twins.run(60)
     assert twins.c.state == "holding"
@@ -357,7 +356,7 @@ def test_estimates_of_disturbances_outlast_a_long_cycle(tmp_path):
     start(twins)
     twins.append(twins.time + 2.0, goal(twins, 1.0))
     twins.run(100)
-    compensation = twins.python.law.compensation
+    compensation = twins.python.arm.laws["motor_pd"].compensation
     before = compensation.link.copy()
     twins.run(1, step=0.06)  # longer than what disturbances are estimated over
     np.testing.assert_array_equal(compensation.link, before)
@@ -368,7 +367,7 @@ def test_estimates_of_disturbances_outlast_a_long_cycle(tmp_path):
 
 
 @needs_compiler
-@pytest.mark.parametrize("loses", ["motors", "clock"])
+@pytest.mark.parametrize("loses", ["states", "clock"])
 def test_the_torque_does_not_step_when_the_state_is_lost(tmp_path, loses):
     design = designed(elastic_panda(), disturbance_bandwidth=0.0)
     twins = Twins(design, tmp_path)
@@ -377,9 +376,10 @@ def test_the_torque_does_not_step_when_the_state_is_lost(tmp_path, loses):
     twins.run(60)  # in the middle of its acceleration
     before, torques = np.array(twins.c.torque), []
     for _ in range(100):
-        twins.run(1, motors=loses != "motors", step=0.0 if loses == "clock" else PERIOD)
+        has_states = loses != "states"
+        twins.run(1, links=has_states, motors=has_states, step=PERIOD if loses == "states" else 0.0)
         torques.append(np.array(twins.c.torque))
-    assert twins.c.state == "lost"
+    assert twins.c.state == ("stopping" if has_states else "lost")
     torques = np.array(torques)
     assert np.ptp(torques[65:], axis=0).max() < 0.01  # the links go on waving a little
     steps = np.abs(np.diff(torques[10:], axis=0)).max(axis=0)  # from the cycle of the fault on
@@ -408,7 +408,7 @@ def test_a_torque_that_is_not_finite_is_never_sent(tmp_path):
             break
         last = np.array(c.torque)
     assert c.fault == "torque not finite"
-    np.testing.assert_array_equal(c.torque, last)
+    assert np.abs(c.torque - last).max() < 1e-3 * np.abs(last).max()  # fades to rest from there
     for k in range(400, 800):
         c.update(1e-3 * k, twins.q, twins.theta)
     assert (c.state, c.fault) == ("stopping", "torque not finite")
@@ -466,7 +466,7 @@ int main(void)
     arm_input input = {0};
     arm_output output = {.state = ARM_INACTIVE};
     const double zero[ARM_MOTORS] = {0.0};
-    int seen[6] = {0};
+    int seen[7] = {0};
     double time = 0.0;
     arm_default_parameters(&parameters);
     if (arm_initialise(&controller, &parameters)) {
@@ -479,6 +479,9 @@ int main(void)
         input.time = event > 0.9999 ? NAN : time;
         input.link_time = number(0.0, 1.0) < 0.05 ? input.link_time : wild(time);
         input.motor_time = number(0.0, 1.0) < 0.05 ? input.motor_time : time;
+        if (k % 9000 > 8960) { /* nothing arrives */
+            input.link_time = input.motor_time = -1.0;
+        }
         for (int i = 0; i < ARM_JOINTS; ++i) {
             input.q[i] = k % 7000 < 6000 ? output.desired[0][i] : wild(output.desired[0][i]);
             for (int d = 0; d < 5; ++d) {
@@ -597,26 +600,24 @@ def test_the_package_builds_with_cmake_and_its_headers_with_cplusplus(tmp_path):
     subprocess.run(["c++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", main], check=True)
 
 
-@pytest.mark.parametrize(
-    ("what", "python"), [("state", State), ("fault", Fault), ("answer", Answer)]
-)
-def test_states_faults_and_answers_have_the_same_numbers_in_c_and_python(what, python):
-    header = controller_package(designed(antagonistic_arm()), "arm")["arm_controller.h"]
-    body = re.search(rf"typedef enum \{{([^}}]*)\}} arm_{what};", header).group(1)
-    numbers = {name: int(value) for name, value in re.findall(r"ARM_(\w+) = (\d+)", body)}
-    plain = {name.removeprefix("POINT_").replace("NO_FAULT", "NONE"): number
-             for name, number in numbers.items()}  # fmt: skip
-    assert plain == {each.name: each.value for each in python}
-
-
 @needs_compiler
-def test_every_state_fault_and_answer_has_a_name(tmp_path):
-    c = CompiledController(library(generated(designed(antagonistic_arm()), tmp_path)))
-    for what, python in (("state", State), ("fault", Fault), ("answer", Answer)):
-        names = [c._name(what, each.value) for each in python]
-        assert len(set(names) - {"unknown"}) == len(names)
+def test_every_state_fault_and_answer_has_its_number_and_its_name_in_c(tmp_path):
+    folder = generated(designed(antagonistic_arm()), tmp_path)
+    header = (folder / "arm_controller.h").read_text()
+    c = CompiledController(library(folder))
+    texts = {
+        "state": (Mode, [mode.name.lower() for mode in Mode]),
+        "fault": (Cause, [fault.text for fault in FAULTS]),
+        "answer": (Answer, ANSWERS),
+    }
+    for what, (members, names) in texts.items():
+        body = re.search(rf"typedef enum \{{([^}}]*)\}} arm_{what};", header).group(1)
+        numbers = {name: int(value) for name, value in re.findall(r"ARM_(\w+) = (\d+)", body)}
+        plain = {name.removeprefix("POINT_").replace("NO_FAULT", "NONE"): number
+                 for name, number in numbers.items()}  # fmt: skip
+        assert plain == {each.name: each.value for each in members}
+        assert [c._name(what, each.value) for each in members] == list(names)
         assert c._name(what, len(names)) == c._name(what, -1) == "unknown"
-    assert [c._name("state", each.value) for each in State] == [each.name.lower() for each in State]
 
 
 def test_the_files_describe_themselves():

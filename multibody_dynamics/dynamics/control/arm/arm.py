@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from ...core import Array, DynamicsError
 from ...elastic import Actuators, MotorFeedforward
 from ...model import MultibodyModel
 from ...motion import JointCommandLimits, LimitEvent
+from ...motion.segments import BRAKES, MOVING, RESTING
 from ...rigid import InverseDynamicsSolver
 from ..controllers.bumpless_transfer import BumplessTransfer
 from ..controllers.controllers import PERIOD, Computed, LinearFeedback
@@ -47,7 +48,7 @@ SECOND = 1_000_000_000  # ns
 STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
 LONGEST_PERIOD = 1.5  # times the last one: a single long step, after missed cycles, is no period
 LONGEST_STEP = 2.0  # periods by which a torque may change after missed cycles
-RECOVERIES = 1000  # that can be counted
+MOTIONS = {"holding": RESTING, "moving": MOVING, "braking": BRAKES}
 LINKS, MOTORS, BOTH = "links", "motors", "links and motors"
 
 
@@ -123,6 +124,7 @@ class Arm:
         cycle: ArmSettings | None = None,
         *,
         motion: DesiredMotion | None = None,
+        estimator: Any = None,
     ) -> None:
         settings = settings or FlatnessSettings()
         self.model, self.actuators = model, actuators
@@ -131,7 +133,7 @@ class Arm:
         self.second = StiffnessReference(actuators)
         still = np.zeros(model.n)  # laws are judged with these outputs before anything is measured
         self.second.rows[0] = self.second.feasible(self.cycle.initial_stiffness, still)
-        self.measured = MeasuredArm(model, actuators, settings)
+        self.measured = MeasuredArm(model, actuators, settings, estimator)
         self.measured.without_links(
             {"motor_position": np.zeros(len(actuators.motors))}, self.second.rows
         )  # compile now, not in the first cycle
@@ -151,7 +153,7 @@ class Arm:
         self.chosen = self.name = settings.law
         self._events: list[Event] = []
         self._cuts: list[LimitEvent] = []
-        self.supervisor = Supervisor(model.joint_names, self._rules(), RECOVERIES)
+        self.supervisor = Supervisor(model.joint_names, self._rules())
         self.restart()
         self.deactivate()
 
@@ -165,6 +167,7 @@ class Arm:
         return Rules(
             follows=1,
             stops_on_links=int(self.laws.on_links is not None),
+            link_timeout=p.state_timeout,
             recovers=int(p.recover_automatically),
             recovery_speed=p.recovery_speed,
             recovery_limit=p.recovery_limit,
@@ -259,7 +262,7 @@ class Arm:
         """What is done about the present fault, in words."""
         if self.supervisor.mode is Mode.YIELDING:
             return self._law_of_mode().replace("_", " ")
-        return "stopping"
+        return "no torque is sent" if self.supervisor.mode is Mode.INACTIVE else "stopping"
 
     @property
     def mode_of_motion(self) -> str:
@@ -347,7 +350,7 @@ class Arm:
         except DynamicsError as error:
             self._fail(NOT_FINITE, str(error))
             if self.motion.is_there:
-                torque = self._rest(step or PERIOD)
+                torque = self._rest(now, self._torque_step(step))
         if torque is not None:
             self._stamp = now
         return self._command(now, torque, contact)
@@ -356,11 +359,9 @@ class Arm:
         """The torque that holds the arm at rest at its last position, as far as limits allow `step`
         s after the last torque; None if it is not finite.
 
-        at_once : without the fade that LOST begins with, because no further torque may follow.
+        at_once : without a fade, and for the whole `step`, because no further torque may follow.
         """
-        if at_once:
-            self.transfer.share = 1.0
-        torque = self._rest(step)
+        torque = self._rest(now, step if at_once else self._torque_step(step), at_once=at_once)
         self._stamp = now
         command = self._command(now, torque, None)
         return command._replace(error=np.zeros_like(command.error), ahead_by=0.0)
@@ -407,26 +408,24 @@ class Arm:
         measured, now = self.measured, sample.stamp
         contact, mode = self._notice_contact(sample)
         qd, thetad = measured.velocities
+        lacks_links, lacks_motors = (sample.missing in (side, BOTH) for side in (LINKS, MOTORS))
         situation = Situation(
-            lacks_links=int(sample.missing in (LINKS, BOTH)),
-            lacks_motors=int(sample.missing in (MOTORS, BOTH)),
-            is_gap=int(step > self.cycle.state_timeout),
+            lacks_links=int(lacks_links),
+            lacks_motors=int(lacks_motors),
+            elapsed=step,
             is_lost=int(bool(measured.lost)),
             is_settled=int(measured.is_settled),
             contact=mode,
-            qd=qd,
-            thetad=thetad,
+            qd=0.0 * qd if lacks_links else qd,
+            thetad=0.0 * thetad if lacks_motors else thetad,
             error=self.motion.wanted[0] - self.acting.state.q,
         )
         why = sample.why or measured.lost or (contact.text if contact else "")
-        if situation.is_gap and not sample.missing:
+        if step > self.cycle.state_timeout and not sample.missing:
             why = f"gap of {step:.3f} s between two stamps"
-        was_final = self.supervisor.is_final
         self._note(self.supervisor.update(self._seconds(now), situation, why))
-        self.supervisor.note_motion(self.motion.mode == "moving")
+        self.supervisor.note_motion(MOTIONS[self.motion.mode])
         if self.supervisor.is_new:
-            if was_final:  # brakes may have held the arm: begin as at activation
-                self.transfer.torque[:] = measured.holding_torque()
             self._start_law(now)
             if contact is not None and self.cycle.collision_reaction == RETRACT:
                 assert self.collisions is not None
@@ -456,7 +455,8 @@ class Arm:
         self.name = self._law_of_mode()
         self.transfer.duration = supervisor.duration
         self.transfer.activate(self.laws[self.name], self.transfer.torque.copy())
-        self.motion.hold(self.acting.state.q, now)
+        if self.motion.is_there:
+            self.motion.hold(self.acting.state.q, now)
 
     def _law_of_mode(self) -> str:
         mode = self.supervisor.mode
@@ -474,7 +474,7 @@ class Arm:
             acting.act_as_measured()
         elif acting.diverged:
             raise DynamicsError(acting.diverged)
-        dt = min(step, LONGEST_STEP * self._period) or PERIOD
+        dt = self._torque_step(step)
         self._wanted.update()
         self._ahead.update()
         if abs(self._lead - law.lead) > 0.1 * self._lead:
@@ -520,8 +520,17 @@ class Arm:
             return measured.observer.residual  # includes the announced torque
         return measured.announced
 
-    def _rest(self, step: float) -> Array | None:
+    def _torque_step(self, step: float) -> float:
+        """s by which the torque may change, `step` s after the last one."""
+        first = self.settings.controllers[self.settings.law].period
+        return min(step, LONGEST_STEP * (self._period or first)) or first
+
+    def _rest(self, now: int, step: float, *, at_once: bool = False) -> Array | None:
         """The torque at rest at the last position, as far as limits allow; None if not finite."""
+        if self.supervisor.is_new:
+            self._start_law(now)
+        if at_once:
+            self.transfer.share = 1.0
         q, second = self.acting.state.q, self.second.rows
         self._wanted.state[0], self._wanted.state[1:] = q, 0.0
         second[1:] = 0.0

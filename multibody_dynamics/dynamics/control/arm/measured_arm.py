@@ -7,6 +7,7 @@ and gravity, external torques, collisions."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ QUIET = 0.2  # s without a rejected sample until the observer's state is conside
 class MeasuredArm:
     """An arm as measured; :meth:`update` processes the signals of one cycle.
 
-    The caller writes `announced`.
+    The caller writes `announced`. estimator : of the state; a new one by `settings` if not given.
 
     Attributes
     ----------
@@ -50,10 +51,11 @@ class MeasuredArm:
         model: MultibodyModel,
         actuators: Actuators,
         settings: FlatnessSettings,
+        estimator: Any = None,
     ) -> None:
         self.actuators = actuators
         estimation = settings.estimation
-        self.estimator = StateEstimator(model, actuators, estimation)
+        self.estimator: StateEstimator = estimator or StateEstimator(model, actuators, estimation)
         self._motor_filter: DerivativeFilter | None = None
         self.motors: tuple[Array, Array] = self.estimator.state[2:]
         if estimation.source == "motor_encoders":

@@ -25,15 +25,13 @@ prints as C. Times are in s since any origin; speeds in rad/s or m/s.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from ...core import Array, Integers
+from ...core import Array, Field, Integers, record_fields
+from ...motion.segments import MOVING, RESTING
 
-INACTIVE, STOPPING, HOLDING, FOLLOWING, BRAKING, LOST, YIELDING = range(7)
-NONE, SETTLING, NO_LINKS, NO_MOTORS, TRACKING, NOT_FINITE, TIME = range(7)
-LATE, ESTIMATE, CONTACT, NO_DESIGN, STOP_FAILED, REPEATED = range(7, 13)
 PASSING, LATCHED, FINAL = range(3)  # how a fault ends
 
 LATE_FOR = 0.1  # s during which every torque is late before the arm is stopped
@@ -44,23 +42,49 @@ LASTING = 0.05  # s; shorter peaks of a speed may be caused by the velocity filt
 AT_REST = 0.2  # s below the speed of rest; an oscillation exceeds this speed again sooner
 SLOWEST = 0.01  # rad/s or m/s; the speed of rest is never taken below this
 NEVER = -1e30  # s
+RECOVERIES = 1000  # that can be counted
 
 
 class Mode(IntEnum):
     """What acts on the arm, see the module."""
 
-    INACTIVE = INACTIVE
-    STOPPING = STOPPING
-    HOLDING = HOLDING
-    FOLLOWING = FOLLOWING
-    BRAKING = BRAKING
-    LOST = LOST
-    YIELDING = YIELDING
+    INACTIVE = 0
+    STOPPING = 1
+    HOLDING = 2
+    FOLLOWING = 3
+    BRAKING = 4
+    LOST = 5
+    YIELDING = 6
 
     @property
     def is_following(self) -> bool:
         """Whether the chosen law acts."""
         return self in (Mode.HOLDING, Mode.FOLLOWING, Mode.BRAKING)
+
+
+INACTIVE, STOPPING, HOLDING, FOLLOWING, BRAKING, LOST, YIELDING = map(int, Mode)
+
+
+class Cause(IntEnum):
+    """Why an arm does not follow: the rows of FAULTS."""
+
+    NONE = 0
+    SETTLING = 1
+    NO_LINKS = 2
+    NO_MOTORS = 3
+    TRACKING = 4
+    NOT_FINITE = 5
+    TIME = 6
+    LATE = 7
+    ESTIMATE = 8
+    CONTACT = 9
+    NO_DESIGN = 10
+    STOP_FAILED = 11
+    REPEATED = 12
+
+
+NONE, SETTLING, NO_LINKS, NO_MOTORS, TRACKING, NOT_FINITE, TIME, *_others = map(int, Cause)
+LATE, ESTIMATE, CONTACT, NO_DESIGN, STOP_FAILED, REPEATED = _others
 
 
 class Fault(NamedTuple):
@@ -109,21 +133,23 @@ MODE, ENDS = range(2)
 
 
 class Rules(NamedTuple):
-    """What decides on modes: constants of an arm.
+    """What decides on modes: constants of an arm. In generated C they are settings, and tables.
 
     follows : 0 if the arm only ever stops and holds. stops_on_links : 1 if link states alone
-    suffice to stop it. recovers : 1 if it follows again by itself after a passing fault.
-    recovery_speed : below which every motor counts as at rest. recovery_limit : recoveries within
-    recovery_window (s) after which the arm stays stopped; 0 for no limit. tracking_tolerance : rad
-    or m, 0 for none. latency_tolerance : s from a sample to its torque, 0 for none.
-    stop_speed_limit : of a stop, for all joints; 0: FASTER and SHARE apply. stop_timeout : s until
-    a stopped arm must be at rest. transfer_time, stop_transfer_time : s, of the fade to the chosen
-    law, and to any other. velocity : (n,) limits of the joints. joint_of_motor : (m,), and
-    link_share : (m,) of each motor in the position of its joint.
+    suffice to stop it. link_timeout : s that a torque may act without feedback. recovers : 1 if it
+    follows again by itself after a passing fault. recovery_speed : below which every motor counts
+    as at rest. recovery_limit : recoveries within recovery_window (s) after which the arm stays
+    stopped; 0 for no limit. tracking_tolerance : rad or m, 0 for none. latency_tolerance : s from a
+    sample to its torque, 0 for none. stop_speed_limit : of a stop, for all joints; 0: FASTER and
+    SHARE apply. stop_timeout : s until a stopped arm must be at rest. transfer_time,
+    stop_transfer_time : s, of the fade to the chosen law, and to any other. velocity : (n,) limits
+    of the joints. joint_of_motor : (m,), and link_share : (m,) of each motor in the position of its
+    joint.
     """
 
     follows: int
     stops_on_links: int
+    link_timeout: float
     recovers: int
     recovery_speed: float
     recovery_limit: int
@@ -140,64 +166,51 @@ class Rules(NamedTuple):
 
 
 class Situation(NamedTuple):
-    """What a cycle finds.
+    """What a cycle finds."""
 
-    lacks_links, lacks_motors : 1 if the states of that side have timed out. is_gap : 1 if the last
-    torque has acted without feedback for too long. is_lost : 1 if the estimate must not be used for
-    feedback. is_settled : 1 if the estimated velocities are valid. contact : the mode that answers
-    an unexpected contact, 0 for none. qd : (n,) velocities of the links, zero if they are not
-    measured. thetad : (m,) of the motors. error : (n,) desired less measured position.
-    """
-
-    lacks_links: int
-    lacks_motors: int
-    is_gap: int
-    is_lost: int
-    is_settled: int
-    contact: int
-    qd: Array
-    thetad: Array
-    error: Array
+    # fmt: off
+    lacks_links: Annotated[int, Field("1 if the states of the links have timed out")]
+    lacks_motors: Annotated[int, Field("1 if those of the motors have")]
+    elapsed: Annotated[float, Field("s since the last torque; 0 if there was none")]
+    is_lost: Annotated[int, Field("1 if the estimate must not be used for feedback")]
+    is_settled: Annotated[int, Field("1 if the estimated velocities are valid")]
+    contact: Annotated[int, Field("the mode that answers an unexpected contact, 0 for none")]
+    qd: Annotated[Array, Field("velocities of the links, zero if they are not measured", ("n",))]
+    thetad: Annotated[Array, Field("of the motors, zero if they are not measured", ("m",))]
+    error: Annotated[Array, Field("desired less measured positions of the links", ("n",))]
+    # fmt: on
 
 
 class Memory(NamedTuple):
-    """What is remembered between cycles; a number is an array of length one.
+    """Modes and faults: what is remembered between cycles."""
 
-    mode, fault : the present ones. on_links : 1 while the stop runs on link states alone.
-    tolerates_delay : 1 if the stop is the one for late torques. is_new : 1 from a change of the
-    acting law until the caller has started it, fading over `duration` (s). joint, value, allowed :
-    which joint, and the numbers, that the last fault is about. top_speed : (n,) that the present
-    stop may have. fast_since, moving_since, slow_since : s, of the present stop. on_time, late_at :
-    s, samples of the last torque on time and of the last late one. recoveries : (k,) s, the latest
-    ones, in a ring; recovered : how many there were.
-    """
-
-    mode: Array
-    fault: Array
-    on_links: Array
-    tolerates_delay: Array
-    is_new: Array
-    joint: Array
-    recovered: Array
-    duration: Array
-    value: Array
-    allowed: Array
-    fast_since: Array
-    moving_since: Array
-    slow_since: Array
-    on_time: Array
-    late_at: Array
-    speed: Array
-    top_speed: Array
-    recoveries: Array
+    # fmt: off
+    mode: Annotated[Integers, Field("the present one")]
+    fault: Annotated[Integers, Field("the present one")]
+    on_links: Annotated[Integers, Field("1 while the stop runs on link states alone")]
+    tolerates_delay: Annotated[Integers, Field("1 if the stop is the one for late torques")]
+    is_new: Annotated[Integers, Field(
+        "1 from a change of the acting law until the caller has started it"
+    )]
+    joint: Annotated[Integers, Field("that the last fault is about")]
+    recovered: Annotated[Integers, Field("how many recoveries there were")]
+    duration: Annotated[Array, Field("s, in which the new law fades in")]
+    value: Annotated[Array, Field("found at the last fault")]
+    allowed: Annotated[Array, Field("in place of it")]
+    fast_since: Annotated[Array, Field("s, of the present stop")]
+    moving_since: Annotated[Array, Field("s, of the present stop")]
+    slow_since: Annotated[Array, Field("s, of the present stop")]
+    on_time: Annotated[Array, Field("s, sample of the last torque on time")]
+    late_at: Annotated[Array, Field("s, sample of the last late one")]
+    speed: Annotated[Array, Field("rad/s or m/s, in this cycle", ("n",))]
+    top_speed: Annotated[Array, Field("that the present stop may have", ("n",))]
+    recoveries: Annotated[Array, Field("s, the latest ones, in a ring", ("recoveries",))]
+    # fmt: on
 
 
-def memory(n: int, recoveries: int) -> Memory:
-    """The memory of an inactive arm with n joints, for up to this many counted recoveries."""
-    integers = [np.zeros(1, dtype=np.int64) for _ in range(7)]
-    numbers = [np.zeros(1) for _ in range(8)]
-    rows = [np.zeros(n), np.zeros(n), np.zeros(max(recoveries, 1))]
-    return Memory._make([*integers, *numbers, *rows])
+def memory(n: int) -> Memory:
+    """The memory of an inactive arm with n joints."""
+    return record_fields.zeros(Memory, n=n, recoveries=RECOVERIES)
 
 
 def is_following(mode):
@@ -283,6 +296,22 @@ def activate(p, s, now, qd, thetad):
         enter(s, STOPPING, p.transfer_time)
 
 
+def deactivate(s):
+    """Nothing acts on the arm, and there is no fault."""
+    s.mode[0] = INACTIVE
+    s.fault[0] = NONE
+
+
+def restart(s, now):
+    """Forget all times, because the clock jumped; `now` is the new time."""
+    s.fast_since[0] = NEVER
+    s.moving_since[0] = NEVER
+    s.slow_since[0] = NEVER
+    s.late_at[0] = NEVER
+    s.on_time[0] = now
+    s.recovered[0] = 0
+
+
 def clear_fault(p, s, qd, thetad):
     """End a fault on request: the arm stops, if it does not yet, and follows again at rest."""
     if s.fault[0] != NONE:
@@ -329,7 +358,7 @@ def supervise(p, s, now, x):
 
 def _watch(p, s, now, x):
     """What stops an arm that follows, with all states there."""
-    if x.is_gap:
+    if x.elapsed > p.link_timeout:
         fail(p, s, now, TIME, STOPPING, x.qd, x.thetad)
     elif x.contact:
         fail(p, s, now, CONTACT, x.contact, x.qd, x.thetad)
@@ -362,8 +391,8 @@ def _judge_stop(p, s, now, x):
     if was_late(s, now) and not s.tolerates_delay[0]:
         s.tolerates_delay[0] = 1
         enter(s, STOPPING, p.stop_transfer_time)
-    is_there = not (x.lacks_links or x.lacks_motors or x.is_gap or x.is_lost)
-    if p.follows and is_there and x.is_settled and are_motors_slow(p, x.thetad):
+    is_lost = x.lacks_links or x.lacks_motors or x.elapsed > p.link_timeout or x.is_lost
+    if p.follows and not is_lost and x.is_settled and are_motors_slow(p, x.thetad):
         _recover(p, s, now, x.qd, x.thetad)
 
 
@@ -451,9 +480,7 @@ def note_delay(p, s, now, delay, qd, thetad):
             enter(s, STOPPING, p.stop_transfer_time)
 
 
-def note_motion(s, is_moving):
-    """Note whether the motion that is followed moves now."""
-    if s.mode[0] == HOLDING and is_moving:
-        s.mode[0] = FOLLOWING
-    elif is_following(s.mode[0]) and not is_moving:
-        s.mode[0] = HOLDING
+def note_motion(s, motion):
+    """Note what the motion that is followed does now."""
+    if is_following(s.mode[0]):
+        s.mode[0] = HOLDING if motion == RESTING else FOLLOWING if motion == MOVING else BRAKING

@@ -6,37 +6,49 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 from ...codegen import c_records, c_source, c_translation, c_types
 from ...elastic import Actuators, friction
 from ...motion import RATE_LIMITED, TORQUE_LIMITED, limit_torque, segments
-from ..controllers import bumpless_transfer, controllers, hold_controller, link_equilibrium
+from ..controllers import (
+    bumpless_transfer,
+    controllers,
+    hold_controller,
+    link_damping,
+    link_equilibrium,
+)
 from ..observers import disturbance_compensation as observer
 from ..records.actuation import Actuation, actuation
 from ..records.cycle_counts import CycleCounts
 from ..records.cycle_settings import CycleSettings
 from ..signals import samples
+from . import arm, modes
 
 NAMES: c_records.Names = {
     CycleSettings: "robot_parameters",
     CycleCounts: "robot_counts",
     samples.Samples: "robot_samples",
     observer.Disturbances: "robot_disturbances",
+    modes.Memory: "robot_modes",
+    modes.Situation: "robot_situation",
     segments.Segments: "robot_reference",
     Actuation: "actuation",  # tables alone
     "n": "ROBOT_JOINTS",
     "m": "ROBOT_MOTORS",
     "n + m": "ROBOT_JOINTS + ROBOT_MOTORS",
     "segments": "ROBOT_SEGMENTS",
+    "recoveries": str(modes.RECOVERIES),
 }
 """Names in C of the records and of their lengths."""
 
 SHAPES: dict[str, tuple[int | str, ...]] = {
     **dict.fromkeys((
         "now", "link_time", "motor_time", "time", "dt", "done", "bandwidth", "step", "stop_time",
-        "elapsed", "duration", "share",
+        "elapsed", "duration", "share", "lead",
     ), ()),
     **dict.fromkeys((
         "q", "qd", "momentum", "beta", "known", "link_limit", "velocity", "acceleration", "excess",
@@ -44,7 +56,7 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
     ), ("n",)),
     **dict.fromkeys((
         "theta", "thetad", "sent", "load", "loads", "motor_limit", "torque", "held", "wanted",
-        "before", "limit", "rate", "lower", "upper",
+        "before", "limit", "rate", "lower", "upper", "damping",
     ), ("m",)),
     "desired": (5, "n"), "state": (5, "n"), "gains": (4, "m"), "reference": (4, "m"),
 }  # fmt: skip
@@ -55,30 +67,52 @@ OTHER_SHAPES: dict[Any, dict[str, tuple[int | str, ...]]] = {
     controllers.subtract_known: {"torque": (3, "n")},
     link_equilibrium.follow_springs: {"wanted": ("n",)},
     link_equilibrium.motor_loads: {"wanted": ("n",)},
-    segments.segment_is_within: {"lower": ("n",), "upper": ("n",)},
+    segments.accept_point: {"lower": ("n",), "upper": ("n",)},
 }
 
 RECORDS = {
-    "p": CycleSettings, "counts": CycleCounts, "d": observer.Disturbances,
+    "p": CycleSettings, "counts": CycleCounts, "d": observer.Disturbances, "x": modes.Situation,
 }  # fmt: skip
+MEMORIES = {samples: samples.Samples, segments: segments.Segments, modes: modes.Memory}
 """The records that arguments are; `s` is that of the module of a function."""
+WHOLE = ("row", "may_end", "mode", "fault")
+"""Arguments that are integers."""
 
 REFERENCE = {
     "hold": segments.hold_position,
     "append": segments.append_segment,
-    "remove": segments.remove_segment,
     "evaluate": segments.evaluate_segments,
     "cut": segments.cut_segments,
     "rests": segments.ends_at_rest,
     "brake": segments.brake_segments,
+    "follow": segments.follow_segments,
+    "motion": segments.motion_of_segments,
+    "stop": segments.stop_segments,
+    "accept": segments.accept_point,
 }
 FILES: dict[str, tuple[str, dict[str, Any]]] = {
     "samples.c": (
         "The measured positions: validity of samples, and filters of them.",
         {
-            "forget_samples": samples.forget_samples,  # first: it then has its public name
+            # before those that call them: they then have their public names
+            "forget_samples": samples.forget_samples,
+            "lacks_links": samples.lacks_links,
+            "lacks_motors": samples.lacks_motors,
             "take_samples": samples.take_samples,
             "filters_are_settled": samples.filters_are_settled,
+        },
+    ),
+    "modes.c": (
+        "Modes and faults: what acts on the arm, and why.",
+        {
+            "is_following": modes.is_following,
+            "raise_fault": modes.fail,
+            "begin_modes": modes.activate,
+            "end_modes": modes.deactivate,
+            "restart_modes": modes.restart,
+            "end_fault": modes.clear_fault,
+            "supervise": modes.supervise,
+            "note_motion": modes.note_motion,
         },
     ),
     "disturbances.c": (
@@ -98,6 +132,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "follow_springs": link_equilibrium.follow_springs,
             "motor_loads": link_equilibrium.motor_loads,
             "hold_step": hold_controller.hold_step,
+            "damp_links": link_damping.damp_links,
             "transfer_share": bumpless_transfer.transfer_share,
             "faded": bumpless_transfer.fade,
             "limit_torque": limit_torque,
@@ -107,11 +142,13 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 class PrintedCycle(NamedTuple):
-    """Files by name; structures by their records; constants and prototypes for other files."""
+    """Files by name; structures by their records; constants and prototypes for other files; the
+    enumerations of modes, faults and answers."""
 
     files: dict[str, str]
     structures: dict[Any, str]
     prototypes: str
+    enumerations: str
 
 
 def printed_cycle(actuators: Actuators, settings: CycleSettings) -> PrintedCycle:
@@ -127,24 +164,30 @@ def printed_cycle(actuators: Actuators, settings: CycleSettings) -> PrintedCycle
         files[file] = _file(purpose, "robot_controller.h", text)
         prototypes.append("".join(f"{head};\n" for head in heads))
     whole, heads = printer.functions({
-        **{f"reference_{name}": function for name, function in REFERENCE.items()},
-        "segment_is_within": segments.segment_is_within,
+        f"reference_{name}": function for name, function in REFERENCE.items()
     })  # fmt: skip
     files["reference.c"] = _file(
         "The motion: a queue of segments, and the path to rest.", "robot_reference.h", whole
     )
     files["reference.h"] = _reference_header(heads)
     files["settings.c"] = _settings(actuators, settings)
-    records = (CycleSettings, CycleCounts, samples.Samples, observer.Disturbances)
+    records = (
+        CycleSettings, CycleCounts, samples.Samples, observer.Disturbances, modes.Memory,
+        modes.Situation,
+    )  # fmt: skip
     structures = {record: c_records.structure(record, NAMES) for record in records}
     constants = [
+        f"#define LONGEST_PERIOD {arm.LONGEST_PERIOD} /* times the last one */",
+        f"#define LONGEST_STEP {arm.LONGEST_STEP} /* periods, by which a torque may change */",
         f"#define ITERATIONS {hold_controller.ITERATIONS} /* to the equilibrium of the links; at"
         " first, ten times that */",
         f"#define FEW_ITERATIONS {link_equilibrium.FEW} /* up to which all of them are run */",
         f"#define TORQUE_LIMITED {TORQUE_LIMITED}",
         f"#define RATE_LIMITED {RATE_LIMITED}\n\n",
     ]
-    return PrintedCycle(files, structures, "\n".join(constants) + "\n".join(prototypes))
+    return PrintedCycle(
+        files, structures, "\n".join(constants) + "\n".join(prototypes), _enumerations()
+    )
 
 
 def _file(purpose: str, header: str, text: str) -> str:
@@ -156,11 +199,19 @@ class _Printer:
 
     def __init__(self, actuators: Actuators) -> None:
         n, m = actuators.n, len(actuators.motors)
-        self._sizes = {"n": n, "m": m, "n + m": n + m, "segments": segments.SEGMENTS}
+        self._sizes = {
+            "n": n, "m": m, "n + m": n + m, "segments": segments.SEGMENTS,
+            "recoveries": modes.RECOVERIES,
+        }  # fmt: skip
         own = actuation(actuators)
         self._tables = {name.upper(): row for name, row in own._asdict().items()}
         self._fields = {
             name: c_types.table(name.upper(), row) for name, row in own._asdict().items()
+        }
+        # the rules of the modes: settings, and two tables
+        self._rules = {
+            "joint_of_motor": self._fields["joint_of_motor"],
+            "link_share": self._fields["torque_share"],
         }
 
     def functions(self, entries: dict[str, Any]) -> tuple[str, list[str]]:
@@ -180,14 +231,15 @@ class _Printer:
             return c_types.RecordType(NAMES[Actuation], tuple(self._fields.items()))
         if argument in self._fields:
             return self._fields[argument]
-        if argument in ("row", "may_end"):
+        own = inspect.getmodule(function)
+        if argument in WHOLE or (own is modes and argument == "motion"):
             return c_types.INT
-        record = RECORDS.get(argument)
-        if argument == "s":
-            own = inspect.getmodule(function)
-            record = segments.Segments if own is segments else samples.Samples
+        record = MEMORIES[own] if argument == "s" else RECORDS.get(argument)
         if record is not None:
-            return c_records.record_type(record, NAMES, self._sizes, shown=("segments",))
+            kind = c_records.record_type(record, NAMES, self._sizes, shown=("segments",))
+            if record is CycleSettings:
+                kind = kind._replace(fields=(*kind.fields, *self._rules.items()))
+            return kind
         shape = OTHER_SHAPES.get(function, {}).get(argument, SHAPES[argument])
         lengths = tuple(self._sizes[each] if isinstance(each, str) else each for each in shape)
         return c_types.ArrayType(c_types.DOUBLE, lengths) if lengths else c_types.DOUBLE
@@ -227,9 +279,48 @@ def _settings(actuators: Actuators, values: CycleSettings) -> str:
         f"    *parameters = {c_records.defaults(values, 'robot_parameters')};\n}}\n",
         "const char *robot_wrong_parameter(const robot_parameters *p)\n{\n"
         f"{c_records.checks(CycleSettings, 'p', NAMES)}\n    return NULL;\n}}\n",
+        *(_words(name, texts) for name, (_, _, texts) in CODES.items()),
     ])  # fmt: skip
+
+
+CODES: Mapping[str, tuple[type[IntEnum], Sequence[str], Sequence[str]]] = {
+    "state": (modes.Mode, [mode.name for mode in modes.Mode],
+              [mode.name.lower() for mode in modes.Mode]),
+    "fault": (modes.Cause, ["NO_FAULT", *(each.name for each in list(modes.Cause)[1:])],
+              [fault.text for fault in modes.FAULTS]),
+    "answer": (segments.Answer,
+               ["ACCEPTED", *(f"POINT_{each.name}" for each in list(segments.Answer)[1:])],
+               segments.ANSWERS),
+}  # fmt: skip
+"""Enumerations of C with their members and texts."""
 
 
 def _names(declaration: str, names: Sequence[str]) -> str:
     texts = ",\n".join(f"    {c_source.string(name)}" for name in names)
     return f"const char *const {declaration} = {{\n{texts}\n}};\n"
+
+
+def _words(name: str, texts: Sequence[str]) -> str:
+    """The function that gives the text of a state, a fault or an answer."""
+    rows = ",\n".join(f"        {c_source.string(text)}" for text in texts)
+    return (
+        f"const char *robot_{name}_name(robot_{name} {name})\n{{\n"
+        f"    static const char *const names[{len(texts)}] = {{\n{rows}\n    }};\n"
+        f"    return (int){name} >= 0 && (int){name} < {len(texts)} ? names[{name}]"
+        ' : "unknown";\n}\n'
+    )
+
+
+def _enumerations() -> str:
+    """The states with what they mean, the faults, and the answers to points."""
+    table = inspect.cleandoc(modes.__doc__ or "").split("\n\n")[2]
+    parts = [c_source.comment(["What acts on the arm:", "", *textwrap.dedent(table).splitlines()])]
+    for name, (members, names, texts) in CODES.items():
+        rows = "".join(
+            f"    ROBOT_{own} = {each.value},"
+            + ("" if text == own.lower() else f" /* {text} */")
+            + "\n"
+            for each, own, text in zip(members, names, texts, strict=True)
+        )
+        parts.append(f"typedef enum {{\n{rows}}} robot_{name};\n")
+    return "\n".join(parts)

@@ -13,6 +13,7 @@ from .modes import FAULTS, FINAL, LATE, SETTLING, STOP_FAILED, TRACKING, Fault, 
 
 MODES = tuple(Mode)
 CLEARED = "cleared, following again"
+REQUESTED = "cleared, following again once the arm is at rest"
 
 
 class Event(NamedTuple):
@@ -34,9 +35,9 @@ class Supervisor:
     `duration` s: the caller resets it.
     """
 
-    def __init__(self, joint_names: tuple[str, ...], rules: Rules, recoveries: int) -> None:
+    def __init__(self, joint_names: tuple[str, ...], rules: Rules) -> None:
         self.joint_names, self.rules = joint_names, rules
-        self._memory = modes.memory(len(joint_names), recoveries)
+        self._memory = modes.memory(len(joint_names))
         self.text = ""
 
     @property
@@ -86,16 +87,12 @@ class Supervisor:
 
     def deactivate(self) -> None:
         """Nothing acts on the arm, and there is no fault."""
-        self._memory.mode[0] = modes.INACTIVE
-        self._memory.fault[0] = modes.NONE
+        modes.deactivate(self._memory)
         self.text = ""
 
     def restart(self, now: float) -> None:
         """Forget all times, because the clock jumped; `now` (s) is the new time."""
-        s = self._memory
-        for time in (s.fast_since, s.moving_since, s.slow_since, s.late_at):
-            time[0] = modes.NEVER
-        s.on_time[0], s.recovered[0] = now, 0
+        modes.restart(self._memory, now)
 
     def update(self, now: float, situation: modes.Situation, missing: str = "") -> Event | None:
         """Apply the rules; `missing` describes states that have timed out."""
@@ -115,16 +112,16 @@ class Supervisor:
         modes.note_delay(self.rules, self._memory, now, delay, qd, thetad)
         return self._changed(before, "")
 
-    def note_motion(self, is_moving: bool) -> None:
-        """Note whether the motion that is followed moves now."""
-        modes.note_motion(self._memory, is_moving)
+    def note_motion(self, motion: int) -> None:
+        """Note what the motion that is followed does now, as :mod:`modes` numbers it."""
+        modes.note_motion(self._memory, motion)
 
     def clear(self, qd: Array, thetad: Array) -> Event | None:
         """End the fault on request; the arm follows again once it is at rest."""
         before = self.fault
         modes.clear_fault(self.rules, self._memory, qd, thetad)
         self.text = "the arm still moves"
-        return None if before is None else Event(before, CLEARED, is_over=True)
+        return None if before is None else Event(before, REQUESTED, is_over=True)
 
     def _changed(self, before: Fault | None, text: str) -> Event | None:
         fault = self.fault

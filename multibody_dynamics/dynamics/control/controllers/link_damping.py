@@ -30,11 +30,24 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, InputError
+from ...core import Array, InputError, compiled_exactly, inlined_exactly
 from ...elastic import Actuators, MotorFeedforward, rigid_rotors
 from ...model import MultibodyModel
+from ..records.actuation import actuation
 from .controllers import PERIOD, Controller
 from .hold_controller import STOP_TIME
+
+
+@inlined_exactly
+def damp_links(joint_of_motor, momentum, damping, limit, torque):
+    """Turn the torques of the motors for rest into those of the stop: each motor takes its share of
+    the momentum of its joint."""
+    for j in range(torque.shape[0]):
+        wanted = torque[j] - damping[j] * momentum[joint_of_motor[j]]
+        torque[j] = min(max(wanted, -limit[j]), limit[j])
+
+
+_DAMP = compiled_exactly(damp_links)
 
 
 class LinkDampingController(Controller):
@@ -45,7 +58,8 @@ class LinkDampingController(Controller):
 
     An update uses only q, q' and `stiffness`.
 
-    Attributes: `rates` (n,) C in 1/s; `theta` (m,), motor positions with the arm at rest.
+    Attributes: `rates` (n,) C in 1/s; `damping` (m,) S C of each motor on the momentum of its
+    joint, 1/s; `theta` (m,), motor positions with the arm at rest.
 
     Raises InputError for a share that is not between 0 and 1, and for a stiffness drive: under a
     constant torque its motor runs away from equilibrium, because the restoring torque decreases as
@@ -66,22 +80,23 @@ class LinkDampingController(Controller):
             raise InputError(f"share is {share}: must be at least 0 and below 1 to be stable")
         if not 0.0 < stop_time < np.inf:
             raise InputError(f"stop_time is {stop_time} s: must be positive")
-        n, m = actuators.n, len(actuators.motors)
-        self.rates: Array = np.zeros(n)
-        self._distribution: Array = np.zeros((m, n))
+        self.rates: Array = np.zeros(actuators.n)
+        self.damping: Array = np.zeros(len(actuators.motors))
         for i, actuator, motors, _ in actuators.each():
             if actuator.drive is not None:
                 name = actuators.motor_names[motors[1]]
                 raise InputError(f"motor '{name}' sets a stiffness: its state must be measured")
             total = sum(motor.inertia for motor in actuator.motors)
-            for j in motors:
-                part = actuators.motor_inertia[j] / total if total else 1.0
-                self._distribution[j, i] = part
             if actuators.is_rigid[i]:
                 self.rates[i] = 1.0 / stop_time
             else:
                 self.rates[i] = share * sum(motor.viscous for motor in actuator.motors) / total
+            for j in motors:
+                part = actuators.motor_inertia[j] / total if total else 1.0
+                self.damping[j] = part * self.rates[i]
         self._rotors = rigid_rotors(actuators)
+        self._joint_of_motor = actuation(actuators).joint_of_motor
+        _DAMP(self._joint_of_motor, self.rates, self.damping, actuators.torque_limit, self.torque)
         self._reported_map = self._rest = MotorFeedforward(actuators)
         self.theta: Array = self._rest.command.position
 
@@ -101,11 +116,10 @@ class LinkDampingController(Controller):
 
     def _law(self, has_ahead: bool) -> None:
         q, qd = self._links
-        wanted = self.rest_at(q)
+        self.torque[:] = self.rest_at(q)
         inverse = self._inverse
         inverse.state[2] = qd
         self._inverse_dynamics(inverse.state)
         momentum = inverse.result[0] - self._rest.torque[0] + self._rotors * qd
-        wanted = wanted - self._distribution @ (self.rates * momentum)
-        limit = self.actuators.torque_limit
-        np.clip(wanted, -limit, limit, out=self.torque)
+        joint = self._joint_of_motor
+        _DAMP(joint, momentum, self.damping, self.actuators.torque_limit, self.torque)

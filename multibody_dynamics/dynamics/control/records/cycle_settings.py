@@ -12,9 +12,18 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from ...core import Array, Field
+from ..arm.arm_settings import ArmSettings
 
 LONGEST_LEAD = 1.0  # s
 LEADS = f"[0, {LONGEST_LEAD:g})"
+
+
+def _of_arm(name: str, within: str) -> Field:
+    """A setting that the node has, too."""
+    own = ArmSettings.__dataclass_fields__[name].metadata
+    unit = f"{own['unit']}, " if own["unit"] else ""
+    meaning = own["description"].replace("~/enable is called", "the fault is cleared")
+    return Field(unit + meaning, within=within)
 
 
 class CycleSettings(NamedTuple):
@@ -63,6 +72,15 @@ class CycleSettings(NamedTuple):
     hold_upper: Annotated[Array, Field("rad or m, upper end of that range", ("m",))]
     stop_time: Annotated[float, Field(
         "s, in which the motors slow down by a factor of e in the stop", within="(0, inf)"
+    )]
+    stop_speed_limit: Annotated[float, _of_arm("stop_speed_limit", "[0, inf)")]
+    stop_timeout: Annotated[float, _of_arm("stop_timeout", "(0, inf]")]
+    stops_on_links: Annotated[int, Field(
+        "whether link states alone can stop the arm, if those of the motors are missing"
+    )]
+    link_damping: Annotated[Array, Field(
+        "1/s, of each motor on the momentum of its joint in the stop without motor states", ("m",),
+        "[0, inf)",
     )]
     stop_acceleration: Annotated[Array, Field(
         "rad/s^2 or m/s^2, of each joint on the path to rest", ("n",), "(0, inf]"
@@ -117,6 +135,8 @@ class CycleSettings(NamedTuple):
     recovers: Annotated[int, Field(
         "whether following resumes on its own after missing states"
     )]
+    recovery_limit: Annotated[int, _of_arm("recovery_limit", "[0, 1000]")]
+    recovery_window: Annotated[float, _of_arm("recovery_window", "(0, inf]")]
     transfer_time: Annotated[float, Field(
         "s, in which the law takes over the torque, also after activation", within="[0, inf)",
         section="Changes of the torque when a law takes over.",

@@ -4,8 +4,8 @@
 """The measured positions in the control cycle: which samples are valid, and what is missing.
 
 A sample counts if it is new, finite, not from the future, and not farther from the last one than
-the speed limits allow. A side without a new sample continues at its velocity. Filters
-(:mod:`derivative_filter`) give the velocities.
+the speed limits allow. A side without a new sample continues at its velocity until it has timed
+out, and then comes to rest. Filters (:mod:`derivative_filter`) give the velocities.
 """
 
 from __future__ import annotations
@@ -66,11 +66,12 @@ def filters_are_settled(p, s):
 
 
 @inlined_exactly
-def _choose_positions(s, q, theta, has_links, has_motors, coasting):
-    """The positions that the filters take: those of new samples, or where the velocity leads."""
+def _choose_positions(s, q, theta, has_links, has_motors, of_links, of_motors):
+    """The positions that the filters take: those of new samples, or where the velocity leads in so
+    many seconds on either side."""
     n = q.shape[0]
     for i in range(s.y.shape[0]):
-        s.y[i] = s.filter[0, i] + coasting * s.filter[1, i]
+        s.y[i] = s.filter[0, i] + (of_links if i < n else of_motors) * s.filter[1, i]
     if has_links:
         for i in range(n):
             s.y[i] = s.last_q[i] = q[i]
@@ -96,13 +97,26 @@ def _read_filters(s):
         s.thetad[j] = s.filter[1, n + j]
 
 
+@inlined_exactly
+def lacks_links(p, s, now):
+    """Whether the states of the links have timed out."""
+    return not now - s.link_time[0] <= p.link_timeout
+
+
+@inlined_exactly
+def lacks_motors(p, s, now):
+    """Whether the states of the motors have timed out."""
+    return not now - s.motor_time[0] <= p.motor_timeout
+
+
 # wide: the record, and a sample of both sides with its times
 @inlined_exactly
 def take_samples(p, s, counts, now, link_time, motor_time, q, theta, dt):
     """Take what is new and valid in the samples q, theta with their times, `dt` after the last.
 
     A new sample counts even if the filter has coasted beyond its time: samples may have become
-    later, and would all be missed otherwise.
+    later, and would all be missed otherwise. Filters settle anew after a side was missing for long,
+    and after a late cycle.
     """
     latest = now + p.max_step
     is_started = s.is_started[0] != 0
@@ -131,7 +145,10 @@ def take_samples(p, s, counts, now, link_time, motor_time, q, theta, dt):
     time = newest if is_newer else before + dt
     restarts = not is_started or time - before > p.max_step
     coasting = 0.0 if restarts else time - before
-    _choose_positions(s, q, theta, has_links, has_motors, coasting)
+    has_no_links, has_no_motors = lacks_links(p, s, now), lacks_motors(p, s, now)
+    of_links = 0.0 if has_no_links else coasting
+    of_motors = 0.0 if has_no_motors else coasting
+    _choose_positions(s, q, theta, has_links, has_motors, of_links, of_motors)
     if restarts:
         gap = time - before if is_started else 0.0
         start_filter(s.filter, s.y, gap, p.max_step)
@@ -140,7 +157,15 @@ def take_samples(p, s, counts, now, link_time, motor_time, q, theta, dt):
     else:
         advance_filter(s.filter, p.filter_order, TWO_PI * p.filter_bandwidth, coasting, s.y)
     s.time[0] = time
+    is_late = dt > p.link_timeout
+    counts.late_cycles[0] += 1 if is_late else 0
+    if is_late or has_no_links or has_no_motors:
+        s.started[0] = time
     _read_filters(s)
 
 
 compiled_take_samples = compiled_exactly(take_samples)
+compiled_forget = compiled_exactly(forget_samples)
+compiled_are_settled = compiled_exactly(filters_are_settled)
+compiled_lacks_links = compiled_exactly(lacks_links)
+compiled_lacks_motors = compiled_exactly(lacks_motors)

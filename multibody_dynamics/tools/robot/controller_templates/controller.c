@@ -8,60 +8,153 @@
 
 #include <math.h>
 
-static void brake(robot_controller *c)
+static void raise_fault(robot_controller *c, robot_fault fault, robot_state state)
 {
-    c->state = ROBOT_BRAKING;
-    robot_reference_brake(&c->reference, c->parameters.stop_acceleration);
+    robot_raise_fault(&c->parameters, &c->modes, c->time, (int)fault, (int)state, c->samples.qd,
+                      c->samples.thetad);
+}
+
+static void hold(robot_controller *c)
+{
+    robot_reference_hold(&c->reference, c->samples.q, c->time);
+    c->has_motion = 1;
+}
+
+/* Hold the measured position, after activation or after the clock jumped. */
+static void begin(robot_controller *c)
+{
+    hold(c);
+    if (c->has_begun) {
+        robot_start_law(c, c->parameters.transfer_time);
+        return;
+    }
+    robot_begin_modes(&c->parameters, &c->modes, c->time, c->samples.qd, c->samples.thetad);
+    c->has_begun = 1;
 }
 
 /* The desired state of this cycle; brakes where the motion would end without a further point. */
 static void look_up(robot_controller *c)
 {
-    const double horizon = c->time + c->parameters.lead;
-    if (!robot_reference_rests(&c->reference) && horizon >= c->reference.end) {
-        c->counts.late_references += 1;
-        brake(c);
+    const robot_parameters *p = &c->parameters;
+    c->counts.late_references += robot_reference_follow(&c->reference, c->time, p->lead,
+                                                        p->stop_acceleration, c->desired) ? 1 : 0;
+}
+
+/* Apply the rules to what this cycle finds; start the law that acts from now on, if it is another
+ * one. */
+static void supervise(robot_controller *c, double step)
+{
+    const robot_samples *s = &c->samples;
+    robot_situation x = {
+        .lacks_links = robot_lacks_links(&c->parameters, s, c->time),
+        .lacks_motors = robot_lacks_motors(&c->parameters, s, c->time),
+        .elapsed = step,
+        .is_settled = robot_filters_are_settled(&c->parameters, s),
+    };
+    for (int i = 0; i < JOINTS; ++i) {
+        x.qd[i] = x.lacks_links ? 0.0 : s->qd[i];
+        x.error[i] = c->desired[0][i] - s->q[i];
     }
-    robot_reference_evaluate(&c->reference, c->time, c->time, c->desired);
-    if (c->reference.used == 0) {
-        c->state = ROBOT_HOLDING;
-    } else if (c->state == ROBOT_HOLDING) {
-        c->state = ROBOT_FOLLOWING;
+    for (int j = 0; j < MOTORS; ++j) {
+        x.thetad[j] = x.lacks_motors ? 0.0 : s->thetad[j];
+    }
+    robot_supervise(&c->parameters, &c->modes, c->time, &x);
+    robot_note_motion(&c->modes, robot_reference_motion(&c->reference));
+    if (c->modes.is_new) {
+        robot_start_law(c, c->modes.duration);
+        hold(c);
+        look_up(c);
     }
 }
 
-static void run(robot_controller *c, double elapsed)
+/* The time by which a torque may change, `step` after the last one. */
+static double torque_step(const robot_controller *c, double step)
 {
-    const double dt = fmin(elapsed, c->parameters.max_step);
+    const double period = c->period > 0.0 ? c->period : c->parameters.period;
+    const double longest = fmin(step, LONGEST_STEP * period);
+    return fmin(longest > 0.0 ? longest : c->parameters.period, c->parameters.max_step);
+}
+
+/* At rest where the arm was last; repeats the last torque if there is none. */
+static void rest(robot_controller *c, double step)
+{
     double wanted[MOTORS];
-    robot_watch(c, elapsed);
-    if (is_following(c)) {
-        look_up(c);
-        robot_check_tracking(c);
+    if (c->modes.is_new) {
+        robot_start_law(c, c->modes.duration);
+        if (c->has_motion) {
+            hold(c);
+        }
     }
-    if (is_following(c)) {
-        robot_follow(c, dt, elapsed, wanted);
-    } else if (c->state == ROBOT_STOPPING) {
-        robot_stop_and_hold(c, dt, wanted);
+    robot_rest(c, wanted);
+    if (is_finite_row(wanted, MOTORS)) {
+        robot_send(c, torque_step(c, step), wanted);
+    }
+}
+
+static void run(robot_controller *c)
+{
+    const double step = c->has_torque ? c->time - c->torque_time : 0.0;
+    double wanted[MOTORS];
+    if (!c->has_motion && c->samples.is_started) {
+        begin(c);
+    }
+    if (!c->has_motion) {
+        rest(c, step);
+        return;
+    }
+    look_up(c);
+    if (step > 0.0) {
+        c->period = c->period > 0.0 ? fmin(step, LONGEST_PERIOD * c->period) : step;
+    }
+    supervise(c, step);
+    if (c->modes.mode == ROBOT_LOST || !c->samples.is_started) {
+        rest(c, step);
+        return;
+    }
+    const double dt = torque_step(c, step);
+    if (robot_is_following(c->modes.mode)) {
+        robot_follow(c, dt, fmax(step, dt), wanted);
+    } else if (c->modes.on_links) {
+        robot_stop_on_links(c, wanted);
     } else {
-        robot_rest(c, wanted);
+        robot_stop_and_hold(c, dt, wanted);
     }
     if (is_finite_row(wanted, MOTORS)) {
         robot_send(c, dt, wanted);
         return;
     }
-    /* The last torque is repeated in this cycle. */
-    if (c->state == ROBOT_STOPPING) {
-        c->stop_failed = 1;
-        robot_enter(c, ROBOT_LOST, c->parameters.stop_transfer_time);
+    raise_fault(c, ROBOT_NOT_FINITE, ROBOT_STOPPING);
+    rest(c, step);
+}
+
+/* The clock was set back: the age of earlier samples is no longer known. */
+static void jump_back(robot_controller *c, double time)
+{
+    c->counts.time_jumps += 1;
+    if (robot_is_following(c->modes.mode)) {
+        raise_fault(c, ROBOT_TIME, ROBOT_STOPPING);
     }
-    robot_fail(c, ROBOT_NOT_FINITE);
+    c->time = time;
+    c->stalled = c->has_motion = c->has_torque = 0;
+    robot_forget_samples(&c->samples);
+    robot_restart_modes(&c->modes, time);
+}
+
+/* The clock has stopped, or its time is not a number: at first, repeat the last torque. */
+static void stall(robot_controller *c)
+{
+    c->counts.stalled_cycles += 1;
+    c->stalled += c->stalled <= MOST_STALLED ? 1 : 0;
+    if (c->is_active && c->stalled > MOST_STALLED) {
+        raise_fault(c, ROBOT_TIME, ROBOT_STOPPING);
+        rest(c, c->parameters.period);
+    }
 }
 
 static void report(const robot_controller *c, robot_output *out)
 {
-    out->state = c->state;
-    out->fault = c->fault;
+    out->state = (robot_state)c->modes.mode;
+    out->fault = (robot_fault)c->modes.fault;
     out->counts = c->counts;
     for (int i = 0; i < JOINTS; ++i) {
         for (int k = 0; k < 5; ++k) {
@@ -91,86 +184,58 @@ int robot_initialise(robot_controller *c, const robot_parameters *parameters)
 
 int robot_activate(robot_controller *c, const double applied_torque[MOTORS])
 {
-    if (c->state != ROBOT_INACTIVE || !c->samples.is_started || lacks_links(c) || lacks_motors(c) ||
-        !is_finite_row(applied_torque, MOTORS) || robot_wrong_parameter(&c->parameters)) {
+    const robot_parameters *p = &c->parameters;
+    if (c->is_active || !robot_filters_are_settled(p, &c->samples) ||
+        robot_lacks_links(p, &c->samples, c->time) || robot_lacks_motors(p, &c->samples, c->time) ||
+        !is_finite_row(applied_torque, MOTORS) || robot_wrong_parameter(p)) {
         return 1;
     }
     for (int j = 0; j < MOTORS; ++j) {
         c->torque[j] = applied_torque[j];
     }
-    robot_reference_hold(&c->reference, c->samples.q, c->time);
-    robot_reference_evaluate(&c->reference, c->time, c->time, c->desired);
-    c->stop_failed = 0;
-    c->fault = ROBOT_SETTLING;
-    robot_enter(c, ROBOT_STOPPING, c->parameters.transfer_time);
+    c->is_active = 1;
+    c->has_begun = c->has_motion = c->has_torque = 0;
+    c->period = 0.0;
     return 0;
 }
 
 void robot_deactivate(robot_controller *c)
 {
-    c->state = ROBOT_INACTIVE;
-    c->fault = ROBOT_NO_FAULT;
-    c->is_fading = 0;
+    robot_end_modes(&c->modes);
+    c->is_active = c->has_motion = c->is_fading = 0;
     for (int j = 0; j < MOTORS; ++j) {
         c->torque[j] = 0.0;
     }
 }
 
-static robot_answer appended(robot_controller *c, double time, double state[5][JOINTS])
-{
-    robot_reference *reference = &c->reference;
-    const robot_parameters *p = &c->parameters;
-    if (c->state != ROBOT_HOLDING && c->state != ROBOT_FOLLOWING) {
-        return ROBOT_POINT_NOT_READY;
-    }
-    if (!is_finite_row(&time, 1) || !is_finite_row(&state[0][0], 5 * JOINTS)) {
-        return ROBOT_POINT_NOT_FINITE;
-    }
-    if (reference->end < c->time) { /* at rest */
-        reference->end = c->time;
-    }
-    if (!(time > c->time + p->lead) || !(time > reference->end + SHORTEST_SEGMENT)) {
-        return ROBOT_POINT_LATE;
-    }
-    if (reference->used >= ROBOT_SEGMENTS - 1) { /* the last one is kept for the path to rest */
-        return ROBOT_POINT_FULL;
-    }
-    const int row = robot_reference_append(reference, time, state);
-    if (!robot_segment_is_within(reference, row, p->lower, p->upper, p->velocity)) {
-        robot_reference_remove(reference, row);
-        return ROBOT_POINT_BEYOND;
-    }
-    return ROBOT_ACCEPTED;
-}
-
 robot_answer robot_append(robot_controller *c, double time, double state[5][JOINTS])
 {
-    const robot_answer answer = appended(c, time, state);
+    const robot_parameters *p = &c->parameters;
+    const robot_answer answer =
+        !robot_is_following(c->modes.mode) ? ROBOT_POINT_NOT_READY
+        : (robot_answer)robot_reference_accept(&c->reference, c->time, p->lead, time, state,
+                                               p->lower, p->upper, p->velocity);
     c->counts.refused_points += answer == ROBOT_ACCEPTED ? 0 : 1;
     return answer;
 }
 
 void robot_cut(robot_controller *c, double time)
 {
-    if (c->state == ROBOT_HOLDING || c->state == ROBOT_FOLLOWING) {
+    if (robot_is_following(c->modes.mode) && !c->reference.brakes) {
         robot_reference_cut(&c->reference, fmax(time, c->time));
     }
 }
 
 void robot_stop(robot_controller *c)
 {
-    robot_cut(c, c->time); /* HOLDING: points that were appended since the last cycle */
-    if (c->state == ROBOT_FOLLOWING) {
-        brake(c);
+    if (robot_is_following(c->modes.mode)) {
+        robot_reference_stop(&c->reference, c->time, c->parameters.stop_acceleration);
     }
 }
 
 void robot_clear_fault(robot_controller *c)
 {
-    if (c->state == ROBOT_STOPPING || c->state == ROBOT_LOST) {
-        c->stop_failed = 0;
-        c->fault = ROBOT_SETTLING;
-    }
+    robot_end_fault(&c->parameters, &c->modes, c->samples.qd, c->samples.thetad);
 }
 
 int robot_set_external_torque(robot_controller *c, const double torque[JOINTS])
@@ -209,44 +274,19 @@ robot_state robot_update(robot_controller *c, const robot_input *in, robot_outpu
         c->stalled = 0;
         robot_take_samples(&c->parameters, &c->samples, &c->counts, in->time, in->link_time,
                            in->motor_time, in->q, in->theta, elapsed);
-        if (c->state != ROBOT_INACTIVE) {
-            run(c, elapsed);
+        if (c->is_active) {
+            run(c);
         }
     } else if (elapsed < -c->parameters.max_step && elapsed > -HUGE_VAL) {
-        robot_jump_back(c, in->time);
+        jump_back(c, in->time);
     } else {
-        robot_stall(c);
+        stall(c);
     }
     report(c, out);
-    return c->state;
+    return out->state;
 }
 
 unsigned long robot_controller_size(void)
 {
     return (unsigned long)sizeof(robot_controller);
-}
-
-const char *robot_state_name(robot_state state)
-{
-    static const char *const names[6] = {"inactive", "stopping", "holding",
-                                         "following", "braking", "lost"};
-    return (int)state >= 0 && (int)state < 6 ? names[state] : "unknown";
-}
-
-const char *robot_fault_name(robot_fault fault)
-{
-    static const char *const names[7] = {
-        "none", "settling", "link states missing", "motor states missing", "tracking error",
-        "torque not finite", "cycle late, or clock set back or stopped"};
-    return (int)fault >= 0 && (int)fault < 7 ? names[fault] : "unknown";
-}
-
-const char *robot_answer_name(robot_answer answer)
-{
-    static const char *const names[6] = {
-        "accepted", "a number is not finite",
-        "due now or in the past, or before the last accepted point",
-        "beyond a limit of position or velocity", "too many points are waiting",
-        "the controller is not holding or following"};
-    return (int)answer >= 0 && (int)answer < 6 ? names[answer] : "unknown";
 }

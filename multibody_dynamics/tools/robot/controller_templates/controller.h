@@ -13,56 +13,7 @@
 extern "C" {
 #endif
 
-/*
- * What the controller does:
- *
- *     INACTIVE   nothing: the torque is zero. Filters run, so that activation finds a valid state.
- *     STOPPING   stops the arm with a damped reference of the motors and holds it there ("hold").
- *     HOLDING    follows the law, with the reference at rest.
- *     FOLLOWING  follows the law, along the accepted points.
- *     BRAKING    follows the law, along a path to rest that continues the motion with q..q''''.
- *     LOST       no feedback is possible: fades, in stop_transfer_time, into the torque that holds
- *                the arm at rest at its last position. Brakes have to stop it.
- *
- *     INACTIVE --activate--> STOPPING --settled, slow--> HOLDING --append--> FOLLOWING
- *     FOLLOWING --no further point, or stop--> BRAKING --at rest--> HOLDING
- *     any --motor states missing--> LOST --motor states are back--> STOPPING
- *     HOLDING, FOLLOWING, BRAKING --fault--> STOPPING    (a late cycle is one, too)
- *     any --clock set back or stopped--> LOST --samples with later times--> STOPPING
- *     STOPPING --torque not finite--> LOST --clear_fault--> STOPPING
- *     any --deactivate--> INACTIVE
- */
-typedef enum {
-    ROBOT_INACTIVE = 0,
-    ROBOT_STOPPING = 1,
-    ROBOT_HOLDING = 2,
-    ROBOT_FOLLOWING = 3,
-    ROBOT_BRAKING = 4,
-    ROBOT_LOST = 5
-} robot_state;
-
-/* Why the arm is stopped. Tracking errors and torques that are not finite are latched: only
- * robot_clear_fault ends them. */
-typedef enum {
-    ROBOT_NO_FAULT = 0,
-    ROBOT_SETTLING = 1,   /* after activation: filters settle, and the arm comes to rest */
-    ROBOT_NO_LINKS = 2,   /* no valid link states for link_timeout */
-    ROBOT_NO_MOTORS = 3,  /* no valid motor states for motor_timeout */
-    ROBOT_TRACKING = 4,   /* a link is farther than tracking_tolerance from its reference */
-    ROBOT_NOT_FINITE = 5, /* the law has no finite torque */
-    ROBOT_TIME = 6        /* the cycle is late, or the clock was set back or has stopped */
-} robot_fault;
-
-/* Answers to robot_append. */
-typedef enum {
-    ROBOT_ACCEPTED = 0,
-    ROBOT_POINT_NOT_FINITE = 1, /* a number is infinite or NaN */
-    ROBOT_POINT_LATE = 2,       /* due within `lead` or in the past, or not after the last point */
-    ROBOT_POINT_BEYOND = 3,     /* the segment exceeds a limit of position or velocity */
-    ROBOT_POINT_FULL = 4,       /* ROBOT_SEGMENTS - 1 segments are waiting */
-    ROBOT_POINT_NOT_READY = 5   /* the controller is not HOLDING or FOLLOWING */
-} robot_answer;
-
+//MODES//
 //PARAMETERS//
 /* The measured state. Times are in s on one monotonic clock; keep them below 1e6 s. */
 typedef struct {
@@ -108,12 +59,11 @@ typedef struct {
  * Nothing is locked: call all functions of one controller from one thread. */
 typedef struct {
     robot_parameters parameters;
-    robot_state state;
-    robot_fault fault;
     robot_counts counts;
-    double time;
-    int has_time, stalled;
-    int stop_failed; /* the torque of the stop was not finite, either */
+    robot_modes modes;
+    double time, torque_time, period; /* of this cycle, of the last torque; of the last cycle */
+    int has_time, has_torque, stalled;
+    int is_active, has_begun, has_motion;
 
     robot_samples samples;
 
@@ -147,9 +97,9 @@ const char *robot_wrong_parameter(const robot_parameters *parameters);
 int robot_initialise(robot_controller *controller, const robot_parameters *parameters);
 
 /*
- * Take over from the torque that acts now, zero if brakes hold the arm. Returns 0, or 1 if the
- * controller is not INACTIVE, if a torque is not finite, or if there are no recent states of links
- * and motors: call robot_update before activation, too.
+ * Take over with the next cycle from the torque that acts now, zero if brakes hold the arm. Returns
+ * 0, or 1 if the controller is active, if a torque is not finite, if there are no recent states of
+ * links and motors, or if their filters have not settled: call robot_update before, too.
  */
 int robot_activate(robot_controller *controller, const double applied_torque[ROBOT_MOTORS]);
 
@@ -169,7 +119,7 @@ void robot_cut(robot_controller *controller, double time);
 /* Brake now. */
 void robot_stop(robot_controller *controller);
 
-/* End a latched fault: following resumes when the arm is slow and the states are valid. */
+/* End a fault: following resumes when the arm is slow and the states are valid. */
 void robot_clear_fault(robot_controller *controller);
 
 /* Known external joint torques, constant until the next call. Returns 1 if one is not finite. */

@@ -5,13 +5,13 @@
 
 /*
  * The torques: of the law, feedforward of the flat map and linear feedback of links and motors; of
- * the damped stop and hold that takes its place after a fault; at rest. Fades and limits.
+ * the stops that take its place after a fault; at rest. Fades and limits.
  */
 #include "robot_controller_parts.h"
 
 #include <math.h>
 
-void robot_settle_springs(robot_feedforward *flat)
+static void settle_springs(robot_feedforward *flat)
 {
     for (int i = 0; i < JOINTS; ++i) {
         flat->filtered[i] = IS_DAMPED[i] ? NAN : 0.0;
@@ -130,9 +130,13 @@ void robot_stop_and_hold(robot_controller *c, double dt, double torque[MOTORS])
                     p->hold_lower, p->hold_upper, p->stop_time, p->torque_limit, dt, torque);
 }
 
-void robot_rest(robot_controller *c, double torque[MOTORS])
+/* The motors with the links at rest at c->samples.q, pushed by `external`: in `flat`. */
+static void rest(robot_controller *c, const double external[JOINTS], robot_feedforward *flat)
 {
-    robot_feedforward *flat = &c->now;
+    double still[3][ROBOT_SECOND] = {{0.0}};
+    for (int i = 0; i < ROBOT_VARIABLE; ++i) {
+        still[0][i] = c->second[0][i];
+    }
     for (int i = 0; i < JOINTS; ++i) {
         flat->state[0][i] = c->samples.q[i];
         for (int k = 1; k < 5; ++k) {
@@ -141,22 +145,47 @@ void robot_rest(robot_controller *c, double torque[MOTORS])
         flat->torque[1][i] = flat->torque[2][i] = 0.0;
     }
     robot_gravity_forces(flat->state[0], flat->torque[0]);
-    robot_settle_springs(flat);
-    robot_motor_feedforward(flat->state, flat->torque, c->second, flat->filtered, flat->bent,
+    for (int i = 0; i < JOINTS; ++i) {
+        flat->torque[0][i] -= external[i];
+    }
+    settle_springs(flat);
+    robot_motor_feedforward(flat->state, flat->torque, still, flat->filtered, flat->bent,
                             flat->load, flat->result, flat->flags);
+}
+
+void robot_rest(robot_controller *c, double torque[MOTORS])
+{
+    const double none[JOINTS] = {0.0};
+    rest(c, none, &c->now);
     for (int j = 0; j < MOTORS; ++j) {
-        torque[j] = flat->result[3][j];
+        torque[j] = c->now.result[3][j];
     }
 }
 
-void robot_fade(robot_controller *c, double duration)
+void robot_stop_on_links(robot_controller *c, double torque[MOTORS])
 {
+    double momentum[JOINTS], bias[JOINTS];
+    rest(c, c->external_torque, &c->now);
+    for (int j = 0; j < MOTORS; ++j) {
+        torque[j] = c->now.result[3][j];
+    }
+    robot_momentum(c->samples.q, c->samples.qd, momentum, bias);
+    robot_damp_links(momentum, c->parameters.link_damping, c->parameters.torque_limit, torque);
+}
+
+void robot_start_law(robot_controller *c, double duration)
+{
+    c->modes.is_new = 0;
     c->elapsed = 0.0;
     c->duration = duration;
     c->is_fading = duration > 0.0;
     for (int j = 0; j < MOTORS; ++j) {
         c->held[j] = c->torque[j];
     }
+    settle_springs(&c->now);
+    settle_springs(&c->later);
+    robot_reset_disturbances(&c->disturbances);
+    c->hold_is_started = 0;
 }
 
 void robot_send(robot_controller *c, double dt, double wanted[MOTORS])
@@ -170,6 +199,8 @@ void robot_send(robot_controller *c, double dt, double wanted[MOTORS])
     }
     const int limited = robot_limit_torque(wanted, c->torque, p->torque_limit, p->torque_rate_limit,
                                            dt, c->torque);
+    c->torque_time = c->time;
+    c->has_torque = 1;
     c->counts.limited_torques += limited & TORQUE_LIMITED ? 1 : 0;
     c->counts.limited_rates += limited & RATE_LIMITED ? 1 : 0;
 }

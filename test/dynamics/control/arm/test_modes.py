@@ -44,7 +44,7 @@ class Machine:
     """An arm with two joints that has been activated at rest."""
 
     def __init__(self, **changes) -> None:
-        self.rules, self.memory, self.now = RULES._replace(**changes), modes.memory(2, 5), 0.0
+        self.rules, self.memory, self.now = RULES._replace(**changes), modes.memory(2), 0.0
         modes.activate(self.rules, self.memory, self.now, STILL, STILL)
 
     def cycle(self, count: int = 1, **changes) -> int:
@@ -90,7 +90,7 @@ def test_an_arm_that_moves_at_activation_is_stopped_first(speed, mode):
         ({"lacks_links": 1}, NO_LINKS, STOPPING),
         ({"lacks_motors": 1}, NO_MOTORS, STOPPING),
         ({"lacks_links": 1, "lacks_motors": 1}, NO_MOTORS, LOST),
-        ({"is_gap": 1}, TIME, STOPPING),
+        ({"elapsed": 0.3}, TIME, STOPPING),
         ({"is_lost": 1}, modes.ESTIMATE, STOPPING),
         ({"contact": YIELDING}, CONTACT, YIELDING),
         ({"contact": STOPPING}, CONTACT, STOPPING),
@@ -314,7 +314,7 @@ SITUATIONS = st.builds(
     Situation,
     lacks_links=st.integers(0, 1),
     lacks_motors=st.integers(0, 1),
-    is_gap=st.integers(0, 1),
+    elapsed=st.sampled_from([0.004, 0.004, 0.3]),
     is_lost=st.integers(0, 1),
     is_settled=st.integers(0, 1),
     contact=st.sampled_from([0, 0, 0, STOPPING, YIELDING]),

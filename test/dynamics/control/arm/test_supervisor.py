@@ -18,7 +18,7 @@ NAMES = ("shoulder", "elbow")
 
 @pytest.fixture
 def supervisor() -> Supervisor:
-    found = Supervisor(NAMES, RULES, 5)
+    found = Supervisor(NAMES, RULES)
     found.activate(0.0, STILL, STILL)
     return found
 

@@ -26,6 +26,7 @@ class Sampled:
         self.p = CycleSettings(**unused | {
             "max_step": 0.05, "link_speed": np.full(N, 10.0), "motor_speed": np.full(M, 10.0),
             "filter_order": 3, "filter_bandwidth": 60.0, "settling_time": 0.02,
+            "link_timeout": 0.01, "motor_timeout": 0.01,
         })  # fmt: skip
         self.s = record_fields.zeros(Samples, **{"n": N, "m": M, "n + m": N + M})
         self.counts = record_fields.zeros(CycleCounts)
@@ -80,6 +81,25 @@ def test_a_side_without_samples_continues_at_its_velocity():
     np.testing.assert_allclose(found, np.concatenate(moving(sampled.time)), atol=1e-9)
     assert sampled.counts.coasted_cycles[0] == 5
     assert sampled.counts.refused_samples[0] == 0
+
+
+def test_a_side_that_has_timed_out_comes_to_rest_and_settles_anew():
+    sampled = Sampled()
+    for _ in range(100):
+        sampled.cycle(*moving(sampled.time + DT))
+    for _ in range(9):
+        sampled.cycle(*moving(sampled.time + DT), links=False)
+    assert not samples.lacks_links(sampled.p, sampled.s, sampled.time)
+    assert samples.filters_are_settled(sampled.p, sampled.s)
+    place = sampled.s.q.copy()
+    for _ in range(2000):
+        found = sampled.cycle(*moving(sampled.time + DT), links=False)
+    assert samples.lacks_links(sampled.p, sampled.s, sampled.time)
+    assert not samples.lacks_motors(sampled.p, sampled.s, sampled.time)
+    assert np.abs(sampled.s.qd).max() < 1e-9
+    assert np.abs(found[:N] - place).max() < 0.3 * DT * 20  # not the 0.6 rad of its velocity
+    np.testing.assert_allclose(found[N:], moving(sampled.time)[1], atol=1e-9)
+    assert not samples.filters_are_settled(sampled.p, sampled.s)
 
 
 @pytest.mark.parametrize("damage", ["nan", "infinite", "far", "future"])

@@ -1,0 +1,265 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The :class:`.Arm` of a generated controller: on samples with a clock of their own, and points.
+
+What Python and C share, the samples with their filters and the motion in segments, runs here in the
+compiled functions of which the C is printed; laws, modes, transfer and limits are those of the arm.
+The self-test of a generated controller is recorded with this class.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...dynamics.control import (
+    Arm,
+    ArmSettings,
+    CycleCounts,
+    CycleSettings,
+    FlatnessSettings,
+    JointState,
+    Mode,
+    Sample,
+    modes,
+    samples,
+)
+from ...dynamics.core import Array, record_fields
+from ...dynamics.elastic import resting_second_outputs
+from ...dynamics.motion import JointCommandLimits, segments
+from .generated_design import ControllerDesign, start_position
+
+MOST_STALLED = 10  # cycles that repeat the torque
+EPOCH = 1_000_000_000  # ns, added to times, because an arm takes a stamp of zero for none
+MOTIONS = ("holding", "moving", "braking")
+
+
+class SegmentMotion:
+    """A motion in segments, with the interface of :class:`.DesiredMotion`.
+
+    The caller sets `now` in s; the times of the arm, rounded to ns, are not used.
+    """
+
+    def __init__(self, n: int, lead: float, acceleration: Array) -> None:
+        self.segments = record_fields.zeros(segments.Segments, n=n, segments=segments.SEGMENTS)
+        self.wanted: Array = np.zeros((5, n))
+        self.now, self.is_there = 0.0, False
+        self._lead, self._acceleration = lead, acceleration
+
+    @property
+    def mode(self) -> str:
+        return MOTIONS[segments.compiled_motion(self.segments)]
+
+    def hold(self, q: Array, time: int) -> None:
+        segments.compiled_hold(self.segments, q, self.now)
+        self.is_there = True
+
+    def release(self) -> None:
+        self.is_there = False
+
+    def evaluate(self, time: int, out: Array) -> None:
+        segments.compiled_follow(
+            self.segments, self.now, self._lead, self._acceleration, self.wanted
+        )
+        out[:] = self.wanted
+
+    def look_ahead(self, time: int, out: Array) -> None:
+        segments.compiled_evaluate(self.segments, self.now + self._lead, self.now, out)
+
+
+class FilteredSamples:
+    """The state that filters of samples give, with the interface of :class:`.StateEstimator`; the
+    caller updates the filters."""
+
+    signals = ("link_position", "motor_position")
+
+    def __init__(self, settings: CycleSettings, n: int, m: int) -> None:
+        self.settings = settings
+        self.samples = record_fields.zeros(samples.Samples, n=n, m=m, **{"n + m": n + m})
+        samples.compiled_forget(self.samples)
+        s = self.samples
+        self.state = JointState(s.q, s.qd, s.theta, s.thetad)
+
+    @property
+    def is_settled(self) -> bool:
+        return bool(samples.compiled_are_settled(self.settings, self.samples))
+
+    def design(self, q: Array) -> None:
+        """There is nothing to design."""
+
+    def reset(self) -> None:
+        """Filters restart with their samples."""
+
+    def update(self, t: float, **signals: Any) -> JointState:
+        return self.state
+
+
+class FixedOutputs:
+    """Second outputs that only the caller changes, with the interface of
+    :class:`.StiffnessReference`."""
+
+    def __init__(self, rows: Array) -> None:
+        self.rows = rows
+
+    def begin(self, *arguments: Any) -> None:
+        """They are what they are."""
+
+    def release(self) -> None:
+        """They do not depend on time."""
+
+    def evaluate(self, time: int, torque: Array) -> tuple[()]:
+        return ()
+
+
+class SampledArm:
+    """An arm with the interface of its generated controller.
+
+    Attributes: `state` and `fault`; `torque` (m,); `desired` (5, n); the estimates `q`, `qd` (n,),
+    `theta`, `thetad` (m,); `external` (n,), known torques, N m.
+    """
+
+    def __init__(self, design: ControllerDesign) -> None:
+        model, actuators, p = design.model, design.actuators, design.parameters
+        self.model, self.parameters = model, CycleSettings(**p)
+        n, m = model.n, len(actuators.motors)
+        self.motion = SegmentMotion(n, p["lead"], p["stop_acceleration"])
+        self.filters = FilteredSamples(self.parameters, n, m)
+        self.counts = record_fields.zeros(CycleCounts)
+        laws = {each.law: each for each in (design.law_settings, design.hold_settings)}
+        settings = FlatnessSettings(law=design.law_settings.law, controllers=laws)
+        timing = ArmSettings(transfer_time=p["transfer_time"], collision_reaction="off")
+        motion: Any = self.motion
+        self.arm = arm = Arm(
+            model, actuators, settings, timing, motion=motion, estimator=self.filters
+        )
+        arm.design(start_position(design))
+        arm.laws.install(settings.law, design.law)
+        arm.laws.install("hold", design.hold)
+        own = {name: p[name] for name in modes.Rules._fields if name in p}
+        arm.supervisor.rules = arm.supervisor.rules._replace(**own)
+        arm.limit(
+            JointCommandLimits(
+                actuators.motor_names, torque=p["torque_limit"], torque_rate=p["torque_rate_limit"]
+            )
+        )
+        arm.transfer.max_step = p["max_step"]
+        second: Any = FixedOutputs(np.zeros((3, len(actuators.variable_joints))))
+        second.rows[0] = resting_second_outputs(actuators)
+        arm.second, self.second = second, second.rows
+        self.external = np.zeros(n)
+        self.torque, self.desired = arm.transfer.torque, self.motion.wanted
+        self.q, self.qd, self.theta, self.thetad = self.filters.state
+        self.time: float | None = None
+        self.is_active, self.stalled = False, 0
+
+    @property
+    def state(self) -> Mode:
+        return self.arm.supervisor.mode
+
+    @property
+    def fault(self) -> int:
+        fault = self.arm.supervisor.fault
+        return modes.NONE if fault is None else fault.code
+
+    @property
+    def lacks_links(self) -> bool:
+        return bool(samples.compiled_lacks_links(*self._at()))
+
+    @property
+    def lacks_motors(self) -> bool:
+        return bool(samples.compiled_lacks_motors(*self._at()))
+
+    def _at(self) -> tuple[CycleSettings, samples.Samples, float]:
+        return self.parameters, self.filters.samples, self.motion.now
+
+    # Requests
+
+    def activate(self, applied: Any = 0.0) -> bool:
+        """Take over from a torque (m,) with the next cycle; whether that is possible."""
+        if self.is_active or not self.filters.is_settled or self.lacks_links or self.lacks_motors:
+            return False
+        self.torque[:] = applied
+        self.arm.activate(self.torque.copy())
+        self.is_active = True
+        return True
+
+    def deactivate(self) -> None:
+        self.arm.deactivate()
+        self.is_active = False
+        self.torque[:] = 0.0
+
+    def append(self, time: float, state: Array) -> segments.Answer:
+        """Continue the motion to `state` (5, n) at `time` in s."""
+        if not self.state.is_following:
+            return segments.Answer.NOT_READY
+        motion, p = self.motion, self.parameters
+        answer = segments.compiled_accept(
+            motion.segments, motion.now, p.lead, time, state, p.lower, p.upper, p.velocity
+        )
+        return segments.Answer(answer)
+
+    def cut(self, time: float) -> None:
+        if self.state.is_following and not self.motion.segments.brakes[0]:
+            segments.compiled_cut(self.motion.segments, max(time, self.motion.now))
+
+    def stop(self) -> None:
+        if self.state.is_following:
+            own, p = self.motion, self.parameters
+            segments.compiled_stop(own.segments, own.now, p.stop_acceleration)
+
+    def clear_fault(self) -> None:
+        self.arm.clear_fault()
+
+    # The cycle
+
+    def update(
+        self, time: float, link_time: float, motor_time: float, q: Array, theta: Array
+    ) -> Mode:
+        """One cycle; times in s, of the cycle and of both samples."""
+        p = self.parameters
+        elapsed = p.period if self.time is None else time - self.time
+        if elapsed > 0.0 and np.isfinite(time):
+            self.time = self.motion.now = time
+            self.stalled = 0
+            samples.compiled_take_samples(
+                p, self.filters.samples, self.counts, time, link_time, motor_time, q, theta, elapsed
+            )
+            if self.is_active:
+                self._run(elapsed)
+        elif -np.inf < elapsed < -p.max_step:
+            self._jump_back(time)
+        else:
+            self._stall()
+        return self.state
+
+    def _run(self, elapsed: float) -> None:
+        missing = {
+            (False, False): "", (True, False): "links", (False, True): "motors",
+            (True, True): "links and motors",
+        }[self.lacks_links, self.lacks_motors]  # fmt: skip
+        signals = {"link_position": self.q, "motor_position": self.theta}
+        is_started = bool(self.filters.samples.is_started[0])
+        given = Sample(
+            self._stamp, signals if is_started else None, missing, external=self.external
+        )
+        if self.arm.update(given).torque is None:
+            self.arm.rest(self._stamp, elapsed, at_once=False)
+
+    @property
+    def _stamp(self) -> int:
+        return EPOCH + round(1e9 * self.motion.now)
+
+    def _jump_back(self, time: float) -> None:
+        self.time = self.motion.now = time
+        self.stalled = 0
+        samples.compiled_forget(self.filters.samples)
+        if self.is_active:
+            self.arm.restart("the clock was set back")
+
+    def _stall(self) -> None:
+        self.stalled += 1
+        if self.is_active and self.stalled > MOST_STALLED:
+            self.arm.fail(modes.TIME, "the clock has stopped")
+            self.arm.rest(self._stamp, self.parameters.period, at_once=False)
