@@ -215,6 +215,10 @@ class CompiledController:
         """End a latched fault."""
         self._function("clear_fault", None)(self._controller)
 
+    def note_delay(self, delay: float) -> None:
+        """Say how late, in s after its sample, the last torque was sent."""
+        self._function("note_delay", None)(self._controller, ctypes.c_double(delay))
+
     def set_external_torque(self, torque: Any) -> None:
         """Known external joint torques (n,) in N m. Raises InputError for NaN or infinity."""
         row = np.array(as_array("torque", torque, (self.n,), self.joint_names))

@@ -161,7 +161,8 @@ def test_names_parameters_and_second_outputs(tmp_path):
 
 
 OUT_OF_RANGE = {
-    "period": np.inf, "lead": 1.0, "recovery_limit": -1, "filter_order": 5, "lower": 1.0, "hold_lower": 1.0,
+    "period": np.inf, "lead": 1.0, "recovery_limit": -1, "filter_order": 5, "lower": 1.0,
+    "hold_lower": 1.0,
     "disturbance_bandwidth": -1.0, "friction": np.inf, "gains": np.inf, "hold_gains": np.inf,
 }  # fmt: skip
 

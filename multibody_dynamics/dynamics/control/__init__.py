@@ -219,6 +219,7 @@ Computed                 what the caller of a law has computed already
 LONGEST_LEAD             longest lead of the feedforward in s
 modes                    what acts on an arm, and why, as functions over records
 samples                  validity of samples and their filters, as functions over records
+late_hold                the stop with late torques, and its filter as a function over a record
 disturbance_compensation  the observer of disturbances, as functions over records
 
 Learning from repetition:
@@ -248,6 +249,7 @@ from .arm import modes
 from .arm.arm import BOTH, LINKS, MOTORS, Arm, Command, Sample
 from .arm.arm_settings import ArmSettings
 from .arm.collision_reaction import OFF, REACTIONS, REPORT, CollisionReaction, Contact
+from .arm.cycle_settings import LONGEST_LEAD, CycleSettings
 from .arm.desired_motion import DesiredMotion, Planned, Splice, TrajectoryRequest, plan, reject_jump
 from .arm.learned_motion import LearnedMotion
 from .arm.measured_arm import MeasuredArm
@@ -255,6 +257,7 @@ from .arm.modes import FAULTS, NO_DESIGN, Fault, Mode
 from .arm.printed_cycle import PrintedCycle, printed_cycle
 from .arm.stiffness_reference import StiffnessReference
 from .arm.supervisor import Event, Supervisor
+from .controllers import late_hold
 from .controllers.bumpless_transfer import BumplessTransfer
 from .controllers.controllers import (
     PERIOD,
@@ -355,7 +358,6 @@ from .observers.state_estimation import (
 )
 from .observers.state_predictor import CORRECTION_BANDWIDTH, LONGEST_DELAY, StatePredictor
 from .records.cycle_counts import CycleCounts
-from .records.cycle_settings import LONGEST_LEAD, CycleSettings
 from .signals import samples
 from .signals.derivative_filter import MAX_STEP, DerivativeFilter
 from .signals.low_pass import LowPass
@@ -415,7 +417,7 @@ __all__ = [
     "LearnedMotion", "StiffnessReference",
     # code in other languages
     "printed_cycle", "PrintedCycle", "CycleSettings", "CycleCounts", "Computed", "LONGEST_LEAD",
-    "modes", "samples", "disturbance_compensation",
+    "modes", "samples", "late_hold", "disturbance_compensation",
     # controllers
     "PERIOD", "Controller", "LinearFeedback", "ScheduledFeedback", "UPDATE_TIME",
     "FeedbackLinearization", "ComputedTorque",

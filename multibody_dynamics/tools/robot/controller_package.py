@@ -26,6 +26,7 @@ from ...dynamics.control import (
     CycleSettings,
     disturbance_compensation,
     driven_links,
+    late_hold,
     modes,
     printed_cycle,
     samples,
@@ -52,7 +53,10 @@ from .sampled_arm import MOST_STALLED
 
 TEMPLATES = Path(__file__).parent / "controller_templates"
 MARK = "//TABLES//"
-RECORDS = (samples.Samples, modes.Situation, modes.Memory, disturbance_compensation.Disturbances)
+RECORDS = (
+    samples.Samples, modes.Situation, modes.Memory, late_hold.SmoothedMotors,
+    disturbance_compensation.Disturbances,
+)  # fmt: skip
 CORE = ("controller.h", "controller_parts.h", "law.c", "controller.c")
 PROGRAMS = ("example.c", "timing.c", "self_test.c")
 

@@ -26,6 +26,7 @@ from ...dynamics.control import (
     CycleSettings,
     DerivativeFilter,
     HoldController,
+    LateHoldController,
     LinkDampingController,
     make_controller,
 )
@@ -68,7 +69,7 @@ class ControllerOptions:
     tracking_tolerance : rad or m; 0 for none. recovery_speed : rad/s or m/s.
     recovers : whether following resumes on its own after missing states; recovery_limit : how often
         within recovery_window, s, see :class:`.ArmSettings`. stop_speed_limit, stop_timeout : when
-        a stop has failed, see there.
+        a stop has failed, see there. latency_tolerance : s, of torques whose delay is reported.
     transfer_time, stop_transfer_time : s, in which a law, or the stop, takes over the torque; the
         second is also that of the fade into the torque at rest when motor states are lost.
     """
@@ -96,6 +97,7 @@ class ControllerOptions:
     recovery_window: float = declared(ArmSettings, "recovery_window")
     stop_speed_limit: float = declared(ArmSettings, "stop_speed_limit")
     stop_timeout: float = declared(ArmSettings, "stop_timeout")
+    latency_tolerance: float = declared(ArmSettings, "latency_tolerance")
     transfer_time: float = 0.5
     stop_transfer_time: float = 0.05
 
@@ -153,7 +155,8 @@ def design_controller(
     )
     law, hold = (make_controller(model, actuators, each) for each in settings)
     assert isinstance(hold, HoldController)
-    parameters = _parameters(model, actuators, options, law, hold)
+    position = design_position(model, options)
+    parameters = _parameters(model, actuators, options, law, hold, position)
     _refuse_what_the_controller_refuses(parameters)
     return ControllerDesign(model, actuators, options, *settings, law, hold, parameters)
 
@@ -164,6 +167,7 @@ def _parameters(
     options: ControllerOptions,
     law: Any,
     hold: HoldController,
+    position: Array,
 ) -> dict[str, Any]:
     n, m, joint = model.n, len(actuators.motors), actuators.joint_of_motor
     limits, share = model.limits, law.disturbance_share
@@ -176,10 +180,11 @@ def _parameters(
     ).settling_time
     speed = options.speed_factor * limits.velocity
     motor_speed = options.speed_factor * actuators.speed_limit
+    late = LateHoldController(model, actuators, position)
     on_links: LinkDampingController | None = None
     with suppress(InputError):  # where a motor sets a stiffness
         on_links = LinkDampingController(model, actuators, stop_time=hold.stop_time)
-    return own | {
+    values = own | {
         "follows": int(options.law != "hold"),
         "gains": law.gains.values,
         "friction": law.friction,
@@ -191,6 +196,10 @@ def _parameters(
         "hold_lower": np.where(sets_stiffness, -np.inf, limits.lower[joint]),
         "hold_upper": np.where(sets_stiffness, np.inf, limits.upper[joint]),
         "stop_time": hold.stop_time,
+        "late_gains": late.gains.values[2:],
+        "late_time": late.stop_time,
+        "late_bandwidth": late.bandwidth,
+        "late_lead": late.prediction,
         "stops_on_links": int(on_links is not None),
         "link_damping": np.zeros(m) if on_links is None else on_links.damping,
         "stop_acceleration": _row("stop_acceleration", options.stop_acceleration, n),
@@ -206,6 +215,7 @@ def _parameters(
         "motor_speed": motor_speed,
         "recovers": int(options.recovers),
     }
+    return {name: values[name] for name in CycleSettings._fields}
 
 
 def _refuse_what_the_controller_refuses(parameters: dict[str, Any]) -> None:
@@ -236,10 +246,15 @@ def _row(name: str, value: Any, count: int) -> Array:
 
 
 def start_position(design: ControllerDesign) -> Array:
-    """(n,) the position for which gains were designed, or the middle of the joint ranges."""
-    if design.options.position is not None:
-        return np.asarray(design.options.position, dtype=np.float64)
-    limits = design.model.limits
+    """(n,) the position for which gains were designed."""
+    return design_position(design.model, design.options)
+
+
+def design_position(model: MultibodyModel, options: ControllerOptions) -> Array:
+    """(n,) the given position, or the middle of the joint ranges."""
+    if options.position is not None:
+        return np.asarray(options.position, dtype=np.float64)
+    limits = model.limits
     with np.errstate(invalid="ignore"):  # no limits: inf - inf
         middle = 0.5 * (limits.lower + limits.upper)
     return np.where(np.isfinite(middle), middle, 0.0)

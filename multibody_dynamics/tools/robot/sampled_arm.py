@@ -212,6 +212,10 @@ class SampledArm:
     def clear_fault(self) -> None:
         self.arm.clear_fault()
 
+    def note_delay(self, delay: float) -> None:
+        """Say how late, in s after its sample, the last torque was sent."""
+        self.arm.note_delay(self._stamp + round(1e9 * delay))
+
     # The cycle
 
     def update(

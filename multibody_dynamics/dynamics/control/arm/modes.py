@@ -15,8 +15,9 @@ tests that inject faults are all made from it:
     STOPPING     a damped stop, then a hold, on the states         the fault is over
                  that still arrive
     YIELDING     the law with which the arm yields to a contact    the fault is cleared
-    LOST         the torque that holds the arm at rest at its      states are back; after a final
-                 last position; nothing that needs feedback        fault, only the fault is cleared
+    LOST         the torque that holds the arm at rest at its      states are back and velocities
+                 last position; nothing that needs feedback        known; after a final fault, only
+                                                                   the fault is cleared
 
 The functions are written over records of plain numbers, in the subset that :mod:`c_translation`
 prints as C. Times are in s since any origin; speeds in rad/s or m/s.
@@ -339,6 +340,8 @@ def supervise(p, s, now, x):
                 s.moving_since[0] = now
         return
     if s.mode[0] == LOST:  # states are back; `stop_timeout` has kept running
+        if not x.is_settled:  # feedback of velocities that are not known would drive the arm
+            return
         since = s.moving_since[0]
         begin_stop(p, s, x.qd, x.thetad)
         s.moving_since[0] = since

@@ -18,21 +18,23 @@ from ..controllers import (
     bumpless_transfer,
     controllers,
     hold_controller,
+    late_hold,
     link_damping,
     link_equilibrium,
 )
 from ..observers import disturbance_compensation as observer
 from ..records.actuation import Actuation, actuation
 from ..records.cycle_counts import CycleCounts
-from ..records.cycle_settings import CycleSettings
 from ..signals import samples
 from . import arm, modes
+from .cycle_settings import CycleSettings
 
 NAMES: c_records.Names = {
     CycleSettings: "robot_parameters",
     CycleCounts: "robot_counts",
     samples.Samples: "robot_samples",
     observer.Disturbances: "robot_disturbances",
+    late_hold.SmoothedMotors: "robot_smoothed",
     modes.Memory: "robot_modes",
     modes.Situation: "robot_situation",
     segments.Segments: "robot_reference",
@@ -49,6 +51,7 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
     **dict.fromkeys((
         "now", "link_time", "motor_time", "time", "dt", "done", "bandwidth", "step", "stop_time",
         "elapsed", "duration", "share", "lead",
+        "delay",
     ), ()),
     **dict.fromkeys((
         "q", "qd", "momentum", "beta", "known", "link_limit", "velocity", "acceleration", "excess",
@@ -73,7 +76,10 @@ OTHER_SHAPES: dict[Any, dict[str, tuple[int | str, ...]]] = {
 RECORDS = {
     "p": CycleSettings, "counts": CycleCounts, "d": observer.Disturbances, "x": modes.Situation,
 }  # fmt: skip
-MEMORIES = {samples: samples.Samples, segments: segments.Segments, modes: modes.Memory}
+MEMORIES = {
+    samples: samples.Samples, segments: segments.Segments, modes: modes.Memory,
+    late_hold: late_hold.SmoothedMotors,
+}  # fmt: skip
 """The records that arguments are; `s` is that of the module of a function."""
 WHOLE = ("row", "may_end", "mode", "fault")
 """Arguments that are integers."""
@@ -113,6 +119,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "end_fault": modes.clear_fault,
             "supervise": modes.supervise,
             "note_motion": modes.note_motion,
+            "judge_delay": modes.note_delay,
         },
     ),
     "disturbances.c": (
@@ -132,6 +139,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "follow_springs": link_equilibrium.follow_springs,
             "motor_loads": link_equilibrium.motor_loads,
             "hold_step": hold_controller.hold_step,
+            "smooth_motors": late_hold.smooth_motors,
             "damp_links": link_damping.damp_links,
             "transfer_share": bumpless_transfer.transfer_share,
             "faded": bumpless_transfer.fade,
@@ -164,7 +172,8 @@ def printed_cycle(actuators: Actuators, settings: CycleSettings) -> PrintedCycle
         files[file] = _file(purpose, "robot_controller.h", text)
         prototypes.append("".join(f"{head};\n" for head in heads))
     whole, heads = printer.functions({
-        f"reference_{name}": function for name, function in REFERENCE.items()
+        "segment_is_within": segments.segment_is_within,
+        **{f"reference_{name}": function for name, function in REFERENCE.items()},
     })  # fmt: skip
     files["reference.c"] = _file(
         "The motion: a queue of segments, and the path to rest.", "robot_reference.h", whole
@@ -173,7 +182,7 @@ def printed_cycle(actuators: Actuators, settings: CycleSettings) -> PrintedCycle
     files["settings.c"] = _settings(actuators, settings)
     records = (
         CycleSettings, CycleCounts, samples.Samples, observer.Disturbances, modes.Memory,
-        modes.Situation,
+        modes.Situation, late_hold.SmoothedMotors,
     )  # fmt: skip
     structures = {record: c_records.structure(record, NAMES) for record in records}
     constants = [
@@ -208,6 +217,9 @@ class _Printer:
         self._fields = {
             name: c_types.table(name.upper(), row) for name, row in own._asdict().items()
         }
+        common = late_hold.common_motion(actuators)
+        self._tables["COMMON"] = common
+        self._fields["common"] = c_types.table("COMMON", common)
         # the rules of the modes: settings, and two tables
         self._rules = {
             "joint_of_motor": self._fields["joint_of_motor"],

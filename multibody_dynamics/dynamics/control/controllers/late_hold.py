@@ -28,11 +28,19 @@ filter follows a motion at constant velocity exactly over any step, so pauses do
 from __future__ import annotations
 
 from math import exp
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ...core import Array, InputError
+from ...core import (
+    Array,
+    Field,
+    InputError,
+    Integers,
+    compiled_exactly,
+    inlined_exactly,
+    record_fields,
+)
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..gains.joint_gains import StateFeedbackGains, inertias_felt, motor_side_gains
@@ -62,6 +70,48 @@ def common_motion(actuators: Actuators) -> Array:
             common[motors[1]] = 0.0
             common[motors[1], motors[1]] = 1.0
     return np.asarray(common)
+
+
+class SmoothedMotors(NamedTuple):
+    """Motor positions as smoothed and predicted for a stop with late torques."""
+
+    is_smooth: Annotated[Integers, Field("whether the filter has a state")]
+    before: Annotated[Array, Field("rad or m, positions in the last cycle", ("m",))]
+    first: Annotated[Array, Field("rad or m, first stage of the filter", ("m",))]
+    second: Annotated[Array, Field("rad or m, second stage of the filter", ("m",))]
+    difference: Annotated[Array, Field("rad or m, from the common position", ("m",))]
+
+
+# wide: the record, the filter, and what it smooths
+@inlined_exactly
+def smooth_motors(common, s, bandwidth, lead, step, theta, thetad):
+    """Replace theta, theta' by theta_p, v; exact for motors that move steadily in a step."""
+    W = bandwidth
+    decay = exp(-W * step)
+    for j in range(theta.shape[0]):
+        if s.is_smooth[0]:
+            slope = (theta[j] - s.before[j]) / step
+            off_first = s.first[j] - (s.before[j] - slope / W)
+            off_second = s.second[j] - (s.before[j] - 2.0 * slope / W)
+            s.first[j] = theta[j] - slope / W + decay * off_first
+            s.second[j] = theta[j] - 2.0 * slope / W + decay * (off_second + W * step * off_first)
+        else:
+            s.first[j] = theta[j] - thetad[j] / W
+            s.second[j] = theta[j] - 2.0 * thetad[j] / W
+            s.difference[j] = theta[j]
+            for i in range(theta.shape[0]):
+                s.difference[j] -= common[j, i] * theta[i]
+    for j in range(theta.shape[0]):
+        s.before[j] = theta[j]
+        thetad[j] = W * (s.first[j] - s.second[j])
+    for j in range(theta.shape[0]):
+        theta[j] = s.difference[j]
+        for i in range(theta.shape[0]):
+            theta[j] += common[j, i] * (s.second[i] + (2.0 / W + lead) * thetad[i])
+    s.is_smooth[0] = 1
+
+
+_SMOOTH = compiled_exactly(smooth_motors)
 
 
 class LateHoldController(HoldController):
@@ -105,39 +155,20 @@ class LateHoldController(HoldController):
             period=period,
         )
         self.bandwidth, self.prediction = bandwidth, lead
-        self._before: Array = np.zeros(len(actuators.motors))
-        self._stages: Array = np.zeros((2, len(actuators.motors)))
         self._common = common_motion(actuators)
-        self._difference: Array = np.zeros(len(actuators.motors))
-        self._is_smooth = False
+        self._smoothed = record_fields.zeros(SmoothedMotors, m=len(actuators.motors))
+        self._smooth(period)  # compiles
+        self.reset()
 
     def reset(self) -> None:
         super().reset()
-        self._is_smooth = False
+        self._smoothed.is_smooth[0] = 0
 
     def _law(self, has_ahead: bool) -> None:
         self._smooth(self._time_passed())
         super()._law(has_ahead)
 
     def _smooth(self, step: float) -> None:
-        """Replace theta, theta' by theta_p, v; exact for motors that move steadily in a step."""
-        theta, thetad = self._motors
-        first, second = self._stages
-        W = self.bandwidth
-        if self._is_smooth:
-            slope = (theta - self._before) / step
-            decay = exp(-W * step)
-            off_first = first - (self._before - slope / W)
-            off_second = second - (self._before - 2.0 * slope / W)
-            first[:] = theta - slope / W + decay * off_first
-            second[:] = theta - 2.0 * slope / W + decay * (off_second + W * step * off_first)
-        else:
-            first[:], second[:] = theta - thetad / W, theta - 2.0 * thetad / W
-            self._difference[:] = theta - self._common @ theta
-        self._is_smooth = True
-        self._before[:] = theta
-        np.subtract(first, second, out=thetad)
-        thetad *= W
-        np.multiply(2.0 / W + self.prediction, thetad, out=theta)
-        theta += second
-        theta[:] = self._common @ theta + self._difference
+        _SMOOTH(
+            self._common, self._smoothed, self.bandwidth, self.prediction, step, *self._motors
+        )  # fmt: skip

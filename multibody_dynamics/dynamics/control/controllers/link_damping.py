@@ -58,8 +58,7 @@ class LinkDampingController(Controller):
 
     An update uses only q, q' and `stiffness`.
 
-    Attributes: `rates` (n,) C in 1/s; `damping` (m,) S C of each motor on the momentum of its
-    joint, 1/s; `theta` (m,), motor positions with the arm at rest.
+    Attributes: `rates` (n,) C in 1/s; `theta` (m,), motor positions with the arm at rest.
 
     Raises InputError for a share that is not between 0 and 1, and for a stiffness drive: under a
     constant torque its motor runs away from equilibrium, because the restoring torque decreases as
@@ -81,7 +80,7 @@ class LinkDampingController(Controller):
         if not 0.0 < stop_time < np.inf:
             raise InputError(f"stop_time is {stop_time} s: must be positive")
         self.rates: Array = np.zeros(actuators.n)
-        self.damping: Array = np.zeros(len(actuators.motors))
+        self._distribution: Array = np.ones(len(actuators.motors))
         for i, actuator, motors, _ in actuators.each():
             if actuator.drive is not None:
                 name = actuators.motor_names[motors[1]]
@@ -91,14 +90,18 @@ class LinkDampingController(Controller):
                 self.rates[i] = 1.0 / stop_time
             else:
                 self.rates[i] = share * sum(motor.viscous for motor in actuator.motors) / total
-            for j in motors:
-                part = actuators.motor_inertia[j] / total if total else 1.0
-                self.damping[j] = part * self.rates[i]
+            if total:
+                self._distribution[list(motors)] = actuators.motor_inertia[list(motors)] / total
         self._rotors = rigid_rotors(actuators)
         self._joint_of_motor = actuation(actuators).joint_of_motor
         _DAMP(self._joint_of_motor, self.rates, self.damping, actuators.torque_limit, self.torque)
         self._reported_map = self._rest = MotorFeedforward(actuators)
         self.theta: Array = self._rest.command.position
+
+    @property
+    def damping(self) -> Array:
+        """(m,) S C of each motor on the momentum of its joint, 1/s."""
+        return self._distribution * self.rates[self._joint_of_motor]
 
     def _take(self, desired: Any, links: Any, motors: Any, ahead: Any) -> None:
         self._link_rows.take(links)

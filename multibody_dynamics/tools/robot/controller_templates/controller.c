@@ -117,7 +117,7 @@ static void run(robot_controller *c)
     } else if (c->modes.on_links) {
         robot_stop_on_links(c, wanted);
     } else {
-        robot_stop_and_hold(c, dt, wanted);
+        robot_stop_and_hold(c, dt, fmax(step, dt), wanted);
     }
     if (is_finite_row(wanted, MOTORS)) {
         robot_send(c, dt, wanted);
@@ -236,6 +236,14 @@ void robot_stop(robot_controller *c)
 void robot_clear_fault(robot_controller *c)
 {
     robot_end_fault(&c->parameters, &c->modes, c->samples.qd, c->samples.thetad);
+}
+
+void robot_note_delay(robot_controller *c, double delay)
+{
+    if (c->has_begun) {
+        robot_judge_delay(&c->parameters, &c->modes, c->time, delay, c->samples.qd,
+                          c->samples.thetad);
+    }
 }
 
 int robot_set_external_torque(robot_controller *c, const double torque[JOINTS])

@@ -77,6 +77,7 @@ typedef struct {
     robot_feedforward now, later;
     robot_springs springs;
     robot_disturbances disturbances;
+    robot_smoothed smoothed;
     int hold_is_started;
     double hold_reference[2][ROBOT_MOTORS];
     double hold_q[ROBOT_JOINTS]; /* links in equilibrium on their springs */
@@ -121,6 +122,12 @@ void robot_stop(robot_controller *controller);
 
 /* End a fault: following resumes when the arm is slow and the states are valid. */
 void robot_clear_fault(robot_controller *controller);
+
+/*
+ * For callers that send torques by messages: how late, in s after its sample, the last torque was
+ * sent. If, for 0.1 s, all are later than latency_tolerance, the arm is stopped by a law for that.
+ */
+void robot_note_delay(robot_controller *controller, double delay);
 
 /* Known external joint torques, constant until the next call. Returns 1 if one is not finite. */
 int robot_set_external_torque(robot_controller *controller, const double torque[ROBOT_JOINTS]);

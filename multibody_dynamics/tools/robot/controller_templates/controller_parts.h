@@ -33,7 +33,7 @@ static inline int is_finite_row(const double *row, int count)
 /* The laws: that which is chosen, along c->desired, `elapsed` after the last cycle, of which it uses
  * at most `dt`; the damped stop and hold; the stop from links alone; rest where the arm was last. */
 void robot_follow(robot_controller *c, double dt, double elapsed, double torque[MOTORS]);
-void robot_stop_and_hold(robot_controller *c, double dt, double torque[MOTORS]);
+void robot_stop_and_hold(robot_controller *c, double dt, double elapsed, double torque[MOTORS]);
 void robot_stop_on_links(robot_controller *c, double torque[MOTORS]);
 void robot_rest(robot_controller *c, double torque[MOTORS]);
 

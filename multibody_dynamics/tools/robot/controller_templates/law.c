@@ -88,18 +88,19 @@ void robot_follow(robot_controller *c, double dt, double elapsed, double torque[
     }
 }
 
-/* Links in equilibrium on their springs, with the motors where they are; the loads of the motors. */
-static void hang(robot_controller *c, int iterations, double load[MOTORS])
+/* Links in equilibrium on their springs, with the motors at theta; the loads of the motors. */
+static void hang(robot_controller *c, const double theta[MOTORS], int iterations,
+                 double load[MOTORS])
 {
     const double still[JOINTS] = {0.0};
     const double motors_still[MOTORS] = {0.0};
     double weight[JOINTS] = {0.0};
     double excess[JOINTS] = {0.0};
     robot_springs *s = &c->springs;
-    robot_follow_rigid_motors(c->samples.theta, c->hold_q);
+    robot_follow_rigid_motors(theta, c->hold_q);
     for (int k = 0; k < iterations; ++k) {
-        robot_spring_torques(c->hold_q, still, c->samples.theta, motors_still, c->second, s->torque,
-                             s->rate, s->felt, s->load, s->deflection);
+        robot_spring_torques(c->hold_q, still, theta, motors_still, c->second, s->torque, s->rate,
+                             s->felt, s->load, s->deflection);
         robot_gravity_forces(c->hold_q, weight);
         for (int i = 0; i < JOINTS; ++i) {
             weight[i] -= c->external_torque[i];
@@ -112,22 +113,30 @@ static void hang(robot_controller *c, int iterations, double load[MOTORS])
     robot_motor_loads(s->load, weight, load);
 }
 
-void robot_stop_and_hold(robot_controller *c, double dt, double torque[MOTORS])
+void robot_stop_and_hold(robot_controller *c, double dt, double elapsed, double torque[MOTORS])
 {
     robot_parameters *p = &c->parameters;
-    const robot_samples *x = &c->samples;
-    double load[MOTORS];
+    const int is_late = c->modes.tolerates_delay;
+    double theta[MOTORS], thetad[MOTORS], load[MOTORS];
+    for (int j = 0; j < MOTORS; ++j) {
+        theta[j] = c->samples.theta[j];
+        thetad[j] = c->samples.thetad[j];
+    }
+    if (is_late) {
+        robot_smooth_motors(&c->smoothed, p->late_bandwidth, p->late_lead, elapsed, theta, thetad);
+    }
     if (!c->hold_is_started) {
         for (int j = 0; j < MOTORS; ++j) {
-            c->hold_reference[0][j] = x->theta[j];
-            c->hold_reference[1][j] = x->thetad[j];
+            c->hold_reference[0][j] = theta[j];
+            c->hold_reference[1][j] = thetad[j];
         }
-        robot_links_at_motors(x->theta, c->hold_q);
+        robot_links_at_motors(theta, c->hold_q);
     }
-    hang(c, c->hold_is_started ? ITERATIONS : 10 * ITERATIONS, load);
+    hang(c, theta, c->hold_is_started ? ITERATIONS : 10 * ITERATIONS, load);
     c->hold_is_started = 1;
-    robot_hold_step(c->hold_reference, c->hold_q, x->theta, x->thetad, load, p->hold_gains,
-                    p->hold_lower, p->hold_upper, p->stop_time, p->torque_limit, dt, torque);
+    robot_hold_step(c->hold_reference, c->hold_q, theta, thetad, load,
+                    is_late ? p->late_gains : p->hold_gains, p->hold_lower, p->hold_upper,
+                    is_late ? p->late_time : p->stop_time, p->torque_limit, dt, torque);
 }
 
 /* The motors with the links at rest at c->samples.q, pushed by `external`: in `flat`. */
@@ -185,7 +194,7 @@ void robot_start_law(robot_controller *c, double duration)
     settle_springs(&c->now);
     settle_springs(&c->later);
     robot_reset_disturbances(&c->disturbances);
-    c->hold_is_started = 0;
+    c->hold_is_started = c->smoothed.is_smooth = 0;
 }
 
 void robot_send(robot_controller *c, double dt, double wanted[MOTORS])

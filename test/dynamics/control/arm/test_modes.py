@@ -291,6 +291,17 @@ def test_the_time_of_a_stop_keeps_running_while_states_are_missing(missing, stop
     assert t == pytest.approx(max(5.0 - missing, 0.0), abs=0.05)
 
 
+def test_the_stop_after_states_were_missing_begins_once_velocities_are_known():
+    """Filters that have just started show no speed yet, and feedback of it would drive the arm."""
+    machine = Machine()
+    machine.cycle(50, lacks_links=1, lacks_motors=1)
+    for k in range(20):
+        assert machine.moving(0.1 * k, 0.0, is_settled=0) == LOST
+    assert machine.moving(1.9, 0.0) == STOPPING
+    assert machine.memory.top_speed[0] == pytest.approx(1.5 * 1.9 + 0.25 * 2.0)
+    assert run(machine, lambda t: (1.9 * np.exp(-3.0 * t), 0.0)) is None
+
+
 def test_an_arm_that_is_at_rest_when_its_states_return_has_not_failed():
     machine = Machine()
     machine.cycle(2000, lacks_links=1, lacks_motors=1)

@@ -13,7 +13,7 @@ import pytest
 from elastic_arms import antagonistic_arm, elastic_panda, mixed_panda
 from generated_controllers import designed
 from multibody_dynamics.dynamics.control.arm import printed_cycle as printing
-from multibody_dynamics.dynamics.control.records.cycle_settings import CycleSettings
+from multibody_dynamics.dynamics.control.arm.cycle_settings import CycleSettings
 
 
 @pytest.fixture(scope="module", params=[elastic_panda, mixed_panda, antagonistic_arm])

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from multibody_dynamics.dynamics.control.arm.cycle_settings import CycleSettings
 from multibody_dynamics.dynamics.control.records.cycle_counts import CycleCounts
-from multibody_dynamics.dynamics.control.records.cycle_settings import CycleSettings
 from multibody_dynamics.dynamics.control.signals import samples
 from multibody_dynamics.dynamics.control.signals.derivative_filter import DerivativeFilter
 from multibody_dynamics.dynamics.control.signals.samples import Samples

@@ -12,18 +12,18 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from ...core import Array, Field
-from ..arm.arm_settings import ArmSettings
+from .arm_settings import ArmSettings
 
 LONGEST_LEAD = 1.0  # s
 LEADS = f"[0, {LONGEST_LEAD:g})"
 
 
-def _of_arm(name: str, within: str) -> Field:
+def _of_arm(name: str, within: str, section: str = "") -> Field:
     """A setting that the node has, too."""
     own = ArmSettings.__dataclass_fields__[name].metadata
     unit = f"{own['unit']}, " if own["unit"] else ""
     meaning = own["description"].replace("~/enable is called", "the fault is cleared")
-    return Field(unit + meaning, within=within)
+    return Field(unit + meaning, within=within, section=section)
 
 
 class CycleSettings(NamedTuple):
@@ -73,7 +73,21 @@ class CycleSettings(NamedTuple):
     stop_time: Annotated[float, Field(
         "s, in which the motors slow down by a factor of e in the stop", within="(0, inf)"
     )]
-    stop_speed_limit: Annotated[float, _of_arm("stop_speed_limit", "[0, inf)")]
+    late_gains: Annotated[Array, Field(
+        "on the errors of theta, theta'", (2, "m"), ("(0, inf)", "(-inf, inf)"),
+        "The stop with torques that are late, on smoothed and predicted motor positions.",
+        (("position", "N m/rad or N/m, of each motor in that stop"),
+         ("velocity", "N m s/rad or N s/m, of each motor in that stop")),
+    )]
+    late_time: Annotated[float, Field(
+        "s, in which the motors slow down by a factor of e in that stop", within="(0, inf)"
+    )]
+    late_bandwidth: Annotated[float, Field("rad/s, of that filter", within="(0, inf)")]
+    late_lead: Annotated[float, Field("s, delay that is expected then", within="[0, inf)")]
+    latency_tolerance: Annotated[float, _of_arm("latency_tolerance", "[0, inf]")]
+    stop_speed_limit: Annotated[float, _of_arm(
+        "stop_speed_limit", "[0, inf)", "When a stop has failed, and how it goes on."
+    )]
     stop_timeout: Annotated[float, _of_arm("stop_timeout", "(0, inf]")]
     stops_on_links: Annotated[int, Field(
         "whether link states alone can stop the arm, if those of the motors are missing"

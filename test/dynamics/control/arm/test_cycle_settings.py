@@ -9,7 +9,7 @@ import numpy as np
 
 from elastic_arms import antagonistic_arm
 from generated_controllers import designed
-from multibody_dynamics.dynamics.control.records.cycle_settings import CycleSettings
+from multibody_dynamics.dynamics.control.arm.cycle_settings import CycleSettings
 from multibody_dynamics.dynamics.core import record_fields
 
 
@@ -28,7 +28,7 @@ def test_a_design_has_all_settings_in_their_shapes():
 def test_each_setting_says_what_it_is_and_most_have_an_interval():
     fields = record_fields.declared_fields(CycleSettings)
     free = [each.name for each in fields if not each.field.within]
-    assert free == ["follows", "hold_upper", "upper", "recovers"]
+    assert free == ["follows", "hold_upper", "stops_on_links", "upper", "recovers"]
     for each in fields:
         assert each.field.meaning
         if each.field.rows:

@@ -1,0 +1,282 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The node over the middleware and the generated C in this process: the same faults are injected
+into both, and both answer as the table says.
+
+Not among them are the faults that only the node can have: the C has no observer that may lose track
+(ESTIMATE), detects no contacts (CONTACT), and its gains are designed beforehand (NO_DESIGN).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from std_srvs.srv import SetBool
+
+from elastic_arms import Arm as Robot
+from flatness_arm import NODE, STEP, Arm
+from generated_controllers import designed, generated, library, needs_compiler
+from multibody_dynamics.dynamics.control.arm.modes import FAULTS, FINAL, LATCHED, Cause
+from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
+from multibody_dynamics.dynamics.model.urdf import load_urdf
+from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.nodes.base.messages import SECOND, set_stamp
+from multibody_dynamics.simulation.compiled_controller import CompiledController
+from robots import CONFIG
+from ros_harness import ros
+
+__all__ = ["ros"]  # the fixture
+PERIOD = 1e-9 * STEP
+TIMEOUT, STOP_TIMEOUT, RECOVERIES = 0.1, 2.0, 4
+TEXTS = "|".join(fault.text for fault in FAULTS[2:])
+EVENT = re.compile(rf"\]: ({TEXTS}): (cleared|.*brakes or drives|.*stopping)")
+AWAY = 0.5  # rad/s, of an arm that nothing stops
+HUGE = 1.7e308
+
+
+class Node:
+    """The node, told of an arm in lockstep, and what it logs."""
+
+    def __init__(self, ros) -> None:
+        self.arm = Arm(
+            ros, state_timeout=TIMEOUT, stop_timeout=STOP_TIMEOUT, recovery_limit=RECOVERIES
+        )
+        self.arm.start()
+        self._contact = ros.publisher(WrenchStamped, "external_wrench")
+
+    @property
+    def plant(self) -> ElasticRobot:
+        return self.arm.plant
+
+    def cycle(self, links: bool = True, motors: bool = True, late: int = 0) -> None:
+        """One state and its answer, for which it waits only if the last one was answered."""
+        arm = self.arm
+        arm.tick()
+        if links:
+            arm.send_links(arm.now - late)
+        if motors:
+            arm.send_motors(arm.now - late)
+        arm.is_answered = arm.wait(0.5 if arm.is_answered and (links or motors) else 0.01)
+        if not arm.is_stuck:
+            self.plant.step(arm.torque, PERIOD)
+
+    def run(self, seconds: float, **what: bool) -> None:
+        for _ in range(round(seconds / PERIOD)):
+            self.cycle(**what)
+
+    def run_late(self, seconds: float) -> None:
+        for _ in range(round(seconds / PERIOD)):
+            self.cycle(late=3 * STEP)
+
+    def run_away(self, seconds: float) -> None:
+        self.arm.is_stuck = True
+        for _ in range(round(seconds / PERIOD)):
+            turn(self.plant)
+            self.cycle()
+        self.arm.is_stuck = False
+
+    def run_pushed(self, seconds: float) -> None:
+        message = WrenchStamped()
+        message.header.frame_id = self.arm.model.body_names[-1]
+        for axis in "xyz":
+            setattr(message.wrench.force, axis, HUGE)
+            setattr(message.wrench.torque, axis, HUGE)
+        for _ in range(round(seconds / PERIOD)):
+            set_stamp(message.header.stamp, self.arm.now)
+            self._contact.publish(message)
+            self.cycle()
+
+    def set_clock_back(self) -> None:
+        self.arm.now -= 50 * SECOND
+
+    def block(self, is_stuck: bool) -> None:
+        self.arm.is_stuck = is_stuck
+
+    def move(self, goal: np.ndarray, duration: float) -> None:
+        self.arm.move(goal, duration)
+
+    def clear(self) -> None:
+        answer = self.arm.ros.call(SetBool, f"{NODE}/enable", SetBool.Request(data=True))
+        assert answer.success, self.arm.node.output[-3000:]
+
+    def events(self) -> list[tuple[str, str]]:
+        """The faults in the log, and what was done about them."""
+        self.arm.ros.spin(0.05)
+        found = EVENT.findall(self.arm.node.output)
+        return [(text, "lost" if "brakes" in end else end.split()[-1]) for text, end in found]
+
+
+class Generated:
+    """The generated controller with the same arm."""
+
+    def __init__(self, robot: Robot, folder) -> None:
+        design = designed(
+            robot, period=PERIOD, transfer_time=0.1, link_timeout=TIMEOUT, motor_timeout=TIMEOUT,
+            stop_timeout=STOP_TIMEOUT, recovery_limit=RECOVERIES,
+        )  # fmt: skip
+        self.c = CompiledController(library(generated(design, folder)))
+        self.plant = ElasticRobot(robot.model, robot.actuators, step=1e-3)
+        self.plant.reset(robot.rest)
+        self.time, self.is_stuck = 100.0, False
+        self._events: list[tuple[str, str]] = []
+        torque = self.plant.motor_torque.copy()
+        for _ in range(40):
+            self.time += PERIOD
+            self.c.update(self.time, self.plant.q, self.plant.theta)
+        self.c.activate(torque)
+        self.run(0.2)
+
+    def cycle(self, links: bool = True, motors: bool = True) -> None:
+        given, before = self.c._input, self.c.fault
+        self.time += PERIOD
+        self.c.update(
+            self.time,
+            self.plant.q,
+            self.plant.theta,
+            link_time=self.time if links else given.link_time,
+            motor_time=self.time if motors else given.motor_time,
+        )
+        self.note(before)
+        if not self.is_stuck:
+            self.plant.step(self.c.torque.copy(), PERIOD)
+
+    def note(self, before: str) -> None:
+        """A fault is told when it comes, and when it is over; settling is not."""
+        own, settling = self.c.fault, FAULTS[Cause.SETTLING].text
+        if own != before and own not in ("", settling):
+            self._events.append((own, self.c.state))
+        elif own != before and before not in ("", settling):
+            self._events.append((before, "cleared"))
+
+    def run(self, seconds: float, **what: bool) -> None:
+        for _ in range(round(seconds / PERIOD)):
+            self.cycle(**what)
+
+    def run_late(self, seconds: float) -> None:
+        for _ in range(round(seconds / PERIOD)):
+            self.cycle()
+            before = self.c.fault
+            self.c.note_delay(3 * PERIOD)
+            self.c.update(self.time, self.plant.q, self.plant.theta)  # reports the fault
+            self.note(before)
+
+    def run_away(self, seconds: float) -> None:
+        self.is_stuck = True
+        for _ in range(round(seconds / PERIOD)):
+            turn(self.plant)
+            self.cycle()
+        self.is_stuck = False
+
+    def run_pushed(self, seconds: float) -> None:
+        self.c.set_external_torque([HUGE, HUGE])
+        self.run(seconds)
+        self.c.set_external_torque([0.0, 0.0])
+
+    def set_clock_back(self) -> None:
+        self.time -= 50.0
+
+    def block(self, is_stuck: bool) -> None:
+        self.is_stuck = is_stuck
+
+    def move(self, goal: np.ndarray, duration: float) -> None:
+        assert not self.c.append(self.time + duration, goal)
+
+    def clear(self) -> None:
+        self.c.clear_fault()  # told by the next cycle
+
+    def events(self) -> list[tuple[str, str]]:
+        return self._events
+
+
+def two_links() -> Robot:
+    model = load_urdf(CONFIG / "robots" / "planar_two_link.urdf")
+    springs = CONFIG / "elastic_joints" / "planar_two_link.yaml"
+    return Robot(model, load_actuators(springs, model.joint_names), np.full(2, -0.4))
+
+
+def turn(plant: ElasticRobot) -> None:
+    """Links and motors turn, whatever the torque."""
+    plant.q[:] += PERIOD * AWAY
+    plant.theta[:] += PERIOD * AWAY
+
+
+def lose(**what: bool) -> Callable[[Node | Generated], None]:
+    return lambda arm: arm.run(0.3, **what)
+
+
+def block(arm: Node | Generated) -> None:
+    arm.block(True)
+    told = len(arm.events())
+    for _ in range(50):
+        arm.run(0.02)
+        if len(arm.events()) > told:
+            break
+    arm.plant.reset(arm.plant.q.copy())
+    arm.block(False)
+
+
+def interrupt(arm: Node | Generated) -> None:
+    for _ in range(RECOVERIES + 1):
+        arm.run(0.3, links=False)
+        arm.run(0.4)
+
+
+STOPS = "stopping"
+INTERRUPTED = [(Cause.NO_LINKS, STOPS), (Cause.NO_LINKS, "cleared")] * RECOVERIES
+INJECTIONS: dict[str, tuple[Callable, list[tuple[Cause, str]]]] = {
+    "links": (lose(links=False), [(Cause.NO_LINKS, STOPS)]),
+    "motors": (lose(motors=False), [(Cause.NO_MOTORS, STOPS)]),
+    "both": (lose(links=False, motors=False), [(Cause.NO_MOTORS, "lost")]),
+    "clock": (lambda arm: arm.set_clock_back(), [(Cause.TIME, STOPS)]),
+    "blocked": (block, [(Cause.TRACKING, STOPS)]),
+    "late": (lambda arm: arm.run_late(0.3), [(Cause.LATE, STOPS)]),
+    "pushed": (lambda arm: arm.run_pushed(0.1), [(Cause.NOT_FINITE, STOPS)]),
+    "interrupted": (interrupt, [*INTERRUPTED, (Cause.NO_LINKS, STOPS), (Cause.REPEATED, STOPS)]),
+    "away": (
+        lambda arm: arm.run_away(3.0), [(Cause.TRACKING, STOPS), (Cause.STOP_FAILED, "lost")],
+    ),
+}  # fmt: skip
+
+
+def answers(arm: Node | Generated) -> dict[str, list[tuple[str, str]]]:
+    """What the arm does about every injection, moving before it, until it is over."""
+    found, told = {}, 0
+    for name, (inject, expected) in INJECTIONS.items():
+        if name not in ("away", "interrupted"):
+            here = arm.plant.q
+            arm.move(here - np.copysign(0.6, here + 0.4), 1.0)
+            arm.run(0.4)
+        inject(arm)
+        if (ends := FAULTS[expected[-1][0]].ends) >= LATCHED:
+            arm.block(ends == FINAL)  # by brakes
+            arm.plant.reset(arm.plant.q.copy())
+            arm.run(0.5)
+            arm.clear()
+            arm.block(False)
+        arm.run(1.2)
+        events = arm.events()
+        found[name], told = events[told:], len(events)
+    return found
+
+
+@needs_compiler
+def test_every_fault_has_the_same_answer(ros, tmp_path):
+    in_c = answers(Generated(two_links(), tmp_path))
+    node = Node(ros)
+    over_dds = answers(node)
+    for name, (_, expected) in INJECTIONS.items():
+        last = expected[-1][0]
+        wanted = [(FAULTS[cause].text, end) for cause, end in [*expected, (last, "cleared")]]
+        assert in_c[name] == wanted, name
+        assert over_dds[name] == wanted, name
+    caused = {cause for _, expected in INJECTIONS.values() for cause, _ in expected}
+    only_in_the_node = {Cause.ESTIMATE, Cause.CONTACT, Cause.NO_DESIGN}
+    assert caused | only_in_the_node | {Cause.NONE, Cause.SETTLING} == set(Cause)
+    for cause in caused - {Cause.NO_MOTORS}:  # lost only if the links are missing, too
+        ends = {end for _, rows in INJECTIONS.values() for each, end in rows if each == cause}
+        assert ends <= {FAULTS[cause].mode.name.lower(), "cleared"}
+    assert "Traceback" not in node.arm.node.output
