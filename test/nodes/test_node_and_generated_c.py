@@ -20,7 +20,7 @@ from std_srvs.srv import SetBool
 from elastic_arms import Arm as Robot
 from flatness_arm import NODE, STEP, Arm
 from generated_controllers import designed, generated, library, needs_compiler
-from multibody_dynamics.dynamics.control.arm.modes import FAULTS, FINAL, LATCHED, Cause
+from multibody_dynamics.dynamics.control.arm.modes import FAULTS, LATCHED, Cause
 from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
 from multibody_dynamics.dynamics.model.urdf import load_urdf
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
@@ -214,9 +214,7 @@ def block(arm: Node | Generated) -> None:
     for _ in range(50):
         arm.run(0.02)
         if len(arm.events()) > told:
-            break
-    arm.plant.reset(arm.plant.q.copy())
-    arm.block(False)
+            return
 
 
 def interrupt(arm: Node | Generated) -> None:
@@ -251,11 +249,12 @@ def answers(arm: Node | Generated) -> dict[str, list[tuple[str, str]]]:
             arm.move(here - np.copysign(0.6, here + 0.4), 1.0)
             arm.run(0.4)
         inject(arm)
-        if (ends := FAULTS[expected[-1][0]].ends) >= LATCHED:
-            arm.block(ends == FINAL)  # by brakes
+        if FAULTS[expected[-1][0]].ends >= LATCHED:
+            arm.block(True)  # by brakes, until it follows again
             arm.plant.reset(arm.plant.q.copy())
             arm.run(0.5)
             arm.clear()
+            arm.run(0.5)
             arm.block(False)
         arm.run(1.2)
         events = arm.events()
