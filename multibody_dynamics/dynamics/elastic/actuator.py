@@ -9,8 +9,8 @@ which they deflect and by the factor on their laws,
 
     U(q, theta, sigma) = factor(theta, sigma) sum_k S_k(directions_k . (q, theta_1, ...)),
 
-where S_k is the integral of the law s_k. Gains, plants, energies and identification follow from
-this description, so none of them asks for the kind.
+where S_k is the integral of the law s_k. Gains, plants and energies follow from this description,
+and what identification and its files need is declared as well, so none of them asks for the kind.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import prod
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -71,6 +72,32 @@ class SpringRows(NamedTuple):
     deflections: tuple[Array, ...]
 
 
+class MotorEntry(NamedTuple):
+    """Where the entry of a joint in YAML describes one of its motors.
+
+    path : keys that lead from the entry to that of the motor and of the spring beside it.
+    side : the direction in which the motor deflects this spring: 1, -1 for an antagonist, or 0 for
+        a motor that deflects no spring of the link.
+    """
+
+    path: tuple[str, ...] = ()
+    side: float = 1.0
+
+
+class IdentifiedQuantity(NamedTuple):
+    """Where the entry of a joint in YAML describes an identified parameter of `JointSprings`.
+
+    path : keys that lead from the entry to it. dimension : as in :mod:`.quantities`.
+    suffix : of the motor to whose gear its sides refer. is_positive : a negative value is noise,
+        and becomes zero.
+    """
+
+    path: tuple[str, ...]
+    dimension: str
+    suffix: str = ""
+    is_positive: bool = False
+
+
 class Identified(NamedTuple):
     """Identified parts of a joint: its motors, the new law of a spring from the suffix of its
     owner, and by name other parameters of the joint."""
@@ -106,6 +133,7 @@ class Actuator(ABC):
     spring_torques: ClassVar[Callable[..., None]]
     virtual_spring: ClassVar[Callable[..., None] | None] = None
     may_have_second_output: ClassVar[bool] = False
+    may_be_damped: ClassVar[bool] = False  # by `damping` in its `spring`
     has_storage: ClassVar[bool] = True  # a storage function is claimed for laws on such joints
     stiffness_word: ClassVar[str] = "nonlinear"  # of a joint without a `series_spring`
 
@@ -113,6 +141,8 @@ class Actuator(ABC):
 
     required_keys: ClassVar[tuple[str, ...]]
     optional_keys: ClassVar[tuple[str, ...]] = ()
+    motor_entries: ClassVar[Mapping[str, MotorEntry]] = MappingProxyType({"": MotorEntry()})
+    """By the suffix of each motor that it may have."""
 
     @classmethod
     def is_described(cls, keys: Mapping[str, Any]) -> bool:
@@ -124,6 +154,12 @@ class Actuator(ABC):
     def read(cls, entry: Mapping[str, Any], where: str, motion: str) -> Actuator:
         """The actuator of an entry with the right keys; `motion` of the link, revolute or
         prismatic. Raises InputError that begins with `where`."""
+
+    @classmethod
+    def identified_quantities(cls, motion: str) -> Mapping[str, IdentifiedQuantity]:
+        """The parameters of `identification`, by name without owner, that `write-back` finds in its
+        entry outside of a `spring`; `motion` of the link, revolute or prismatic."""
+        return {}
 
     # Its motors
 
@@ -223,7 +259,8 @@ class Actuator(ABC):
 
     @property
     def damping(self) -> float:
-        """Of the damper in parallel with the first spring, N m s/rad."""
+        """Of the damper in parallel with the first spring, N m s/rad; the two carry all of Q, so a
+        joint with a damper has no other spring."""
         return 0.0
 
     @property
@@ -315,7 +352,7 @@ class Actuator(ABC):
         raise InputError(f"joint '{joint}': {type(self).__name__} cannot be identified")
 
     def identified(self, found: Identified) -> Actuator:
-        """The actuator with identified parts."""
+        """The actuator with identified parts; what is missing in `found.values` stays."""
         raise InputError(f"nothing is known about the errors of a {type(self).__name__}")
 
     # The flat map of one joint, over arrays
