@@ -5,9 +5,10 @@
 
 A kind is one file in :mod:`.kinds`: a subclass of :class:`Actuator` with the functions over scalars
 that relate links, springs and motors. It describes its springs by their laws, by the directions in
-which they deflect and by the factor on their laws,
+which they deflect, by their deflections at zero and by the factor on their laws,
 
-    U(q, theta, sigma) = factor(theta, sigma) sum_k S_k(directions_k . (q, theta_1, ...)),
+    U(q, theta, sigma) = factor(theta, sigma) sum_k S_k(phi_k),
+    phi_k = directions_k . (q, theta_1, ...) + offsets_k,
 
 where S_k is the integral of the law s_k. Gains, plants and energies follow from this description,
 and what identification and its files need is declared as well, so none of them asks for the kind.
@@ -113,9 +114,10 @@ class Actuator(ABC):
 
     A kind defines the functions over scalars below, from the same source for the compiled control
     cycle, for batches in planning and for C; `motors`, `columns` and `link_position`; `springs`,
-    with everything in which they differ from springs in front of their motors; its keys in YAML,
-    and `read`. All other methods have defaults, some of which refuse: `virtual_spring` is None for
-    a kind without elastic structure preserving control, and `identification` raises InputError.
+    with everything in which they differ from springs in front of their motors and relaxed at zero;
+    its keys in YAML, and `read`. All other methods have defaults, some of which refuse:
+    `virtual_spring` is None for a kind without elastic structure preserving control, and
+    `identification` raises InputError.
 
     feedforward(joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs)
         writes the motors of joint i along `given`, a LinkRows, to `outputs`, a MotorArrays: see
@@ -248,6 +250,12 @@ class Actuator(ABC):
         return rows
 
     @property
+    def offsets(self) -> tuple[float, ...]:
+        """(s,) deflections of the springs with link and motors at zero: -q_0 for a spring between
+        link and base that is relaxed at q_0."""
+        return (0.0,) * len(self.springs)
+
+    @property
     def factor_range(self) -> tuple[float, float]:
         """Smallest and largest `factor`."""
         return 1.0, 1.0
@@ -297,9 +305,9 @@ class Actuator(ABC):
     def deflections(self, q: Any, theta: Any) -> list[Any]:
         """The deflection of each spring."""
         found = []
-        for row in self.directions:
+        for row, offset in zip(self.directions, self.offsets, strict=True):
             terms = [side * x for side, x in zip(row, (q, *theta), strict=True) if side]
-            found.append(sum(terms[1:], terms[0]))
+            found.append(sum(terms[1:], terms[0]) + offset)
         return found
 
     def energy(self, q: Any, theta: Any, k: Any = 1.0) -> Any:

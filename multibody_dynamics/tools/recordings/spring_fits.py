@@ -115,7 +115,7 @@ def identify(
         samples[motor] = phi, side * load
         try:
             if source != "motors":
-                _refuse_other_springs(motion, joint)
+                _refuse_other_springs(motion, joint, actuators)
             if np.isnan(load).any():
                 raise InputError(f"joint '{motor}': no torque was recorded")
             fits[motor] = identify_spring(
@@ -131,13 +131,18 @@ def identify(
     return fits, reasons, samples
 
 
-def _refuse_other_springs(motion: Motion, joint: str) -> None:
+def _refuse_other_springs(motion: Motion, joint: str, actuators: Actuators | None) -> None:
     """Raise InputError if the torque of the joint is not that of one spring."""
     own = len(motion.motors_of(joint))
     if own > 1:
         raise InputError(
             f"joint '{joint}': only motor torques distinguish the springs of its {own} motors; use"
             " --torque motors"
+        )
+    if actuators is not None and joint in actuators.joints_with_base_springs:
+        raise InputError(
+            f"joint '{joint}': the joint torque contains that of a spring between link and base;"
+            " use --torque motors"
         )
 
 

@@ -159,6 +159,7 @@ def test_a_joint_is_read_from_yaml_and_has_a_place_for_every_motor(example: Exam
     assert sum(actuator.torque_shares) == 1.0
     assert actuator.directions.shape == (len(actuator.springs), 1 + m)
     assert len(actuator.limits_of_springs) == len(actuator.sides) == m
+    assert len(actuator.offsets) == len(actuator.springs)
     assert actuator.damping == 0.0 or len(actuator.springs) == 1
     shares = zip(actuator.suffixes, actuator.sides, actuator.torque_shares, strict=True)
     for suffix, side, share in shares:
