@@ -3,7 +3,7 @@
 
 """Series elastic joints with a second spring in parallel, between the link and its base:
 
-    Q = s(phi) - p(q),  phi = theta - q,  and the motor carries s(phi).
+    Q = s(phi) - p(q - q_0),  phi = theta - q,  and the motor carries s(phi).
 
 A kind of actuator as a user adds one, by the recipe in CONTRIBUTING.md; for tests.
 """
@@ -17,29 +17,49 @@ from typing import Any
 
 import numpy as np
 
-from multibody_dynamics.dynamics.core import Array, inlined
-from multibody_dynamics.dynamics.elastic.actuator import Actuator, Rows, check_parts
+from multibody_dynamics.dynamics.core import Array, InputError, inlined
+from multibody_dynamics.dynamics.core.quantities import quantity
+from multibody_dynamics.dynamics.elastic.actuator import (
+    Actuator,
+    Identified,
+    IdentifiedQuantity,
+    Rows,
+    check_parts,
+)
 from multibody_dynamics.dynamics.elastic.actuator_tables import (
     MOTOR,
+    OWN,
     SPRING,
     ahead,
     drive_spring,
     link_motion,
 )
-from multibody_dynamics.dynamics.elastic.motor import Motor
+from multibody_dynamics.dynamics.elastic.motor import Motor, one_number
 from multibody_dynamics.dynamics.elastic.part_description import read_motor, read_spring
+from multibody_dynamics.dynamics.elastic.spring_columns import (
+    JointSprings,
+    Positions,
+    SpringColumns,
+)
 from multibody_dynamics.dynamics.elastic.spring_tables import spring_deflection_motion, spring_law
-from multibody_dynamics.dynamics.elastic.springs import Beyond, Spring, solve_increasing
+from multibody_dynamics.dynamics.elastic.springs import (
+    Beyond,
+    LinearSpring,
+    Spring,
+    solve_increasing,
+)
+
+REST = OWN  # q_0
 
 
 @inlined
 def parallel_feedforward(
     joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
 ):
-    """The spring in front of the motor carries Q + p(q)."""
+    """The spring in front of the motor carries Q + p(q - q_0)."""
     j, k, moves = int(joints[i, MOTOR]), int(joints[i, SPRING]), bending[1]
     link = link_motion(given, i)
-    p, p1, p2, _ = spring_law(laws, pieces, own, k + 1, link[0])
+    p, p1, p2, _ = spring_law(laws, pieces, own, k + 1, link[0] - joints[i, REST])
     carried = (
         bend[0] + bending[0] * p,
         bend[1] + moves * p1 * link[1],
@@ -54,11 +74,11 @@ def parallel_feedforward(
 def parallel_torques(
     joints, laws, pieces, own, i, q, qd, theta, thetad, second, torque, rate, felt, load, deflection
 ):
-    """Q = s(phi) - p(q)."""
+    """Q = s(phi) - p(q - q_0)."""
     j, k = int(joints[i, MOTOR]), int(joints[i, SPRING])
     phi = theta[j] - q[i]
     s, s1, _, _ = spring_law(laws, pieces, own, k, phi)
-    p, p1, _, _ = spring_law(laws, pieces, own, k + 1, q[i])
+    p, p1, _, _ = spring_law(laws, pieces, own, k + 1, q[i] - joints[i, REST])
     deflection[j], load[j] = phi, s
     torque[i] = s - p
     rate[i] = s1 * (thetad[j] - qd[i]) - p1 * qd[i]
@@ -67,18 +87,22 @@ def parallel_torques(
 
 @dataclass(frozen=True)
 class ParallelElastic(Actuator):
-    """A spring between motor and link, and one between link and base."""
+    """A spring between motor and link, and one between link and base, relaxed at `rest` in rad."""
 
     motor: Motor
     spring: Spring
     parallel_spring: Spring
+    rest: float = 0.0
 
     feedforward = staticmethod(parallel_feedforward)
     spring_torques = staticmethod(parallel_torques)
     required_keys = ("parallel_spring", "spring", "motor")
+    optional_keys = ("rest",)
 
     def __post_init__(self) -> None:
         check_parts(self.motor, self.spring, self.parallel_spring)
+        if not np.isfinite(rest := one_number("rest of the parallel spring", self.rest)):
+            raise InputError(f"rest of the parallel spring must be finite, got {rest:g}")
 
     @classmethod
     def read(cls, entry: Mapping[str, Any], where: str, motion: str) -> ParallelElastic:
@@ -87,7 +111,13 @@ class ParallelElastic(Actuator):
             read_spring(entry[key], f"{where}: {key}", gear)
             for key in ("spring", "parallel_spring")
         )
-        return cls(motor, series, parallel)
+        rest = quantity(entry["rest"], f"{where}: rest", "angle", gear) if "rest" in entry else 0.0
+        return cls(motor, series, parallel, rest)
+
+    @classmethod
+    def identified_quantities(cls, motion: str) -> Mapping[str, IdentifiedQuantity]:
+        path = "parallel_spring", "stiffness"
+        return {"parallel_stiffness": IdentifiedQuantity(path, "stiffness")}
 
     @property
     def motors(self) -> tuple[Motor, ...]:
@@ -101,11 +131,17 @@ class ParallelElastic(Actuator):
     def directions(self) -> Array:
         return np.array([[-1.0, 1.0], [1.0, 0.0]])
 
+    @property
+    def offsets(self) -> tuple[float, ...]:
+        return 0.0, -self.rest
+
+    def columns(self) -> dict[int, float]:
+        return {REST: self.rest}
+
     def _check_motion(
         self, q: Array, Q: Array, second: Array, deflection: Array | None, beyond: Beyond
     ) -> None:
-        self.parallel_spring.checked_deflection(q[0], beyond)
-        p = self.parallel_spring.torque(q[0], beyond="continue")
+        p = self.parallel_spring.torque(q[0] - self.rest, beyond=beyond)
         self.spring.checked_torque(Q[0] + p, beyond)
 
     def link_position(
@@ -113,7 +149,7 @@ class ParallelElastic(Actuator):
     ) -> Array:
         def law(x: Array) -> tuple[Array, Array]:  # of x = -q, with which Q increases
             s = self.spring.derivatives(theta[0] + x, beyond="continue")
-            p = self.parallel_spring.derivatives(-x, beyond="continue")
+            p = self.parallel_spring.derivatives(-x - self.rest, beyond="continue")
             return s[0] - p[0], s[1] + p[1]
 
         reach = 1.0
@@ -121,5 +157,34 @@ class ParallelElastic(Actuator):
             reach *= 2.0
         q = -solve_increasing(law, Q, -reach, reach)
         self.spring.checked_deflection(theta[0] - q, beyond)
-        self.parallel_spring.checked_deflection(q, beyond)
+        self.parallel_spring.checked_deflection(q - self.rest, beyond)
         return q
+
+    def identification(self, joint: str) -> JointSprings:
+        spring, stiffness = self.spring, self.parallel_spring.constant_stiffness
+        if stiffness is None:
+            raise InputError(f"joint '{joint}': only a linear parallel spring can be identified")
+
+        def series(at: Positions) -> Array:
+            return spring.terms(at.theta[:, 0] - at.q)
+
+        def both(at: Positions) -> Array:
+            return np.column_stack([series(at), self.rest - at.q])
+
+        names = *spring.parameters, "parallel_stiffness"
+        count = len(names)
+        return JointSprings(
+            tuple(f"{joint}.{name}" for name in names),
+            np.array([*spring.parameters.values(), stiffness]),
+            (*spring.powers, 1),
+            SpringColumns(both, tuple((i,) for i in range(count))),
+            (SpringColumns(series, tuple((i,) for i in range(count - 1))),),
+            np.eye(count)[0],
+        )
+
+    def identified(self, found: Identified) -> Actuator:
+        parallel = self.parallel_spring
+        if "parallel_stiffness" in found.values:
+            parallel = LinearSpring(found.values["parallel_stiffness"], travel=parallel.travel)
+        spring = found.spring("", self.spring)
+        return ParallelElastic(found.motors[0], spring, parallel, self.rest)

@@ -12,6 +12,7 @@ from pathlib import Path
 from shutil import copytree, ignore_patterns
 
 import multibody_dynamics
+from multibody_dynamics.resources import share_directory
 
 TESTS = Path(__file__).parent
 LAWS = (
@@ -21,6 +22,10 @@ LAWS = (
     "dynamics/control/observers/test_motor_side_observer.py",
     "dynamics/plant/test_elastic_robot.py",
     "simulation/test_mujoco_robot.py",
+    "dynamics/control/gains/test_joint_gains.py",
+    "dynamics/control/observers/test_state_predictor.py",
+    "dynamics/control/laws/by_name/test_by_name.py",
+    "parallel_checks.py",
 )
 """Tests that run over the examples of all kinds."""
 
@@ -37,6 +42,8 @@ def test_a_new_kind_is_one_file_and_its_line_in_the_registry(tmp_path):
     ).replace("\n}\n", '\n    "parallel elastic": ParallelElastic,\n}\n')
     assert new.count("ParallelElastic") == 2
     (kinds / "__init__.py").write_text(new)
+    for each in ("config", "launch", "package.xml"):  # a package finds its files beside itself
+        (tmp_path / each).symlink_to(share_directory() / each)
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join((str(tmp_path), str(TESTS))),
         "NUMBA_DISABLE_JIT": "1",
@@ -44,9 +51,11 @@ def test_a_new_kind_is_one_file_and_its_line_in_the_registry(tmp_path):
     }
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-c", os.devnull,
-         "--rootdir", tmp_path, *(TESTS / each for each in LAWS), "-k", "parallel or examples"],
+         "--rootdir", tmp_path, *(TESTS / each for each in LAWS),
+         "-k", "parallel or examples or ParallelElastic"],
         cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=900,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout + run.stderr
     assert run.stdout.count("[parallel] PASSED") == 17
+    assert run.stdout.count("arm_of_ParallelElastic] PASSED") == 15
     assert run.stdout.count("[examples] PASSED") == 1  # in C

@@ -11,6 +11,7 @@ Actuators of a robot:
 
 Actuators               the actuators of a robot, one per joint, in the order of its joints
 load_actuators          Actuators from a YAML description
+described_kind          the kind of actuator that the entry of a joint describes
 Motor                   inertia, gear ratio, friction and limits of a motor, on the link side
 Rigid                   an actuator without a spring
 SeriesElastic           a spring between motor and link, with or without a damper
@@ -85,7 +86,7 @@ from .actuator_cycle import (
     actuator_rows,
     resting_second_outputs,
 )
-from .actuator_description import load_actuators
+from .actuator_description import described_kind, load_actuators
 from .actuator_tables import friction, smooth_friction
 from .actuators import Actuators
 from .damped_springs import advance_filters, compiled_advance_filters
@@ -108,8 +109,8 @@ from .springs import (
 
 __all__ = [
     # actuators of a robot
-    "Actuators", "load_actuators", "Motor", "Rigid", "SeriesElastic", "VariableStiffness",
-    "StiffnessDrive", "Antagonistic", "Actuator", "KINDS", "smooth_friction",
+    "Actuators", "load_actuators", "described_kind", "Motor", "Rigid", "SeriesElastic",
+    "VariableStiffness", "StiffnessDrive", "Antagonistic", "Actuator", "KINDS", "smooth_friction",
     # spring laws
     "Spring", "LinearSpring", "CubicSpring", "PolynomialSpring", "TableSpring", "SampledSpring",
     "SamplingErrors", "Beyond", "greatest_stiffness",

@@ -5,12 +5,13 @@
 
 A kind is one file in :mod:`.kinds`: a subclass of :class:`Actuator` with the functions over scalars
 that relate links, springs and motors. It describes its springs by their laws, by the directions in
-which they deflect and by the factor on their laws,
+which they deflect, by their deflections at zero and by the factor on their laws,
 
-    U(q, theta, sigma) = factor(theta, sigma) sum_k S_k(directions_k . (q, theta_1, ...)),
+    U(q, theta, sigma) = factor(theta, sigma) sum_k S_k(phi_k),
+    phi_k = directions_k . (q, theta_1, ...) + offsets_k,
 
-where S_k is the integral of the law s_k. Gains, plants, energies and identification follow from
-this description, so none of them asks for the kind.
+where S_k is the integral of the law s_k. Gains, plants and energies follow from this description,
+and what identification and its files need is declared as well, so none of them asks for the kind.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import prod
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -71,6 +73,32 @@ class SpringRows(NamedTuple):
     deflections: tuple[Array, ...]
 
 
+class MotorEntry(NamedTuple):
+    """Where the entry of a joint in YAML describes one of its motors.
+
+    path : keys that lead from the entry to that of the motor and of the spring beside it.
+    side : the direction in which the motor deflects this spring: 1, -1 for an antagonist, or 0 for
+        a motor that deflects no spring of the link.
+    """
+
+    path: tuple[str, ...] = ()
+    side: float = 1.0
+
+
+class IdentifiedQuantity(NamedTuple):
+    """Where the entry of a joint in YAML describes an identified parameter of `JointSprings`.
+
+    path : keys that lead from the entry to it. dimension : as in :mod:`.quantities`.
+    suffix : of the motor to whose gear its sides refer. is_positive : a negative value is noise,
+        and becomes zero.
+    """
+
+    path: tuple[str, ...]
+    dimension: str
+    suffix: str = ""
+    is_positive: bool = False
+
+
 class Identified(NamedTuple):
     """Identified parts of a joint: its motors, the new law of a spring from the suffix of its
     owner, and by name other parameters of the joint."""
@@ -86,9 +114,10 @@ class Actuator(ABC):
 
     A kind defines the functions over scalars below, from the same source for the compiled control
     cycle, for batches in planning and for C; `motors`, `columns` and `link_position`; `springs`,
-    with everything in which they differ from springs in front of their motors; its keys in YAML,
-    and `read`. All other methods have defaults, some of which refuse: `virtual_spring` is None for
-    a kind without elastic structure preserving control, and `identification` raises InputError.
+    with everything in which they differ from springs in front of their motors and relaxed at zero;
+    its keys in YAML, and `read`. All other methods have defaults, some of which refuse:
+    `virtual_spring` is None for a kind without elastic structure preserving control, and
+    `identification` raises InputError.
 
     feedforward(joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs)
         writes the motors of joint i along `given`, a LinkRows, to `outputs`, a MotorArrays: see
@@ -106,6 +135,7 @@ class Actuator(ABC):
     spring_torques: ClassVar[Callable[..., None]]
     virtual_spring: ClassVar[Callable[..., None] | None] = None
     may_have_second_output: ClassVar[bool] = False
+    may_be_damped: ClassVar[bool] = False  # by `damping` in its `spring`
     has_storage: ClassVar[bool] = True  # a storage function is claimed for laws on such joints
     stiffness_word: ClassVar[str] = "nonlinear"  # of a joint without a `series_spring`
 
@@ -113,6 +143,8 @@ class Actuator(ABC):
 
     required_keys: ClassVar[tuple[str, ...]]
     optional_keys: ClassVar[tuple[str, ...]] = ()
+    motor_entries: ClassVar[Mapping[str, MotorEntry]] = MappingProxyType({"": MotorEntry()})
+    """By the suffix of each motor that it may have."""
 
     @classmethod
     def is_described(cls, keys: Mapping[str, Any]) -> bool:
@@ -124,6 +156,12 @@ class Actuator(ABC):
     def read(cls, entry: Mapping[str, Any], where: str, motion: str) -> Actuator:
         """The actuator of an entry with the right keys; `motion` of the link, revolute or
         prismatic. Raises InputError that begins with `where`."""
+
+    @classmethod
+    def identified_quantities(cls, motion: str) -> Mapping[str, IdentifiedQuantity]:
+        """The parameters of `identification`, by name without owner, that `write-back` finds in its
+        entry outside of a `spring`; `motion` of the link, revolute or prismatic."""
+        return {}
 
     # Its motors
 
@@ -212,6 +250,12 @@ class Actuator(ABC):
         return rows
 
     @property
+    def offsets(self) -> tuple[float, ...]:
+        """(s,) deflections of the springs with link and motors at zero: -q_0 for a spring between
+        link and base that is relaxed at q_0."""
+        return (0.0,) * len(self.springs)
+
+    @property
     def factor_range(self) -> tuple[float, float]:
         """Smallest and largest `factor`."""
         return 1.0, 1.0
@@ -223,7 +267,8 @@ class Actuator(ABC):
 
     @property
     def damping(self) -> float:
-        """Of the damper in parallel with the first spring, N m s/rad."""
+        """Of the damper in parallel with the first spring, N m s/rad; the two carry all of Q, so a
+        joint with a damper has no other spring."""
         return 0.0
 
     @property
@@ -260,9 +305,9 @@ class Actuator(ABC):
     def deflections(self, q: Any, theta: Any) -> list[Any]:
         """The deflection of each spring."""
         found = []
-        for row in self.directions:
+        for row, offset in zip(self.directions, self.offsets, strict=True):
             terms = [side * x for side, x in zip(row, (q, *theta), strict=True) if side]
-            found.append(sum(terms[1:], terms[0]))
+            found.append(sum(terms[1:], terms[0]) + offset)
         return found
 
     def energy(self, q: Any, theta: Any, k: Any = 1.0) -> Any:
@@ -315,7 +360,7 @@ class Actuator(ABC):
         raise InputError(f"joint '{joint}': {type(self).__name__} cannot be identified")
 
     def identified(self, found: Identified) -> Actuator:
-        """The actuator with identified parts."""
+        """The actuator with identified parts; what is missing in `found.values` stays."""
         raise InputError(f"nothing is known about the errors of a {type(self).__name__}")
 
     # The flat map of one joint, over arrays

@@ -87,10 +87,14 @@ def load_actuators(
         raise InputError(f"{where}: {error}") from None
 
 
-def _actuator(data: Any, where: str, joint_type: str | None) -> tuple[Actuator, TorqueSource]:
-    keys = data if isinstance(data, Mapping) else {}
+def described_kind(keys: Mapping[str, Any]) -> type[Actuator]:
+    """The kind of actuator that the entry of a joint with these keys describes."""
     newest_first = reversed(KINDS.values())
-    kind = next((each for each in newest_first if each.is_described(keys)), SeriesElastic)
+    return next((each for each in newest_first if each.is_described(keys)), SeriesElastic)
+
+
+def _actuator(data: Any, where: str, joint_type: str | None) -> tuple[Actuator, TorqueSource]:
+    kind = described_kind(data if isinstance(data, Mapping) else {})
     entry = entries(data, where, kind.required_keys, (*kind.optional_keys, *_COMMON_KEYS))
     actuator = kind.read(entry, where, joint_motion(entry, where, joint_type))
     return actuator, entry.get("torque_source", actuator.own_torque_source)

@@ -28,6 +28,7 @@ from ..model import MultibodyModel
 from .actuator import Actuator, Rows
 from .actuator_tables import smooth_friction
 from .motor import Motor
+from .spring_columns import JointSprings
 from .springs import Beyond
 
 TorqueSource = Literal["spring_deflection", "torque_sensor", "motor_torque"]
@@ -197,6 +198,18 @@ class Actuators:
             k = stiffness[second] if actuator.input_range is not None else 1.0
             energy = energy + actuator.energy(q[..., i], [theta[..., j] for j in motors], k)
         return energy
+
+    @property
+    def joints_with_base_springs(self) -> tuple[str, ...]:
+        """The names of joints with springs that do not end at a motor."""
+        named = zip(self.joint_names, self.actuators, strict=True)
+        return tuple(name for name, actuator in named if actuator.has_base_springs)
+
+    def identification(self) -> list[JointSprings | None]:
+        """The springs of each joint for identification, None for a rigid one. Raises InputError,
+        naming the joint, for a kind that cannot be identified."""
+        named = zip(self.joint_names, self.actuators, strict=True)
+        return [None if each.is_rigid else each.identification(name) for name, each in named]
 
     def refuse_base_springs(self, what: str) -> None:
         """Raise InputError, naming the joint, for springs that do not end at a motor."""

@@ -91,6 +91,13 @@ def spring_tables(springs: Sequence[Any], *, own_laws: bool = False) -> SpringTa
         tables.laws[k, LEAST:] = [
             law_on_travel(*tables, k, end)[0] if isfinite(end) else end for end in spring.travel
         ]
+        is_limited = all(map(isfinite, spring.travel))
+        if not is_limited and (starts[0] != 0.0 or coefficients[0, 0] != 0.0):
+            raise InputError(  # `_bracket` would miss the deflection
+                f"{type(spring).__name__}: a law over an infinite travel must begin with a piece "
+                f"at zero deflection, where its torque is zero; a kind of actuator says in "
+                f"`offsets` where its springs are relaxed"
+            )
         first = last + 1
     return tables
 

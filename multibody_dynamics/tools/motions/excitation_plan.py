@@ -97,6 +97,8 @@ def make_plan(options: PlanOptions) -> Plan:
         if wanted.count(name) > 1:
             raise InputError(f"--runs {','.join(wanted)}: duplicate run '{name}'")
     limits, geometry, notes = _limits(robot, options)
+    if robot.actuators is not None:
+        robot.actuators.identification()  # rather than refused once the robot has moved
     columns = idn.TorqueColumns(
         robot.model,
         rotors=robot.actuators is None,

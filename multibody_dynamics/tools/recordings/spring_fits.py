@@ -22,7 +22,7 @@ from ...dynamics.model import MultibodyModel
 from ...dynamics.rigid import inverse_dynamics
 from ...validation.alignment import GAP
 from ..base.figures import BLUE, VERMILION, new_figure, save
-from .spring_recordings import ANTAGONIST, STIFFNESS, Motion
+from .spring_recordings import SIDES, Motion
 
 TORQUES = ("sensor", "links", "motors")
 ORDER = 4  # of the polynomials for smoothing and differentiation
@@ -106,20 +106,16 @@ def identify(
     owners = zip(motion.motor_names, motion.joint_of_motor, loads, strict=True)
     for j, (motor, i, load) in enumerate(owners):
         joint = motion.joint_names[i]
-        if motor == joint + STIFFNESS:
-            reasons[motor] = f"joint '{joint}': use the command identify for a variable stiffness"
+        side = SIDES[motor.removeprefix(joint)]
+        if side == 0.0:
+            reasons[motor] = f"motor '{motor}' deflects no spring: use the command identify"
             progress(j + 1, len(motion.motor_names))
             continue
-        side = -1.0 if motor == joint + ANTAGONIST else 1.0
         phi, phid = (side * (theta[k, :, j] - q[k, :, i]) for k in range(2))
         samples[motor] = phi, side * load
         try:
-            own = len(motion.motors_of(joint))
-            if source != "motors" and own > 1:
-                raise InputError(
-                    f"joint '{joint}': only motor torques distinguish the springs of its {own}"
-                    " motors; use --torque motors"
-                )
+            if source != "motors":
+                _refuse_other_springs(motion, joint, actuators)
             if np.isnan(load).any():
                 raise InputError(f"joint '{motor}': no torque was recorded")
             fits[motor] = identify_spring(
@@ -133,6 +129,21 @@ def identify(
             reasons[motor] = str(error)
         progress(j + 1, len(motion.motor_names))
     return fits, reasons, samples
+
+
+def _refuse_other_springs(motion: Motion, joint: str, actuators: Actuators | None) -> None:
+    """Raise InputError if the torque of the joint is not that of one spring."""
+    own = len(motion.motors_of(joint))
+    if own > 1:
+        raise InputError(
+            f"joint '{joint}': only motor torques distinguish the springs of its {own} motors; use"
+            " --torque motors"
+        )
+    if actuators is not None and joint in actuators.joints_with_base_springs:
+        raise InputError(
+            f"joint '{joint}': the joint torque contains that of a spring between link and base;"
+            " use --torque motors"
+        )
 
 
 def _smoothed_loads(

@@ -11,8 +11,8 @@ The formats are
     .npz    the same as arrays t (k,), q, Q (k, n), theta, tau (k, m), joint_names, and motor_names
             unless each joint has one motor
     .npz    a recording of the demo: its joint_states (effort: Q) and motor_states (effort: tau)
-with all quantities on the link side of the gear. A motor has the name of its joint; two motors of
-one joint have that name with _agonist and _antagonist appended.
+with all quantities on the link side of the gear. A motor has the name of its joint, with a suffix
+such as _agonist if its kind of actuator appends one.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...dynamics.core import Array, InputError, read_arrays
+from ...dynamics.elastic import KINDS
 from ...dynamics.model import MultibodyModel
 from ...validation.recordings import (
     JointSamples,
@@ -39,8 +40,10 @@ from ...validation.survey import turning_joints
 from .pairing import Paired, pair
 
 LINKS, MOTORS = "joint_states", "motor_states"  # default names of the topics
-ANTAGONIST, STIFFNESS = "_antagonist", "_stiffness"
-SIDES = ("", "_agonist", ANTAGONIST, STIFFNESS)  # suffixes of motors, after the names of joints
+SIDES = {
+    suffix: entry.side for kind in KINDS.values() for suffix, entry in kind.motor_entries.items()
+}
+"""The direction in which a motor deflects its spring, by the suffix after the name of its joint."""
 SECOND = 1_000_000_000  # ns
 
 
@@ -77,7 +80,7 @@ class Motion:
         return [owner[motor] for motor in self.motor_names]
 
     def motors_of(self, joint: str) -> list[str]:
-        """The one or two motors of a joint."""
+        """The motors of a joint."""
         return [joint + side for side in SIDES if joint + side in self.motor_names]
 
 
@@ -123,7 +126,7 @@ def read_motion(
         raise InputError(
             f"{path}: {sides.motors} has no motors for the joints {', '.join(recorded)}; it has "
             f"{', '.join(driven) or 'none'}; a motor has the name of its joint, or is named "
-            "JOINT_agonist, JOINT_antagonist or JOINT_stiffness"
+            + " or ".join(f"JOINT{side}" for side in SIDES if side)
         )
     found = _paired(path, sides, model, joints, motors, prefix, held)
     n = len(joints)

@@ -14,7 +14,7 @@ import yaml
 
 from ...dynamics.core import InputError
 from ...dynamics.core.quantities import Gear, joint_entries, joint_motion, motor_values, quantity
-from ...dynamics.elastic import load_actuators
+from ...dynamics.elastic import Actuator, described_kind, load_actuators
 from ...dynamics.model import MultibodyModel
 from .actuator_text import ActuatorText
 from .changes_table import Change, WrittenBack
@@ -29,13 +29,6 @@ MOTOR = {  # key of the results: key in the file, dimension, and name in the pac
 }
 COULOMB_VELOCITY = 0.05  # rad/s, of an identified Coulomb friction without one
 POSITIVE = ("inertia", "coulomb_velocity")
-ANTAGONISTS = ("agonist", "antagonist")
-VARIABLE = "variable_stiffness"
-DRIVE = VARIABLE, "drive"
-STIFFNESS = {  # of the joint: key of the results, keys in the file, and dimension
-    "hardening": ((VARIABLE, "hardening"), "hardening"),
-    "stiffness_offset": ((*DRIVE, "offset"), "stiffness"),
-}
 RESISTING = ("viscous", "coulomb")
 NOT_SIGNIFICANT = "not significant: the file keeps its value"
 SIGNIFICANT = 3.0  # standard errors; smaller damping is not written, as it changes the feedforward
@@ -59,16 +52,24 @@ def write_actuators(
                     f"{where}: '{name}' has no motor with a spring in this file; it has"
                     f" {', '.join(owners)}"
                 )
+    motors = {}
     for place, entry in places:
         at = f"{where}: joint '{place.joint}'"
-        of_drive = place.path == DRIVE
-        given, kind = (entry, None) if of_drive else (joints[place.joint], types[place.joint])
-        known, gear = motor_values(entry["motor"], at, joint_motion(given, at, kind))
+        given, kind = joints[place.joint], types[place.joint]
+        if not place.moves_link:
+            given, kind = entry, None
+        motors[place.owner] = motor_values(entry["motor"], at, joint_motion(given, at, kind))
+    gears = {owner: gear for owner, (_, gear) in motors.items()}
+    for place, entry in places:
+        known, gear = motors[place.owner]
         _write_motor(found, text, place, entry["motor"], known, results, gear)
+        rest = dict(results.springs.get(place.owner, {}))
+        if place.owner == place.joint:
+            _write_quantities(found, text, joints[place.joint], place, rest, gears)
         if "spring" in entry:
-            _write_spring(found, text, place, entry["spring"], results, gear)
+            _write_spring(found, text, place, entry["spring"], results, rest, gear)
         else:
-            _write_stiffness(found, text, place, entry, results, gear)
+            _note_rest(found, place, rest)
     edited = text.edited(comment)
     if text.changed():  # a law may be impossible for the kind of the joint
         load_actuators(yaml.safe_load(edited), model.joint_names, model.joint_types)
@@ -76,12 +77,14 @@ def write_actuators(
 
 
 class Place(NamedTuple):
-    """Where a motor and its spring are: the joint, the name of the motor, and the keys that lead
-    from the entry of the joint to theirs."""
+    """Where a motor and its spring are: the joint and its kind, the name of the motor, the keys
+    that lead from the entry of the joint to theirs, and whether the motor moves the link."""
 
     joint: str
+    kind: type[Actuator]
     owner: str
-    path: tuple[str, ...] = ()
+    path: tuple[str, ...]
+    moves_link: bool
 
 
 def _note_bias(found: WrittenBack, joint: str, figure: Figure) -> None:
@@ -89,15 +92,20 @@ def _note_bias(found: WrittenBack, joint: str, figure: Figure) -> None:
 
 
 def _places(joints: Mapping[str, Any]) -> Iterator[tuple[Place, Mapping[str, Any]]]:
-    """All motors with springs or a variable stiffness, and the drives of stiffnesses."""
+    """All motors, with the entries in which they are."""
     for joint, entry in joints.items():
-        if "motor" in entry and ("spring" in entry or VARIABLE in entry):
-            yield Place(joint, joint), entry
-        if "drive" in entry.get(VARIABLE, ()):
-            yield Place(joint, f"{joint}_stiffness", DRIVE), entry[VARIABLE]["drive"]
-        for side in ANTAGONISTS:
-            if side in entry:
-                yield Place(joint, f"{joint}_{side}", (side,)), entry[side]
+        kind = described_kind(entry if isinstance(entry, Mapping) else {})
+        for suffix, (path, side) in kind.motor_entries.items():
+            part = _within(entry, path)
+            if isinstance(part, Mapping) and "motor" in part:
+                yield Place(joint, kind, joint + suffix, path, side != 0.0), part
+
+
+def _within(entry: Any, path: tuple[str, ...]) -> Any:
+    """What the keys lead to; None if there is no such key."""
+    for key in path:
+        entry = entry.get(key) if isinstance(entry, Mapping) else None
+    return entry
 
 
 # wide: the parts of one entry, and the file and table that they go into.
@@ -140,14 +148,21 @@ def _write_motor(
                 text.set_quantity(place.joint, path, velocity, "velocity", gear)
 
 
+# wide: the parts of one entry, and the file and table that they go into.
 def _write_spring(
-    found: WrittenBack, text: ActuatorText, place: Place, spring: Any, results: Results, gear: Gear
+    found: WrittenBack,
+    text: ActuatorText,
+    place: Place,
+    spring: Any,
+    results: Results,
+    figures: Figures,
+    gear: Gear,
 ) -> None:
     law = results.laws.get(place.owner)
     if law is not None:
-        if place.path and "damping" in law:
+        if "damping" in law and not place.kind.may_be_damped:
             law = {key: value for key, value in law.items() if key != "damping"}
-            found.notes.append(f"'{place.owner}': damping is not part of an antagonistic spring")
+            found.notes.append(f"'{place.owner}': damping is not part of a {place.kind.__name__}")
         if isinstance(spring, Mapping) and "travel" in spring and law["law"] != "table":
             law = {**law, "travel": law.get("travel", spring["travel"])}
         if isinstance(spring, Mapping) and "stiffness" in spring and "stiffness" in law:
@@ -161,7 +176,6 @@ def _write_spring(
         if law != spring:
             text.replace(place.joint, (*place.path, "spring"), law)
         return
-    figures = results.springs.get(place.owner, {})
     if figures and not isinstance(spring, Mapping):
         raise InputError(f"joint '{place.owner}': a spring was identified, but the joint is rigid")
     _write_coefficients(found, text, place, spring, figures)
@@ -184,55 +198,42 @@ def _write_spring(
             _write_quantity(found, text, place, spring, key, figures, gear)
 
 
-# wide: the parts of one entry, and the file and table that they go into.
-def _write_stiffness(
-    found: WrittenBack,
-    text: ActuatorText,
-    place: Place,
-    entry: Mapping[str, Any],
-    results: Results,
-    gear: Gear,
-) -> None:
-    """What sets the stiffness of a joint: its hardening, and offset and gain of its drive."""
-    figures = results.springs.get(place.joint, {})
-    if place.path == DRIVE:
-        if "stiffness_gain" in figures:
-            linear = gear.motions["link"] == "prismatic"
-            dimension = "linear stiffness gain" if linear else "stiffness gain"
-            _set_stiffness(
-                found, text, place, entry["gain"],
-                ("stiffness_gain", (*DRIVE, "gain"), dimension, figures["stiffness_gain"]), gear,
-            )  # fmt: skip
-        return
+def _note_rest(found: WrittenBack, place: Place, figures: Figures) -> None:
+    """What was identified at a motor without a spring beside it, and is not part of the file."""
     for key, figure in figures.items():
-        if key in STIFFNESS:
-            path, dimension = STIFFNESS[key]
-            given: Any = entry
-            for name in path:
-                given = given[name]
-            _set_stiffness(found, text, place, given, (key, path, dimension, figure), gear)
-        elif key == "bias":
+        if key == "bias":
             _note_bias(found, place.owner, figure)
-        elif key != "stiffness_gain":
+        else:
             note = "of the input: not part of the file"
             found.changes.append(Change(place.owner, key.replace("_", " "), None, figure, note))
 
 
-# wide: the parts of one number, and the file and table that it goes into.
-def _set_stiffness(
+# wide: the parts of one entry, and the file and table that they go into.
+def _write_quantities(
     found: WrittenBack,
     text: ActuatorText,
+    entry: Mapping[str, Any],
     place: Place,
-    given: Any,
-    new: tuple[str, tuple[str, ...], str, Figure],
-    gear: Gear,
+    figures: Figures,
+    gears: Mapping[str, Gear],
 ) -> None:
-    key, path, dimension, figure = new
-    before = quantity(given, f"{place.joint}: {'.'.join(path)}", dimension, gear)
-    if key == "hardening":
-        figure = not_negative(f"joint '{place.joint}': {key}", figure, found.notes)
-    found.changes.append(Change(place.owner, key.replace("_", " "), before, figure))
-    text.set_quantity(place.joint, path, figure.value, dimension, gear)
+    """What the kind of the joint describes outside of a `spring`; removed from `figures`."""
+    joint = place.joint
+    known = place.kind.identified_quantities(gears[joint].motions["link"])
+    for key, (path, dimension, suffix, is_positive) in known.items():
+        figure = figures.pop(key, None)
+        if figure is None:
+            continue
+        given, gear = _within(entry, path), gears.get(joint + suffix)
+        if given is None or gear is None:
+            raise InputError(
+                f"joint '{joint}': {key} was identified, but the file has no {'.'.join(path)}"
+            )
+        before = quantity(given, f"{joint}: {'.'.join(path)}", dimension, gear)
+        if is_positive:
+            figure = not_negative(f"joint '{joint}': {key}", figure, found.notes)
+        found.changes.append(Change(joint + suffix, key.replace("_", " "), before, figure))
+        text.set_quantity(joint, path, figure.value, dimension, gear)
 
 
 def _write_coefficients(

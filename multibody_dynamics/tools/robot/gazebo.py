@@ -184,7 +184,8 @@ def _stiffness(actuators: Actuators) -> Array:
         K = None if spring is None or actuator.damping > 0.0 else spring.constant_stiffness
         if K is None:
             raise InputError(
-                f"joint '{name}': for Gazebo, every joint needs a linear spring without damping"
+                f"joint '{name}': for Gazebo, every joint needs a single linear spring without "
+                f"damping, got {type(actuator).__name__}"
             )
         found.append(K)
     return np.array(found)

@@ -32,7 +32,7 @@ class SpringFigures(NamedTuple):
     they are NaN for the second motor of a joint.
 
     stiffness : of the joint, N m/rad or N/m; infinite without a spring
-    motor_frequency : sqrt(K/M_m), links held, rad/s
+    motor_frequency : sqrt(K/M_m), links held, rad/s; K without springs between link and base
     link_frequency : sqrt(K/M_ii), motors and other links held, Hz
     sag : largest deflection of the spring at rest, rad or m
     torque_used, speed_used : shares of the motor's limits; NaN without a limit
@@ -58,16 +58,18 @@ def spring_figures(model: MultibodyModel, actuators: Actuators) -> SpringFigures
     joints, m = actuators.joint_of_motor, len(actuators.motors)
     M_m = actuators.motor_inertia
     is_first = np.isin(np.arange(m), actuators.first_motor)
-    K, link, sag = np.empty((3, POSTURES, m))
+    K, between, link, sag = np.empty((4, POSTURES, m))
     for k, q in enumerate(postures(model, POSTURES)):
         rest = at_rest(model, actuators, q)
         stiffness = np.where(actuators.is_rigid, np.inf, rest.stiffness)[joints]
         stiffness[~is_first] = np.nan
         K[k] = stiffness
+        own = -rest.hessian[: model.n, model.n :] @ (actuators.torque_share > 0.0)
+        between[k] = np.where(np.isfinite(stiffness), own[joints], stiffness)
         link[k] = np.sqrt(stiffness / np.diag(mass_matrix(model, q))[joints]) / (2.0 * np.pi)
         sag[k] = _deflection(model, actuators, q, rest.second)
     with np.errstate(divide="ignore"):
-        motor = np.sqrt(K / M_m)
+        motor = np.sqrt(between / M_m)
     torque_used, speed_used = _used(model, actuators, rest.second)
     free, held = resonances(model, actuators, middle_of_range(model))
     return SpringFigures(

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 import pytest
 import yaml
@@ -157,6 +159,13 @@ def test_a_joint_is_read_from_yaml_and_has_a_place_for_every_motor(example: Exam
     assert sum(actuator.torque_shares) == 1.0
     assert actuator.directions.shape == (len(actuator.springs), 1 + m)
     assert len(actuator.limits_of_springs) == len(actuator.sides) == m
+    assert len(actuator.offsets) == len(actuator.springs)
+    assert actuator.damping == 0.0 or len(actuator.springs) == 1
+    shares = zip(actuator.suffixes, actuator.sides, actuator.torque_shares, strict=True)
+    for suffix, side, share in shares:
+        path, own = actuator.motor_entries[suffix]
+        assert own == (side if share else 0.0)
+        assert "motor" in reduce(dict.__getitem__, path, example.entry)
     assert actuator.with_motors(actuator.motors) == actuator
     assert actuator.with_springs(lambda spring: spring) == actuator
     with pytest.raises(InputError, match="elbow"):

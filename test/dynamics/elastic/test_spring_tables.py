@@ -183,6 +183,13 @@ def test_a_line_from_a_start_that_is_not_zero():
         assert tables.spring_deflection(*table, 0, wanted, 0.5) == pytest.approx(phi, abs=1e-12)
 
 
+@pytest.mark.parametrize("law", [TwoSlopes, OneLine])
+def test_a_law_that_is_relaxed_elsewhere_needs_a_finite_travel(law):
+    """Its inverse begins from the tangent at zero deflection."""
+    with pytest.raises(InputError, match=f"{law.__name__}: .* must begin .* at zero deflection"):
+        tables.spring_tables([law(travel=(-1.0, np.inf))])
+
+
 def test_an_unknown_law_is_rejected():
     class Strange(Spring):
         law = potential = None  # type: ignore[assignment]

@@ -130,6 +130,28 @@ def test_hardening_and_drive_of_a_variable_stiffness(tmp_path):
     assert rows["bias of the torque"].remark == "of the sensor"
 
 
+@pytest.mark.parametrize("motion", ["revolute", "prismatic"])
+def test_the_unit_of_a_gain_follows_from_the_motions_of_link_and_drive(tmp_path, motion):
+    """N m/rad^2 or, if the drive moves along a line, N m/rad/m."""
+    per = {"revolute": "rad^2", "prismatic": "rad/m"}[motion]
+    inertia = {"revolute": "kg m^2", "prismatic": "kg"}[motion]
+    file = tmp_path / "springs.yaml"
+    file.write_text(
+        f"joints:\n  shoulder:\n    motor: {MOTOR}\n    variable_stiffness:\n"
+        "      range: {values: [100, 900], unit: N m/rad, side: link}\n"
+        f"      drive:\n        motion: {motion}\n        motor: {{gear_ratio: 1, inertia:"
+        f" {{value: 1.0, unit: {inertia}, side: link}}}}\n"
+        "        offset: {value: 100.0, unit: N m/rad, side: link}\n"
+        f"        gain: {{value: 20.0, unit: N m/{per}, side: link}}\n"
+        f"  elbow:\n    spring: rigid\n    motor: {MOTOR}\n"
+    )
+    new = write_actuators(WrittenBack(), MODEL, springs(stiffness_gain=25.0), file, "").decode()
+    (joint, _) = dyn.load_actuators(yaml.safe_load(new), MODEL.joint_names).actuators
+    assert joint.drive.gain == 25.0
+    with pytest.raises(dyn.InputError, match=r"but the file has no variable_stiffness\.hardening"):
+        write_actuators(WrittenBack(), MODEL, springs(hardening=3.0), file, "")
+
+
 def test_both_springs_of_an_antagonistic_joint_from_recording_to_inspection(tmp_path, capsys):
     """Springs that differ from those of the file are identified from the torques of the motors."""
     config = share_directory() / "config"

@@ -34,6 +34,7 @@ from scipy.linalg import solve_continuous_are
 from ...core import Array, InputError, as_array, read_only
 from ...elastic import (
     Actuators,
+    Beyond,
     LinearArm,
     motor_motion,
     resting_second_outputs,
@@ -205,19 +206,28 @@ def rest_outputs(actuators: Actuators, stiffness: Any = None) -> Array:
     return rows
 
 
-def at_rest(model: MultibodyModel, actuators: Actuators, q: Any, stiffness: Any = None) -> Rest:
+def at_rest(
+    model: MultibodyModel,
+    actuators: Actuators,
+    q: Any,
+    stiffness: Any = None,
+    *,
+    beyond: Beyond = "raise",
+) -> Rest:
     """Motors and springs at rest at q (n,) under gravity, with the second outputs `stiffness` (v,),
-    by default mid-range. InputError names a joint whose springs cannot carry its load."""
+    by default mid-range. InputError names a joint whose springs cannot carry its load, unless
+    `beyond` lets them continue beyond their travel."""
     check_fit(model, actuators)
     n, m = actuators.n, len(actuators.motors)
     q = as_array("q", q, (n,), actuators.joint_names)
     zero = np.zeros(n)
     torque = np.array([gravity_forces(model, q), zero, zero])
     second = rest_outputs(actuators, stiffness)
-    bent = actuators.settled_deflection(torque)
-    motors = motor_motion(actuators, np.array([q, zero, zero]), torque, second, deflection=bent)
+    bent = actuators.settled_deflection(torque, beyond=beyond)
+    rows = np.array([q, zero, zero])
+    motors = motor_motion(actuators, rows, torque, second, deflection=bent, beyond=beyond)
     theta, none = motors.position, np.zeros(m)
-    found = actuators.springs(q, zero, theta, none, stiffness=second[:2])
+    found = actuators.springs(q, zero, theta, none, stiffness=second[:2], beyond=beyond)
     hessian = np.zeros((n + m, n + m))
     for i, actuator, indices, output in actuators.each():
         places, k = [i, *(n + j for j in indices)], 1.0

@@ -43,7 +43,7 @@ from ...elastic import (
 from ...elastic_arm import ArmScratch, ArmState, ArmTables, arm_slope
 from ...model import MultibodyModel
 from ...rigid import mass_matrix
-from ..gains.joint_gains import check_fit
+from ..gains.joint_gains import at_rest, check_fit
 from ..signals.derivative_filter import MAX_STEP
 from ..signals.sent_torques import SentTorques
 from .motor_side_observer import JointState
@@ -229,17 +229,10 @@ class StatePredictor:
 
 
 def _fastest_mode(model: MultibodyModel, actuators: Actuators) -> float:
-    """1/s, of links, springs and motors near the middle of the joint limits, with the friction of
-    motors at rest."""
+    """1/s, of links, springs and motors at rest in the middle of the joint limits."""
     q = model.limits.middle
     arm = LinearArm(actuators, mass_matrix(model, q))
-    n, m = model.n, len(actuators.motors)
-    k = np.zeros((2, len(actuators.variable_joints)))
-    k[0] = resting_second_outputs(actuators)
-    theta = q[actuators.joint_of_motor]
-    bent = actuators.springs(q, np.zeros(n), theta, np.zeros(m), stiffness=k, beyond="continue")
-    felt = np.where(np.isfinite(bent.stiffness), bent.stiffness, 0.0)
-    arm.stiffness += arm.between(felt[actuators.joint_of_motor])
-    slope = actuators.friction_slope(np.zeros(m))
+    arm.stiffness += at_rest(model, actuators, q, beyond="continue").hessian
+    slope = actuators.friction_slope(np.zeros(len(arm.motors)))
     arm.damping[arm.motors, arm.motors] += slope
     return float(np.abs(arm.poles()).max())

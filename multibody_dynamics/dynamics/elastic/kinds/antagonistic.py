@@ -14,13 +14,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 
 from ...core import Array, InputError, inlined
 from ...core.quantities import entries
-from ..actuator import STIFFNESS_UNIT, TORQUE_UNIT, Actuator, Identified, Rows, check_parts
+from ..actuator import (
+    STIFFNESS_UNIT,
+    TORQUE_UNIT,
+    Actuator,
+    Identified,
+    MotorEntry,
+    Rows,
+    check_parts,
+)
 from ..actuator_tables import (
     MOTOR,
     OWN,
@@ -266,6 +275,12 @@ class Antagonistic(Actuator):
     stiffness_word = "variable"
     required_keys = ("agonist", "antagonist")
     optional_keys = ("regulates",)
+    motor_entries = MappingProxyType(
+        {
+            "_agonist": MotorEntry(("agonist",)),
+            "_antagonist": MotorEntry(("antagonist",), side=-1.0),
+        }
+    )
 
     def __post_init__(self) -> None:
         if self.regulates not in ("stiffness", "pretension"):
@@ -303,7 +318,7 @@ class Antagonistic(Actuator):
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        return "_agonist", "_antagonist"
+        return tuple(self.motor_entries)
 
     @property
     def torque_shares(self) -> tuple[float, ...]:

@@ -95,6 +95,7 @@ class SeriesElastic(Actuator):
     feedforward = staticmethod(series_feedforward)
     spring_torques = staticmethod(series_torques)
     virtual_spring = staticmethod(virtual_series_spring)
+    may_be_damped = True
     required_keys = ("spring", "motor")
 
     def __post_init__(self) -> None:

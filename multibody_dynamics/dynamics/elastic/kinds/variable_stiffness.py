@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +19,15 @@ from numpy.typing import NDArray
 
 from ...core import Array, InputError, exactly, inlined
 from ...core.quantities import Gear, entries, joint_motion, quantity
-from ..actuator import STIFFNESS_UNIT, Actuator, Identified, Rows, check_parts
+from ..actuator import (
+    STIFFNESS_UNIT,
+    Actuator,
+    Identified,
+    IdentifiedQuantity,
+    MotorEntry,
+    Rows,
+    check_parts,
+)
 from ..actuator_tables import (
     INPUT,
     MOTOR,
@@ -53,6 +62,7 @@ from ..springs import (
 )
 
 OFFSET, GAIN = OWN, OWN + 1  # k_0 and kappa, if a motor sets the stiffness
+RANGE, DRIVE = "variable_stiffness", ("variable_stiffness", "drive")  # keys in YAML
 LEAST_SHARE = 0.1
 """A driven stiffness is never taken below this share of the minimum of its range."""
 
@@ -162,7 +172,8 @@ class VariableStiffness(Actuator):
     may_have_second_output = True
     has_storage = False
     stiffness_word = "variable"
-    required_keys = ("variable_stiffness", "motor")
+    required_keys = (RANGE, "motor")
+    motor_entries = MappingProxyType({"": MotorEntry(), "_stiffness": MotorEntry(DRIVE, side=0.0)})
 
     def __post_init__(self) -> None:
         least, greatest = exactly("stiffness_range", self.stiffness_range, (2,)).tolist()
@@ -177,9 +188,9 @@ class VariableStiffness(Actuator):
     @classmethod
     def read(cls, entry: Mapping[str, Any], where: str, motion: str) -> VariableStiffness:
         motor, gear = read_motor(entry["motor"], where, motion)
-        at = f"{where}: variable_stiffness"
+        at = f"{where}: {RANGE}"
         optional = ("hardening", "travel", "drive")
-        given = entries(entry["variable_stiffness"], at, ("range",), optional)
+        given = entries(entry[RANGE], at, ("range",), optional)
         shape: Spring = LinearSpring(1.0, travel=read_travel(given, at, gear))
         if "hardening" in given:
             h = quantity(given["hardening"], f"{at}.hardening", "hardening", gear)
@@ -190,13 +201,22 @@ class VariableStiffness(Actuator):
             drive = _read_drive(given["drive"], f"{at}.drive", gear)
         return cls(motor, ends, shape, drive)
 
+    @classmethod
+    def identified_quantities(cls, motion: str) -> Mapping[str, IdentifiedQuantity]:
+        gain = _dimension_of_gain(motion)
+        return {
+            "hardening": IdentifiedQuantity((RANGE, "hardening"), "hardening", is_positive=True),
+            "stiffness_offset": IdentifiedQuantity((*DRIVE, "offset"), "stiffness"),
+            "stiffness_gain": IdentifiedQuantity((*DRIVE, "gain"), gain, "_stiffness"),
+        }
+
     @property
     def motors(self) -> tuple[Motor, ...]:
         return (self.motor,) if self.drive is None else (self.motor, self.drive.motor)
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        return ("",) if self.drive is None else ("", "_stiffness")
+        return tuple(self.motor_entries)[: len(self.motors)]
 
     @property
     def second_output(self) -> Literal["stiffness", "pretension"]:
@@ -362,12 +382,17 @@ class VariableStiffness(Actuator):
         return replace(self, motor=found.motors[0], shape=shape, drive=drive)
 
 
+def _dimension_of_gain(motion: str) -> str:
+    """Of the gain of a drive, by the motion of the link."""
+    return "linear stiffness gain" if motion == "prismatic" else "stiffness gain"
+
+
 def _read_drive(data: Any, where: str, gear: Gear) -> StiffnessDrive:
     entry = entries(data, where, ("motor", "offset", "gain"), ("motion",))
     motor, own = read_motor(entry["motor"], where, joint_motion(entry, where, None))
-    dimension = "linear stiffness gain" if gear.motions["link"] == "prismatic" else "stiffness gain"
+    gain = _dimension_of_gain(gear.motions["link"])
     return StiffnessDrive(
         motor,
         quantity(entry["offset"], f"{where}.offset", "stiffness", gear),
-        quantity(entry["gain"], f"{where}.gain", dimension, own),
+        quantity(entry["gain"], f"{where}.gain", gain, own),
     )

@@ -197,10 +197,8 @@ class DriveEquations:
 
     def _take_springs(self, actuators: Actuators) -> None:
         actuators.refuse_other_joints(self.model)
-        for j, actuator in enumerate(actuators.actuators):
-            if not actuator.is_rigid:
-                self.is_elastic[j] = True
-                self.springs[j] = actuator.identification(actuators.joint_names[j])
+        self.springs = actuators.identification()
+        self.is_elastic = ~actuators.is_rigid
 
     def _require_deflections(self) -> None:
         """Only the missing side of a series elastic joint can be computed from its spring."""

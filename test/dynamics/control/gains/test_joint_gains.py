@@ -297,6 +297,9 @@ def test_inconsistent_arguments_of_designs_are_rejected():
     hanging = two_links(series(400.0), Antagonistic(MOTOR, MOTOR, slack, slack))
     with pytest.raises(InputError, match="'elbow'"):
         at_rest(*hanging)
+    rest = at_rest(*hanging, beyond="continue")
+    assert np.isfinite(rest.theta).all()
+    assert (np.linalg.eigvalsh(rest.hessian) > -1e-9).all()
 
 
 @pytest.mark.parametrize("bandwidth", [10.0, 20.0, 40.0])

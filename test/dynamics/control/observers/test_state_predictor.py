@@ -21,7 +21,10 @@ from elastic_arms import (
     variable_arm,
 )
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.control.observers.state_predictor import StatePredictor
+from multibody_dynamics.dynamics.control.observers.state_predictor import (
+    StatePredictor,
+    _fastest_mode,
+)
 from multibody_dynamics.dynamics.control.signals.sent_torques import SentTorques
 from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
@@ -62,6 +65,14 @@ def predictions(arm: Arm, model, *, cycles: int, share: float = 0.2, **settings)
                 true.append(robot.state.copy())  # at t + 0.7 ms
     count = cycles - 3  # the prediction at t is for t + 1.7 ms: the next cycle's first part
     return np.array(predicted)[:count], np.array(true)[3 : 3 + count], predictor
+
+
+@pytest.mark.parametrize("arm", ALL, ids=lambda arm: arm.__name__)
+def test_the_inner_step_follows_from_the_fastest_mode_of_the_plant(arm):
+    """At rest, where antagonistic springs pull against each other."""
+    model, actuators, _ = arm()
+    modes, _ = ElasticRobot(model, actuators).modes(model.limits.middle)
+    assert _fastest_mode(model, actuators) == pytest.approx(np.abs(modes).max(), rel=1e-3)
 
 
 @pytest.mark.parametrize("arm", ALL, ids=lambda arm: arm.__name__)
