@@ -23,6 +23,7 @@ Sample                   what is measured at one time
 LINKS                    a Sample lacks the states of the links
 MOTORS                   a Sample lacks the states of the motors
 BOTH                     a Sample lacks both
+Clock                    what an Arm expects of the times of its cycle
 Command                  the answer of an Arm to a Sample: torques (m,) in N m, and what has changed
 ArmSettings              settings of an Arm that may change while it runs
 FlatnessSettings         the others: all laws, the state estimation, the observer
@@ -217,6 +218,7 @@ CycleSettings            the settings of the control cycle, declared once
 CycleCounts              what it counts
 Computed                 what the caller of a law has computed already
 LONGEST_LEAD             longest lead of the feedforward in s
+cycle_clock              what the clock of a cycle does, as a function over a record
 modes                    what acts on an arm, and why, as functions over records
 samples                  validity of samples and their filters, as functions over records
 late_hold                the stop with late torques, and its filter as a function over a record
@@ -245,8 +247,8 @@ QUANTITIES               all quantities of MotionLimits
 
 from warnings import warn
 
-from .arm import modes
-from .arm.arm import BOTH, LINKS, MOTORS, Arm, Command, Sample
+from .arm import cycle_clock, modes
+from .arm.arm import BOTH, LINKS, MOTORS, Arm, Clock, Command, Sample
 from .arm.arm_settings import ArmSettings
 from .arm.collision_reaction import OFF, REACTIONS, REPORT, CollisionReaction, Contact
 from .arm.cycle_settings import LONGEST_LEAD, CycleSettings
@@ -408,7 +410,7 @@ __all__ = [
     # control laws by name
     "ControllerSettings", "make_controller", "retune", "LAWS", "DEFAULT_LAW", "Cycle", "in_short",
     # complete control cycles, as run by the nodes
-    "Arm", "Sample", "LINKS", "MOTORS", "BOTH", "Command", "ArmSettings",
+    "Arm", "Sample", "LINKS", "MOTORS", "BOTH", "Clock", "Command", "ArmSettings",
     "FlatnessSettings", "DesignedLaws", "MeasuredArm",
     "Supervisor", "Mode", "FAULTS", "NO_DESIGN", "Fault", "Event",
     "CollisionReaction", "Contact", "REACTIONS", "OFF", "REPORT", "ON_LINKS", "FeedforwardLaw",
@@ -417,7 +419,7 @@ __all__ = [
     "LearnedMotion", "StiffnessReference",
     # code in other languages
     "printed_cycle", "PrintedCycle", "CycleSettings", "CycleCounts", "Computed", "LONGEST_LEAD",
-    "modes", "samples", "late_hold", "disturbance_compensation",
+    "cycle_clock", "modes", "samples", "late_hold", "disturbance_compensation",
     # controllers
     "PERIOD", "Controller", "LinearFeedback", "ScheduledFeedback", "UPDATE_TIME",
     "FeedbackLinearization", "ComputedTorque",

@@ -24,6 +24,7 @@ from ...dynamics.codegen import Program, c_records, c_source, c_translation, c_t
 from ...dynamics.control import (
     CycleCounts,
     CycleSettings,
+    cycle_clock,
     disturbance_compensation,
     driven_links,
     late_hold,
@@ -49,16 +50,15 @@ from .controller_plugin import in_tables, in_template, plugin_files
 from .generated_design import ControllerDesign, motors_at_rest, start_position
 from .notice import signed
 from .recorded_cycles import record_cycles
-from .sampled_arm import MOST_STALLED
 
 TEMPLATES = Path(__file__).parent / "controller_templates"
 MARK = "//TABLES//"
 RECORDS = (
-    samples.Samples, modes.Situation, modes.Memory, late_hold.SmoothedMotors,
-    disturbance_compensation.Disturbances,
+    cycle_clock.CycleClock, samples.Samples, modes.Situation, modes.Memory,
+    late_hold.SmoothedMotors, disturbance_compensation.Disturbances,
 )  # fmt: skip
 CORE = ("controller.h", "controller_parts.h", "law.c", "controller.c")
-PROGRAMS = ("example.c", "timing.c", "self_test.c")
+PROGRAMS = ("ideal_arm.h", "example.c", "timing.c", "self_test.c")
 
 
 def controller_package(
@@ -93,8 +93,7 @@ def controller_package(
             "//RECORDS//": "\n".join(own[each] for each in RECORDS),
         },
         "controller_parts.h": {MARK: _robot_tables(design), "//PROTOTYPES//": printed.prototypes},
-        "example.c": {MARK: start_tables(design)},
-        "timing.c": {MARK: start_tables(design)},
+        "ideal_arm.h": {MARK: start_tables(design)},
         "self_test.c": {MARK: _recorded(design)},
     }
     head = _head(design, sources) + "\n"
@@ -290,7 +289,6 @@ def _robot_tables(design: ControllerDesign) -> str:
     lines = [
         c_types.table_definition("JOINT_OF_MOTOR", actuators.joint_of_motor).rstrip(),
         c_types.table_definition("IS_DAMPED", actuators.is_damped).rstrip(),
-        f"#define MOST_STALLED {MOST_STALLED} /* cycles that repeat the torque */",
         c_source.constant_array("SECOND_AT_REST", second, "double").rstrip(),
     ]
     return "\n".join(lines)

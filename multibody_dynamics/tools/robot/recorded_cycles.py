@@ -21,7 +21,7 @@ LONGEST_GAP = 2000.0  # cycles without link states that are recorded
 class RecordedRun(NamedTuple):
     """Cycles of a controller: (k,) times of the cycles and of the samples of the links, and states;
     (k, n) and (k, m) positions, (k, m) torques; the cycles before which it was activated and a goal
-    appended; the torque `applied` at activation, and the goal with its time."""
+    appended; the torque `applied` at activation, and the goal (n,) with its time."""
 
     time: Array
     link_time: Array
@@ -65,8 +65,7 @@ def record_cycles(design: ControllerDesign, q: Array) -> RecordedRun:
     travel = np.minimum(travel, 0.2 * limits.velocity * duration)
     links = q + share * travel + waves[:, :n]
     motors = theta + share * travel[actuators.joint_of_motor] + waves[:, n:]
-    goal = np.zeros((5, n))
-    goal[0] = q + travel
+    goal = q + travel
     goal_time = float(time[appended] + duration)
     states, torques = np.zeros(cycles), np.zeros((cycles, m))
     applied = np.zeros(m)
@@ -74,7 +73,7 @@ def record_cycles(design: ControllerDesign, q: Array) -> RecordedRun:
         if k == activated:
             arm.activate(applied)
         if k == appended:
-            arm.append(goal_time, goal)
+            arm.append(goal_time, np.vstack([goal, np.zeros((4, n))]))
         states[k] = arm.update(time[k], link_time[k], time[k], links[k], motors[k])
         torques[k] = arm.torque
     needed = {Mode.FOLLOWING} if p["follows"] else set()

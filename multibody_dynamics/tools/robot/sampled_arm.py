@@ -17,12 +17,14 @@ import numpy as np
 from ...dynamics.control import (
     Arm,
     ArmSettings,
+    Clock,
     CycleCounts,
     CycleSettings,
     FlatnessSettings,
     JointState,
     Mode,
     Sample,
+    cycle_clock,
     modes,
     samples,
 )
@@ -31,7 +33,6 @@ from ...dynamics.elastic import resting_second_outputs
 from ...dynamics.motion import JointCommandLimits, segments
 from .generated_design import ControllerDesign, start_position
 
-MOST_STALLED = 10  # cycles that repeat the torque
 EPOCH = 1_000_000_000  # ns, added to times, because an arm takes a stamp of zero for none
 MOTIONS = ("holding", "moving", "braking")
 
@@ -144,6 +145,7 @@ class SampledArm:
                 actuators.motor_names, torque=p["torque_limit"], torque_rate=p["torque_rate_limit"]
             )
         )
+        arm.clock = Clock(p["period"], p["max_step"])
         arm.transfer.max_step = p["max_step"]
         second: Any = FixedOutputs(np.zeros((3, len(actuators.variable_joints))))
         second.rows[0] = resting_second_outputs(actuators)
@@ -151,8 +153,8 @@ class SampledArm:
         self.external = np.zeros(n)
         self.torque, self.desired = arm.transfer.torque, self.motion.wanted
         self.q, self.qd, self.theta, self.thetad = self.filters.state
-        self.time: float | None = None
-        self.is_active, self.stalled = False, 0
+        self.clock = record_fields.zeros(cycle_clock.CycleClock)
+        self.is_active = False
 
     @property
     def state(self) -> Mode:
@@ -222,20 +224,22 @@ class SampledArm:
         self, time: float, link_time: float, motor_time: float, q: Array, theta: Array
     ) -> Mode:
         """One cycle; times in s, of the cycle and of both samples."""
-        p = self.parameters
-        elapsed = p.period if self.time is None else time - self.time
-        if elapsed > 0.0 and np.isfinite(time):
-            self.time = self.motion.now = time
-            self.stalled = 0
+        p, motion = self.parameters, self.motion
+        does = cycle_clock.compiled_advance(p, self.clock, self.counts, time)
+        motion.now, elapsed = self.clock.time[0], self.clock.elapsed[0]
+        if does == cycle_clock.RUNS:
             samples.compiled_take_samples(
                 p, self.filters.samples, self.counts, time, link_time, motor_time, q, theta, elapsed
             )
             if self.is_active:
                 self._run(elapsed)
-        elif -np.inf < elapsed < -p.max_step:
-            self._jump_back(time)
-        else:
-            self._stall()
+        elif does == cycle_clock.SET_BACK:
+            samples.compiled_forget(self.filters.samples)
+            if self.is_active:
+                self.arm.restart("the clock was set back")
+        elif does == cycle_clock.STOPPED and self.is_active:
+            self.arm.fail(modes.TIME, "the clock has stopped")
+            self.arm.rest(self._stamp, p.period, at_once=False)
         return self.state
 
     def _run(self, elapsed: float) -> None:
@@ -254,16 +258,3 @@ class SampledArm:
     @property
     def _stamp(self) -> int:
         return EPOCH + round(1e9 * self.motion.now)
-
-    def _jump_back(self, time: float) -> None:
-        self.time = self.motion.now = time
-        self.stalled = 0
-        samples.compiled_forget(self.filters.samples)
-        if self.is_active:
-            self.arm.restart("the clock was set back")
-
-    def _stall(self) -> None:
-        self.stalled += 1
-        if self.is_active and self.stalled > MOST_STALLED:
-            self.arm.fail(modes.TIME, "the clock has stopped")
-            self.arm.rest(self._stamp, self.parameters.period, at_once=False)

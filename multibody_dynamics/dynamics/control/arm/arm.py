@@ -35,6 +35,7 @@ from ..laws.feedforward_law import gravity_load
 from ..laws.flatness_settings import ON_LINKS, FlatnessSettings
 from ..observers.adaptive_feedforward import AdaptiveFeedforward
 from ..observers.collision_thresholds import PUSH
+from ..signals.derivative_filter import MAX_STEP
 from .acting_state import ActingState
 from .arm_settings import ArmSettings
 from .collision_reaction import LAWS_OF_REACTIONS, OFF, REPORT, RETRACT, CollisionReaction, Contact
@@ -43,13 +44,22 @@ from .measured_arm import MeasuredArm
 from .modes import CONTACT, NOT_FINITE, STOPPING, TIME, YIELDING, Mode, Rules, Situation
 from .stiffness_reference import StiffnessReference
 from .supervisor import Event, Supervisor
+from .torque_steps import next_period, torque_step
 
 SECOND = 1_000_000_000  # ns
 STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
-LONGEST_PERIOD = 1.5  # times the last one: a single long step, after missed cycles, is no period
-LONGEST_STEP = 2.0  # periods by which a torque may change after missed cycles
 MOTIONS = {"holding": RESTING, "moving": MOVING, "braking": BRAKES}
 LINKS, MOTORS, BOTH = "links", "motors", "links and motors"
+
+
+class Clock(NamedTuple):
+    """What is expected of the times of the cycle.
+
+    period : s, of the first cycle. max_step : s, the longest time by which a torque may change.
+    """
+
+    period: float
+    max_step: float
 
 
 class Sample(NamedTuple):
@@ -151,6 +161,7 @@ class Arm:
         self._flat_map.advance(PERIOD)
         self._motors: Array = self._flat_map.result.copy()
         self.chosen = self.name = settings.law
+        self.clock = Clock(settings.controllers[settings.law].period, MAX_STEP)
         self._events: list[Event] = []
         self._cuts: list[LimitEvent] = []
         self.supervisor = Supervisor(model.joint_names, self._rules())
@@ -350,7 +361,7 @@ class Arm:
         except DynamicsError as error:
             self._fail(NOT_FINITE, str(error))
             if self.motion.is_there:
-                torque = self._rest(now, self._torque_step(step))
+                torque = self._rest(now, torque_step(self.clock, step, self._period))
         if torque is not None:
             self._stamp = now
         return self._command(now, torque, contact)
@@ -361,7 +372,9 @@ class Arm:
 
         at_once : without a fade, and for the whole `step`, because no further torque may follow.
         """
-        torque = self._rest(now, step if at_once else self._torque_step(step), at_once=at_once)
+        torque = self._rest(
+            now, step if at_once else torque_step(self.clock, step, self._period), at_once=at_once
+        )
         self._stamp = now
         command = self._command(now, torque, None)
         return command._replace(error=np.zeros_like(command.error), ahead_by=0.0)
@@ -391,8 +404,7 @@ class Arm:
         """The desired motion and second outputs of this cycle, and the motion ahead of them."""
         time = now + int(SECOND * self._ahead_by)
         self.motion.evaluate(time, self._wanted.state)
-        if step:
-            self._period = min(step, LONGEST_PERIOD * self._period or step)
+        self._period = next_period(step, self._period)
         delay = self.settings.command_delay - self.acting.lead  # 0 if the state is predicted
         self._lead = self.cycle.feedforward_lead * self._period + delay
         self.motion.look_ahead(time + int(SECOND * self._lead), self._ahead.state)
@@ -474,7 +486,7 @@ class Arm:
             acting.act_as_measured()
         elif acting.diverged:
             raise DynamicsError(acting.diverged)
-        dt = self._torque_step(step)
+        dt = torque_step(self.clock, step, self._period)
         self._wanted.update()
         self._ahead.update()
         if abs(self._lead - law.lead) > 0.1 * self._lead:
@@ -519,11 +531,6 @@ class Arm:
         if self.cycle.observer_feedback and measured.observer is not None:
             return measured.observer.residual  # includes the announced torque
         return measured.announced
-
-    def _torque_step(self, step: float) -> float:
-        """s by which the torque may change, `step` s after the last one."""
-        first = self.settings.controllers[self.settings.law].period
-        return min(step, LONGEST_STEP * (self._period or first)) or first
 
     def _rest(self, now: int, step: float, *, at_once: bool = False) -> Array | None:
         """The torque at rest at the last position, as far as limits allow; None if not finite."""

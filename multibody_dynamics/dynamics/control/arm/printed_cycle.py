@@ -26,7 +26,7 @@ from ..observers import disturbance_compensation as observer
 from ..records.actuation import Actuation, actuation
 from ..records.cycle_counts import CycleCounts
 from ..signals import samples
-from . import arm, modes
+from . import cycle_clock, modes, torque_steps
 from .cycle_settings import CycleSettings
 
 NAMES: c_records.Names = {
@@ -35,6 +35,7 @@ NAMES: c_records.Names = {
     samples.Samples: "robot_samples",
     observer.Disturbances: "robot_disturbances",
     late_hold.SmoothedMotors: "robot_smoothed",
+    cycle_clock.CycleClock: "robot_clock",
     modes.Memory: "robot_modes",
     modes.Situation: "robot_situation",
     segments.Segments: "robot_reference",
@@ -51,7 +52,7 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
     **dict.fromkeys((
         "now", "link_time", "motor_time", "time", "dt", "done", "bandwidth", "step", "stop_time",
         "elapsed", "duration", "share", "lead",
-        "delay",
+        "delay", "period",
     ), ()),
     **dict.fromkeys((
         "q", "qd", "momentum", "beta", "known", "link_limit", "velocity", "acceleration", "excess",
@@ -78,7 +79,7 @@ RECORDS = {
 }  # fmt: skip
 MEMORIES = {
     samples: samples.Samples, segments: segments.Segments, modes: modes.Memory,
-    late_hold: late_hold.SmoothedMotors,
+    late_hold: late_hold.SmoothedMotors, cycle_clock: cycle_clock.CycleClock,
 }  # fmt: skip
 """The records that arguments are; `s` is that of the module of a function."""
 WHOLE = ("row", "may_end", "mode", "fault")
@@ -98,8 +99,9 @@ REFERENCE = {
 }
 FILES: dict[str, tuple[str, dict[str, Any]]] = {
     "samples.c": (
-        "The measured positions: validity of samples, and filters of them.",
+        "The clock; the measured positions: validity of samples, and filters of them.",
         {
+            "advance_clock": cycle_clock.advance_clock,
             # before those that call them: they then have their public names
             "forget_samples": samples.forget_samples,
             "lacks_links": samples.lacks_links,
@@ -144,6 +146,8 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "transfer_share": bumpless_transfer.transfer_share,
             "faded": bumpless_transfer.fade,
             "limit_torque": limit_torque,
+            "next_period": torque_steps.next_period,
+            "torque_step": torque_steps.torque_step,
         },
     ),
 }
@@ -182,15 +186,16 @@ def printed_cycle(actuators: Actuators, settings: CycleSettings) -> PrintedCycle
     files["settings.c"] = _settings(actuators, settings)
     records = (
         CycleSettings, CycleCounts, samples.Samples, observer.Disturbances, modes.Memory,
-        modes.Situation, late_hold.SmoothedMotors,
+        modes.Situation, late_hold.SmoothedMotors, cycle_clock.CycleClock,
     )  # fmt: skip
     structures = {record: c_records.structure(record, NAMES) for record in records}
     constants = [
-        f"#define LONGEST_PERIOD {arm.LONGEST_PERIOD} /* times the last one */",
-        f"#define LONGEST_STEP {arm.LONGEST_STEP} /* periods, by which a torque may change */",
         f"#define ITERATIONS {hold_controller.ITERATIONS} /* to the equilibrium of the links; at"
         " first, ten times that */",
         f"#define FEW_ITERATIONS {link_equilibrium.FEW} /* up to which all of them are run */",
+        f"#define CLOCK_RUNS {cycle_clock.RUNS}",
+        f"#define CLOCK_SET_BACK {cycle_clock.SET_BACK}",
+        f"#define CLOCK_STOPPED {cycle_clock.STOPPED}",
         f"#define TORQUE_LIMITED {TORQUE_LIMITED}",
         f"#define RATE_LIMITED {RATE_LIMITED}\n\n",
     ]

@@ -10,13 +10,13 @@
 
 static void raise_fault(robot_controller *c, robot_fault fault, robot_state state)
 {
-    robot_raise_fault(&c->parameters, &c->modes, c->time, (int)fault, (int)state, c->samples.qd,
+    robot_raise_fault(&c->parameters, &c->modes, c->clock.time, (int)fault, (int)state, c->samples.qd,
                       c->samples.thetad);
 }
 
 static void hold(robot_controller *c)
 {
-    robot_reference_hold(&c->reference, c->samples.q, c->time);
+    robot_reference_hold(&c->reference, c->samples.q, c->clock.time);
     c->has_motion = 1;
 }
 
@@ -28,7 +28,7 @@ static void begin(robot_controller *c)
         robot_start_law(c, c->parameters.transfer_time);
         return;
     }
-    robot_begin_modes(&c->parameters, &c->modes, c->time, c->samples.qd, c->samples.thetad);
+    robot_begin_modes(&c->parameters, &c->modes, c->clock.time, c->samples.qd, c->samples.thetad);
     c->has_begun = 1;
 }
 
@@ -36,64 +36,56 @@ static void begin(robot_controller *c)
 static void look_up(robot_controller *c)
 {
     const robot_parameters *p = &c->parameters;
-    c->counts.late_references += robot_reference_follow(&c->reference, c->time, p->lead,
+    c->counts.late_references += robot_reference_follow(&c->reference, c->clock.time, p->lead,
                                                         p->stop_acceleration, c->desired) ? 1 : 0;
 }
 
-/* Apply the rules to what this cycle finds; start the law that acts from now on, if it is another
- * one. */
+/* Start the law that acts from now on, if it is another one, at the present position. */
+static void start_new_law(robot_controller *c)
+{
+    if (c->modes.is_new) {
+        robot_start_law(c, c->modes.duration);
+        if (c->has_motion) {
+            hold(c);
+            look_up(c);
+        }
+    }
+}
+
+/* Apply the rules to what this cycle finds. */
 static void supervise(robot_controller *c, double step)
 {
     const robot_samples *s = &c->samples;
     robot_situation x = {
-        .lacks_links = robot_lacks_links(&c->parameters, s, c->time),
-        .lacks_motors = robot_lacks_motors(&c->parameters, s, c->time),
+        .lacks_links = robot_lacks_links(&c->parameters, s, c->clock.time),
+        .lacks_motors = robot_lacks_motors(&c->parameters, s, c->clock.time),
         .elapsed = step,
         .is_settled = robot_filters_are_settled(&c->parameters, s),
     };
+    copy_row(s->qd, x.qd, x.lacks_links ? 0 : JOINTS);
+    copy_row(s->thetad, x.thetad, x.lacks_motors ? 0 : MOTORS);
     for (int i = 0; i < JOINTS; ++i) {
-        x.qd[i] = x.lacks_links ? 0.0 : s->qd[i];
         x.error[i] = c->desired[0][i] - s->q[i];
     }
-    for (int j = 0; j < MOTORS; ++j) {
-        x.thetad[j] = x.lacks_motors ? 0.0 : s->thetad[j];
-    }
-    robot_supervise(&c->parameters, &c->modes, c->time, &x);
+    robot_supervise(&c->parameters, &c->modes, c->clock.time, &x);
     robot_note_motion(&c->modes, robot_reference_motion(&c->reference));
-    if (c->modes.is_new) {
-        robot_start_law(c, c->modes.duration);
-        hold(c);
-        look_up(c);
-    }
-}
-
-/* The time by which a torque may change, `step` after the last one. */
-static double torque_step(const robot_controller *c, double step)
-{
-    const double period = c->period > 0.0 ? c->period : c->parameters.period;
-    const double longest = fmin(step, LONGEST_STEP * period);
-    return fmin(longest > 0.0 ? longest : c->parameters.period, c->parameters.max_step);
+    start_new_law(c);
 }
 
 /* At rest where the arm was last; repeats the last torque if there is none. */
 static void rest(robot_controller *c, double step)
 {
     double wanted[MOTORS];
-    if (c->modes.is_new) {
-        robot_start_law(c, c->modes.duration);
-        if (c->has_motion) {
-            hold(c);
-        }
-    }
+    start_new_law(c);
     robot_rest(c, wanted);
     if (is_finite_row(wanted, MOTORS)) {
-        robot_send(c, torque_step(c, step), wanted);
+        robot_send(c, robot_torque_step(&c->parameters, step, c->period), wanted);
     }
 }
 
 static void run(robot_controller *c)
 {
-    const double step = c->has_torque ? c->time - c->torque_time : 0.0;
+    const double step = c->has_torque ? c->clock.time - c->torque_time : 0.0;
     double wanted[MOTORS];
     if (!c->has_motion && c->samples.is_started) {
         begin(c);
@@ -103,15 +95,13 @@ static void run(robot_controller *c)
         return;
     }
     look_up(c);
-    if (step > 0.0) {
-        c->period = c->period > 0.0 ? fmin(step, LONGEST_PERIOD * c->period) : step;
-    }
+    c->period = robot_next_period(step, c->period);
     supervise(c, step);
     if (c->modes.mode == ROBOT_LOST || !c->samples.is_started) {
         rest(c, step);
         return;
     }
-    const double dt = torque_step(c, step);
+    const double dt = robot_torque_step(&c->parameters, step, c->period);
     if (robot_is_following(c->modes.mode)) {
         robot_follow(c, dt, fmax(step, dt), wanted);
     } else if (c->modes.on_links) {
@@ -128,27 +118,14 @@ static void run(robot_controller *c)
 }
 
 /* The clock was set back: the age of earlier samples is no longer known. */
-static void jump_back(robot_controller *c, double time)
+static void forget(robot_controller *c)
 {
-    c->counts.time_jumps += 1;
     if (robot_is_following(c->modes.mode)) {
         raise_fault(c, ROBOT_TIME, ROBOT_STOPPING);
     }
-    c->time = time;
-    c->stalled = c->has_motion = c->has_torque = 0;
+    c->has_motion = c->has_torque = 0;
     robot_forget_samples(&c->samples);
-    robot_restart_modes(&c->modes, time);
-}
-
-/* The clock has stopped, or its time is not a number: at first, repeat the last torque. */
-static void stall(robot_controller *c)
-{
-    c->counts.stalled_cycles += 1;
-    c->stalled += c->stalled <= MOST_STALLED ? 1 : 0;
-    if (c->is_active && c->stalled > MOST_STALLED) {
-        raise_fault(c, ROBOT_TIME, ROBOT_STOPPING);
-        rest(c, c->parameters.period);
-    }
+    robot_restart_modes(&c->modes, c->clock.time);
 }
 
 static void report(const robot_controller *c, robot_output *out)
@@ -156,18 +133,14 @@ static void report(const robot_controller *c, robot_output *out)
     out->state = (robot_state)c->modes.mode;
     out->fault = (robot_fault)c->modes.fault;
     out->counts = c->counts;
-    for (int i = 0; i < JOINTS; ++i) {
-        for (int k = 0; k < 5; ++k) {
-            out->desired[k][i] = c->desired[k][i];
-        }
-        out->q[i] = c->samples.q[i];
-        out->qd[i] = c->samples.qd[i];
-    }
+    copy_row(&c->desired[0][0], &out->desired[0][0], 5 * JOINTS);
+    copy_row(c->samples.q, out->q, JOINTS);
+    copy_row(c->samples.qd, out->qd, JOINTS);
+    copy_row(c->torque, out->torque, MOTORS);
+    copy_row(c->now.result[0], out->desired_theta, MOTORS);
+    copy_row(c->samples.theta, out->theta, MOTORS);
+    copy_row(c->samples.thetad, out->thetad, MOTORS);
     for (int j = 0; j < MOTORS; ++j) {
-        out->torque[j] = c->torque[j];
-        out->desired_theta[j] = c->now.result[0][j];
-        out->theta[j] = c->samples.theta[j];
-        out->thetad[j] = c->samples.thetad[j];
         out->flags[j] = c->now.flags[j];
     }
 }
@@ -176,9 +149,7 @@ int robot_initialise(robot_controller *c, const robot_parameters *parameters)
 {
     *c = (robot_controller){.parameters = *parameters};
     robot_forget_samples(&c->samples);
-    for (int i = 0; i < ROBOT_VARIABLE; ++i) {
-        c->second[0][i] = SECOND_AT_REST[i];
-    }
+    copy_row(SECOND_AT_REST, c->second[0], ROBOT_VARIABLE);
     return robot_wrong_parameter(parameters) ? 1 : 0;
 }
 
@@ -186,13 +157,11 @@ int robot_activate(robot_controller *c, const double applied_torque[MOTORS])
 {
     const robot_parameters *p = &c->parameters;
     if (c->is_active || !robot_filters_are_settled(p, &c->samples) ||
-        robot_lacks_links(p, &c->samples, c->time) || robot_lacks_motors(p, &c->samples, c->time) ||
+        robot_lacks_links(p, &c->samples, c->clock.time) || robot_lacks_motors(p, &c->samples, c->clock.time) ||
         !is_finite_row(applied_torque, MOTORS) || robot_wrong_parameter(p)) {
         return 1;
     }
-    for (int j = 0; j < MOTORS; ++j) {
-        c->torque[j] = applied_torque[j];
-    }
+    copy_row(applied_torque, c->torque, MOTORS);
     c->is_active = 1;
     c->has_begun = c->has_motion = c->has_torque = 0;
     c->period = 0.0;
@@ -211,10 +180,11 @@ void robot_deactivate(robot_controller *c)
 robot_answer robot_append(robot_controller *c, double time, double state[5][JOINTS])
 {
     const robot_parameters *p = &c->parameters;
-    const robot_answer answer =
-        !robot_is_following(c->modes.mode) ? ROBOT_POINT_NOT_READY
-        : (robot_answer)robot_reference_accept(&c->reference, c->time, p->lead, time, state,
-                                               p->lower, p->upper, p->velocity);
+    robot_answer answer = ROBOT_POINT_NOT_READY;
+    if (robot_is_following(c->modes.mode)) {
+        answer = (robot_answer)robot_reference_accept(&c->reference, c->clock.time, p->lead, time,
+                                                      state, p->lower, p->upper, p->velocity);
+    }
     c->counts.refused_points += answer == ROBOT_ACCEPTED ? 0 : 1;
     return answer;
 }
@@ -222,14 +192,14 @@ robot_answer robot_append(robot_controller *c, double time, double state[5][JOIN
 void robot_cut(robot_controller *c, double time)
 {
     if (robot_is_following(c->modes.mode) && !c->reference.brakes) {
-        robot_reference_cut(&c->reference, fmax(time, c->time));
+        robot_reference_cut(&c->reference, fmax(time, c->clock.time));
     }
 }
 
 void robot_stop(robot_controller *c)
 {
     if (robot_is_following(c->modes.mode)) {
-        robot_reference_stop(&c->reference, c->time, c->parameters.stop_acceleration);
+        robot_reference_stop(&c->reference, c->clock.time, c->parameters.stop_acceleration);
     }
 }
 
@@ -241,7 +211,7 @@ void robot_clear_fault(robot_controller *c)
 void robot_note_delay(robot_controller *c, double delay)
 {
     if (c->has_begun) {
-        robot_judge_delay(&c->parameters, &c->modes, c->time, delay, c->samples.qd,
+        robot_judge_delay(&c->parameters, &c->modes, c->clock.time, delay, c->samples.qd,
                           c->samples.thetad);
     }
 }
@@ -251,44 +221,33 @@ int robot_set_external_torque(robot_controller *c, const double torque[JOINTS])
     if (!is_finite_row(torque, JOINTS)) {
         return 1;
     }
-    for (int i = 0; i < JOINTS; ++i) {
-        c->external_torque[i] = torque[i];
-    }
+    copy_row(torque, c->external_torque, JOINTS);
     return 0;
 }
 
 int robot_set_second_outputs(robot_controller *c, double second[3][ROBOT_SECOND])
 {
-    for (int k = 0; k < 3; ++k) {
-        if (!is_finite_row(second[k], ROBOT_SECOND)) {
-            return 1;
-        }
+    if (!is_finite_row(&second[0][0], 3 * ROBOT_SECOND)) {
+        return 1;
     }
-    for (int k = 0; k < 3; ++k) {
-        for (int i = 0; i < ROBOT_VARIABLE; ++i) {
-            c->second[k][i] = second[k][i];
-        }
-    }
+    copy_row(&second[0][0], &c->second[0][0], 3 * ROBOT_SECOND);
     return 0;
 }
 
 robot_state robot_update(robot_controller *c, const robot_input *in, robot_output *out)
 {
-    const double elapsed = c->has_time ? in->time - c->time : c->parameters.period;
-    c->counts.cycles += 1;
-    if (elapsed > 0.0 && is_finite_row(&in->time, 1)) {
-        c->time = in->time;
-        c->has_time = 1;
-        c->stalled = 0;
+    const int clock = robot_advance_clock(&c->parameters, &c->clock, &c->counts, in->time);
+    if (clock == CLOCK_RUNS) {
         robot_take_samples(&c->parameters, &c->samples, &c->counts, in->time, in->link_time,
-                           in->motor_time, in->q, in->theta, elapsed);
+                           in->motor_time, in->q, in->theta, c->clock.elapsed);
         if (c->is_active) {
             run(c);
         }
-    } else if (elapsed < -c->parameters.max_step && elapsed > -HUGE_VAL) {
-        jump_back(c, in->time);
-    } else {
-        stall(c);
+    } else if (clock == CLOCK_SET_BACK) {
+        forget(c);
+    } else if (clock == CLOCK_STOPPED && c->is_active) {
+        raise_fault(c, ROBOT_TIME, ROBOT_STOPPING);
+        rest(c, c->parameters.period);
     }
     report(c, out);
     return out->state;

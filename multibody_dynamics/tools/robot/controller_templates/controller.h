@@ -61,9 +61,9 @@ typedef struct {
     robot_parameters parameters;
     robot_counts counts;
     robot_modes modes;
-    double time, torque_time, period; /* of this cycle, of the last torque; of the last cycle */
-    int has_time, has_torque, stalled;
-    int is_active, has_begun, has_motion;
+    robot_clock clock;
+    double torque_time, period; /* s, of the last torque, of the last cycle */
+    int is_active, has_begun, has_motion, has_torque;
 
     robot_samples samples;
 

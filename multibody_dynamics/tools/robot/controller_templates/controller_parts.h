@@ -27,6 +27,13 @@ static inline int is_finite_row(const double *row, int count)
     return sum == 0.0;
 }
 
+static inline void copy_row(const double *from, double *to, int count)
+{
+    for (int i = 0; i < count; ++i) {
+        to[i] = from[i];
+    }
+}
+
 /* The parts of the cycle that Python and C share: robot_samples.c, robot_modes.c,
  * robot_disturbances.c, robot_control.c. */
 //PROTOTYPES//

@@ -8,41 +8,16 @@
  * of 1 ms. On a robot, read the encoders in place of `measure`, and write output.torque after
  * robot_update, which belongs in the thread that writes the torques.
  */
-#include "robot_controller.h"
-
-#include <stdio.h>
+#include "ideal_arm.h"
 
 #define PERIOD 1e-3
 #define CYCLES 3000
 
-//TABLES//
-static robot_controller controller; /* large: keep it off the stack */
-static robot_input input;
-static robot_output output;
-
-/* An arm that follows its reference perfectly, in place of encoders. */
-static void measure(double time)
-{
-    input.time = input.link_time = input.motor_time = time;
-    for (int i = 0; i < ROBOT_JOINTS; ++i) {
-        input.q[i] = output.state >= ROBOT_HOLDING ? output.desired[0][i] : START[i];
-    }
-    for (int j = 0; j < ROBOT_MOTORS; ++j) {
-        const int is_moved = output.state >= ROBOT_HOLDING;
-        input.theta[j] = is_moved ? output.desired_theta[j] : START_MOTORS[j];
-    }
-}
-
 int main(void)
 {
-    robot_parameters parameters;
     const double no_torque[ROBOT_MOTORS] = {0.0};
-    double goal[5][ROBOT_JOINTS] = {{0.0}};
     robot_state before = ROBOT_INACTIVE;
-    robot_default_parameters(&parameters);
-    parameters.disturbance_bandwidth = 0.0; /* an ideal arm does not show what disturbs it */
-    if (robot_initialise(&controller, &parameters)) {
-        printf("the parameter %s is out of range\n", robot_wrong_parameter(&parameters));
+    if (!is_initialised(0)) {
         return 1;
     }
     for (int k = 1; k <= CYCLES; ++k) {
@@ -53,12 +28,7 @@ int main(void)
             return 1;
         }
         if (k == 1000) {
-            for (int i = 0; i < ROBOT_JOINTS; ++i) {
-                goal[0][i] = START[i];
-            }
-            goal[0][0] += 0.2;
-            const robot_answer answer = robot_append(&controller, time + 1.0, goal);
-            printf("the goal: %s\n", robot_answer_name(answer));
+            printf("the goal: %s\n", robot_answer_name(move(0.2, time + 1.0)));
         }
         robot_update(&controller, &input, &output);
         if (output.state != before) {

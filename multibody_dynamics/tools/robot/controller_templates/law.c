@@ -18,20 +18,15 @@ static void settle_springs(robot_feedforward *flat)
     }
 }
 
-/* Q, Q' and Q''. The positions and velocities of motors do not need Q'', but code of their own would
- * cost more than it saves: after sleeping, most of it comes from memory. */
-static void inverse_dynamics(const robot_controller *c, robot_feedforward *flat)
+/* Motors along flat->state; advances the filters of damped springs by dt. Positions and velocities
+ * of motors do not need Q'', but code of their own would cost more than it saves: after sleeping,
+ * most of it comes from memory. */
+static void map_motion(robot_controller *c, robot_feedforward *flat, double dt)
 {
     robot_inverse_dynamics_2(flat->state[0], flat->state[1], flat->state[2], flat->state[3],
                              flat->state[4], flat->torque[0], flat->torque[1], flat->torque[2]);
     robot_subtract_known(flat->torque, c->external_torque, c->disturbances.link,
                          c->disturbances.link_rate);
-}
-
-/* Motors along flat->state; advances the filters of damped springs by dt. */
-static void map_motion(robot_controller *c, robot_feedforward *flat, double dt)
-{
-    inverse_dynamics(c, flat);
     robot_motor_feedforward(flat->state, flat->torque, c->second, flat->filtered, flat->bent,
                             flat->load, flat->result, flat->flags);
     for (int j = 0; j < MOTORS; ++j) {
@@ -67,17 +62,13 @@ void robot_follow(robot_controller *c, double dt, double elapsed, double torque[
     if (is_compensated) {
         observe_disturbances(c, elapsed);
     }
-    for (int k = 0; k < 5; ++k) {
-        for (int i = 0; i < JOINTS; ++i) {
-            c->now.state[k][i] = c->desired[k][i];
-        }
-    }
+    copy_row(&c->desired[0][0], &c->now.state[0][0], 5 * JOINTS);
     map_motion(c, flat, dt);
     robot_feed_back(c->parameters.gains, c->desired, x->q, x->qd, flat->result, x->theta, x->thetad,
                     torque);
     if (lead > 0.0) {
         flat = &c->later;
-        robot_reference_evaluate(&c->reference, c->time + lead, c->time, flat->state);
+        robot_reference_evaluate(&c->reference, c->clock.time + lead, c->clock.time, flat->state);
         map_motion(c, flat, dt);
     }
     for (int j = 0; j < MOTORS; ++j) {
@@ -118,18 +109,14 @@ void robot_stop_and_hold(robot_controller *c, double dt, double elapsed, double 
     robot_parameters *p = &c->parameters;
     const int is_late = c->modes.tolerates_delay;
     double theta[MOTORS], thetad[MOTORS], load[MOTORS];
-    for (int j = 0; j < MOTORS; ++j) {
-        theta[j] = c->samples.theta[j];
-        thetad[j] = c->samples.thetad[j];
-    }
+    copy_row(c->samples.theta, theta, MOTORS);
+    copy_row(c->samples.thetad, thetad, MOTORS);
     if (is_late) {
         robot_smooth_motors(&c->smoothed, p->late_bandwidth, p->late_lead, elapsed, theta, thetad);
     }
     if (!c->hold_is_started) {
-        for (int j = 0; j < MOTORS; ++j) {
-            c->hold_reference[0][j] = theta[j];
-            c->hold_reference[1][j] = thetad[j];
-        }
+        copy_row(theta, c->hold_reference[0], MOTORS);
+        copy_row(thetad, c->hold_reference[1], MOTORS);
         robot_links_at_motors(theta, c->hold_q);
     }
     hang(c, theta, c->hold_is_started ? ITERATIONS : 10 * ITERATIONS, load);
@@ -139,20 +126,16 @@ void robot_stop_and_hold(robot_controller *c, double dt, double elapsed, double 
                     is_late ? p->late_time : p->stop_time, p->torque_limit, dt, torque);
 }
 
-/* The motors with the links at rest at c->samples.q, pushed by `external`: in `flat`. */
-static void rest(robot_controller *c, const double external[JOINTS], robot_feedforward *flat)
+/* The torques that hold the links at rest at c->samples.q, pushed by `external`. */
+static void stand(robot_controller *c, const double external[JOINTS], double torque[MOTORS])
 {
+    robot_feedforward *flat = &c->now;
     double still[3][ROBOT_SECOND] = {{0.0}};
-    for (int i = 0; i < ROBOT_VARIABLE; ++i) {
-        still[0][i] = c->second[0][i];
-    }
-    for (int i = 0; i < JOINTS; ++i) {
-        flat->state[0][i] = c->samples.q[i];
-        for (int k = 1; k < 5; ++k) {
-            flat->state[k][i] = 0.0;
-        }
-        flat->torque[1][i] = flat->torque[2][i] = 0.0;
-    }
+    const double rest[4 * JOINTS] = {0.0};
+    copy_row(c->second[0], still[0], ROBOT_VARIABLE);
+    copy_row(c->samples.q, flat->state[0], JOINTS);
+    copy_row(rest, flat->state[1], 4 * JOINTS);
+    copy_row(rest, flat->torque[1], 2 * JOINTS);
     robot_gravity_forces(flat->state[0], flat->torque[0]);
     for (int i = 0; i < JOINTS; ++i) {
         flat->torque[0][i] -= external[i];
@@ -160,24 +143,19 @@ static void rest(robot_controller *c, const double external[JOINTS], robot_feedf
     settle_springs(flat);
     robot_motor_feedforward(flat->state, flat->torque, still, flat->filtered, flat->bent,
                             flat->load, flat->result, flat->flags);
+    copy_row(flat->result[3], torque, MOTORS);
 }
 
 void robot_rest(robot_controller *c, double torque[MOTORS])
 {
     const double none[JOINTS] = {0.0};
-    rest(c, none, &c->now);
-    for (int j = 0; j < MOTORS; ++j) {
-        torque[j] = c->now.result[3][j];
-    }
+    stand(c, none, torque);
 }
 
 void robot_stop_on_links(robot_controller *c, double torque[MOTORS])
 {
     double momentum[JOINTS], bias[JOINTS];
-    rest(c, c->external_torque, &c->now);
-    for (int j = 0; j < MOTORS; ++j) {
-        torque[j] = c->now.result[3][j];
-    }
+    stand(c, c->external_torque, torque);
     robot_momentum(c->samples.q, c->samples.qd, momentum, bias);
     robot_damp_links(momentum, c->parameters.link_damping, c->parameters.torque_limit, torque);
 }
@@ -188,9 +166,7 @@ void robot_start_law(robot_controller *c, double duration)
     c->elapsed = 0.0;
     c->duration = duration;
     c->is_fading = duration > 0.0;
-    for (int j = 0; j < MOTORS; ++j) {
-        c->held[j] = c->torque[j];
-    }
+    copy_row(c->torque, c->held, MOTORS);
     settle_springs(&c->now);
     settle_springs(&c->later);
     robot_reset_disturbances(&c->disturbances);
@@ -208,7 +184,7 @@ void robot_send(robot_controller *c, double dt, double wanted[MOTORS])
     }
     const int limited = robot_limit_torque(wanted, c->torque, p->torque_limit, p->torque_rate_limit,
                                            dt, c->torque);
-    c->torque_time = c->time;
+    c->torque_time = c->clock.time;
     c->has_torque = 1;
     c->counts.limited_torques += limited & TORQUE_LIMITED ? 1 : 0;
     c->counts.limited_rates += limited & RATE_LIMITED ? 1 : 0;

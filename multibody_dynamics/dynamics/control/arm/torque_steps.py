@@ -1,0 +1,24 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The time by which a torque may change in a cycle, although cycles may be missed."""
+
+from __future__ import annotations
+
+LONGEST_PERIOD = 1.5  # times the last one: a single long step, after missed cycles, is no period
+LONGEST_STEP = 2.0  # periods by which a torque may change after missed cycles
+
+
+def next_period(step, period):
+    """The period, s, of a cycle `step` s after the last torque; `period` is that of the last cycle.
+    Zero for what is not known."""
+    if not step > 0.0:
+        return period
+    return min(step, LONGEST_PERIOD * period) if period > 0.0 else step
+
+
+def torque_step(p, step, period):
+    """The time, s, by which a torque may change that is sent `step` s after the last one."""
+    known = period if period > 0.0 else p.period
+    longest = min(step, LONGEST_STEP * known)
+    return min(longest if longest > 0.0 else p.period, p.max_step)

@@ -1,0 +1,61 @@
+/*
+ * Copyright 2026 multibody_dynamics developers
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/* For the programs: a controller, and an arm that follows its reference perfectly, in place of
+ * encoders. */
+#include "robot_controller.h"
+
+#include <stdio.h>
+
+//TABLES//
+static robot_controller controller; /* large: keep it off the stack */
+static robot_input input;
+static robot_output output;
+
+/* The controller with the settings that were designed, but for its observer of disturbances, to
+ * which an ideal arm does not show what disturbs it. Returns whether the settings are in range. */
+static int is_initialised(int observes)
+{
+    robot_parameters parameters;
+    robot_default_parameters(&parameters);
+    parameters.disturbance_bandwidth *= observes ? 1.0 : 0.0;
+    if (robot_initialise(&controller, &parameters)) {
+        printf("the parameter %s is out of range\n", robot_wrong_parameter(&parameters));
+        return 0;
+    }
+    return 1;
+}
+
+/* A cycle of the controller takes this input. */
+static inline void measure(double time)
+{
+    const int is_moved = output.state >= ROBOT_HOLDING;
+    input.time = input.link_time = input.motor_time = time;
+    for (int i = 0; i < ROBOT_JOINTS; ++i) {
+        input.q[i] = is_moved ? output.desired[0][i] : START[i];
+    }
+    for (int j = 0; j < ROBOT_MOTORS; ++j) {
+        input.theta[j] = is_moved ? output.desired_theta[j] : START_MOTORS[j];
+    }
+}
+
+static inline robot_answer move_to(const double q[ROBOT_JOINTS], double time)
+{
+    double goal[5][ROBOT_JOINTS] = {{0.0}};
+    for (int i = 0; i < ROBOT_JOINTS; ++i) {
+        goal[0][i] = q[i];
+    }
+    return robot_append(&controller, time, goal);
+}
+
+/* Move to rest at START, but for the first joint, which is `offset` beside it. */
+static inline robot_answer move(double offset, double time)
+{
+    double goal[ROBOT_JOINTS];
+    for (int i = 0; i < ROBOT_JOINTS; ++i) {
+        goal[i] = START[i] + (i == 0 ? offset : 0.0);
+    }
+    return move_to(goal, time);
+}
