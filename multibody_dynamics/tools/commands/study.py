@@ -62,8 +62,9 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
                         help="comma-separated factors of the stiffness of all springs"
                         " (0.5,1,5)")  # fmt: skip
     parser.add_argument("--laws", metavar="NAME", type=names,
-                        help="comma-separated names of laws (an unknown one lists them); main; or"
-                        " all (all). The default law is always included")  # fmt: skip
+                        help="comma-separated names of laws, or of their variants (an unknown one"
+                        " lists them); main; or all (all). The default law is always"
+                        " included")  # fmt: skip
     parser.add_argument("--conditions", metavar="NAME", type=names,
                         help="comma-separated: exact, error, parts, delay, jitter, contact,"
                         " encoders, rate, speed, front; or all (all)")  # fmt: skip

@@ -242,7 +242,8 @@ def law_of(key: str) -> StudiedLaw:
 
 
 def chosen_laws(keys: Sequence[str]) -> tuple[StudiedLaw, ...]:
-    """The laws with these keys, in the order of the study; "main" and "all" stand for several.
+    """The laws with these keys, in the order of the study; "main", "all" and the names of laws in
+    LAWS stand for all that they describe.
 
     Raises InputError for a key that does not exist.
     """
@@ -254,6 +255,10 @@ def chosen_laws(keys: Sequence[str]) -> tuple[StudiedLaw, ...]:
             chosen |= {law.key for law in STUDIED_LAWS.values() if law.is_main}
         elif key in STUDIED_LAWS:
             chosen.add(key)
+        elif key in NOT_STUDIED:
+            raise InputError(f"law '{key}' is not studied: {NOT_STUDIED[key]}")
+        elif key in LAWS:
+            chosen |= {law.key for law in STUDIED_LAWS.values() if law.law == key}
         else:
             names = ", ".join(STUDIED_LAWS)
             raise InputError(f"law '{key}': expected main, all or some of {names}")

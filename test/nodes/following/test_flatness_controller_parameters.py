@@ -15,6 +15,7 @@ from multibody_dynamics.nodes.following.flatness_controller_parameters import (
     LAWS,
     FlatnessControllerParameters,
 )
+from multibody_dynamics.nodes.following.following_parameters import FollowingParameters
 from multibody_dynamics.nodes.following.law_parameters import parameters_of
 
 
@@ -65,6 +66,15 @@ def test_laws_share_a_parameter_only_with_its_declaration():
             first = declared.setdefault(each.name, each)
             assert each.default == first.default, each.name
             assert each.setting.metadata == first.setting.metadata, each.name
+
+
+def test_no_other_parameter_has_the_name_of_one_of_a_law():
+    """The class derived last would silently replace the default and the range of the other."""
+    fields = FlatnessControllerParameters.__dataclass_fields__
+    names = {each.name for law in LAWS for each in parameters_of(law)}
+    assert names & {*FollowingParameters.__dataclass_fields__} == {"variant"}  # means the same
+    for name in names:
+        assert "laws" in fields[name].metadata, name
 
 
 def test_the_variant_is_fixed_while_laws_that_were_designed_with_it_exist():

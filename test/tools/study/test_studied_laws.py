@@ -63,5 +63,10 @@ def test_names_choose_laws_and_the_reference_is_always_there():
     assert [law.key for law in chosen_laws(["computed-torque"])] == [REFERENCE, "computed-torque"]
     assert all(law.is_main for law in chosen_laws(["main"]))
     assert len(chosen_laws(["all"])) == len(STUDIED_LAWS)
+    torque = {law.key for law in chosen_laws(["torque_control"])} - {REFERENCE}
+    assert torque == {"torque-observer", "torque-inertia-shaping", "torque-lqr"}
+    assert chosen_laws(["esp_impedance"]) == chosen_laws(["esp-impedance"])
+    with pytest.raises(InputError, match="law 'hold' is not studied: it stops and holds the arm"):
+        chosen_laws(["hold"])
     with pytest.raises(InputError, match="law 'pid': expected main, all or some of pd-full-comp"):
         chosen_laws(["pid"])

@@ -210,7 +210,9 @@ class ControllerSettings:
 
     @classmethod
     def live(cls) -> tuple[str, ...]:
-        """The settings that may change while the law runs."""
+        """The settings that may change while the law runs: stiffness and damping of a
+        :class:`.LiveImpedance` once they are judged; others at once, as the attributes of the
+        controller that have their names."""
         return tuple(each.name for each in fields(cls) if each.metadata.get("live"))
 
     def position_of(self, model: MultibodyModel) -> Array:

@@ -255,6 +255,9 @@ class DesignedLaws:
         self.undesigned.pop(name, None)
         if isinstance(law, LiveImpedance):
             self._own[name] = law.aimed
+        else:  # they may have changed while it was designed
+            own = self.settings.controllers[name]
+            _set(law, own.of(*own.live()))
         if name == "hold":
             self._holds = law, *self._holds[1:]
             self.tolerate_delay(self.tolerates_delay)
@@ -269,15 +272,19 @@ class DesignedLaws:
 
     def change(self, settings: FlatnessSettings, keep: str = "") -> str:
         """Use other settings from the next design on. Of the laws already designed, only those with
-        live stiffness or damping change, gradually, and only where these settings differ from the
-        previous ones; the law `keep` does not. Reactions keep what they were designed with.
+        live settings change, and only where these differ from the previous ones: stiffness and
+        damping gradually, but not those of the law `keep`; other live settings at once. Reactions
+        keep what they were designed with.
 
-        Returns why a stiffness was refused, if the law cannot take it; otherwise "".
+        Returns why a setting was refused, if the law cannot take it; otherwise "".
         """
         problem = ""
-        for name, law in self._live():
+        for name, law in self._laws.items():
             differing = self._differing(name, settings)
             if not differing:
+                continue
+            if not isinstance(law, LiveImpedance):
+                _set(law, differing)
                 continue
             try:
                 own = law.with_settings(differing, self._own[name])
@@ -303,7 +310,7 @@ class DesignedLaws:
 
     def _differing(self, name: str, settings: FlatnessSettings) -> dict[str, Any]:
         """The live settings of a law that differ from the present ones."""
-        if name not in settings.controllers:
+        if name not in settings.controllers or name not in self.settings.controllers:
             return {}
         own, old = settings.controllers[name], self.settings.controllers[name]
         rows = {each: (getattr(own, each), getattr(old, each)) for each in own.live()}
@@ -358,6 +365,12 @@ class DesignedLaws:
         for law in self._laws.values():
             if isinstance(law, LinearFeedback) and law.adaptive is not None:
                 yield law.adaptive
+
+
+def _set(law: Controller, settings: Mapping[str, Any]) -> None:
+    """Set the attributes of a law that have the names of its live settings."""
+    for name, value in settings.items():
+        setattr(law, name, value)
 
 
 def _is_new(value: Any, old: Any) -> bool:

@@ -25,6 +25,7 @@ from law_table import LAW_TABLE
 from multibody_dynamics.dynamics.control import (
     LAWS,
     ControllerSettings,
+    LiveImpedance,
     make_controller,
 )
 from multibody_dynamics.dynamics.core.errors import InputError
@@ -36,6 +37,11 @@ PERIOD = 1e-3
 
 def test_every_law_has_a_row():
     assert sorted(LAW_TABLE) == sorted(LAWS)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_law_has_the_name_of_its_file(law):
+    assert LAWS[law].__module__.rpartition(".")[2] == law
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -109,3 +115,46 @@ def test_every_law_is_stable_at_all_poses_once_it_has_been_lowered(law):
     arm = linear_arm()
     judgement = at_rest_under(arm).laws.stabilise(law, arm.rest, period=PERIOD, poses=5)
     assert judgement.unstable_share == 0.0, str(judgement)
+
+
+def changed(arm, law, **settings):
+    """The settings of this arm, with other ones of a law."""
+    own = replace(arm.settings.controllers[law], **settings)
+    return replace(arm.settings, controllers={**arm.settings.controllers, law: own})
+
+
+def live_numbers(law):
+    """The live settings of a law that are numbers by default."""
+    return [
+        each for each in fields(LAWS[law]) if each.metadata.get("live") and each.default is not None
+    ]
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_what_may_change_while_a_law_runs_is_an_attribute_of_its_controller(law):
+    arm = at_rest_under(linear_arm(), law=law)
+    running = arm.laws[law]
+    for name in LAWS[law].tunable:
+        assert hasattr(running, name), name
+    values = {each.name: 0.9 * each.default for each in live_numbers(law)}
+    for name, value in values.items():
+        assert getattr(running, name) != value, name
+    assert arm.laws.change(changed(arm, law, **values)) == ""
+    assert arm.laws[law] is running
+    for name, value in values.items():
+        assert getattr(running, name) == value, name
+
+
+def test_live_settings_that_are_not_judged_leave_the_loop_as_it_is():
+    """Stiffness and damping of a LiveImpedance are judged; all others take effect at once."""
+    for law in LAWS:
+        arm = at_rest_under(linear_arm(), law=law)
+        if isinstance(arm.laws[law], LiveImpedance):
+            continue
+        rest = linear_arm().rest
+        for each in live_numbers(law):
+            before = arm.laws.judge(law, rest, poses=3)
+            for value in each.metadata["bounds"]:
+                arm.laws.change(changed(arm, law, **{each.name: value}))
+                after = arm.laws.judge(law, rest, poses=3)
+                np.testing.assert_allclose(after.growth, before.growth, rtol=1e-3)
