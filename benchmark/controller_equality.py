@@ -89,8 +89,8 @@ def compare(
         difference = max(difference, float(np.abs(c.torque - python.torque).max()))
         largest = max(largest, float(np.abs(python.torque).max()))
         python.torque[:] = c.torque
-        if python.transfer.law is not None:
-            python.transfer.law.applied(c.torque)
+        if python.arm.transfer.law is not None:
+            python.arm.transfer.law.applied(c.torque)
         if show is not None and k % 1000 == 0:
             show(k / (cycles + SETTLING))
     if show is not None:

@@ -162,6 +162,7 @@ class Arm:
         self._motors: Array = self._flat_map.result.copy()
         self.chosen = self.name = settings.law
         self.clock = Clock(settings.controllers[settings.law].period, MAX_STEP)
+        self._period = self._lead = 0.0
         self._events: list[Event] = []
         self._cuts: list[LimitEvent] = []
         self.supervisor = Supervisor(model.joint_names, self._rules())
