@@ -22,7 +22,7 @@ from sensor_msgs.msg import JointState
 from ..dynamics.control import DesiredMotion, FeedforwardLaw, StiffnessReference
 from ..dynamics.core import Array
 from .base.cycle_supervisor import CycleSupervisor
-from .base.diagnostics import ERROR, OK, STALE, Diagnostics, Status
+from .base.diagnostics import ERROR, STALE, Diagnostics, Status
 from .base.messages import SECOND, JointStates
 from .base.node_inputs import Inputs
 from .base.position_check import position_checks
@@ -182,7 +182,7 @@ class FeedforwardCycle:
         self._limits.count(self._stiffness.evaluate(desired_time, law.joint_torque))
         law.stiffness[:] = self._stiffness.rows
         self.followed.judge(stamp, law.desired, self._measured.velocity)
-        if (wrench := self._wrench.newest(stamp, step, law.desired)) is not None:
+        if (wrench := self._wrench.newest(stamp, law.desired)) is not None:
             law.applied_wrenches[:] = 0.0
             law.applied_wrenches[wrench[0]] = wrench[1]
         law.update()
@@ -259,7 +259,7 @@ class FeedforwardCycle:
         # No later output can complete a ramp or catch up with a rate limit, so this one must be the
         # full hold.
         self._ramp.end()
-        self._output(max(supervisor.now(), supervisor.last_stamp + 1), FOREVER)
+        self._output(supervisor.next_stamp(), FOREVER)
         self._safe_position = law.desired[0].copy()
         self._motion.release()
         supervisor.statistics.restart()
@@ -277,17 +277,12 @@ class FeedforwardCycle:
         yield self.supervisor.status({"age of the state [s]": age}, fault)
         yield self.inputs.status({"joint_states: messages without our joints": measured.foreign})
         yield self._limits.status()
-
-        _, values = self.supervisor.events.report()
-        values |= {"enabled": self.followed.enabled, "ramp": self._ramp.gain}
-        values |= self._stiffness.report(self._law.joint_torque)
+        values = {"ramp": self._ramp.gain} | self._stiffness.report(self._law.joint_torque)
         if self._motion.is_there:
-            deviation = np.abs(self._law.desired[0] - measured.position)
-            k = int(deviation.argmax())
-            values["largest deviation"] = float(deviation[k])
-            values["joint with the largest deviation"] = self._motion.joint_names[k]
+            error, joint = self.followed.largest_error
+            values |= {"largest deviation": error, "joint with the largest deviation": joint}
         mode = "safe output" if self._is_stale else self._motion.mode
-        yield Status("reference", OK, mode, values)
+        yield self.followed.status(mode, values)
 
 
 def main(args: list[str] | None = None) -> int:

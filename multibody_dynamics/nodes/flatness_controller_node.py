@@ -16,16 +16,12 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
-import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from ..dynamics.control import REPORT, Command, Mode, Sample
-from ..dynamics.core import Array
-from ..dynamics.motion import distance_to_limits
-from ..dynamics.rigid import jacobian
 from .base.cycle_supervisor import CycleSupervisor
-from .base.diagnostics import OK, Diagnostics, Status
+from .base.diagnostics import Diagnostics, Status
 from .base.messages import SECOND, MessageError, nanoseconds
 from .base.node_inputs import Inputs
 from .base.qos import RELIABLE, best_effort
@@ -209,7 +205,9 @@ class ControllerCycle:
         if self._supervisor.comes_late("motor_states", stamp):
             return
         states = self._states
-        sample = Sample(stamp, states.signals, states.missing, states.why, self._external(stamp))
+        measured, wanted = self._arm.measured.estimator.state, self._arm.motion.wanted
+        external = self._wrench.joint_torque(stamp, wanted, measured.q)
+        sample = Sample(stamp, states.signals, states.missing, states.why, external)
         if not self._is_checked:  # takes too long for a cycle: start with the next state
             self._is_checked = self._setup.check_first(sample)
             self._answer(self._arm.command(stamp))
@@ -222,16 +220,6 @@ class ControllerCycle:
         self._publish(command)
         states.has_begun = True
         self._arm.note_delay(self._supervisor.record(begin, stamp))
-
-    def _external(self, stamp: int) -> Array | None:
-        """(n,) joint torques of the wrench that is known."""
-        step, arm = self._supervisor.step_to(stamp), self._arm
-        wrench = self._wrench.newest(stamp, step, arm.motion.wanted)
-        if wrench is None:
-            return None
-        q = arm.measured.estimator.state.q
-        J = jacobian(arm.model, q, wrench[0], representation="spatial")
-        return np.asarray(J.T @ wrench[1][0])
 
     def _answer(self, command: Command) -> None:
         """Report what has changed, fall silent if the arm is lost, and judge the goal."""
@@ -254,8 +242,8 @@ class ControllerCycle:
             if self._node.parameters.collision_reaction == REPORT:
                 log.warning(f"contact: {contact.text}")
                 events.add("contact", contact.text)
-        if command.mode is Mode.HOLDING and self._mode is not Mode.FOLLOWING != command.mode:
-            self._warn_outside(command)
+        if command.mode is Mode.HOLDING and self._mode is not Mode.FOLLOWING:
+            self.followed.warn_outside(command.q)
         self._mode = command.mode
         if command.mode is Mode.LOST and not self._is_silent:
             self._publish_safe_output()
@@ -284,7 +272,7 @@ class ControllerCycle:
             log.warning(states.waiting_for(side))
             return
         states.note_stale(side, self._supervisor.last_stamp)
-        now = max(self._supervisor.now(), self._supervisor.last_stamp + 1)
+        now = self._supervisor.next_stamp()
         self._answer(self._arm.update(Sample(now, None, states.missing, states.why)))
 
     def _publish_safe_output(self) -> None:
@@ -293,7 +281,7 @@ class ControllerCycle:
         if self._is_silent:
             return
         supervisor, period = self._supervisor, self._arm.period or PERIOD
-        stamp = max(supervisor.now(), supervisor.last_stamp + 1)
+        stamp = supervisor.next_stamp()
         last = stamp + int(SECOND * LONGEST_APPROACH)
         step = min(1e-9 * (stamp - supervisor.last_stamp), period)  # since the last torque
         while True:
@@ -335,25 +323,12 @@ class ControllerCycle:
     # Diagnostics
 
     def _statuses(self) -> Iterator[Status]:
-        p, arm, states, laws = self._node.parameters, self._arm, self._states, self._setup.laws
+        arm, states = self._arm, self._states
+        reaction = self._node.parameters.collision_reaction
         yield self._supervisor.status(states.ages, report.problem(arm, states))
         yield self.inputs.status(states.counts | {"pairs skipped": self._newest.skipped})
         yield self._limits.status()
-        _, values = self._supervisor.events.report()
-        values |= {"enabled": self.followed.enabled} | arm.second.report(arm.joint_torque)
-        if arm.motion.is_there:
-            values |= report.largest_error(arm)
-        yield Status("reference", OK, arm.mode_of_motion, values)
-        yield from report.statuses(arm, laws, p.collision_reaction)
-        yield from report.learning(self._setup.learner)
-
-    def _warn_outside(self, command: Command) -> None:
-        limits, names = self._arm.motion.limits, self._arm.model.joint_names
-        for k in np.flatnonzero(distance_to_limits(limits, command.q) < 0.0):
-            self._node.get_logger().warning(
-                f"'{names[k]}' is at {command.q[k]:.4g}, outside its position limits: it may only"
-                " move back inside"
-            )
+        yield from report.statuses(self._setup, self.followed, reaction)
 
 
 def main(args: list[str] | None = None) -> int:
