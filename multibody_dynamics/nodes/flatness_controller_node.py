@@ -17,14 +17,13 @@ from collections.abc import Iterator
 from functools import partial
 
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
 
 from ..dynamics.control import REPORT, Command, Mode, Sample
 from .base.cycle_supervisor import CycleSupervisor
 from .base.diagnostics import Diagnostics, Status
-from .base.messages import SECOND, MessageError, nanoseconds
+from .base.messages import SECOND, MessageError
 from .base.node_inputs import Inputs
-from .base.qos import RELIABLE, best_effort
+from .base.qos import best_effort
 from .base.robot_source import RobotSource
 from .base.runtime import ManagedNode, run
 from .following import controller_report as report
@@ -32,7 +31,7 @@ from .following.controlled_robot import controlled_robot
 from .following.controller_setup import ControllerSetup
 from .following.flatness_controller_parameters import FlatnessControllerParameters
 from .following.followed_motion import FollowedMotion
-from .following.impedance_reference import change_impedance
+from .following.impedance_input import ImpedanceInput
 from .following.motor_limits import MotorLimits
 from .following.newest_pair import NewestPair
 from .following.state_pairs import StateInputs
@@ -106,7 +105,7 @@ class ControllerCycle:
         StiffnessInput(
             node, inputs, arm.second, self.followed, self._limits, lambda: arm.joint_torque
         )
-        inputs.listen(JointTrajectory, "impedance_reference", self._on_impedance, RELIABLE)
+        ImpedanceInput(inputs, supervisor, self.followed, setup.laws)
         self._states = StateInputs(
             robot.actuators,
             arm.measured.estimator.signals,
@@ -175,21 +174,6 @@ class ControllerCycle:
         last = self._supervisor.last_stamp
         is_waiting = not self._newest.is_due and self._states.has_begun and last > 0
         return is_waiting and stamp - last > int(SECOND * COASTING * self._arm.period)
-
-    def _on_impedance(self, message: JointTrajectory) -> None:
-        if stamp := nanoseconds(message.header.stamp):  # 0: now
-            self._supervisor.check_stamp(stamp)
-        self.followed.check_may_move()
-        tune = self._setup.laws.tune
-        change_impedance(lambda values, s: tune(values, s, self._end_impedance), message)
-
-    def _end_impedance(self, refusal: str) -> None:
-        """Count an impedance whose stability has been judged; `refusal` is "" if it is accepted."""
-        if refusal:
-            error = MessageError("impedance refused", refusal)
-            self.inputs.reject("impedance_reference", error)
-        else:
-            self._supervisor.events.add("impedances accepted")
 
     def _has_state(self) -> bool:
         return self._states.has_state
