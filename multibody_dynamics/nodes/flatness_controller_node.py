@@ -27,6 +27,7 @@ from .base.qos import best_effort
 from .base.robot_source import RobotSource
 from .base.runtime import ManagedNode, run
 from .following import controller_report as report
+from .following.arm_faults import ArmFaults, approach_rest
 from .following.controlled_robot import controlled_robot
 from .following.controller_setup import ControllerSetup
 from .following.flatness_controller_parameters import FlatnessControllerParameters
@@ -37,14 +38,10 @@ from .following.newest_pair import NewestPair
 from .following.state_pairs import StateInputs
 from .following.stiffness_input import StiffnessInput
 from .following.trajectory_action import TrajectoryAction
-from .following.trajectory_goal import Code
 from .following.trajectory_input import TrajectoryInput
 from .following.wrench_input import WrenchInput
 
 COASTING = 2.5  # cycles without a pair, after which one side alone keeps the filters running
-LONGEST_APPROACH = 1.0  # s after which the approach to the holding torque ends, reached or not
-PERIOD = 1e-3  # s, before the first period is known
-SILENT = "sending the holding torque, then nothing; brakes or drives must stop the arm"
 
 
 class FlatnessControllerNode(ManagedNode[FlatnessControllerParameters]):
@@ -92,13 +89,20 @@ class ControllerCycle:
         self._arm.activate()
         setup.laws.renew()
 
+        self._states = StateInputs(
+            robot.actuators,
+            self._arm.measured.estimator.signals,
+            setup.position_checks,
+            can_stop_on_links=self._arm.laws.on_links is not None,
+        )
         self.inputs = inputs = Inputs(node)
         self._supervisor = supervisor = CycleSupervisor(
             node, inputs, cycle=self._run, has_state=self._has_state, on_jump=self._restart
         )
         arm = self._arm
+        self._faults = faults = ArmFaults(node, arm, self._states, self._answer)
         self.followed = FollowedMotion(
-            node, arm.motion, arm.acting.state.q, supervisor.events, action=action, obstacle=self
+            node, arm.motion, arm.acting.state.q, supervisor.events, action=action, obstacle=faults
         )
         node.activation.callback(self._end)
         self._wrench = WrenchInput(node, robot.model, inputs, supervisor)
@@ -106,12 +110,6 @@ class ControllerCycle:
             node, inputs, arm.second, self.followed, self._limits, lambda: arm.joint_torque
         )
         ImpedanceInput(inputs, supervisor, self.followed, setup.laws)
-        self._states = StateInputs(
-            robot.actuators,
-            arm.measured.estimator.signals,
-            setup.position_checks,
-            can_stop_on_links=arm.laws.on_links is not None,
-        )
         self._newest = NewestPair(node.defer, self._run_newest)
         for side, topic in self._states.topics.items():
             watch = supervisor.watch(partial(self._on_stale, side))
@@ -207,25 +205,15 @@ class ControllerCycle:
 
     def _answer(self, command: Command) -> None:
         """Report what has changed, fall silent if the arm is lost, and judge the goal."""
-        log, events = self._node.get_logger(), self._supervisor.events
         for event in command.events:
-            fault = event.fault
-            if event.is_over:
-                log.info(str(event))
-                continue
-            answer = SILENT if command.mode is Mode.LOST else self._arm.answer
-            log.error(f"{event}: {answer}")
-            events.add(fault.text, event.text)
-            is_tracking = fault.text == "tracking error"
-            code = Code.PATH_TOLERANCE_VIOLATED if is_tracking else Code.INVALID_GOAL
-            self.followed.end_goal(str(event), code)
-            if fault.text == "torque not finite":
+            self._faults.report(event, command.mode, self.followed)
+            if event.fault.text == "torque not finite" and not event.is_over:
                 self._wrench.wrench.drop()
         if (contact := command.contact) is not None:
             self._outputs.publish_collision(contact, command)
             if self._node.parameters.collision_reaction == REPORT:
-                log.warning(f"contact: {contact.text}")
-                events.add("contact", contact.text)
+                self._node.get_logger().warning(f"contact: {contact.text}")
+                self._supervisor.events.add("contact", contact.text)
         if command.mode is Mode.HOLDING and self._mode is not Mode.FOLLOWING:
             self.followed.warn_outside(command.q)
         self._mode = command.mode
@@ -260,56 +248,20 @@ class ControllerCycle:
         self._answer(self._arm.update(Sample(now, None, states.missing, states.why)))
 
     def _publish_safe_output(self) -> None:
-        """Publish, stamped now, the torque that holds the arm at its last position. If rate limits
-        do not allow it in one step, it is approached cycle by cycle."""
+        """Publish, stamped now, the torque that holds the arm at its last position."""
         if self._is_silent:
             return
-        supervisor, period = self._supervisor, self._arm.period or PERIOD
-        stamp = supervisor.next_stamp()
-        last = stamp + int(SECOND * LONGEST_APPROACH)
-        step = min(1e-9 * (stamp - supervisor.last_stamp), period)  # since the last torque
-        while True:
-            command = self._arm.rest(stamp, step)
+        supervisor = self._supervisor
+        for command in approach_rest(self._arm, supervisor.next_stamp(), supervisor.last_stamp):
             if command.torque is not None:
                 self._publish(command)
-            is_reached = not any(cut.quantity == "torque rate" for cut in command.cuts)
-            if is_reached or stamp >= last:
-                break
-            step = period
-            time.sleep(step)
-            stamp += int(SECOND * step)
         self._is_silent = True
-
-    # ~/enable
-
-    def present(self) -> str:
-        """Why the arm may not follow motions now; "" if it may."""
-        fault = self._arm.supervisor.fault
-        return "" if fault is None else f"{fault.text}: {self._arm.supervisor.text}"
-
-    def refusal(self) -> str:
-        """Why ~/enable cannot clear the fault now; "" if it can."""
-        arm, allowed = self._arm, self._node.parameters.recovery_speed
-        if self._states.missing:
-            return arm.supervisor.text
-        speed = arm.measured.speed
-        k = int(speed.argmax())
-        if arm.supervisor.is_final and speed[k] > allowed:
-            name = arm.model.joint_names[k]
-            return f"'{name}' still moves at {speed[k]:.3g}; allowed: {allowed:g} (recovery_speed)"
-        return ""
-
-    def clear(self) -> None:
-        """Follow motions again once the arm is at rest, because ~/enable was called."""
-        self._arm.clear_fault()
-        self._answer(self._arm.command(self._supervisor.last_stamp))
 
     # Diagnostics
 
     def _statuses(self) -> Iterator[Status]:
-        arm, states = self._arm, self._states
-        reaction = self._node.parameters.collision_reaction
-        yield self._supervisor.status(states.ages, report.problem(arm, states))
+        states, reaction = self._states, self._node.parameters.collision_reaction
+        yield self._supervisor.status(states.ages, self._faults.problem())
         yield self.inputs.status(states.counts | {"pairs skipped": self._newest.skipped})
         yield self._limits.status()
         yield from report.statuses(self._setup, self.followed, reaction)

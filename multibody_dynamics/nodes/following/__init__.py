@@ -12,6 +12,7 @@ trajectory_goal                 tolerances and outcome of a motion
 stiffness_input                 desired stiffness of joints with variable stiffness, from a topic
 wrench_input                    a wrench on a link, from a topic
 motor_limits                    limits of torques and speeds, and how often they cut
+arm_faults                      faults of an arm, reported and cleared; its last torques
 torque_ramp                     from the last torques to those of a law
 feedforward_outputs             messages that the feedforward publishes every cycle
 trajectory_learner              evaluates runs and writes their file, outside the control cycle

@@ -10,26 +10,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...dynamics.control import OFF, AdaptiveFeedforward, Arm, CollisionReaction, ScheduledFeedback
-from ..base.diagnostics import ERROR, OK, STALE, WARN, Status
+from ..base.diagnostics import ERROR, OK, WARN, Status
 from .controller_setup import ControllerSetup
 from .followed_motion import FollowedMotion
 from .live_laws import LiveLaws
-from .state_pairs import StateInputs
 from .trajectory_learner import TrajectoryLearner
-
-
-def problem(arm: Arm, states: StateInputs) -> tuple[bytes, str] | None:
-    """The active fault or, before the first cycle, the states that are still missing."""
-    fault = arm.supervisor.fault
-    if fault is not None:
-        return ERROR, f"{fault.text}: {arm.supervisor.text}"
-    if states.has_begun:
-        return None
-    missing = states.awaited
-    return (
-        STALE,
-        f"no state received yet for {missing}" if missing else "no matching pair of states yet",
-    )
 
 
 def statuses(setup: ControllerSetup, followed: FollowedMotion, reaction: str) -> Iterator[Status]:
