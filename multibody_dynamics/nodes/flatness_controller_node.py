@@ -57,8 +57,7 @@ class FlatnessControllerNode(ManagedNode[FlatnessControllerParameters]):
         self._action = TrajectoryAction(self, robot.model.joint_names)
 
     def activate(self) -> None:
-        self._cycle = cycle = ControllerCycle(self, self._setup, self._action)
-        TrajectoryInput(self, cycle.inputs, cycle.followed, self._action)
+        self._cycle = ControllerCycle(self, self._setup, self._action)
 
     def check(self, values: FlatnessControllerParameters) -> None:
         self._setup.check(values)
@@ -70,10 +69,7 @@ class FlatnessControllerNode(ManagedNode[FlatnessControllerParameters]):
 
 
 class ControllerCycle:
-    """The cycle of the node from activation on: pairs of states in, motor torques out.
-
-    Attributes: `inputs` and `followed`, for the trajectories of the node.
-    """
+    """The cycle of the node from activation on: pairs of states in, motor torques out."""
 
     def __init__(
         self,
@@ -81,42 +77,39 @@ class ControllerCycle:
         setup: ControllerSetup,
         action: TrajectoryAction,
     ) -> None:
-        p, robot, self._arm = node.parameters, setup.robot, setup.arm
-        self._node, self._setup, self._outputs = node, setup, setup.outputs
-        self._limits = MotorLimits(robot, p)
+        p, robot, arm = node.parameters, setup.robot, setup.arm
+        self._node, self._setup, self._arm, self._outputs = node, setup, arm, setup.outputs
         self._is_checked = bool(p.design_position)
         self._is_silent, self._mode = True, Mode.INACTIVE
-        self._arm.activate()
+        arm.activate()
         setup.laws.renew()
 
-        self._states = StateInputs(
+        self._limits = MotorLimits(robot, p)
+        self._states = states = StateInputs(
             robot.actuators,
-            self._arm.measured.estimator.signals,
+            arm.measured.estimator.signals,
             setup.position_checks,
-            can_stop_on_links=self._arm.laws.on_links is not None,
+            can_stop_on_links=arm.laws.on_links is not None,
         )
-        self.inputs = inputs = Inputs(node)
+        self._newest = NewestPair(node.defer, self._run)
+        self._inputs = inputs = Inputs(node)
         self._supervisor = supervisor = CycleSupervisor(
-            node, inputs, cycle=self._run, has_state=self._has_state, on_jump=self._restart
+            node, inputs, cycle=self._run, has_state=lambda: states.has_state, on_jump=self._restart
         )
-        arm = self._arm
-        self._faults = faults = ArmFaults(node, arm, self._states, self._answer)
-        self.followed = FollowedMotion(
+        self._faults = faults = ArmFaults(node, arm, states, self._answer)
+        self._followed = followed = FollowedMotion(
             node, arm.motion, arm.acting.state.q, supervisor.events, action=action, obstacle=faults
         )
         node.activation.callback(self._end)
+        TrajectoryInput(node, inputs, followed, action)
         self._wrench = WrenchInput(node, robot.model, inputs, supervisor)
-        StiffnessInput(
-            node, inputs, arm.second, self.followed, self._limits, lambda: arm.joint_torque
-        )
-        ImpedanceInput(inputs, supervisor, self.followed, setup.laws)
-        self._newest = NewestPair(node.defer, self._run_newest)
-        for side, topic in self._states.topics.items():
-            watch = supervisor.watch(partial(self._on_stale, side))
-            self._states.watch(side, watch)
+        ImpedanceInput(inputs, supervisor, followed, setup.laws)
+        StiffnessInput(node, inputs, arm.second, followed, self._limits, lambda: arm.joint_torque)
+        for side, topic in states.topics.items():
+            states.watch(side, supervisor.watch(partial(self._on_stale, side)))
             quality = best_effort(p.state_queue_depth)
             inputs.listen(JointState, topic, partial(self._on_states, side, topic), quality)
-        self.diagnostics = Diagnostics(node, robot.model.name, self._statuses)
+        self._diagnostics = Diagnostics(node, robot.model.name, self._statuses)
         self.reconfigure(p)
         node.get_logger().info(f"active; law: {setup.laws.in_force}; state from {p.state_source}")
 
@@ -128,14 +121,15 @@ class ControllerCycle:
     def _restart(self, why: str) -> None:
         """Reset everything that depends on time."""
         self._supervisor.restart(why)
-        self.followed.end_goal(why)
+        self._followed.end_goal(why)
         self._arm.restart(why)
         self._wrench.wrench.restart()
         self._states.restart()
         self._newest.cancel()
 
     def _end(self) -> None:
-        self.followed.end_goal("the node was deactivated")
+        self._newest.cancel()
+        self._followed.end_goal("the node was deactivated")
         self._publish_safe_output()
         self._arm.deactivate()
 
@@ -151,7 +145,7 @@ class ControllerCycle:
         try:
             is_pair = states.add(side, self._node.parameters.pair_tolerance)
         except MessageError as error:
-            self.inputs.reject(topic, error)
+            self._inputs.reject(topic, error)
             is_pair = False
         is_alone = states.runs_on(side)
         if is_pair or is_alone:
@@ -169,18 +163,10 @@ class ControllerCycle:
 
     def _is_overdue(self, stamp: int) -> bool:
         """Whether a pair is long overdue at `stamp`."""
-        last = self._supervisor.last_stamp
-        is_waiting = not self._newest.is_due and self._states.has_begun and last > 0
-        return is_waiting and stamp - last > int(SECOND * COASTING * self._arm.period)
-
-    def _has_state(self) -> bool:
-        return self._states.has_state
+        is_waiting = self._states.has_begun and not self._newest.is_due
+        return is_waiting and self._supervisor.step_to(stamp) > COASTING * self._arm.period
 
     # The cycle
-
-    def _run_newest(self, begin: int) -> None:
-        if not self._node.activation.is_over:
-            self._run(self._states.stamp, begin)
 
     def _run(self, stamp: int, begin: int) -> None:
         """Run one cycle with this stamp (ns), which began at `begin`, monotonic ns."""
@@ -206,7 +192,7 @@ class ControllerCycle:
     def _answer(self, command: Command) -> None:
         """Report what has changed, fall silent if the arm is lost, and judge the goal."""
         for event in command.events:
-            self._faults.report(event, command.mode, self.followed)
+            self._faults.report(event, command.mode, self._followed)
             if event.fault.text == "torque not finite" and not event.is_over:
                 self._wrench.wrench.drop()
         if (contact := command.contact) is not None:
@@ -215,7 +201,7 @@ class ControllerCycle:
                 self._node.get_logger().warning(f"contact: {contact.text}")
                 self._supervisor.events.add("contact", contact.text)
         if command.mode is Mode.HOLDING and self._mode is not Mode.FOLLOWING:
-            self.followed.warn_outside(command.q)
+            self._followed.warn_outside(command.q)
         self._mode = command.mode
         if command.mode is Mode.LOST and not self._is_silent:
             self._publish_safe_output()
@@ -223,9 +209,9 @@ class ControllerCycle:
         if command.mode.is_following and command.torque is not None:
             lookahead = int(SECOND * self._node.parameters.lookahead)
             self._arm.motion.record(command.stamp + lookahead, command.error[0])
-            self.followed.judge(command.stamp, command.desired, command.qd)
+            self._followed.judge(command.stamp, command.desired, command.qd)
         if command.events:
-            self.diagnostics.publish()
+            self._diagnostics.publish()
 
     def _publish(self, command: Command) -> None:
         self._limits.count(command.cuts)
@@ -260,11 +246,11 @@ class ControllerCycle:
     # Diagnostics
 
     def _statuses(self) -> Iterator[Status]:
-        states, reaction = self._states, self._node.parameters.collision_reaction
-        yield self._supervisor.status(states.ages, self._faults.problem())
-        yield self.inputs.status(states.counts | {"pairs skipped": self._newest.skipped})
+        reaction = self._node.parameters.collision_reaction
+        yield self._supervisor.status(self._states.ages, self._faults.problem())
+        yield self._inputs.status(self._states.counts | {"pairs skipped": self._newest.skipped})
         yield self._limits.status()
-        yield from report.statuses(self._setup, self.followed, reaction)
+        yield from report.statuses(self._setup, self._followed, reaction)
 
 
 def main(args: list[str] | None = None) -> int:
