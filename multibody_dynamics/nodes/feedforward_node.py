@@ -19,19 +19,18 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from sensor_msgs.msg import JointState
 
-from ..dynamics.control import DesiredMotion, FeedforwardLaw, StiffnessReference
+from ..dynamics.control import DesiredMotion
 from ..dynamics.core import Array
 from .base.cycle_supervisor import CycleSupervisor
-from .base.diagnostics import ERROR, OK, STALE, Diagnostics, Status
+from .base.diagnostics import ERROR, STALE, Diagnostics, Status
 from .base.messages import SECOND, JointStates
 from .base.node_inputs import Inputs
-from .base.position_check import position_checks
 from .base.qos import best_effort
 from .base.robot_source import RobotSource
 from .base.runtime import ManagedNode, run
-from .following.controlled_robot import ControlledRobot, controlled_robot
-from .following.feedforward_outputs import FeedforwardOutputs
+from .following.controlled_robot import controlled_robot
 from .following.feedforward_parameters import FeedforwardParameters
+from .following.feedforward_setup import FeedforwardSetup
 from .following.followed_motion import FollowedMotion
 from .following.motor_limits import MotorLimits
 from .following.stiffness_input import StiffnessInput
@@ -67,19 +66,6 @@ class FeedforwardNode(ManagedNode[FeedforwardParameters]):
             self._cycle.reconfigure(values)
 
 
-class FeedforwardSetup:
-    """What a node creates for its feedforward when it is configured."""
-
-    def __init__(self, node: ManagedNode[FeedforwardParameters], robot: ControlledRobot) -> None:
-        model, actuators = robot.model, robot.actuators
-        self.robot = robot
-        is_compensated = node.parameters.gravity_compensated_by_robot
-        self.law = FeedforwardLaw(model, actuators, gravity_compensated_by_robot=is_compensated)
-        self.stiffness = StiffnessReference(actuators)
-        self.outputs = FeedforwardOutputs(node, robot)
-        node.get_logger().info(f"configured for {model.name}: {', '.join(model.joint_names)}")
-
-
 class FeedforwardCycle:
     """The cycle of a node from activation on: joint states in, torques and motor commands out.
 
@@ -98,17 +84,17 @@ class FeedforwardCycle:
         action: TrajectoryAction | None = None,
         after_cycle: Callable[[], object] = lambda: None,
     ) -> None:
-        p, model, actuators = node.parameters, setup.robot.model, setup.robot.actuators
-        self._node, self._law, self._outputs = node, setup.law, setup.outputs
+        p, robot, law = node.parameters, setup.robot, setup.law
+        self._node, self._setup, self._law, self._outputs = node, setup, law, setup.outputs
         self._motion, self._stiffness, self._after_cycle = motion, setup.stiffness, after_cycle
-        self._check = position_checks(model, actuators)["links"]
-        self._measured = JointStates(model.joint_names, also=("velocity",), check=self._check)
-        self._limits = MotorLimits(setup.robot, p)
-        self._ramp = TorqueRamp(len(actuators.motors))
-        self._sent: Array = np.zeros(len(actuators.motors))  # the last torque
+        self._measured = measured = JointStates(
+            robot.model.joint_names, also=("velocity",), check=setup.position_check
+        )
+        self._limits = limits = MotorLimits(robot, p)
+        self._ramp = TorqueRamp(len(robot.actuators.motors))
+        self._sent: Array = np.zeros(len(robot.actuators.motors))  # the last torque
         self._safe_position: Array | None = None
         self._is_finite, self._is_stale = True, False
-        self._law.applied_wrenches[:] = 0.0
         self.reconfigure(p)
 
         self.inputs = inputs = Inputs(node)
@@ -116,25 +102,20 @@ class FeedforwardCycle:
             node, inputs, cycle=self._run, has_state=self._has_state, on_jump=self._restart
         )
         self.followed = followed = FollowedMotion(
-            node, motion, self._measured.position, supervisor.events, action=action
+            node, motion, measured.position, supervisor.events, action=action
         )
         node.activation.callback(self._end)
-        self._wrench = WrenchInput(node, model, inputs, supervisor)
-        torque = self._law.joint_torque
-        StiffnessInput(node, inputs, self._stiffness, followed, self._limits, lambda: torque)
+        self._wrench = WrenchInput(node, robot.model, inputs, supervisor)
+        StiffnessInput(node, inputs, setup.stiffness, followed, limits, lambda: law.joint_torque)
         quality = best_effort(p.state_queue_depth)
         inputs.listen(JointState, "joint_states", self._on_state, quality)
         self._watchdog = supervisor.watch(self._on_stale)
-        self.diagnostics = Diagnostics(node, model.name, self._statuses)
-        is_included = not p.gravity_compensated_by_robot
-        gravity = "included in all torques" if is_included else "compensated by the robot"
-        node.get_logger().info(f"active; gravity is {gravity}; springs: {p.variant}")
+        self.diagnostics = Diagnostics(node, robot.model.name, self._statuses)
+        node.get_logger().info(f"active; gravity is {setup.gravity}; springs: {p.variant}")
 
     def reconfigure(self, p: FeedforwardParameters) -> None:
         """Take over live parameters."""
-        self._law.variant = p.variant
-        self._check.factor = p.state_speed_factor
-        self._stiffness.torque_scale = p.torque_limit_scale
+        self._setup.reconfigure(p)
         self._limits.set(p)
 
     def _restart(self, why: str) -> None:
@@ -146,12 +127,9 @@ class FeedforwardCycle:
         self._measured.restart()
         self._safe_position = None
         self._ramp.end()
-        self._law.applied_wrenches[:] = 0.0
-        self._law.settle()
 
     def _end(self) -> None:
-        self.followed.end_goal("the node was deactivated")
-        self._publish_safe_output()
+        self._publish_safe_output("the node was deactivated")
 
     # The cycle
 
@@ -182,7 +160,7 @@ class FeedforwardCycle:
         self._limits.count(self._stiffness.evaluate(desired_time, law.joint_torque))
         law.stiffness[:] = self._stiffness.rows
         self.followed.judge(stamp, law.desired, self._measured.velocity)
-        if (wrench := self._wrench.newest(stamp, step, law.desired)) is not None:
+        if (wrench := self._wrench.newest(stamp, law.desired)) is not None:
             law.applied_wrenches[:] = 0.0
             law.applied_wrenches[wrench[0]] = wrench[1]
         law.update()
@@ -194,8 +172,7 @@ class FeedforwardCycle:
             supervisor.record(begin, stamp)
         else:  # drop the wrench, which may be the cause, and hold the robot
             self._wrench.wrench.drop()
-            self.followed.end_goal(NOT_FINITE)
-            self._publish_safe_output()
+            self._publish_safe_output(NOT_FINITE)
         self._after_cycle()
 
     def _begin(self, stamp: int) -> None:
@@ -209,11 +186,8 @@ class FeedforwardCycle:
             self._ramp.begin(stamp, self._sent)
         self._safe_position = None
         self.followed.hold(position, stamp)
-        law.desired[0], law.desired[1:] = position, 0.0
-        law.settle()
-        law.update()  # its torques determine the feasible stiffness, which is not measured here
-        goal = p.initial_stiffness
-        self._stiffness.begin(goal, None, law.joint_torque, stamp, p.ramp_time)
+        law.hold(position)  # its torques determine the feasible stiffness, which is not measured
+        self._stiffness.begin(p.initial_stiffness, None, law.joint_torque, stamp, p.ramp_time)
 
     def _output(self, stamp: int, step: float) -> bool:
         """Ramp, limit and publish the output of the law, `step` s after the last one.
@@ -242,24 +216,21 @@ class FeedforwardCycle:
         else:
             log.warning(f"{silence}: nothing to publish yet", throttle_duration_sec=5.0)
         self.supervisor.events.add("joint_states stale")
-        self.followed.end_goal(silence)
-        self._publish_safe_output()
+        self._publish_safe_output(silence)
         self.diagnostics.publish()
 
-    def _publish_safe_output(self) -> None:
-        """Publish, stamped now, outputs that hold the robot at rest at the last desired position
-        against gravity."""
+    def _publish_safe_output(self, why: str) -> None:
+        """End the goal, and publish, stamped now, outputs that hold the robot at rest at the last
+        desired position against gravity."""
+        self.followed.end_goal(why)
         if not self._motion.is_there:
             return
         law, supervisor = self._law, self.supervisor
-        law.desired[1:] = law.stiffness[1:] = 0.0
-        law.applied_wrenches[:] = 0.0
-        law.settle()
-        law.update()
+        law.hold(law.desired[0])
         # No later output can complete a ramp or catch up with a rate limit, so this one must be the
         # full hold.
         self._ramp.end()
-        self._output(max(supervisor.now(), supervisor.last_stamp + 1), FOREVER)
+        self._output(supervisor.next_stamp(), FOREVER)
         self._safe_position = law.desired[0].copy()
         self._motion.release()
         supervisor.statistics.restart()
@@ -277,17 +248,12 @@ class FeedforwardCycle:
         yield self.supervisor.status({"age of the state [s]": age}, fault)
         yield self.inputs.status({"joint_states: messages without our joints": measured.foreign})
         yield self._limits.status()
-
-        _, values = self.supervisor.events.report()
-        values |= {"enabled": self.followed.enabled, "ramp": self._ramp.gain}
-        values |= self._stiffness.report(self._law.joint_torque)
+        values = {"ramp": self._ramp.gain} | self._stiffness.report(self._law.joint_torque)
         if self._motion.is_there:
-            deviation = np.abs(self._law.desired[0] - measured.position)
-            k = int(deviation.argmax())
-            values["largest deviation"] = float(deviation[k])
-            values["joint with the largest deviation"] = self._motion.joint_names[k]
+            error, joint = self.followed.largest_error
+            values |= {"largest deviation": error, "joint with the largest deviation": joint}
         mode = "safe output" if self._is_stale else self._motion.mode
-        yield Status("reference", OK, mode, values)
+        yield self.followed.status(mode, values)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -16,40 +16,32 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
-import numpy as np
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
 
 from ..dynamics.control import REPORT, Command, Mode, Sample
-from ..dynamics.core import Array
-from ..dynamics.motion import distance_to_limits
-from ..dynamics.rigid import jacobian
 from .base.cycle_supervisor import CycleSupervisor
-from .base.diagnostics import OK, Diagnostics, Status
-from .base.messages import SECOND, MessageError, nanoseconds
+from .base.diagnostics import Diagnostics, Status
+from .base.messages import SECOND, MessageError
 from .base.node_inputs import Inputs
-from .base.qos import RELIABLE, best_effort
+from .base.qos import best_effort
 from .base.robot_source import RobotSource
 from .base.runtime import ManagedNode, run
 from .following import controller_report as report
+from .following.arm_faults import ArmFaults, approach_rest
 from .following.controlled_robot import controlled_robot
 from .following.controller_setup import ControllerSetup
 from .following.flatness_controller_parameters import FlatnessControllerParameters
 from .following.followed_motion import FollowedMotion
-from .following.impedance_reference import change_impedance
+from .following.impedance_input import ImpedanceInput
 from .following.motor_limits import MotorLimits
 from .following.newest_pair import NewestPair
 from .following.state_pairs import StateInputs
 from .following.stiffness_input import StiffnessInput
 from .following.trajectory_action import TrajectoryAction
-from .following.trajectory_goal import Code
 from .following.trajectory_input import TrajectoryInput
 from .following.wrench_input import WrenchInput
 
 COASTING = 2.5  # cycles without a pair, after which one side alone keeps the filters running
-LONGEST_APPROACH = 1.0  # s after which the approach to the holding torque ends, reached or not
-PERIOD = 1e-3  # s, before the first period is known
-SILENT = "sending the holding torque, then nothing; brakes or drives must stop the arm"
 
 
 class FlatnessControllerNode(ManagedNode[FlatnessControllerParameters]):
@@ -65,8 +57,7 @@ class FlatnessControllerNode(ManagedNode[FlatnessControllerParameters]):
         self._action = TrajectoryAction(self, robot.model.joint_names)
 
     def activate(self) -> None:
-        self._cycle = cycle = ControllerCycle(self, self._setup, self._action)
-        TrajectoryInput(self, cycle.inputs, cycle.followed, self._action)
+        self._cycle = ControllerCycle(self, self._setup, self._action)
 
     def check(self, values: FlatnessControllerParameters) -> None:
         self._setup.check(values)
@@ -78,10 +69,7 @@ class FlatnessControllerNode(ManagedNode[FlatnessControllerParameters]):
 
 
 class ControllerCycle:
-    """The cycle of the node from activation on: pairs of states in, motor torques out.
-
-    Attributes: `inputs` and `followed`, for the trajectories of the node.
-    """
+    """The cycle of the node from activation on: pairs of states in, motor torques out."""
 
     def __init__(
         self,
@@ -89,41 +77,39 @@ class ControllerCycle:
         setup: ControllerSetup,
         action: TrajectoryAction,
     ) -> None:
-        p, robot, self._arm = node.parameters, setup.robot, setup.arm
-        self._node, self._setup, self._outputs = node, setup, setup.outputs
-        self._limits = MotorLimits(robot, p)
+        p, robot, arm = node.parameters, setup.robot, setup.arm
+        self._node, self._setup, self._arm, self._outputs = node, setup, arm, setup.outputs
         self._is_checked = bool(p.design_position)
         self._is_silent, self._mode = True, Mode.INACTIVE
-        self._arm.activate()
+        arm.activate()
         setup.laws.renew()
 
-        self.inputs = inputs = Inputs(node)
-        self._supervisor = supervisor = CycleSupervisor(
-            node, inputs, cycle=self._run, has_state=self._has_state, on_jump=self._restart
-        )
-        arm = self._arm
-        self.followed = FollowedMotion(
-            node, arm.motion, arm.acting.state.q, supervisor.events, action=action, obstacle=self
-        )
-        node.activation.callback(self._end)
-        self._wrench = WrenchInput(node, robot.model, inputs, supervisor)
-        StiffnessInput(
-            node, inputs, arm.second, self.followed, self._limits, lambda: arm.joint_torque
-        )
-        inputs.listen(JointTrajectory, "impedance_reference", self._on_impedance, RELIABLE)
-        self._states = StateInputs(
+        self._limits = MotorLimits(robot, p)
+        self._states = states = StateInputs(
             robot.actuators,
             arm.measured.estimator.signals,
             setup.position_checks,
             can_stop_on_links=arm.laws.on_links is not None,
         )
-        self._newest = NewestPair(node.defer, self._run_newest)
-        for side, topic in self._states.topics.items():
-            watch = supervisor.watch(partial(self._on_stale, side))
-            self._states.watch(side, watch)
+        self._newest = NewestPair(node.defer, self._run)
+        self._inputs = inputs = Inputs(node)
+        self._supervisor = supervisor = CycleSupervisor(
+            node, inputs, cycle=self._run, has_state=lambda: states.has_state, on_jump=self._restart
+        )
+        self._faults = faults = ArmFaults(node, arm, states, self._answer)
+        self._followed = followed = FollowedMotion(
+            node, arm.motion, arm.acting.state.q, supervisor.events, action=action, obstacle=faults
+        )
+        node.activation.callback(self._end)
+        TrajectoryInput(node, inputs, followed, action)
+        self._wrench = WrenchInput(node, robot.model, inputs, supervisor)
+        ImpedanceInput(inputs, supervisor, followed, setup.laws)
+        StiffnessInput(node, inputs, arm.second, followed, self._limits, lambda: arm.joint_torque)
+        for side, topic in states.topics.items():
+            states.watch(side, supervisor.watch(partial(self._on_stale, side)))
             quality = best_effort(p.state_queue_depth)
             inputs.listen(JointState, topic, partial(self._on_states, side, topic), quality)
-        self.diagnostics = Diagnostics(node, robot.model.name, self._statuses)
+        self._diagnostics = Diagnostics(node, robot.model.name, self._statuses)
         self.reconfigure(p)
         node.get_logger().info(f"active; law: {setup.laws.in_force}; state from {p.state_source}")
 
@@ -135,14 +121,15 @@ class ControllerCycle:
     def _restart(self, why: str) -> None:
         """Reset everything that depends on time."""
         self._supervisor.restart(why)
-        self.followed.end_goal(why)
+        self._followed.end_goal(why)
         self._arm.restart(why)
         self._wrench.wrench.restart()
         self._states.restart()
         self._newest.cancel()
 
     def _end(self) -> None:
-        self.followed.end_goal("the node was deactivated")
+        self._newest.cancel()
+        self._followed.end_goal("the node was deactivated")
         self._publish_safe_output()
         self._arm.deactivate()
 
@@ -158,7 +145,7 @@ class ControllerCycle:
         try:
             is_pair = states.add(side, self._node.parameters.pair_tolerance)
         except MessageError as error:
-            self.inputs.reject(topic, error)
+            self._inputs.reject(topic, error)
             is_pair = False
         is_alone = states.runs_on(side)
         if is_pair or is_alone:
@@ -176,40 +163,19 @@ class ControllerCycle:
 
     def _is_overdue(self, stamp: int) -> bool:
         """Whether a pair is long overdue at `stamp`."""
-        last = self._supervisor.last_stamp
-        is_waiting = not self._newest.is_due and self._states.has_begun and last > 0
-        return is_waiting and stamp - last > int(SECOND * COASTING * self._arm.period)
-
-    def _on_impedance(self, message: JointTrajectory) -> None:
-        if stamp := nanoseconds(message.header.stamp):  # 0: now
-            self._supervisor.check_stamp(stamp)
-        self.followed.check_may_move()
-        tune = self._setup.laws.tune
-        change_impedance(lambda values, s: tune(values, s, self._end_impedance), message)
-
-    def _end_impedance(self, refusal: str) -> None:
-        """Count an impedance whose stability has been judged; `refusal` is "" if it is accepted."""
-        if refusal:
-            error = MessageError("impedance refused", refusal)
-            self.inputs.reject("impedance_reference", error)
-        else:
-            self._supervisor.events.add("impedances accepted")
-
-    def _has_state(self) -> bool:
-        return self._states.has_state
+        is_waiting = self._states.has_begun and not self._newest.is_due
+        return is_waiting and self._supervisor.step_to(stamp) > COASTING * self._arm.period
 
     # The cycle
-
-    def _run_newest(self, begin: int) -> None:
-        if not self._node.activation.is_over:
-            self._run(self._states.stamp, begin)
 
     def _run(self, stamp: int, begin: int) -> None:
         """Run one cycle with this stamp (ns), which began at `begin`, monotonic ns."""
         if self._supervisor.comes_late("motor_states", stamp):
             return
         states = self._states
-        sample = Sample(stamp, states.signals, states.missing, states.why, self._external(stamp))
+        measured, wanted = self._arm.measured.estimator.state, self._arm.motion.wanted
+        external = self._wrench.joint_torque(stamp, wanted, measured.q)
+        sample = Sample(stamp, states.signals, states.missing, states.why, external)
         if not self._is_checked:  # takes too long for a cycle: start with the next state
             self._is_checked = self._setup.check_first(sample)
             self._answer(self._arm.command(stamp))
@@ -223,39 +189,19 @@ class ControllerCycle:
         states.has_begun = True
         self._arm.note_delay(self._supervisor.record(begin, stamp))
 
-    def _external(self, stamp: int) -> Array | None:
-        """(n,) joint torques of the wrench that is known."""
-        step, arm = self._supervisor.step_to(stamp), self._arm
-        wrench = self._wrench.newest(stamp, step, arm.motion.wanted)
-        if wrench is None:
-            return None
-        q = arm.measured.estimator.state.q
-        J = jacobian(arm.model, q, wrench[0], representation="spatial")
-        return np.asarray(J.T @ wrench[1][0])
-
     def _answer(self, command: Command) -> None:
         """Report what has changed, fall silent if the arm is lost, and judge the goal."""
-        log, events = self._node.get_logger(), self._supervisor.events
         for event in command.events:
-            fault = event.fault
-            if event.is_over:
-                log.info(str(event))
-                continue
-            answer = SILENT if command.mode is Mode.LOST else self._arm.answer
-            log.error(f"{event}: {answer}")
-            events.add(fault.text, event.text)
-            is_tracking = fault.text == "tracking error"
-            code = Code.PATH_TOLERANCE_VIOLATED if is_tracking else Code.INVALID_GOAL
-            self.followed.end_goal(str(event), code)
-            if fault.text == "torque not finite":
+            self._faults.report(event, command.mode, self._followed)
+            if event.fault.text == "torque not finite" and not event.is_over:
                 self._wrench.wrench.drop()
         if (contact := command.contact) is not None:
             self._outputs.publish_collision(contact, command)
             if self._node.parameters.collision_reaction == REPORT:
-                log.warning(f"contact: {contact.text}")
-                events.add("contact", contact.text)
-        if command.mode is Mode.HOLDING and self._mode is not Mode.FOLLOWING != command.mode:
-            self._warn_outside(command)
+                self._node.get_logger().warning(f"contact: {contact.text}")
+                self._supervisor.events.add("contact", contact.text)
+        if command.mode is Mode.HOLDING and self._mode is not Mode.FOLLOWING:
+            self._followed.warn_outside(command.q)
         self._mode = command.mode
         if command.mode is Mode.LOST and not self._is_silent:
             self._publish_safe_output()
@@ -263,9 +209,9 @@ class ControllerCycle:
         if command.mode.is_following and command.torque is not None:
             lookahead = int(SECOND * self._node.parameters.lookahead)
             self._arm.motion.record(command.stamp + lookahead, command.error[0])
-            self.followed.judge(command.stamp, command.desired, command.qd)
+            self._followed.judge(command.stamp, command.desired, command.qd)
         if command.events:
-            self.diagnostics.publish()
+            self._diagnostics.publish()
 
     def _publish(self, command: Command) -> None:
         self._limits.count(command.cuts)
@@ -284,76 +230,27 @@ class ControllerCycle:
             log.warning(states.waiting_for(side))
             return
         states.note_stale(side, self._supervisor.last_stamp)
-        now = max(self._supervisor.now(), self._supervisor.last_stamp + 1)
+        now = self._supervisor.next_stamp()
         self._answer(self._arm.update(Sample(now, None, states.missing, states.why)))
 
     def _publish_safe_output(self) -> None:
-        """Publish, stamped now, the torque that holds the arm at its last position. If rate limits
-        do not allow it in one step, it is approached cycle by cycle."""
+        """Publish, stamped now, the torque that holds the arm at its last position."""
         if self._is_silent:
             return
-        supervisor, period = self._supervisor, self._arm.period or PERIOD
-        stamp = max(supervisor.now(), supervisor.last_stamp + 1)
-        last = stamp + int(SECOND * LONGEST_APPROACH)
-        step = min(1e-9 * (stamp - supervisor.last_stamp), period)  # since the last torque
-        while True:
-            command = self._arm.rest(stamp, step)
+        supervisor = self._supervisor
+        for command in approach_rest(self._arm, supervisor.next_stamp(), supervisor.last_stamp):
             if command.torque is not None:
                 self._publish(command)
-            is_reached = not any(cut.quantity == "torque rate" for cut in command.cuts)
-            if is_reached or stamp >= last:
-                break
-            step = period
-            time.sleep(step)
-            stamp += int(SECOND * step)
         self._is_silent = True
-
-    # ~/enable
-
-    def present(self) -> str:
-        """Why the arm may not follow motions now; "" if it may."""
-        fault = self._arm.supervisor.fault
-        return "" if fault is None else f"{fault.text}: {self._arm.supervisor.text}"
-
-    def refusal(self) -> str:
-        """Why ~/enable cannot clear the fault now; "" if it can."""
-        arm, allowed = self._arm, self._node.parameters.recovery_speed
-        if self._states.missing:
-            return arm.supervisor.text
-        speed = arm.measured.speed
-        k = int(speed.argmax())
-        if arm.supervisor.is_final and speed[k] > allowed:
-            name = arm.model.joint_names[k]
-            return f"'{name}' still moves at {speed[k]:.3g}; allowed: {allowed:g} (recovery_speed)"
-        return ""
-
-    def clear(self) -> None:
-        """Follow motions again once the arm is at rest, because ~/enable was called."""
-        self._arm.clear_fault()
-        self._answer(self._arm.command(self._supervisor.last_stamp))
 
     # Diagnostics
 
     def _statuses(self) -> Iterator[Status]:
-        p, arm, states, laws = self._node.parameters, self._arm, self._states, self._setup.laws
-        yield self._supervisor.status(states.ages, report.problem(arm, states))
-        yield self.inputs.status(states.counts | {"pairs skipped": self._newest.skipped})
+        reaction = self._node.parameters.collision_reaction
+        yield self._supervisor.status(self._states.ages, self._faults.problem())
+        yield self._inputs.status(self._states.counts | {"pairs skipped": self._newest.skipped})
         yield self._limits.status()
-        _, values = self._supervisor.events.report()
-        values |= {"enabled": self.followed.enabled} | arm.second.report(arm.joint_torque)
-        if arm.motion.is_there:
-            values |= report.largest_error(arm)
-        yield Status("reference", OK, arm.mode_of_motion, values)
-        yield from report.statuses(arm, laws, p.collision_reaction)
-        yield from report.learning(self._setup.learner)
-
-    def _warn_outside(self, command: Command) -> None:
-        limits, names = self._arm.motion.limits, self._arm.model.joint_names
-        for k in np.flatnonzero(distance_to_limits(limits, command.q) < 0.0):
-            self._node.get_logger().warning(
-                f"'{names[k]}' is at {command.q[k]:.4g}, outside its position limits: it may only"
-                " move back inside"
-            )
+        yield from report.statuses(self._setup, self._followed, reaction)
 
 
 def main(args: list[str] | None = None) -> int:

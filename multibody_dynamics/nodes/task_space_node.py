@@ -27,8 +27,9 @@ from .base.parameters import ParameterError
 from .base.qos import RELIABLE
 from .base.robot_source import RobotSource
 from .base.runtime import ManagedNode, run
-from .feedforward_node import FeedforwardCycle, FeedforwardSetup
+from .feedforward_node import FeedforwardCycle
 from .following.controlled_robot import controlled_robot
+from .following.feedforward_setup import FeedforwardSetup
 from .task_space.path_planning import PathPlanner
 from .task_space.planning_process import PlannerSetup, PlanningProcess
 from .task_space.task_space_parameters import TaskSpaceParameters

@@ -165,6 +165,10 @@ class CycleSupervisor:
         """Seconds since the last output; 0 for the first one."""
         return 1e-9 * (stamp - self.last_stamp) if self.last_stamp else 0.0
 
+    def next_stamp(self) -> int:
+        """ns, for an output that answers no state: now, or just after the last output."""
+        return max(self.now(), self.last_stamp + 1)
+
     def _on_timer(self) -> None:
         if self._has_state():
             self._cycle(self.now(), time.monotonic_ns())

@@ -12,10 +12,12 @@ trajectory_goal                 tolerances and outcome of a motion
 stiffness_input                 desired stiffness of joints with variable stiffness, from a topic
 wrench_input                    a wrench on a link, from a topic
 motor_limits                    limits of torques and speeds, and how often they cut
+arm_faults                      faults of an arm, reported and cleared; its last torques
 torque_ramp                     from the last torques to those of a law
+feedforward_setup               what the feedforward creates when it is configured
 feedforward_outputs             messages that the feedforward publishes every cycle
 trajectory_learner              evaluates runs and writes their file, outside the control cycle
-impedance_reference             stiffness and damping of a running impedance, from a message
+impedance_input                 stiffness and damping of a running impedance, from a topic
 state_pairs                     pairs link and motor states of the same time; missing sides
 newest_pair                     one cycle for each pair, or for the newest of several
 controller_setup                what the controller creates when it is configured

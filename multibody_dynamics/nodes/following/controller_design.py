@@ -26,7 +26,6 @@ from ..base.parameters import ParameterError
 from ..base.robot import find_file
 from .controlled_robot import ControlledRobot
 from .flatness_controller_parameters import FlatnessControllerParameters
-from .law_design import check_at
 
 EXPECTED_DELAY = 0.02  # s, delay of the torques that a stop should tolerate; warn if less
 
@@ -70,25 +69,6 @@ def _thresholds(
                 f" {value[1]}: learn them with the settings of the node"
             )
     return found
-
-
-def check_first(
-    arm: Arm,
-    p: FlatnessControllerParameters,
-    name: str,
-    designed: Array,
-    position: Array,
-) -> str:
-    """Judge the law `name`, designed for `designed` (n,), at the first measured position (n,), for
-    which the estimator is designed; returns why it is refused there, or an empty text."""
-    try:
-        arm.measured.estimator.design(position)
-        check_at(arm.laws, p, name, designed, position)
-    except InputError as error:
-        names = arm.model.joint_names
-        where = ", ".join(f"{each} {q:.3g}" for each, q in zip(names, position, strict=True))
-        return f"{error}; measured position: {where}. Move the arm or set design_position"
-    return ""
 
 
 def stop_report(

@@ -10,44 +10,34 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...dynamics.control import OFF, AdaptiveFeedforward, Arm, CollisionReaction, ScheduledFeedback
-from ..base.diagnostics import ERROR, OK, STALE, WARN, Status
+from ..base.diagnostics import ERROR, OK, WARN, Status
+from .controller_setup import ControllerSetup
+from .followed_motion import FollowedMotion
 from .live_laws import LiveLaws
-from .state_pairs import StateInputs
 from .trajectory_learner import TrajectoryLearner
 
 
-def problem(arm: Arm, states: StateInputs) -> tuple[bytes, str] | None:
-    """The active fault or, before the first cycle, the states that are still missing."""
-    fault = arm.supervisor.fault
-    if fault is not None:
-        return ERROR, f"{fault.text}: {arm.supervisor.text}"
-    if states.has_begun:
-        return None
-    missing = states.awaited
-    return (
-        STALE,
-        f"no state received yet for {missing}" if missing else "no matching pair of states yet",
-    )
-
-
-def largest_error(arm: Arm) -> dict[str, object]:
-    """The largest tracking error and its joint."""
-    error = arm.motion.wanted[0] - arm.acting.state.q
-    k = int(np.abs(error).argmax())
-    return {
-        "largest tracking error": float(abs(error[k])),
-        "joint with the largest error": arm.model.joint_names[k],
-    }
-
-
-def statuses(arm: Arm, laws: LiveLaws, reaction: str) -> Iterator[Status]:
-    """The law, the estimator, and what else the arm has."""
-    yield law(arm, laws)
+def statuses(setup: ControllerSetup, followed: FollowedMotion, reaction: str) -> Iterator[Status]:
+    """What is followed, the law, the estimator, and what else there is."""
+    arm = setup.arm
+    yield reference(arm, followed)
+    yield law(arm, setup.laws)
     yield estimator(arm)
     if (estimates := arm.adaptation) is not None:
         yield adaptation(estimates)
     if arm.collisions is not None:
         yield collisions(arm.collisions, reaction)
+    if setup.learner is not None:
+        yield learning(setup.learner)
+
+
+def reference(arm: Arm, followed: FollowedMotion) -> Status:
+    """The motion that is followed, and the second outputs."""
+    values = arm.second.report(arm.joint_torque)
+    if arm.motion.is_there:
+        error, joint = followed.largest_error
+        values |= {"largest tracking error": error, "joint with the largest error": joint}
+    return followed.status(arm.mode_of_motion, values)
 
 
 def law(controller: Arm, live: LiveLaws) -> Status:
@@ -145,10 +135,8 @@ def collisions(reaction: CollisionReaction, chosen: str) -> Status:
     return Status("collisions", OK, text, values)
 
 
-def learning(learner: TrajectoryLearner | None) -> Iterator[Status]:
-    """The status of learning, if there is a learning file."""
-    if learner is None:
-        return
+def learning(learner: TrajectoryLearner) -> Status:
+    """The runs in the learning file."""
     values: dict[str, object] = {"file": str(learner.path), "learn": learner.learns}
     found = learner.learning
     if found is not None:
@@ -158,7 +146,7 @@ def learning(learner: TrajectoryLearner | None) -> Iterator[Status]:
                 "rms of the last run [rad or m]": found.figures[-1].rms,
                 "rms of the best run [rad or m]": found.best_rms,
             }
-    yield Status("learning", OK, learner.note, values)
+    return Status("learning", OK, learner.note, values)
 
 
 def springs_beyond_travel(controller: Arm) -> Iterator[tuple[str, str]]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...dynamics.control import NO_DESIGN, FlatnessSettings, LearnedMotion, Sample
+from ...dynamics.core import InputError
 from ..base.position_check import position_checks
 from ..base.runtime import ManagedNode
 from .controlled_robot import ControlledRobot
-from .controller_design import check_first, make_arm, stop_report
+from .controller_design import make_arm, stop_report
 from .controller_outputs import ControllerOutputs
 from .flatness_controller_parameters import FlatnessControllerParameters
-from .law_design import prepare_laws
+from .law_design import check_at, prepare_laws
 from .live_laws import LiveLaws
 from .trajectory_learner import learner_of
 
@@ -76,16 +77,21 @@ class ControllerSetup:
             self.learner.learns = p.learn
 
     def check_first(self, sample: Sample) -> bool:
-        """Judge the law in force at the first measured position; False, with a fault, if it is
-        unstable there."""
-        arm = self.arm
+        """Judge the law in force at the first measured position, for which the estimator is
+        designed; False, with a fault, if the law is unstable there."""
+        arm, law = self.arm, self.laws.in_force
         if arm.supervisor.is_final:
             return False
         arm.measure(sample)
         q = arm.measured.estimator.state.q.copy()
-        law, p = self.laws.in_force, self._node.parameters
-        if problem := check_first(arm, p, law, self._designed_for, q):
-            arm.fail(NO_DESIGN, problem)
+        try:
+            arm.measured.estimator.design(q)
+            check_at(arm.laws, self._node.parameters, law, self._designed_for, q)
+        except InputError as error:
+            names = arm.model.joint_names
+            where = ", ".join(f"{name} {x:.3g}" for name, x in zip(names, q, strict=True))
+            remedy = "Move the arm or set design_position"
+            arm.fail(NO_DESIGN, f"{error}; measured position: {where}. {remedy}")
             return False
         arm.restart()
         return True

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,7 +14,7 @@ from std_srvs.srv import SetBool
 from ...dynamics.control import DesiredMotion, Planned, TrajectoryRequest
 from ...dynamics.core import Array
 from ...dynamics.motion import distance_to_limits
-from ..base.diagnostics import EventCounter
+from ..base.diagnostics import OK, EventCounter, Status
 from ..base.messages import SECOND, MessageError
 from ..base.runtime import ManagedNode
 from .trajectory_action import TrajectoryAction
@@ -92,6 +93,10 @@ class FollowedMotion:
     def hold(self, position: Array, stamp: int) -> None:
         """Hold `position` (n,) from `stamp` (ns) on."""
         self.motion.hold(position, stamp)
+        self.warn_outside(position)
+
+    def warn_outside(self, position: Array) -> None:
+        """Warn of joints whose `position` (n,) is outside their limits."""
         for k in np.flatnonzero(distance_to_limits(self.motion.limits, position) < 0.0):
             self._node.get_logger().warning(
                 f"'{self.motion.joint_names[k]}' is at {position[k]:.4g}, outside its position"
@@ -149,6 +154,20 @@ class FollowedMotion:
             self._node.get_logger().error(verdict.text)
             self.events.add("goal tolerance", verdict.text)
         self.end_goal(verdict.text, verdict.code)
+
+    # Diagnostics
+
+    @property
+    def largest_error(self) -> tuple[float, str]:
+        """The largest distance of a joint from its desired position, and its name."""
+        error = np.abs(self.motion.wanted[0] - self.position)
+        k = int(error.argmax())
+        return float(error[k]), self.motion.joint_names[k]
+
+    def status(self, text: str, more: Mapping[str, object]) -> Status:
+        """What is followed, and what has happened to motions, with more values."""
+        _, values = self.events.report()
+        return Status("reference", OK, text, values | {"enabled": self.enabled} | more)
 
     # The service
 

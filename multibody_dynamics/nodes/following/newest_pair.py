@@ -22,13 +22,13 @@ class NewestPair:
     fills while it is read, and cycles on part of it would hide the gap in the stamps.
 
     defer: calls a function in the executor's thread, after the queued messages.
-    cycle: called with the arrival of the newest pair, in ns of the `clock`.
+    cycle: called with the stamp of the newest pair, and its arrival in ns of the `clock`.
     """
 
     def __init__(
         self,
         defer: Callable[[Callable[[], None]], None],
-        cycle: Callable[[int], None],
+        cycle: Callable[[int, int], None],
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self.skipped = 0  # pairs that were queued behind a newer one
@@ -69,5 +69,5 @@ class NewestPair:
             self._run_on(arrival)
 
     def _run_on(self, arrival: int) -> None:
-        self._cycle(arrival)
+        self._cycle(self._stamp, arrival)
         self._ended = self._clock()

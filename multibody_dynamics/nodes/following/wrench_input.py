@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from geometry_msgs.msg import WrenchStamped
 
 from ...dynamics.core import Array
 from ...dynamics.model import MultibodyModel
+from ...dynamics.rigid import jacobian
 from ..base.cycle_supervisor import CycleSupervisor
 from ..base.external_wrench import ExternalWrench
 from ..base.messages import MessageError, nanoseconds
@@ -31,12 +33,13 @@ class WrenchInput:
         inputs: Inputs,
         supervisor: CycleSupervisor,
     ) -> None:
-        self._node, self._inputs, self._supervisor = node, inputs, supervisor
+        self._node, self._model = node, model
+        self._inputs, self._supervisor = inputs, supervisor
         self.wrench = ExternalWrench(model, node.parameters.wrench_link)
         inputs.listen(WrenchStamped, TOPIC, self._on_wrench, best_effort(1))
 
-    def newest(self, stamp: int, step: float, state: Array) -> tuple[int, Array] | None:
-        """The body, and W, W', W'' (3, 6) in inertial axes at `stamp` (ns), `step` s after the last
+    def newest(self, stamp: int, state: Array) -> tuple[int, Array] | None:
+        """The body, and W, W', W'' (3, 6) in inertial axes at `stamp` (ns), to be called once per
         cycle; None before the first message. state: rows q, q', q''."""
         wrench, p = self.wrench, self._node.parameters
         if wrench.body is None:
@@ -44,7 +47,17 @@ class WrenchInput:
         if wrench.expire(stamp, p.wrench_timeout):
             why = "none arrived within wrench_timeout; set to zero"
             self._inputs.reject(TOPIC, MessageError("stale", why))
+        step = self._supervisor.step_to(stamp)
         return wrench.body, wrench.advance(step, p.wrench_filter_time, state)
+
+    def joint_torque(self, stamp: int, state: Array, q: Array) -> Array | None:
+        """(n,) joint torques of the `newest` wrench at the measured positions q (n,)."""
+        found = self.newest(stamp, state)
+        if found is None:
+            return None
+        body, wrench = found
+        J = jacobian(self._model, q, body, representation="spatial")
+        return np.asarray(J.T @ wrench[0])
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         self._supervisor.check_stamp(nanoseconds(message.header.stamp))

@@ -62,6 +62,7 @@ class ToolMotion(DesiredMotion):
             self._running, self._next = stop(passing, t, duration=STOP), None
             self.version += 1
             self._running.evaluate(t, out)
+            self.wanted[:] = out
 
     def come_to_rest(self, duration: float) -> Array:
         """Stop the current motion and drop a pending one; returns the q (n,) at which it rests.

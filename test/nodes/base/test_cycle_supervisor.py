@@ -79,6 +79,9 @@ def test_stamps_are_compared_with_the_clock_and_with_the_last_output(ros):
         assert supervisor.leap(now + SECOND // 4) == "gap of 0.250 s between two stamps"
         assert not supervisor.comes_late("states", now + 1)
         assert supervisor.comes_late("states", now)
+        assert 0 <= supervisor.next_stamp() - now < 10 * SECOND
+        supervisor.last_stamp = now + 60 * SECOND
+        assert supervisor.next_stamp() == now + 60 * SECOND + 1
         assert node.part.inputs.report()[1]["states: out of order"] == 1
 
         supervisor.restart("a test")

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from std_srvs.srv import SetBool
@@ -138,6 +140,26 @@ def test_a_rejected_motion_leaves_the_present_one_and_its_goal(bench):
         bench.followed.follow(request(Q0 + 5.0))
     assert bench.ends.verdicts == []
     np.testing.assert_allclose(at(bench, 1.0)[0], GOAL)
+
+
+def test_the_status_has_events_and_the_largest_error(bench):
+    at(bench, 0.0)
+    bench.position += [0.01, -0.02]
+    error, joint = bench.followed.largest_error
+    assert (round(error, 12), joint) == (0.02, "elbow")
+    bench.events.add("a test")
+    status = bench.followed.status("holding", {"more": 1})
+    assert (status.part, status.text) == ("reference", "holding")
+    assert list(status.values) == ["a test", "last", "enabled", "more"]
+
+
+def test_a_joint_outside_its_limits_is_warned_of(bench, monkeypatch):
+    warned: list[str] = []
+    monkeypatch.setattr(bench, "get_logger", lambda: SimpleNamespace(warning=warned.append))
+    bench.followed.hold(np.array([2.5, 0.0]), START)
+    assert warned == [
+        "'shoulder' is at 2.5, outside its position limits: it may only move back inside"
+    ]
 
 
 def test_the_service_stops_motions_and_forbids_new_ones(ros, bench):

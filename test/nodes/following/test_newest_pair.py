@@ -18,12 +18,14 @@ class Bench:
     def __init__(self) -> None:
         self.deferred: queue.Queue = queue.Queue()
         self.cycles: list[int] = []
+        self.stamps: list[int] = []
         self.pairs = NewestPair(self.deferred.put, self.run, lambda: self.now)
         self.stamp = self.now = 0
         self.busy = 0.0  # ms that a cycle takes
 
-    def run(self, arrival: int) -> None:
+    def run(self, stamp: int, arrival: int) -> None:
         self.cycles.append(arrival)
+        self.stamps.append(stamp)
         self.now += round(MS * self.busy)
 
     def arrive(self, *arrivals: float) -> None:
@@ -51,6 +53,7 @@ def test_the_newest_of_several_queued_pairs_is_used_once_all_have_been_read():
     assert bench.deferred.empty()
     assert not bench.pairs.is_due
     assert bench.cycles == [MS, 1_300_000]
+    assert bench.stamps == [STEP, 4 * STEP]
     assert bench.pairs.skipped == 2
 
 

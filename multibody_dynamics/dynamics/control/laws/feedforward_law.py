@@ -120,6 +120,14 @@ class FeedforwardLaw:
         """Start a new motion: damped springs are assumed settled at the next update."""
         self._springs["full"].settle()
 
+    def hold(self, q: Array) -> None:
+        """Compute every output for rest at q (n,), with settled springs and no wrenches."""
+        self.desired[0], self.desired[1:] = q, 0.0
+        self.stiffness[1:] = 0.0
+        self.applied_wrenches[:] = 0.0
+        self.settle()
+        self.update()
+
     def problems(self) -> tuple[str, ...]:
         """Problems of the springs at the last update; see `MotorFeedforward.problems`."""
         return self._springs[self.variant].problems()

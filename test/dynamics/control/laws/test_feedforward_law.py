@@ -136,6 +136,23 @@ def test_an_applied_wrench_with_its_rates(model, joints):
     np.testing.assert_allclose(law.torque, np.array(expected), rtol=1e-12, atol=1e-11)
 
 
+def test_a_hold_is_that_of_an_arm_at_rest_whatever_was_before(model, others):
+    """Damped springs, rates of the second outputs and wrenches leave no trace."""
+    law, fresh = FeedforwardLaw(model, others), FeedforwardLaw(model, others)
+    law.stiffness[0] = fresh.stiffness[0] = [300.0, 0.3]
+    law.stiffness[1:] = 5.0
+    law.desired[:] = state()
+    law.applied_wrenches[:] = 1.0
+    law.update()
+    law.advance(0.1)
+    law.hold(law.desired[0])
+    fresh.desired[0] = state()[0]
+    fresh.update()
+    np.testing.assert_array_equal(law.torque, fresh.torque)
+    np.testing.assert_array_equal(np.array(law.motor), np.array(fresh.motor))
+    np.testing.assert_array_equal(law.torque[1:], 0.0)
+
+
 def test_a_rotor_is_not_counted_twice(model, joints):
     with pytest.raises(dyn.InputError, match="would be counted twice"):
         FeedforwardLaw(model.with_reflected_inertia({"a": 0.1}), joints)

@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from elastic_arms import linear_arm
 from multibody_dynamics.dynamics.control.arm.arm import Arm
 from multibody_dynamics.nodes.base.messages import MessageError
-from multibody_dynamics.nodes.following.impedance_reference import change_impedance
+from multibody_dynamics.nodes.following.impedance_input import change_impedance
 
 
 def message(values: dict[str, float], seconds: float = 0.0) -> JointTrajectory:
