@@ -200,7 +200,7 @@ class ControllerCycle:
             if self._node.parameters.collision_reaction == REPORT:
                 self._node.get_logger().warning(f"contact: {contact.text}")
                 self._supervisor.events.add("contact", contact.text)
-        if command.mode is Mode.HOLDING and self._mode is not Mode.FOLLOWING:
+        if command.mode is Mode.HOLDING and not self._mode.is_following:
             self._followed.warn_outside(command.q)
         self._mode = command.mode
         if command.mode is Mode.LOST and not self._is_silent:

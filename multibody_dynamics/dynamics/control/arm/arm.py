@@ -557,17 +557,21 @@ class Arm:
 
     def _command(self, now: int, torque: Array | None, contact: Contact | None) -> Command:
         state, motion, detector = self.acting.state, self.motion, self.measured.detector
-        measured = self.measured.estimator.state
+        q, qd = state.q.copy(), state.qd.copy()
+        estimated = q, qd
+        if self.acting.is_predicted or self.measured.observes_links:
+            own = self.measured.estimator.state
+            estimated = own.q.copy(), own.qd.copy()
         desired = motion.wanted.copy() if motion.is_there else self._wanted.state.copy()
         command = Command(
             stamp=now,
             torque=None if torque is None else self._commanded(torque),
             reference=self._motors.copy(),
             desired=desired,
-            error=np.array([desired[0] - state.q, desired[1] - state.qd]),
-            q=state.q.copy(),
-            qd=state.qd.copy(),
-            estimated=(measured.q.copy(), measured.qd.copy()),
+            error=np.array([desired[0] - q, desired[1] - qd]),
+            q=q,
+            qd=qd,
+            estimated=estimated,
             joint_torque=self.joint_torque,
             external=None if detector is None else detector.residual[PUSH].copy(),
             second=self.second.rows.copy(),
