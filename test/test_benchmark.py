@@ -28,6 +28,15 @@ PARTS = {
 }
 
 
+def test_every_program_can_be_imported():
+    """Those that need other machines, or hours, do not run here."""
+    names = [file.stem for file in (ROOT / "benchmark").glob("*.py") if file.stem != "__main__"]
+    assert {"load", "controller_equality", "road", "validation"} <= set(names)
+    command = [sys.executable, "-c", "\n".join(f"import {name}" for name in sorted(names))]
+    run = subprocess.run(command, cwd=ROOT / "benchmark", capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
 @pytest.mark.parametrize(("parts", "tables"), PARTS.items(), ids=map(" ".join, PARTS))
 def test_the_parts_run_and_their_results_are_correct(tmp_path, parts, tables):
     """The program compares every result before it is timed, and ends at a wrong one."""

@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
+from multibody_dynamics.dynamics.control.arm.arm_settings import ArmSettings
 from multibody_dynamics.dynamics.control.laws.flatness_settings import FlatnessSettings
 from multibody_dynamics.nodes.base.parameters import ParameterError
 from multibody_dynamics.nodes.following.feedforward_parameters import FeedforwardParameters
@@ -30,6 +33,13 @@ def test_the_defaults_are_those_of_the_law():
     observer = FlatnessControllerParameters(state_source="motor_encoders").settings().estimation
     assert observer.max_step == 0.4
     assert tuple(found.controllers) == tuple(LAWS)
+
+
+def test_every_setting_of_the_arm_is_a_parameter_with_its_default():
+    parameters = FlatnessControllerParameters()
+    assert parameters.arm_settings() == ArmSettings()
+    for each in fields(ArmSettings):
+        assert getattr(parameters, each.name) == each.default
 
 
 def test_parameters_become_the_settings_of_each_law():
