@@ -178,13 +178,18 @@ public:
     return message;
   }
 
-  /* Send a message, and give the subscription the time to receive it. */
-  void send(const trajectory_msgs::msg::JointTrajectory & message)
+  void publish(const trajectory_msgs::msg::JointTrajectory & message)
   {
     if (!spin_until([this]() {return publisher->get_subscription_count() == 1;})) {
       expect(false, "the plugin alone subscribes to trajectories");
     }
     publisher->publish(message);
+  }
+
+  /* Send a message, and give the subscription the time to receive it. */
+  void send(const trajectory_msgs::msg::JointTrajectory & message)
+  {
+    publish(message);
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
     spin_until([end]() {return std::chrono::steady_clock::now() >= end;});
   }

@@ -28,6 +28,7 @@ constexpr double NOT_A_NUMBER = std::numeric_limits<double>::quiet_NaN();
 constexpr double SAME_TIME = 1e-3;
 constexpr double DIAGNOSTICS_PERIOD = 1.0; /* s; changes are published at once */
 constexpr double RATE_TOLERANCE = 0.01;
+constexpr std::size_t MOST_WAITING = 10; /* messages of a topic */
 
 constexpr const char * ANSWERS[] = {
   "accepted",
@@ -428,7 +429,7 @@ CallbackReturn ElasticJointController::on_configure(const rclcpp_lifecycle::Stat
 
   using std_srvs::srv::Trigger;
   subscription_ = get_node()->create_subscription<trajectory_msgs::msg::JointTrajectory>(
-    "~/joint_trajectory", rclcpp::SystemDefaultsQoS(),
+    "~/joint_trajectory", rclcpp::QoS(MOST_WAITING).reliable(), /* a long motion comes in parts */
     [this](const trajectory_msgs::msg::JointTrajectory::ConstSharedPtr message) {
       receive(*message);
     });
@@ -443,9 +444,9 @@ CallbackReturn ElasticJointController::on_configure(const rclcpp_lifecycle::Stat
     });
   state_publisher_ =
     get_node()->create_publisher<control_msgs::msg::JointTrajectoryControllerState>(
-    "~/controller_state", rclcpp::SystemDefaultsQoS());
+    "~/controller_state", rclcpp::QoS(MOST_WAITING));
   diagnostics_publisher_ = get_node()->create_publisher<diagnostic_msgs::msg::DiagnosticArray>(
-    "/diagnostics", rclcpp::SystemDefaultsQoS());
+    "/diagnostics", rclcpp::QoS(MOST_WAITING));
   timer_ = get_node()->create_wall_timer(
     std::chrono::duration<double>(1.0 / rate), [this]() {publish();});
   return CallbackReturn::SUCCESS;
