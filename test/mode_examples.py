@@ -28,7 +28,7 @@ RULES = Rules(
     link_share=np.ones(2),
 )
 STILL = np.zeros(2)
-AT_REST = Situation(0, 0, 0.004, 0, 1, 0, STILL, STILL, STILL)
+AT_REST = Situation(0, 0, 0.004, 0, 1, 1, 0, STILL, STILL, STILL)
 
 
 def moving(*speed: float) -> Situation:

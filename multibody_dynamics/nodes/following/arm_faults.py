@@ -81,6 +81,8 @@ class ArmFaults:
 
     def clear(self) -> None:
         """Follow motions again once the arm is at rest, because ~/enable was called."""
+        if self._arm.supervisor.is_final:
+            self._arm.take_over()
         self._arm.clear_fault()
         self._answer(self._arm.command(self._states.stamp))
 

@@ -63,7 +63,8 @@ class ControllerOptions:
     torque_rate : (m,) or a scalar, N m/s; infinite for no limit.
     link_timeout : s without valid link states until the arm is stopped; a cycle that is more than
         link_timeout after the one before stops it, too. motor_timeout : s without valid motor
-        states until the controller is lost. None for either: 10 ms, or three periods if longer.
+        states until links alone stop the arm, or it is lost. None for either: 10 ms, or three
+        periods if longer.
     speed_factor : a sample is refused if reaching it takes more than this multiple of the velocity
         limit; infinite accepts any.
     tracking_tolerance : rad or m; 0 for none. recovery_speed : rad/s or m/s.
@@ -71,7 +72,7 @@ class ControllerOptions:
         within recovery_window, s, see :class:`.ArmSettings`. stop_speed_limit, stop_timeout : when
         a stop has failed, see there. latency_tolerance : s, of torques whose delay is reported.
     transfer_time, stop_transfer_time : s, in which a law, or the stop, takes over the torque; the
-        second is also that of the fade into the torque at rest when motor states are lost.
+        second is also that of the fade into the torque at rest when the arm is lost.
     """
 
     law: str = DEFAULT_LAW

@@ -72,7 +72,7 @@ class SegmentMotion:
 
 class FilteredSamples:
     """The state that filters of samples give, with the interface of :class:`.StateEstimator`; the
-    caller updates the filters."""
+    caller updates the filters, and sets the time `now` in s."""
 
     signals = ("link_position", "motor_position")
 
@@ -80,12 +80,16 @@ class FilteredSamples:
         self.settings = settings
         self.samples = record_fields.zeros(samples.Samples, n=n, m=m, **{"n + m": n + m})
         samples.compiled_forget(self.samples)
-        s = self.samples
+        s, self.now = self.samples, 0.0
         self.state = JointState(s.q, s.qd, s.theta, s.thetad)
 
     @property
     def is_settled(self) -> bool:
         return bool(samples.compiled_are_settled(self.settings, self.samples))
+
+    @property
+    def knows_speed(self) -> bool:
+        return bool(samples.compiled_knows_speed(self.settings, self.samples, self.now))
 
     def design(self, q: Array) -> None:
         """There is nothing to design."""
@@ -226,34 +230,40 @@ class SampledArm:
         """One cycle; times in s, of the cycle and of both samples."""
         p, motion = self.parameters, self.motion
         does = cycle_clock.compiled_advance(p, self.clock, self.counts, time)
-        motion.now, elapsed = self.clock.time[0], self.clock.elapsed[0]
+        motion.now = self.filters.now = self.clock.time[0]
+        elapsed = self.clock.elapsed[0]
         if does == cycle_clock.RUNS:
             samples.compiled_take_samples(
                 p, self.filters.samples, self.counts, time, link_time, motor_time, q, theta, elapsed
             )
             if self.is_active:
-                self._run(elapsed)
+                self._run()
         elif does == cycle_clock.SET_BACK:
-            samples.compiled_forget(self.filters.samples)
-            if self.is_active:
-                self.arm.restart("the clock was set back")
-        elif does == cycle_clock.STOPPED and self.is_active:
-            self.arm.fail(modes.TIME, "the clock has stopped")
-            self.arm.rest(self._stamp, p.period, at_once=False)
+            self._forget("the clock was set back")
+        elif does == cycle_clock.STOPPED and self.state is not Mode.INACTIVE:
+            if motion.is_there:
+                self._forget("the clock has stopped")
+            self.arm.rest(self._stamp)
         return self.state
 
-    def _run(self, elapsed: float) -> None:
+    def _forget(self, why: str) -> None:
+        samples.compiled_forget(self.filters.samples)
+        if self.is_active:
+            self.arm.restart(why)
+
+    def _run(self) -> None:
         missing = {
             (False, False): "", (True, False): "links", (False, True): "motors",
             (True, True): "links and motors",
         }[self.lacks_links, self.lacks_motors]  # fmt: skip
         signals = {"link_position": self.q, "motor_position": self.theta}
-        is_started = bool(self.filters.samples.is_started[0])
-        given = Sample(
-            self._stamp, signals if is_started else None, missing, external=self.external
-        )
-        if self.arm.update(given).torque is None:
-            self.arm.rest(self._stamp, elapsed, at_once=False)
+        may_begin = bool(self.filters.samples.is_started[0])
+        if self.state is Mode.INACTIVE:  # velocities decide how it begins
+            may_begin = self.filters.is_settled
+        given = Sample(self._stamp, signals if may_begin else None, missing, external=self.external)
+        command = self.arm.update(given)
+        if command.torque is None and command.mode is not Mode.INACTIVE:
+            self.arm.rest(self._stamp)
 
     @property
     def _stamp(self) -> int:

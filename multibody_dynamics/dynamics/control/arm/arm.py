@@ -231,6 +231,7 @@ class Arm:
     def restart(self, why: str = "") -> None:
         """Forget everything that depends on time, because time jumped; the arm, which may have
         moved on, stops."""
+        self.supervisor.restart(0.0)
         if why and self.supervisor.mode.is_following:
             self._fail(TIME, why)
         self.measured.restart()
@@ -239,7 +240,6 @@ class Arm:
         self.motion.release()
         self.second.release()
         self._origin, self._stamp, self._measured_at = 0, 0, np.inf
-        self.supervisor.restart(0.0)
 
     def choose(self, name: str) -> None:
         """Follow with another law from now on, changing over from the one that acts."""
@@ -247,6 +247,10 @@ class Arm:
         if self.supervisor.mode.is_following and name != self.name:
             self.name, self.transfer.duration = name, self.cycle.transfer_time
             self.transfer.switch(self.laws[name])
+
+    def take_over(self) -> None:
+        """Continue from the torque that balances the springs: brakes may have held the arm."""
+        self.transfer.torque[:] = self.measured.holding_torque()
 
     def clear_fault(self) -> None:
         """End the present fault; the arm follows again once it is at rest."""
@@ -354,7 +358,8 @@ class Arm:
                 if self._is_active and not (self.motion.is_there or self.supervisor.is_final):
                     self._begin(now)
                 if self.motion.is_there:
-                    self._look_up(now, step)
+                    # without torques, a long step is no period
+                    self._look_up(now, 0.0 if self.supervisor.mode is Mode.LOST else step)
             if self.motion.is_there:
                 contact = self._supervise(sample, step)
                 if sample.signals is not None and self.supervisor.mode is not Mode.LOST:
@@ -367,16 +372,18 @@ class Arm:
             self._stamp = now
         return self._command(now, torque, contact)
 
-    def rest(self, now: int, step: float, *, at_once: bool = True) -> Command:
-        """The torque that holds the arm at rest at its last position, as far as limits allow `step`
-        s after the last torque; None if it is not finite.
+    def rest(self, now: int, step: float | None = None) -> Command:
+        """The torque that holds the arm at rest at its last position; None if it is not finite.
 
-        at_once : without a fade, and for the whole `step`, because no further torque may follow.
+        step : s after the last torque, by which this one may differ from it as far as limits allow,
+            without a fade, because no further torque may follow; None: this is one of many cycles.
         """
-        torque = self._rest(
-            now, step if at_once else torque_step(self.clock, step, self._period), at_once=at_once
-        )
-        self._stamp = now
+        at_once = step is not None
+        if step is None:
+            step = torque_step(self.clock, self._step_to(now), self._period)
+        torque = self._rest(now, step, at_once=at_once)
+        if torque is not None:
+            self._stamp = now
         command = self._command(now, torque, None)
         return command._replace(error=np.zeros_like(command.error), ahead_by=0.0)
 
@@ -428,6 +435,7 @@ class Arm:
             elapsed=step,
             is_lost=int(bool(measured.lost)),
             is_settled=int(measured.is_settled),
+            knows_speed=int(measured.knows_speed),
             contact=mode,
             qd=0.0 * qd if lacks_links else qd,
             thetad=0.0 * thetad if lacks_motors else thetad,

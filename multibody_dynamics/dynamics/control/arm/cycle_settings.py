@@ -129,7 +129,8 @@ class CycleSettings(NamedTuple):
         within="(period, inf]", section="Watchdogs.",
     )]
     motor_timeout: Annotated[float, Field(
-        "s without valid states of the motors until the controller is lost", within="(0, inf]"
+        "s without valid states of the motors until the arm is stopped from the links, or lost",
+        within="(0, inf]",
     )]
     link_speed: Annotated[Array, Field(
         "rad/s or m/s, fastest motion of each joint between two samples that is accepted",
@@ -156,6 +157,6 @@ class CycleSettings(NamedTuple):
         section="Changes of the torque when a law takes over.",
     )]
     stop_transfer_time: Annotated[float, Field(
-        "s, in which the stop takes over the torque, and the torque at rest if motor states are"
-        " lost", within="[0, inf)",
+        "s, in which a stop takes over the torque, and the torque at rest if the arm is lost",
+        within="[0, inf)",
     )]

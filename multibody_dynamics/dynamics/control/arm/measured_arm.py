@@ -181,6 +181,12 @@ class MeasuredArm:
         return self.estimator.is_settled and self._time - self._lost_at >= QUIET
 
     @property
+    def knows_speed(self) -> bool:
+        """Whether `velocities` are valid."""
+        own = self._motor_filter
+        return self.estimator.knows_speed if own is None else own.is_settled
+
+    @property
     def velocities(self) -> tuple[Array, Array]:
         """Velocities of links (n,), zero where the observer may have lost track, and motors
         (m,)."""

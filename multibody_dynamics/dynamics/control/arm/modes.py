@@ -174,7 +174,8 @@ class Situation(NamedTuple):
     lacks_motors: Annotated[int, Field("1 if those of the motors have")]
     elapsed: Annotated[float, Field("s since the last torque; 0 if there was none")]
     is_lost: Annotated[int, Field("1 if the estimate must not be used for feedback")]
-    is_settled: Annotated[int, Field("1 if the estimated velocities are valid")]
+    is_settled: Annotated[int, Field("1 if the estimated state is valid for following")]
+    knows_speed: Annotated[int, Field("1 if the velocities that a stop uses are valid")]
     contact: Annotated[int, Field("the mode that answers an unexpected contact, 0 for none")]
     qd: Annotated[Array, Field("velocities of the links, zero if they are not measured", ("n",))]
     thetad: Annotated[Array, Field("of the motors, zero if they are not measured", ("m",))]
@@ -276,7 +277,8 @@ def fail(p, s, now, fault, mode, qd, thetad):
             s.tolerates_delay[0] = 1
         if is_following(s.mode[0]):
             begin_stop(p, s, qd, thetad)
-        if is_following(s.mode[0]) or mode == LOST:
+        stops_anew = fault == NOT_FINITE and s.mode[0] == STOPPING
+        if is_following(s.mode[0]) or mode == LOST or stops_anew:
             enter(s, mode, p.stop_transfer_time)
     return True
 
@@ -303,8 +305,16 @@ def deactivate(s):
     s.fault[0] = NONE
 
 
-def restart(s, now):
-    """Forget all times, because the clock jumped; `now` is the new time."""
+def is_final(s):
+    """Whether only a cleared fault ends LOST."""
+    return RULES[s.fault[0], ENDS] == FINAL
+
+
+def restart(p, s, now):
+    """Forget all times, because the clock jumped; `now` is the new time. The acting law starts
+    anew."""
+    if s.mode[0] != INACTIVE:
+        enter(s, s.mode[0], p.stop_transfer_time)
     s.fast_since[0] = NEVER
     s.moving_since[0] = NEVER
     s.slow_since[0] = NEVER
@@ -340,7 +350,7 @@ def supervise(p, s, now, x):
                 s.moving_since[0] = now
         return
     if s.mode[0] == LOST:  # states are back; `stop_timeout` has kept running
-        if not x.is_settled:  # feedback of velocities that are not known would drive the arm
+        if not x.knows_speed:  # feedback of velocities that are not known would drive the arm
             return
         since = s.moving_since[0]
         begin_stop(p, s, x.qd, x.thetad)
@@ -394,8 +404,8 @@ def _judge_stop(p, s, now, x):
     if was_late(s, now) and not s.tolerates_delay[0]:
         s.tolerates_delay[0] = 1
         enter(s, STOPPING, p.stop_transfer_time)
-    is_lost = x.lacks_links or x.lacks_motors or x.elapsed > p.link_timeout or x.is_lost
-    if p.follows and not is_lost and x.is_settled and are_motors_slow(p, x.thetad):
+    lacks_states = x.lacks_links or x.lacks_motors or x.elapsed > p.link_timeout or x.is_lost
+    if p.follows and not lacks_states and x.is_settled and are_motors_slow(p, x.thetad):
         _recover(p, s, now, x.qd, x.thetad)
 
 
@@ -471,6 +481,8 @@ def note_delay(p, s, now, delay, qd, thetad):
 
     The arm is stopped once every torque has been late for LATE_FOR s.
     """
+    if s.mode[0] == INACTIVE:
+        return
     if not p.latency_tolerance > 0.0 or delay <= p.latency_tolerance:
         s.on_time[0] = now
         return

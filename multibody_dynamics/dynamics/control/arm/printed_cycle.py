@@ -108,12 +108,14 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "lacks_motors": samples.lacks_motors,
             "take_samples": samples.take_samples,
             "filters_are_settled": samples.filters_are_settled,
+            "knows_speed": samples.knows_speed,
         },
     ),
     "modes.c": (
         "Modes and faults: what acts on the arm, and why.",
         {
             "is_following": modes.is_following,
+            "is_final": modes.is_final,
             "raise_fault": modes.fail,
             "begin_modes": modes.activate,
             "end_modes": modes.deactivate,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ...core import Array
 from . import modes
-from .modes import FAULTS, FINAL, LATE, SETTLING, STOP_FAILED, TRACKING, Fault, Mode, Rules
+from .modes import FAULTS, LATE, SETTLING, STOP_FAILED, TRACKING, Fault, Mode, Rules
 
 MODES = tuple(Mode)
 CLEARED = "cleared, following again"
@@ -54,8 +54,7 @@ class Supervisor:
     @property
     def is_final(self) -> bool:
         """Whether only a cleared fault ends LOST."""
-        fault = self.fault
-        return fault is not None and fault.ends == FINAL
+        return bool(modes.is_final(self._memory))
 
     @property
     def on_links(self) -> bool:
@@ -92,7 +91,7 @@ class Supervisor:
 
     def restart(self, now: float) -> None:
         """Forget all times, because the clock jumped; `now` (s) is the new time."""
-        modes.restart(self._memory, now)
+        modes.restart(self.rules, self._memory, now)
 
     def update(self, now: float, situation: modes.Situation, missing: str = "") -> Event | None:
         """Apply the rules; `missing` describes states that have timed out."""

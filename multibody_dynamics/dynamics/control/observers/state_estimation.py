@@ -155,6 +155,11 @@ class StateEstimator:
         """Whether at least a settling time has passed since the last start."""
         return self._estimator.is_settled
 
+    @property
+    def knows_speed(self) -> bool:
+        """Whether the velocities of the sides that are measured are valid."""
+        return self.is_settled
+
     def reset(self) -> None:
         """Clear the state: the next update restarts the estimation."""
         self._estimator.reset()

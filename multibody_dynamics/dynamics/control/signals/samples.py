@@ -25,7 +25,8 @@ class Samples(NamedTuple):
 
     is_started: Annotated[Integers, Field("whether the filters have a state")]
     time: Annotated[Array, Field("s, of that state")]
-    started: Annotated[Array, Field("s, since when no sample has been missed for long")]
+    links_started: Annotated[Array, Field("s, since when none of the links was missed for long")]
+    motors_started: Annotated[Array, Field("s, since when none of the motors was")]
     link_time: Annotated[Array, Field("s, of the last valid sample of the links")]
     motor_time: Annotated[Array, Field("s, of the last valid sample of the motors")]
     last_q: Annotated[Array, Field("rad or m, in that sample", ("n",))]
@@ -62,7 +63,21 @@ def forget_samples(s):
 @inlined_exactly
 def filters_are_settled(p, s):
     """Whether the filters have settled since they were started or samples were missing."""
-    return s.is_started[0] != 0 and s.time[0] - s.started[0] >= p.settling_time
+    started = max(s.links_started[0], s.motors_started[0])
+    return s.is_started[0] != 0 and s.time[0] - started >= p.settling_time
+
+
+@inlined_exactly
+def knows_speed(p, s, now):
+    """Whether the velocities of the sides that have not timed out have settled."""
+    started = s.time[0]
+    if not lacks_motors(p, s, now):
+        started = s.motors_started[0]
+        if not lacks_links(p, s, now):
+            started = max(started, s.links_started[0])
+    elif not lacks_links(p, s, now):
+        started = s.links_started[0]
+    return s.is_started[0] != 0 and s.time[0] - started >= p.settling_time
 
 
 @inlined_exactly
@@ -152,20 +167,23 @@ def take_samples(p, s, counts, now, link_time, motor_time, q, theta, dt):
     if restarts:
         gap = time - before if is_started else 0.0
         start_filter(s.filter, s.y, gap, p.max_step)
-        s.started[0] = time
+        s.links_started[0] = s.motors_started[0] = time
         s.is_started[0] = 1
     else:
         advance_filter(s.filter, p.filter_order, TWO_PI * p.filter_bandwidth, coasting, s.y)
     s.time[0] = time
     is_late = dt > p.link_timeout
     counts.late_cycles[0] += 1 if is_late else 0
-    if is_late or has_no_links or has_no_motors:
-        s.started[0] = time
+    if is_late or has_no_links:
+        s.links_started[0] = time
+    if is_late or has_no_motors:
+        s.motors_started[0] = time
     _read_filters(s)
 
 
 compiled_take_samples = compiled_exactly(take_samples)
 compiled_forget = compiled_exactly(forget_samples)
 compiled_are_settled = compiled_exactly(filters_are_settled)
+compiled_knows_speed = compiled_exactly(knows_speed)
 compiled_lacks_links = compiled_exactly(lacks_links)
 compiled_lacks_motors = compiled_exactly(lacks_motors)

@@ -32,6 +32,13 @@ static void begin(robot_controller *c)
     c->has_begun = 1;
 }
 
+/* Whether there are states to begin with; at activation, velocities decide how it begins. */
+static int may_begin(const robot_controller *c)
+{
+    const int is_settled = robot_filters_are_settled(&c->parameters, &c->samples);
+    return c->samples.is_started && !robot_is_final(&c->modes) && (c->has_begun || is_settled);
+}
+
 /* The desired state of this cycle; brakes where the motion would end without a further point. */
 static void look_up(robot_controller *c)
 {
@@ -47,7 +54,6 @@ static void start_new_law(robot_controller *c)
         robot_start_law(c, c->modes.duration);
         if (c->has_motion) {
             hold(c);
-            look_up(c);
         }
     }
 }
@@ -61,6 +67,7 @@ static void supervise(robot_controller *c, double step)
         .lacks_motors = robot_lacks_motors(&c->parameters, s, c->clock.time),
         .elapsed = step,
         .is_settled = robot_filters_are_settled(&c->parameters, s),
+        .knows_speed = robot_knows_speed(&c->parameters, s, c->clock.time),
     };
     copy_row(s->qd, x.qd, x.lacks_links ? 0 : JOINTS);
     copy_row(s->thetad, x.thetad, x.lacks_motors ? 0 : MOTORS);
@@ -69,7 +76,10 @@ static void supervise(robot_controller *c, double step)
     }
     robot_supervise(&c->parameters, &c->modes, c->clock.time, &x);
     robot_note_motion(&c->modes, robot_reference_motion(&c->reference));
-    start_new_law(c);
+    if (c->modes.is_new) {
+        start_new_law(c);
+        look_up(c);
+    }
 }
 
 /* At rest where the arm was last; repeats the last torque if there is none. */
@@ -87,15 +97,17 @@ static void run(robot_controller *c)
 {
     const double step = c->has_torque ? c->clock.time - c->torque_time : 0.0;
     double wanted[MOTORS];
-    if (!c->has_motion && c->samples.is_started) {
+    if (!c->has_motion && may_begin(c)) {
         begin(c);
     }
     if (!c->has_motion) {
-        rest(c, step);
+        if (c->has_begun) {
+            rest(c, step);
+        }
         return;
     }
     look_up(c);
-    c->period = robot_next_period(step, c->period);
+    c->period = c->modes.mode == ROBOT_LOST ? c->period : robot_next_period(step, c->period);
     supervise(c, step);
     if (c->modes.mode == ROBOT_LOST || !c->samples.is_started) {
         rest(c, step);
@@ -117,15 +129,15 @@ static void run(robot_controller *c)
     rest(c, step);
 }
 
-/* The clock was set back: the age of earlier samples is no longer known. */
+/* The clock was set back, or stands still: the age of earlier samples is no longer known. */
 static void forget(robot_controller *c)
 {
+    robot_restart_modes(&c->parameters, &c->modes, c->clock.time);
     if (robot_is_following(c->modes.mode)) {
         raise_fault(c, ROBOT_TIME, ROBOT_STOPPING);
     }
     c->has_motion = c->has_torque = 0;
     robot_forget_samples(&c->samples);
-    robot_restart_modes(&c->modes, c->clock.time);
 }
 
 static void report(const robot_controller *c, robot_output *out)
@@ -171,7 +183,7 @@ int robot_activate(robot_controller *c, const double applied_torque[MOTORS])
 void robot_deactivate(robot_controller *c)
 {
     robot_end_modes(&c->modes);
-    c->is_active = c->has_motion = c->is_fading = 0;
+    c->is_active = c->has_begun = c->has_motion = c->is_fading = 0;
     for (int j = 0; j < MOTORS; ++j) {
         c->torque[j] = 0.0;
     }
@@ -210,10 +222,8 @@ void robot_clear_fault(robot_controller *c)
 
 void robot_note_delay(robot_controller *c, double delay)
 {
-    if (c->has_begun) {
-        robot_judge_delay(&c->parameters, &c->modes, c->clock.time, delay, c->samples.qd,
-                          c->samples.thetad);
-    }
+    robot_judge_delay(&c->parameters, &c->modes, c->clock.time, delay, c->samples.qd,
+                      c->samples.thetad);
 }
 
 int robot_set_external_torque(robot_controller *c, const double torque[JOINTS])
@@ -245,9 +255,11 @@ robot_state robot_update(robot_controller *c, const robot_input *in, robot_outpu
         }
     } else if (clock == CLOCK_SET_BACK) {
         forget(c);
-    } else if (clock == CLOCK_STOPPED && c->is_active) {
-        raise_fault(c, ROBOT_TIME, ROBOT_STOPPING);
-        rest(c, c->parameters.period);
+    } else if (clock == CLOCK_STOPPED && c->has_begun) {
+        if (c->has_motion) {
+            forget(c);
+        }
+        rest(c, 0.0);
     }
     report(c, out);
     return out->state;

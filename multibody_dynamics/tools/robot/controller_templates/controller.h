@@ -30,7 +30,8 @@ typedef struct {
     robot_state state;
     robot_fault fault;
     double desired[5][ROBOT_JOINTS];
-    double desired_theta[ROBOT_MOTORS]; /* of the motors along `desired`, by the flat map */
+    /* Of the motors along `desired`, by the flat map; while following, as are the flags. */
+    double desired_theta[ROBOT_MOTORS];
     double q[ROBOT_JOINTS], qd[ROBOT_JOINTS];
     double theta[ROBOT_MOTORS], thetad[ROBOT_MOTORS];
     int flags[ROBOT_MOTORS]; /* 1: spring beyond its travel, 2: second output clipped */

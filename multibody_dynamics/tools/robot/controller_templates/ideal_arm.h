@@ -21,6 +21,7 @@ static int is_initialised(int observes)
     robot_parameters parameters;
     robot_default_parameters(&parameters);
     parameters.disturbance_bandwidth *= observes ? 1.0 : 0.0;
+    parameters.recovery_limit = 0; /* the programs interrupt the arm often */
     if (robot_initialise(&controller, &parameters)) {
         printf("the parameter %s is out of range\n", robot_wrong_parameter(&parameters));
         return 0;

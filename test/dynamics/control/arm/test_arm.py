@@ -345,7 +345,12 @@ def test_without_states_the_arm_is_lost_and_the_caller_sends_the_torque_at_rest(
     assert [str(event) for event in lost.events] == ["motor states missing: no states for 0.3 s"]
     rest = run.made.rest(stamp, DELAY_PERIOD)
     np.testing.assert_allclose(rest.torque, at_start(run.arm)[2], atol=1e-3)
-    assert run.step().mode is Mode.STOPPING
+    assert run.step().mode is Mode.LOST  # until the velocities are known
+    modes = [run.step().mode for _ in range(60)]
+    settled = next(k for k, mode in enumerate(modes) if mode is not Mode.LOST)
+    assert settled * DELAY_PERIOD < 0.03
+    assert Mode.LOST not in modes[settled:]
+    assert run.made.period == pytest.approx(DELAY_PERIOD)  # not the time without torques
     assert run.run(0.5).mode is Mode.HOLDING
     assert np.abs(run.plant.q - run.arm.rest).max() < 1e-3
 

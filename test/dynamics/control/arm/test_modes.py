@@ -296,8 +296,8 @@ def test_the_stop_after_states_were_missing_begins_once_velocities_are_known():
     machine = Machine()
     machine.cycle(50, lacks_links=1, lacks_motors=1)
     for k in range(20):
-        assert machine.moving(0.1 * k, 0.0, is_settled=0) == LOST
-    assert machine.moving(1.9, 0.0) == STOPPING
+        assert machine.moving(0.1 * k, 0.0, knows_speed=0) == LOST
+    assert machine.moving(1.9, 0.0, is_settled=0) == STOPPING
     assert machine.memory.top_speed[0] == pytest.approx(1.5 * 1.9 + 0.25 * 2.0)
     assert run(machine, lambda t: (1.9 * np.exp(-3.0 * t), 0.0)) is None
 
@@ -328,6 +328,7 @@ SITUATIONS = st.builds(
     elapsed=st.sampled_from([0.004, 0.004, 0.3]),
     is_lost=st.integers(0, 1),
     is_settled=st.integers(0, 1),
+    knows_speed=st.integers(0, 1),
     contact=st.sampled_from([0, 0, 0, STOPPING, YIELDING]),
     qd=st.builds(lambda a, b: np.array([a, b]), st.floats(-5.0, 5.0), st.floats(-5.0, 5.0)),
     thetad=st.builds(lambda a, b: np.array([a, b]), st.floats(-1.0, 1.0), st.floats(-1.0, 1.0)),
