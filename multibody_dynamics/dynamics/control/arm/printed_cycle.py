@@ -77,7 +77,7 @@ OTHER_SHAPES: dict[Any, dict[str, tuple[int | str, ...]]] = {
 RECORDS = {
     "p": CycleSettings, "counts": CycleCounts, "d": observer.Disturbances, "x": modes.Situation,
 }  # fmt: skip
-MEMORIES = {
+MEMORIES: dict[Any, Any] = {
     samples: samples.Samples, segments: segments.Segments, modes: modes.Memory,
     late_hold: late_hold.SmoothedMotors, cycle_clock: cycle_clock.CycleClock,
 }  # fmt: skip
