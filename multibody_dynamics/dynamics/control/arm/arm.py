@@ -349,7 +349,7 @@ class Arm:
     def update(self, sample: Sample) -> Command:
         """Answer a sample. Without signals, only modes and faults change; in LOST there is no
         torque, and the caller sends that of :meth:`rest`, once or in every cycle. Nor is there one
-        before :meth:`activate`: the filters settle meanwhile."""
+        before :meth:`activate`, with which the filters start anew."""
         now, step = sample.stamp, self._step_to(sample.stamp)
         contact = torque = None
         try:
