@@ -23,7 +23,7 @@ Sample                   what is measured at one time
 LINKS                    a Sample lacks the states of the links
 MOTORS                   a Sample lacks the states of the motors
 BOTH                     a Sample lacks both
-Clock                    what an Arm expects of the times of its cycle
+CycleTimes               what an Arm expects of the times of its cycle
 Command                  the answer of an Arm to a Sample: torques (m,) in N m, and what has changed
 ArmSettings              settings of an Arm that may change while it runs
 FlatnessSettings         the others: all laws, the state estimation, the observer
@@ -248,7 +248,7 @@ QUANTITIES               all quantities of MotionLimits
 from warnings import warn
 
 from .arm import cycle_clock, modes
-from .arm.arm import BOTH, LINKS, MOTORS, Arm, Clock, Command, Sample
+from .arm.arm import BOTH, LINKS, MOTORS, Arm, Command, Sample
 from .arm.arm_settings import ArmSettings
 from .arm.collision_reaction import OFF, REACTIONS, REPORT, CollisionReaction, Contact
 from .arm.cycle_settings import LONGEST_LEAD, CycleSettings
@@ -259,6 +259,7 @@ from .arm.modes import FAULTS, NO_DESIGN, Fault, Mode
 from .arm.printed_cycle import PrintedCycle, printed_cycle
 from .arm.stiffness_reference import StiffnessReference
 from .arm.supervisor import Event, Supervisor
+from .arm.torque_steps import CycleTimes
 from .controllers import late_hold
 from .controllers.bumpless_transfer import BumplessTransfer
 from .controllers.controllers import (
@@ -410,7 +411,7 @@ __all__ = [
     # control laws by name
     "ControllerSettings", "make_controller", "retune", "LAWS", "DEFAULT_LAW", "Cycle", "in_short",
     # complete control cycles, as run by the nodes
-    "Arm", "Sample", "LINKS", "MOTORS", "BOTH", "Clock", "Command", "ArmSettings",
+    "Arm", "Sample", "LINKS", "MOTORS", "BOTH", "CycleTimes", "Command", "ArmSettings",
     "FlatnessSettings", "DesignedLaws", "MeasuredArm",
     "Supervisor", "Mode", "FAULTS", "NO_DESIGN", "Fault", "Event",
     "CollisionReaction", "Contact", "REACTIONS", "OFF", "REPORT", "ON_LINKS", "FeedforwardLaw",

@@ -24,6 +24,7 @@ SAMPLES = 64  # intervals, at whose ends a polynomial is judged if its coefficie
 SLACK = 1e-6  # rad or m, and per s: a motion may end on a limit
 SHORTEST = 1e-9  # s, of a segment
 RESTING, MOVING, BRAKES = range(3)  # what a motion does
+MODES = ("holding", "moving", "braking")  # the same in words
 
 
 class Answer(IntEnum):

@@ -15,11 +15,14 @@ from typing import Any
 import numpy as np
 
 from ...dynamics.control import (
+    BOTH,
+    LINKS,
+    MOTORS,
     Arm,
     ArmSettings,
-    Clock,
     CycleCounts,
     CycleSettings,
+    CycleTimes,
     FlatnessSettings,
     JointState,
     Mode,
@@ -34,7 +37,7 @@ from ...dynamics.motion import JointCommandLimits, segments
 from .generated_design import ControllerDesign, start_position
 
 EPOCH = 1_000_000_000  # ns, added to times, because an arm takes a stamp of zero for none
-MOTIONS = ("holding", "moving", "braking")
+MISSING = {(0, 0): "", (1, 0): LINKS, (0, 1): MOTORS, (1, 1): BOTH}  # by what links, motors lack
 
 
 class SegmentMotion:
@@ -51,7 +54,7 @@ class SegmentMotion:
 
     @property
     def mode(self) -> str:
-        return MOTIONS[segments.compiled_motion(self.segments)]
+        return segments.MODES[segments.compiled_motion(self.segments)]
 
     def hold(self, q: Array, time: int) -> None:
         segments.compiled_hold(self.segments, q, self.now)
@@ -149,7 +152,7 @@ class SampledArm:
                 actuators.motor_names, torque=p["torque_limit"], torque_rate=p["torque_rate_limit"]
             )
         )
-        arm.clock = Clock(p["period"], p["max_step"])
+        arm.times = CycleTimes(p["period"], p["max_step"])
         arm.transfer.max_step = p["max_step"]
         second: Any = FixedOutputs(np.zeros((3, len(actuators.variable_joints))))
         second.rows[0] = resting_second_outputs(actuators)
@@ -184,7 +187,7 @@ class SampledArm:
 
     def activate(self, applied: Any = 0.0) -> bool:
         """Take over from a torque (m,) with the next cycle; whether that is possible."""
-        if self.is_active or not self.filters.is_settled or self.lacks_links or self.lacks_motors:
+        if self.is_active or not self.filters.is_settled:
             return False
         self.torque[:] = applied
         self.arm.activate(self.torque.copy())
@@ -252,10 +255,7 @@ class SampledArm:
             self.arm.restart(why)
 
     def _run(self) -> None:
-        missing = {
-            (False, False): "", (True, False): "links", (False, True): "motors",
-            (True, True): "links and motors",
-        }[self.lacks_links, self.lacks_motors]  # fmt: skip
+        missing = MISSING[self.lacks_links, self.lacks_motors]
         signals = {"link_position": self.q, "motor_position": self.theta}
         may_begin = bool(self.filters.samples.is_started[0])
         if self.state is Mode.INACTIVE:  # velocities decide how it begins

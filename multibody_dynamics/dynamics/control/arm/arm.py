@@ -24,7 +24,7 @@ from ...core import Array, DynamicsError
 from ...elastic import Actuators, MotorFeedforward
 from ...model import MultibodyModel
 from ...motion import JointCommandLimits, LimitEvent
-from ...motion.segments import BRAKES, MOVING, RESTING
+from ...motion.segments import MODES
 from ...rigid import InverseDynamicsSolver
 from ..controllers.bumpless_transfer import BumplessTransfer
 from ..controllers.controllers import PERIOD, Computed, LinearFeedback
@@ -44,22 +44,11 @@ from .measured_arm import MeasuredArm
 from .modes import CONTACT, NOT_FINITE, STOPPING, TIME, YIELDING, Mode, Rules, Situation
 from .stiffness_reference import StiffnessReference
 from .supervisor import Event, Supervisor
-from .torque_steps import next_period, torque_step
+from .torque_steps import CycleTimes, next_period, torque_step
 
 SECOND = 1_000_000_000  # ns
 STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
-MOTIONS = {"holding": RESTING, "moving": MOVING, "braking": BRAKES}
 LINKS, MOTORS, BOTH = "links", "motors", "links and motors"
-
-
-class Clock(NamedTuple):
-    """What is expected of the times of the cycle.
-
-    period : s, of the first cycle. max_step : s, the longest time by which a torque may change.
-    """
-
-    period: float
-    max_step: float
 
 
 class Sample(NamedTuple):
@@ -122,8 +111,9 @@ class Arm:
         :meth:`change`. motion : what the arm follows; a new DesiredMotion if not given.
 
     Attributes, for reading: the parts named in the module, `measured`, `acting`, `motion`,
-    `second`, `supervisor`, `laws`, `transfer`, `collisions` (None without detection); `name`, of
-    the law that acts, and `chosen`, of the one that acts while following.
+    `second`, `supervisor`, `laws`, `transfer`, `collisions` (None without detection); `times`, what
+    is expected of the times of the cycle; `name`, of the law that acts, and `chosen`, of the one
+    that acts while following.
     """
 
     def __init__(
@@ -161,7 +151,7 @@ class Arm:
         self._flat_map.advance(PERIOD)
         self._motors: Array = self._flat_map.result.copy()
         self.chosen = self.name = settings.law
-        self.clock = Clock(settings.controllers[settings.law].period, MAX_STEP)
+        self.times = CycleTimes(settings.controllers[settings.law].period, MAX_STEP)
         self._period = self._lead = 0.0
         self._events: list[Event] = []
         self._cuts: list[LimitEvent] = []
@@ -367,7 +357,7 @@ class Arm:
         except DynamicsError as error:
             self._fail(NOT_FINITE, str(error))
             if self.motion.is_there:
-                torque = self._rest(now, torque_step(self.clock, step, self._period))
+                torque = self._rest(now, torque_step(self.times, step, self._period))
         if torque is not None:
             self._stamp = now
         return self._command(now, torque, contact)
@@ -380,7 +370,7 @@ class Arm:
         """
         at_once = step is not None
         if step is None:
-            step = torque_step(self.clock, self._step_to(now), self._period)
+            step = torque_step(self.times, self._step_to(now), self._period)
         torque = self._rest(now, step, at_once=at_once)
         if torque is not None:
             self._stamp = now
@@ -445,7 +435,7 @@ class Arm:
         if step > self.cycle.state_timeout and not sample.missing:
             why = f"gap of {step:.3f} s between two stamps"
         self._note(self.supervisor.update(self._seconds(now), situation, why))
-        self.supervisor.note_motion(MOTIONS[self.motion.mode])
+        self.supervisor.note_motion(MODES.index(self.motion.mode))
         if self.supervisor.is_new:
             self._start_law(now)
             if contact is not None and self.cycle.collision_reaction == RETRACT:
@@ -495,7 +485,7 @@ class Arm:
             acting.act_as_measured()
         elif acting.diverged:
             raise DynamicsError(acting.diverged)
-        dt = torque_step(self.clock, step, self._period)
+        dt = torque_step(self.times, step, self._period)
         self._wanted.update()
         self._ahead.update()
         if abs(self._lead - law.lead) > 0.1 * self._lead:

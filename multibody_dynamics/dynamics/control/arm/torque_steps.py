@@ -5,8 +5,20 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 LONGEST_PERIOD = 1.5  # times the last one: a single long step, after missed cycles, is no period
 LONGEST_STEP = 2.0  # periods by which a torque may change after missed cycles
+
+
+class CycleTimes(NamedTuple):
+    """What is expected of the times of a cycle; in C, two of its settings.
+
+    period : s, of the first cycle. max_step : s, the longest time by which a torque may change.
+    """
+
+    period: float
+    max_step: float
 
 
 def next_period(step, period):
@@ -18,7 +30,8 @@ def next_period(step, period):
 
 
 def torque_step(p, step, period):
-    """The time, s, by which a torque may change that is sent `step` s after the last one."""
+    """The time, s, by which a torque may change that is sent `step` s after the last one, with the
+    :class:`CycleTimes` p, and `period` as :func:`next_period` gives it."""
     known = period if period > 0.0 else p.period
     longest = min(step, LONGEST_STEP * known)
     return min(longest if longest > 0.0 else p.period, p.max_step)

@@ -47,14 +47,12 @@ static void look_up(robot_controller *c)
                                                         p->stop_acceleration, c->desired) ? 1 : 0;
 }
 
-/* Start the law that acts from now on, if it is another one, at the present position. */
+/* Start the law that acts from now on, at the present position. */
 static void start_new_law(robot_controller *c)
 {
-    if (c->modes.is_new) {
-        robot_start_law(c, c->modes.duration);
-        if (c->has_motion) {
-            hold(c);
-        }
+    robot_start_law(c, c->modes.duration);
+    if (c->has_motion) {
+        hold(c);
     }
 }
 
@@ -86,7 +84,9 @@ static void supervise(robot_controller *c, double step)
 static void rest(robot_controller *c, double step)
 {
     double wanted[MOTORS];
-    start_new_law(c);
+    if (c->modes.is_new) {
+        start_new_law(c);
+    }
     robot_rest(c, wanted);
     if (is_finite_row(wanted, MOTORS)) {
         robot_send(c, robot_torque_step(&c->parameters, step, c->period), wanted);
@@ -168,8 +168,7 @@ int robot_initialise(robot_controller *c, const robot_parameters *parameters)
 int robot_activate(robot_controller *c, const double applied_torque[MOTORS])
 {
     const robot_parameters *p = &c->parameters;
-    if (c->is_active || !robot_filters_are_settled(p, &c->samples) ||
-        robot_lacks_links(p, &c->samples, c->clock.time) || robot_lacks_motors(p, &c->samples, c->clock.time) ||
+    if (c->is_active || !robot_filters_are_settled(p, &c->samples) || /* nor if a side is missing */
         !is_finite_row(applied_torque, MOTORS) || robot_wrong_parameter(p)) {
         return 1;
     }

@@ -5,25 +5,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multibody_dynamics.dynamics.control.arm.torque_steps import next_period, torque_step
+from multibody_dynamics.dynamics.control.arm.torque_steps import (
+    CycleTimes,
+    next_period,
+    torque_step,
+)
 
 STEPS = st.floats(1e-5, 10.0)
 
 
-class Expected(NamedTuple):
-    period: float = 1e-3
-    max_step: float = 0.05
+EXPECTED = CycleTimes(period=1e-3, max_step=0.05)
 
 
 def test_the_first_cycle_counts_as_one_of_the_expected_period():
     assert next_period(0.0, 0.0) == 0.0
-    assert torque_step(Expected(), 0.0, 0.0) == 1e-3
+    assert torque_step(EXPECTED, 0.0, 0.0) == 1e-3
     assert next_period(2e-3, 0.0) == 2e-3
 
 
@@ -33,9 +33,9 @@ def test_a_single_long_step_is_no_period_but_lasting_ones_are(steps):
     for step in steps[1:]:
         before, period = period, next_period(step, period)
         assert period == pytest.approx(min(step, 1.5 * before))
-        assert torque_step(Expected(), step, period) <= min(2.0 * period, 0.05, step) * (1 + 1e-12)
+        assert torque_step(EXPECTED, step, period) <= min(2.0 * period, 0.05, step) * (1 + 1e-12)
     for _ in range(60):
         period = next_period(0.02, period)
     assert period == 0.02
-    assert torque_step(Expected(), 0.02, period) == 0.02
-    assert torque_step(Expected(), 1.0, period) == pytest.approx(0.04)
+    assert torque_step(EXPECTED, 0.02, period) == 0.02
+    assert torque_step(EXPECTED, 1.0, period) == pytest.approx(0.04)
