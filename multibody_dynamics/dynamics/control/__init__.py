@@ -482,6 +482,10 @@ def __getattr__(name: str) -> object:
         found, instead = tuple(key for key, law in LAWS.items() if not law.lowers), "LAWS"
     elif name == "Law":
         found, instead = ControllerSettings, "ControllerSettings"
+    elif name == "FlatnessLaw":
+        from .arm.flatness_law import FlatnessLaw
+
+        found, instead = FlatnessLaw, "Arm"
     else:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     warn(f"dyn.control.{name}: use {instead}", DeprecationWarning, stacklevel=2)

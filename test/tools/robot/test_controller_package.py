@@ -657,11 +657,11 @@ def test_the_package_tests_itself(tmp_path, name, period):
     tested = run(compiled(tmp_path, "self_test.c", *SANITIZERS))
     assert tested.returncode == 0, tested.stdout + tested.stderr
     assert "largest error" in tested.stdout
-    law = tmp_path / "arm_law.c"
-    text = law.read_text()
-    law.write_text(text.replace("torque[j] += flat->result[3][j];", "torque[j] += 0.1;"))
+    core = tmp_path / "arm_controller.c"
+    text = core.read_text()
+    core.write_text(text.replace("torque[j] += flat->result[3][j];", "torque[j] += 0.1;"))
     assert run(compiled(tmp_path, "self_test.c")).returncode == 1
-    law.write_text(text)
+    core.write_text(text)
     printed = run(compiled(tmp_path, "example.c"))
     assert printed.returncode == 0, printed.stderr
     assert "following (none)" in printed.stdout

@@ -30,7 +30,7 @@ typedef struct {
     robot_state state;
     robot_fault fault;
     double desired[5][ROBOT_JOINTS];
-    /* Of the motors along `desired`, by the flat map; while following, as are the flags. */
+    /* Of the motors along `desired`, by the flat map; in LOST, where the arm was last. */
     double desired_theta[ROBOT_MOTORS];
     double q[ROBOT_JOINTS], qd[ROBOT_JOINTS];
     double theta[ROBOT_MOTORS], thetad[ROBOT_MOTORS];
