@@ -21,6 +21,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -38,7 +39,7 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-class Background:
+class Background(ABC):
     """Runs one computation after another. `defer` calls a function in the thread that is to receive
     results: by default, the one in which they end. `is_busy`: whether the newest request of
     :meth:`replace` is still to be answered."""
@@ -53,9 +54,9 @@ class Background:
         self._generation = 0
         self._newest: Future[Any] | None = None
 
+    @abstractmethod
     def _opened(self) -> Executor:
         """A pool with one worker."""
-        raise NotImplementedError
 
     def submit(
         self,
