@@ -113,8 +113,9 @@ class Background(ABC):
         self.drop()
         with self._lock:
             self._is_closed = True
-        if self._pool is not None:
-            self._pool.shutdown(wait=wait, cancel_futures=not wait)
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=wait, cancel_futures=not wait)
 
 
 class BackgroundThread(Background):
