@@ -16,7 +16,7 @@
 #define JOINTS ROBOT_JOINTS
 #define MOTORS ROBOT_MOTORS
 
-static const double ZEROS[4 * JOINTS + MOTORS] = {0.0}; /* for rows of positions or torques */
+static const double ZEROS[4 * JOINTS + 2 * MOTORS] = {0.0}; /* for rows of any numbers */
 //TABLES//
 
 static int is_finite_row(const double *row, int count)
@@ -93,8 +93,8 @@ static void follow(robot_controller *c, double dt, double elapsed, double torque
     }
     copy_row(&c->desired[0][0], &c->now.state[0][0], 5 * JOINTS);
     map_motion(c, flat, dt);
-    robot_feed_back(c->parameters.gains, c->desired, x->q, x->qd, flat->result, x->theta, x->thetad,
-                    torque);
+    robot_feed_back(c->feedback_share, c->parameters.gains, c->desired, x->q, x->qd, flat->result,
+                    x->theta, x->thetad, torque);
     if (lead > 0.0) {
         flat = &c->later;
         robot_reference_evaluate(&c->reference, c->clock.time + lead, c->clock.time, flat->state);
@@ -149,9 +149,10 @@ static void stop_and_hold(robot_controller *c, double dt, double elapsed, double
     }
     hang(c, theta, c->hold_is_started ? ITERATIONS : 10 * ITERATIONS, load);
     c->hold_is_started = 1;
-    robot_hold_step(c->hold_reference, c->hold_q, theta, thetad, load,
+    robot_hold_step(c->hold_reference, c->hold_q, theta, thetad, load, c->feedback_share,
                     is_late ? p->late_gains : p->hold_gains, p->hold_lower, p->hold_upper,
                     is_late ? p->late_time : p->stop_time, p->torque_limit, dt, torque);
+    copy_row(&c->hold_reference[0][0], &c->now.result[0][0], 2 * MOTORS);
 }
 
 /* c->now.result: the motors that hold the links at rest at q, pushed by `external`. */
@@ -187,9 +188,11 @@ static void start_law(robot_controller *c, double duration)
 {
     c->modes.is_new = 0;
     c->elapsed = 0.0;
+    c->feedback_share = 1.0;
     c->duration = duration;
     c->is_fading = duration > 0.0;
     copy_row(c->torque, c->held, MOTORS);
+    copy_row(ZEROS, c->now.result[1], 2 * MOTORS);
     settle_springs(&c->now);
     settle_springs(&c->later);
     robot_reset_disturbances(&c->disturbances);
@@ -220,6 +223,14 @@ static void hold(robot_controller *c)
 {
     robot_reference_hold(&c->reference, c->samples.q, c->clock.time);
     c->has_motion = 1;
+}
+
+/* End the motion: sides without samples are then carried along nothing. */
+static void end_motion(robot_controller *c)
+{
+    c->has_motion = 0;
+    copy_row(ZEROS, c->desired[1], 4 * JOINTS);
+    copy_row(ZEROS, c->now.result[1], 2 * MOTORS);
 }
 
 /* Hold the measured position, after activation or after the clock jumped. */
@@ -272,6 +283,7 @@ static void supervise(robot_controller *c, double step)
     };
     copy_row(s->qd, x.qd, x.lacks_links ? 0 : JOINTS);
     copy_row(s->thetad, x.thetad, x.lacks_motors ? 0 : MOTORS);
+    copy_row(c->torque, x.sent, MOTORS);
     for (int i = 0; i < JOINTS; ++i) {
         x.error[i] = c->desired[0][i] - s->q[i];
     }
@@ -317,15 +329,14 @@ static void run(robot_controller *c)
         return;
     }
     const double dt = robot_torque_step(&c->parameters, step, c->period);
+    c->feedback_share = robot_feedback_share(&c->parameters, step, dt, c->feedback_share);
     if (robot_is_following(c->modes.mode)) {
         follow(c, dt, fmax(step, dt), wanted);
-    } else {
-        if (c->modes.on_links) {
-            stop_on_links(c, wanted);
-        } else {
-            stop_and_hold(c, dt, fmax(step, dt), wanted);
-        }
+    } else if (c->modes.on_links) {
+        stop_on_links(c, wanted);
         hold_at(c, c->desired[0], ZEROS); /* for reports: the motion rests */
+    } else {
+        stop_and_hold(c, dt, fmax(step, dt), wanted);
     }
     if (is_finite_row(wanted, MOTORS)) {
         send(c, dt, wanted);
@@ -344,7 +355,8 @@ static void forget(robot_controller *c)
         robot_raise_fault(&c->parameters, &c->modes, c->clock.time, ROBOT_TIME, ROBOT_STOPPING,
                           c->samples.qd, c->samples.thetad);
     }
-    c->has_motion = c->has_torque = 0;
+    c->has_torque = 0;
+    end_motion(c);
     robot_forget_samples(&c->samples);
 }
 
@@ -390,7 +402,8 @@ int robot_activate(robot_controller *c, const double applied_torque[MOTORS])
 void robot_deactivate(robot_controller *c)
 {
     robot_end_modes(&c->modes);
-    c->is_active = c->has_begun = c->has_motion = c->is_fading = 0;
+    c->is_active = c->has_begun = c->is_fading = 0;
+    end_motion(c);
     copy_row(ZEROS, c->torque, MOTORS);
 }
 
@@ -454,7 +467,8 @@ robot_state robot_update(robot_controller *c, const robot_input *in, robot_outpu
     const int clock = robot_advance_clock(&c->parameters, &c->clock, &c->counts, in->time);
     if (clock == CLOCK_RUNS) {
         robot_take_samples(&c->parameters, &c->samples, &c->counts, in->time, in->link_time,
-                           in->motor_time, in->q, in->theta, c->clock.elapsed);
+                           in->motor_time, in->q, in->theta, c->clock.elapsed, c->desired,
+                           c->now.result);
         if (c->is_active) {
             run(c);
         }
