@@ -148,13 +148,13 @@ class SampledArm:
         arm.design(start_position(design))
         arm.laws.install(settings.law, design.law)
         arm.laws.install("hold", design.hold)
-        own = {name: p[name] for name in modes.Rules._fields if name in p}
-        arm.supervisor.rules = arm.supervisor.rules._replace(**own)
         arm.limit(
             JointCommandLimits(
                 actuators.motor_names, torque=p["torque_limit"], torque_rate=p["torque_rate_limit"]
             )
         )
+        own = {name: p[name] for name in modes.Rules._fields if name in p}
+        arm.supervisor.rules = arm.supervisor.rules._replace(**own)  # `limit` has set its own
         arm.times = CycleTimes(p["period"], p["max_step"])
         arm.transfer.max_step = p["max_step"]
         second: Any = FixedOutputs(np.zeros((3, len(actuators.variable_joints))))
