@@ -162,6 +162,9 @@ class Twins:
         assert self.c._output.fault == self.python.fault, (self.cycles, self.c.fault)
         torque = self.c.torque
         assert np.isfinite(torque).all()
+        if self.c.state != "inactive":
+            mine, wanted = self.c.desired_theta, self.python.desired_theta
+            np.testing.assert_allclose(mine, wanted, rtol=0.0, atol=1e-11, err_msg=self.c.state)
         self.largest = max(self.largest, float(np.abs(self.python.torque).max()))
         difference = float(np.abs(torque - self.python.torque).max())
         self.error = max(self.error, difference / self.largest)

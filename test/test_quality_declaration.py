@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from importlib import import_module
 from pathlib import Path
 
@@ -57,6 +58,24 @@ def test_every_public_name_exists():
     for name in names:
         module, _, attribute = name.rpartition(".")
         assert callable(getattr(import_module(f"multibody_dynamics.{module}"), attribute)), name
+
+
+def test_names_of_version_1_are_public_or_deprecated():
+    """The stability policy: only a major version removes a name, after a warning that names the
+    replacement."""
+    text = (ROOT / "test" / "release_1_0_0" / "names.txt").read_text(encoding="utf-8")
+    rooms = re.findall(r"^(dyn[.\w]*):((?:\s+\w+)+)$", text, re.MULTILINE)
+    assert sum(len(names.split()) for _, names in rooms) == 676
+    for room, names in rooms:
+        face = import_module(room.replace("dyn", "multibody_dynamics.dynamics", 1))
+        for name in names.split():
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                getattr(face, name)
+            said = [str(each.message) for each in caught]
+            instead = [re.match(rf"{room}\.{name}: use (\w+)", each) for each in said]
+            is_announced = any(each and each[1] in face.__all__ for each in instead)
+            assert (name in face.__all__) != is_announced, (room, name)
 
 
 def test_every_dependency_is_justified():

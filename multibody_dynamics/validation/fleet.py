@@ -10,12 +10,10 @@ the order of the recordings, so the numbers are the same in all three cases.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from functools import reduce
-from multiprocessing import get_context
+from functools import partial, reduce
 from pathlib import Path
 
-from ..dynamics.core import DynamicsError, InputError
+from ..dynamics.core import DynamicsError, InputError, in_order, worker_processes
 from ..dynamics.identification import Residuals
 from .comparison import Validation, validate
 from .settings import Settings
@@ -46,17 +44,8 @@ def validate_all(
     """
     if dask:
         return _over_dask(paths, settings, dask, progress)
-    outcomes: list[Outcome] = []
-    if processes <= 1:
-        for k, path in enumerate(paths):
-            outcomes.append(attempt(path, settings))
-            progress(k + 1, len(paths))
-        return outcomes
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-        for k, outcome in enumerate(pool.map(attempt, paths, [settings] * len(paths))):
-            outcomes.append(outcome)
-            progress(k + 1, len(paths))
-    return outcomes
+    with worker_processes(processes) as executor:
+        return in_order(executor, partial(attempt, settings=settings), paths, progress)
 
 
 def _over_dask(

@@ -69,16 +69,17 @@ def _lengths(each: Declared, names: Names) -> str:
 def defaults(values: Any, name: str) -> str:
     """A compound literal of the structure `name` with the values of a record of constants."""
     lines = [
-        f"{INDENT * 2}.{each.name} = {_initialiser(getattr(values, each.name), each.kind)},"
+        f"{INDENT * 2}.{each.name} = {initialiser(getattr(values, each.name), each.kind)},"
         for each in record_fields.declared_fields(type(values))
     ]
     body = "\n".join(part for line in lines for part in folded_row(line))
     return f"({name}){{\n{body}\n{INDENT}}}"
 
 
-def _initialiser(value: Any, kind: str) -> str:
-    if np.ndim(value):
-        return f"{{{', '.join(_initialiser(each, kind) for each in value)}}}"
+def initialiser(value: Any, kind: str) -> str:
+    """A number in C, or a list of such in braces."""
+    if isinstance(value, tuple) or np.ndim(value):
+        return f"{{{', '.join(initialiser(each, kind) for each in value)}}}"
     if kind == INT:
         return str(int(value))
     if np.isinf(value):
@@ -126,7 +127,7 @@ def _check(each: Declared, text: str, variable: str, row: str, names: Names) -> 
 def _test(interval: Interval, value: str, variable: str, at: str) -> str:
     low, high, has_low, has_high = interval
     texts = [
-        f"{variable}->{each}{at}" if isinstance(each, str) else _initialiser(each, DOUBLE)
+        f"{variable}->{each}{at}" if isinstance(each, str) else initialiser(each, DOUBLE)
         for each in (low, high)
     ]
     parts = [f"{value} {'>=' if has_low else '>'} {texts[0]}"]

@@ -218,6 +218,7 @@ CycleSettings            the settings of the control cycle, declared once
 CycleCounts              what it counts
 Computed                 what the caller of a law has computed already
 LONGEST_LEAD             longest lead of the feedforward in s
+MOST_RECOVERIES          recoveries that a generated controller can count
 cycle_clock              what the clock of a cycle does, as a function over a record
 modes                    what acts on an arm, and why, as functions over records
 samples                  validity of samples and their filters, as functions over records
@@ -251,7 +252,7 @@ from .arm import cycle_clock, modes
 from .arm.arm import BOTH, LINKS, MOTORS, Arm, Command, Sample
 from .arm.arm_settings import ArmSettings
 from .arm.collision_reaction import OFF, REACTIONS, REPORT, CollisionReaction, Contact
-from .arm.cycle_settings import LONGEST_LEAD, CycleSettings
+from .arm.cycle_settings import LONGEST_LEAD, MOST_RECOVERIES, CycleSettings
 from .arm.desired_motion import DesiredMotion, Planned, Splice, TrajectoryRequest, plan, reject_jump
 from .arm.learned_motion import LearnedMotion
 from .arm.measured_arm import MeasuredArm
@@ -420,6 +421,7 @@ __all__ = [
     "LearnedMotion", "StiffnessReference",
     # code in other languages
     "printed_cycle", "PrintedCycle", "CycleSettings", "CycleCounts", "Computed", "LONGEST_LEAD",
+    "MOST_RECOVERIES",
     "cycle_clock", "modes", "samples", "late_hold", "disturbance_compensation",
     # controllers
     "PERIOD", "Controller", "LinearFeedback", "ScheduledFeedback", "UPDATE_TIME",
@@ -480,6 +482,10 @@ def __getattr__(name: str) -> object:
         found, instead = tuple(key for key, law in LAWS.items() if not law.lowers), "LAWS"
     elif name == "Law":
         found, instead = ControllerSettings, "ControllerSettings"
+    elif name == "FlatnessLaw":
+        from .arm.flatness_law import FlatnessLaw
+
+        found, instead = FlatnessLaw, "Arm"
     else:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     warn(f"dyn.control.{name}: use {instead}", DeprecationWarning, stacklevel=2)

@@ -69,6 +69,9 @@ Integers          type of an array of integers
 Computations alongside a control cycle:
 
 BackgroundProcess  a process of lower priority that runs one computation after another
+BackgroundThread   a thread that does
+worker_processes   processes with one thread each, for many jobs
+in_order           results of many jobs, in order
 
 Compilation:
 
@@ -84,7 +87,12 @@ store_machine_code  writes a file of the cache of machine code
 """
 
 from . import product_rule, quantities, record_fields
-from .background_process import BackgroundProcess
+from .background_process import (
+    BackgroundProcess,
+    BackgroundThread,
+    in_order,
+    worker_processes,
+)
 from .batches import times, transposed
 from .baumgarte import Baumgarte
 from .checked_rows import CheckedRows
@@ -151,7 +159,7 @@ __all__ = [
     # data sheets
     "quantities", "read_yaml", "read_yaml_documents", "read_arrays",
     "record_fields", "Field", "Integers",
-    "BackgroundProcess",
+    "BackgroundProcess", "BackgroundThread", "worker_processes", "in_order",
     # compilation
     "compiled", "inlined", "compiled_exactly", "inlined_exactly", "copy_row", "IS_COMPILED",
     "when_compiling", "load_machine_code", "store_machine_code",

@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A process for slow computations alongside a control cycle.
+"""A process, or a thread, for slow computations alongside a control cycle.
 
 Python code that takes milliseconds holds the interpreter's lock: in a thread of the controller's
 process, it would delay the cycle by up to 5 ms again and again. The process starts with the first
@@ -11,6 +11,9 @@ computation, and ends with the one that created it. It leaves the processors to 
   it would otherwise inherit that priority, and hold up the cycle on the same processor.
 - If the controller is bound to some of the available processors (`taskset`, cgroups aside), the
   process runs on the others. Isolated processors (isolcpus) are left alone.
+
+A thread is for what mostly waits, or needs the memory of the controller; many processes are for
+many jobs where there is no cycle.
 """
 
 from __future__ import annotations
@@ -18,28 +21,123 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 if TYPE_CHECKING:  # not imported before the first request: this takes 20 ms
-    from concurrent.futures import Future, ProcessPoolExecutor
+    from concurrent.futures import Executor, Future
 
 NICE = 5
 ISOLATED = Path("/sys/devices/system/cpu/isolated")
+MANY = 200  # with more jobs than this, several are sent to a process at once
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-class BackgroundProcess:
-    """One process, which runs one computation after another. If it has ended, the next computation
+class Background(ABC):
+    """Runs one computation after another. `defer` calls a function in the thread that is to receive
+    results: by default, the one in which they end. `is_busy`: whether the newest request of
+    :meth:`replace` is still to be answered."""
+
+    def __init__(
+        self, defer: Callable[[Callable[[], object]], object] = lambda take: take()
+    ) -> None:
+        self._defer = defer
+        self._is_closed = self.is_busy = False
+        self._pool: Executor | None = None
+        self._lock = threading.Lock()  # close() may come from another thread
+        self._generation = 0
+        self._newest: Future[Any] | None = None
+
+    @abstractmethod
+    def _opened(self) -> Executor:
+        """A pool with one worker."""
+
+    def submit(
+        self,
+        function: Callable[Arguments, Result],
+        *arguments: Arguments.args,
+        **options: Arguments.kwargs,
+    ) -> Future[Result]:
+        """Compute function(*arguments, **options); the future raises what the function raises.
+        Raises RuntimeError after :meth:`close`."""
+        from concurrent.futures import BrokenExecutor
+
+        with self._lock:
+            if self._is_closed:
+                raise RuntimeError("the background is closed")
+            if self._pool is not None:
+                with suppress(BrokenExecutor):  # killed, for example for lack of memory
+                    return self._pool.submit(function, *arguments, **options)
+                self._pool.shutdown(wait=False)
+            self._pool = self._opened()
+            return self._pool.submit(function, *arguments, **options)
+
+    def deliver(
+        self, then: Callable[[Future[Any]], object], function: Callable[..., Any], *arguments: Any
+    ) -> Future[Any]:
+        """Compute, then call `then` with the future, even if that was cancelled."""
+        future = self.submit(function, *arguments)
+        future.add_done_callback(lambda done: self._defer(lambda: then(done)))
+        return future
+
+    def replace(
+        self, then: Callable[[Future[Any]], object], function: Callable[..., Any], *arguments: Any
+    ) -> None:
+        """Compute what replaces the last such request: only for the newest one is `then` called."""
+        self.drop()
+        generation, self.is_busy = self._generation, True
+
+        def take(done: Future[Any]) -> None:
+            if generation == self._generation:
+                self.is_busy = False
+                then(done)
+
+        self._newest = self.deliver(take, function, *arguments)
+
+    def drop(self) -> bool:
+        """Forget that request; whether there was one."""
+        was_busy, self.is_busy = self.is_busy, False
+        self._generation += 1
+        if was_busy and self._newest is not None:
+            self._newest.cancel()
+        return was_busy
+
+    def close(self, *, wait: bool = False) -> None:
+        """Forget what has not begun, or `wait` until everything has ended."""
+        self.drop()
+        with self._lock:
+            self._is_closed = True
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=wait, cancel_futures=not wait)
+
+
+class BackgroundThread(Background):
+    """One thread; `prepare` is called in it first, for its priority."""
+
+    def __init__(self, name: str, prepare: Callable[[], object], **options: Any) -> None:
+        super().__init__(**options)
+        self._name, self._prepare = name, prepare
+
+    def _opened(self) -> Executor:
+        from concurrent.futures import ThreadPoolExecutor
+
+        return ThreadPoolExecutor(1, self._name, self._prepare)
+
+
+class BackgroundProcess(Background):
+    """One process. If it has ended, what waited raises BrokenProcessPool, and the next computation
     starts a new one.
 
     Functions and arguments must be picklable. A program that uses this needs the guard
     `if __name__ == "__main__":`, as with multiprocessing, because the process imports its main
-    module.
+    module. Starting takes the calling thread about 20 ms, a later call less than 1 ms.
 
     nice : what is added to its niceness; a higher value means a lower priority.
 
@@ -48,47 +146,23 @@ class BackgroundProcess:
     >>> process.close()
     """
 
-    def __init__(self, nice: int = NICE) -> None:
+    def __init__(self, nice: int = NICE, **options: Any) -> None:
+        super().__init__(**options)
         self.nice = nice
-        self._pool: ProcessPoolExecutor | None = None
-        self._is_closed = False
-        self._lock = threading.Lock()  # close() may come from another thread
 
-    def submit(
-        self,
-        function: Callable[Arguments, Result],
-        *arguments: Arguments.args,
-        **options: Arguments.kwargs,
-    ) -> Future[Result]:
-        """Compute function(*arguments, **options); the future raises what the function raises, and
-        BrokenProcessPool if the process ends. The first call starts the process, which takes this
-        thread about 20 ms; later calls take less than 1 ms. Raises RuntimeError after
-        :meth:`close`.
-        """
-        from concurrent.futures.process import BrokenProcessPool
-
-        with self._lock:
-            if self._is_closed:
-                raise RuntimeError("the process is closed")
-            if self._pool is not None:
-                with suppress(BrokenProcessPool):  # killed, for example for lack of memory
-                    return self._pool.submit(function, *arguments, **options)
-                self._pool.shutdown(wait=False)
-            starter = threading.Thread(target=self._open)  # its priority is inherited
-            starter.start()
-            starter.join()
-            assert self._pool is not None
-            return self._pool.submit(function, *arguments, **options)
-
-    def _open(self) -> None:
+    def _opened(self) -> Executor:
         from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
 
-        self.give_way()
-        self._pool = ProcessPoolExecutor(
-            1, mp_context=get_context("spawn"), initializer=_prepare, initargs=(self.nice,)
-        )
-        self._pool.submit(os.getpid)  # starts the process
+        def start() -> None:
+            self.give_way()
+            pool.submit(os.getpid)
+
+        pool = ProcessPoolExecutor(1, get_context("spawn"), _prepare, (self.nice,))
+        starter = threading.Thread(target=start)  # the process inherits its priority
+        starter.start()
+        starter.join()
+        return pool
 
     @staticmethod
     def give_way() -> None:
@@ -97,15 +171,12 @@ class BackgroundProcess:
             if os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK in (os.SCHED_FIFO, os.SCHED_RR):
                 os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
-    def close(self) -> None:
-        """End the process, without waiting for results."""
+    def close(self, *, wait: bool = False) -> None:
+        """End the process, without waiting for results unless told to `wait`."""
         with self._lock:
             self._is_closed = True
-            pool, self._pool = self._pool, None
-        if pool is None:
-            return
-        workers = list((pool._processes or {}).values())
-        pool.shutdown(wait=False, cancel_futures=True)
+        workers = [] if wait else list((getattr(self._pool, "_processes", None) or {}).values())
+        super().close(wait=wait)
         for worker in workers:
             worker.terminate()
 
@@ -148,3 +219,41 @@ def _end_with_parent() -> None:
     if parent is not None:
         connection.wait([parent.sentinel])
         os._exit(1)
+
+
+@contextmanager
+def worker_processes(workers: int, prepare: Any = None, *shared: Any) -> Iterator[Executor | None]:
+    """Processes with one thread each, in which prepare(*shared) is called first; None to work in
+    the present process. What has not begun at the end is not computed."""
+    if workers <= 1:
+        yield None
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    before = {name: os.environ[name] for name in THREADS if name in os.environ}
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    executor = ProcessPoolExecutor(workers, get_context("spawn"), prepare, shared)
+    try:
+        yield executor
+    finally:
+        executor.shutdown(cancel_futures=True)
+        for name in THREADS:
+            os.environ.pop(name, None)
+        os.environ.update(before)
+
+
+def in_order(
+    executor: Executor | None,
+    function: Callable[[Any], Result],
+    jobs: Sequence[Any],
+    progress: Callable[[int, int], object] = lambda done, total: None,
+) -> list[Result]:
+    """function(job) of every job; `progress` is called with the number of jobs done and of all."""
+    chunk = 2 if len(jobs) > MANY else 1
+    found = executor.map(function, jobs, chunksize=chunk) if executor else map(function, jobs)
+    results: list[Result] = []
+    for result in found:
+        results.append(result)
+        progress(len(results), len(jobs))
+    return results

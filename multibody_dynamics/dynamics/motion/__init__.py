@@ -26,6 +26,7 @@ distance_to_limits   distance (n,) to the nearer position limit, negative outsid
 
 Code in other languages:
 
+braking              tables and constants of `brake` and of `Trajectory`
 segments             a motion in a queue of fixed size, as functions over a record
 limit_torque         the torques that limits permit, a function over arrays
 TORQUE_LIMITED       flag of `limit_torque`: a torque was limited
@@ -43,7 +44,7 @@ reproduction_error   largest error of a motion interpolated from its points, (5,
 DERIVATIVES          q and its four derivatives as column titles
 """
 
-from . import segments
+from . import braking, segments
 from .braking import brake
 from .demo_motions import (
     DERIVATIVES,
@@ -82,7 +83,7 @@ __all__ = [
     "Reference", "Trajectory", "interpolate", "splice", "stop", "hold", "sum_of_sines",
     "brake", "chain_rule", "match_joints", "REST",
     # code in other languages
-    "segments", "limit_torque", "TORQUE_LIMITED", "RATE_LIMITED",
+    "braking", "segments", "limit_torque", "TORQUE_LIMITED", "RATE_LIMITED",
     # limits
     "JointCommandLimits", "LimitEvent", "check_reference", "distance_to_limits",
     # demo motions

@@ -12,7 +12,9 @@ path is continuous to q'''' at both ends. No joint should exceed
 checked at POINTS instants. The first duration is T_0, the shortest in which every joint stops from
 its velocity alone. LONGER durations are tried, T_0 included, each GROWTH times the one before; then
 shorter ones, down from T_0, which keep the effect of the present jerk small. The first without
-excess is taken, or the one with the least: every state is accepted.
+excess is taken, or the one with the least: every state is accepted. No path is shorter than
+SHORTEST_BRAKING: at low speeds, the accelerations alone would allow paths of a few milliseconds,
+whose q'''' asks elastic joints for torques beyond their limits.
 
 The tables are those that the generated C controller (``multibody_dynamics generate --law``) uses.
 """
@@ -41,8 +43,8 @@ TRIALS = 16
 LONGER = 6
 GROWTH = 1.25
 POINTS = 16
-SHORTEST_BRAKING = 0.01
-"""s; also the duration from a state that moves too slowly to need more."""
+SHORTEST_BRAKING = 0.1
+"""s, of any path to rest."""
 
 BRAKING_TRAVEL: Array = read_only(-_JERK[:, 5] @ _JERK[:, 1:5] / (_JERK[:, 5] @ _JERK[:, 5]))
 """(4,) distance to the point of rest on [0, 1] from q' .. q'''' at its start."""

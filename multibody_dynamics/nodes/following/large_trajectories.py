@@ -65,15 +65,13 @@ class LargeTrajectories:
     """
 
     def __init__(self, defer: Callable[[Callable[[], object]], None]) -> None:
-        self._defer = defer
-        self._process = BackgroundProcess()
-        self._version = 0
+        self._process = BackgroundProcess(defer=defer)
         self._has_started = False
 
     @property
     def is_busy(self) -> bool:
         """Whether a trajectory is being planned."""
-        return self._version % 2 == 1
+        return self._process.is_busy
 
     def has_time(self, data: bytes, motion: DesiredMotion) -> bool:
         """Whether the stamp of a serialised message leaves time to plan it in the process."""
@@ -83,13 +81,10 @@ class LargeTrajectories:
 
     def drop(self) -> bool:
         """Forget the trajectory that is being planned; True if there was one."""
-        was_busy = self.is_busy
-        self._version += was_busy
-        return was_busy
+        return self._process.drop()
 
     def close(self) -> None:
         """End the process."""
-        self.drop()
         self._process.close()
 
     def plan(
@@ -110,7 +105,6 @@ class LargeTrajectories:
         start = _start(data)
         splice = motion.splice(start, _notice(data) << (attempt - 1))
         job = Job(motion.joint_names, motion.limits, splice, tolerance, lead)
-        self._version += 1
 
         def again() -> None:
             if start is not None:  # it is due: plan it here
@@ -122,22 +116,16 @@ class LargeTrajectories:
                 options = {"tolerance": tolerance, "lead": lead, "then": then}
                 self.plan(data, motion, **options, attempt=attempt + 1)
 
-        finish = partial(self._finish, self._version, motion, again)
-        found = self._process.submit(plan_message, data, job)
+        self._process.replace(partial(self._finish, motion, again, then), plan_message, data, job)
         self._has_started = True
-        found.add_done_callback(lambda result: self._defer(lambda: finish(then, result)))
 
     def _finish(
         self,
-        version: int,
         motion: DesiredMotion,
         again: Callable[[], None],
         then: Callable[[LargeTrajectory | MessageError], object],
         result: Future[LargeTrajectory | Rejection],
     ) -> None:
-        if version != self._version:
-            return
-        self._version += 1
         failure = result.exception()
         if failure is not None:  # the process has ended, for example for lack of memory
             then(MessageError("trajectory", f"planning failed: {failure}"))

@@ -25,8 +25,9 @@ activation; what came by topic lasts until then.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -42,7 +43,7 @@ from ...dynamics.control import (
     LoopJudgement,
     Verdict,
 )
-from ...dynamics.core import Array
+from ...dynamics.core import Array, BackgroundThread
 from .flatness_controller_parameters import FlatnessControllerParameters
 from .law_design import HOLD, is_refused, judging_conditions, refusal_at, take_judgement
 from .law_parameters import live_parameters
@@ -129,18 +130,14 @@ class LiveLaws:
             if not is_refused(p, name, judgement) or name == HOLD:
                 self._known[self._key(self._case(name))] = _Known("", judgement)
         self._process = JudgingProcess()
-        self._thread = ThreadPoolExecutor(
-            1, thread_name_prefix="live laws", initializer=JudgingProcess.give_way
-        )
-        self._newest = 0
-        self._pending: Future[_Found] | None = None
+        self._thread = BackgroundThread("live laws", JudgingProcess.give_way, defer=defer)
         self._asked: _Case | None = None
 
     def close(self) -> None:
         """Forget what is being judged, and end the process."""
         self._forget()
         self._process.close()
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._thread.close()
 
     # What is wanted
 
@@ -253,14 +250,11 @@ class LiveLaws:
 
     def _forget(self) -> None:
         """Whatever is being judged is no longer wanted."""
-        self._newest += 1
         self.judging, self._asked = "", None
-        if self._pending is not None:
-            self._pending.cancel()
+        self._thread.drop()
 
     def _submit(self, case: _Case) -> None:
-        self._forget()
-        name, law, p, number = case.name, self._law, self._wanted[0], self._newest
+        name, law, p = case.name, self._law, self._wanted[0]
         laws = law.laws
         self.judging, self._asked = name, case
         what = "" if name in (self.in_force, HOLD) else f"; '{self.in_force}' remains in force"
@@ -282,10 +276,7 @@ class LiveLaws:
             lowers=p.unstable_poses == "lower" and not is_running,
             here=law.measured.estimator.state.q.copy() if law.measured.is_settled else None,
         )
-        self._pending = self._thread.submit(self._judge, request)
-        self._pending.add_done_callback(
-            lambda done: self._defer(lambda: self._take(number, case, done))
-        )
+        self._thread.replace(partial(self._take, case), self._judge, request)
 
     def _judge(self, request: JudgingRequest) -> _Found:
         """In the thread: wait for the process, and design the law anew if other settings were
@@ -295,10 +286,8 @@ class LiveLaws:
             return _Found(verdict, None)
         return _Found(verdict, self._laws.redesign(request.name, request.q, verdict.lowered))
 
-    def _take(self, number: int, case: _Case, done: Future[_Found]) -> None:
+    def _take(self, case: _Case, done: Future[_Found]) -> None:
         """In the thread of the executor: note whether what was judged is accepted, and proceed."""
-        if number != self._newest or done.cancelled():
-            return
         self.judging, self._asked = "", None
         name, laws, p = case.name, self._laws, self._wanted[0]
         is_chosen = name == p.law != self.in_force

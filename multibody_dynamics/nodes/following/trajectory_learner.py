@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from ...dynamics.control import IterativeLearning, LearningSettings, Run
-from ...dynamics.core import Array, InputError
+from ...dynamics.core import Array, BackgroundThread, InputError
 from ...dynamics.model import MultibodyModel
 from ..base.parameters import ParameterError
 from ..base.scheduling import make_way
@@ -49,9 +49,7 @@ class TrajectoryLearner:
         self.settings, self._log, self.learns = settings, log, False
         self.learning: IterativeLearning | None = None
         self.note = "no run yet"
-        self._thread = ThreadPoolExecutor(
-            max_workers=1, thread_name_prefix="learning", initializer=make_way
-        )
+        self._thread = BackgroundThread("learning", make_way)
         self._work: Future[None] | None = None
         if path.exists():
             self.learning = IterativeLearning.load(path)
@@ -108,7 +106,7 @@ class TrajectoryLearner:
 
     def close(self) -> None:
         """Finish the evaluation of the last run."""
-        self._thread.shutdown(wait=True)
+        self._thread.close(wait=True)
 
 
 def learner_of(

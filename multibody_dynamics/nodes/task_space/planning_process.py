@@ -80,10 +80,10 @@ class PlanningProcess:
     """
 
     def __init__(self, setup: PlannerSetup, defer: Callable[[Callable[[], object]], None]) -> None:
-        self._setup, self._defer = setup, defer
+        self._setup = setup
         self._newest = tempfile.TemporaryFile(prefix="planning_")  # noqa: SIM115
         self._number = 0
-        self._process = BackgroundProcess()
+        self._process = BackgroundProcess(defer=defer)
         self.drop()
         self._process.submit(warm_up, setup)
 
@@ -104,8 +104,9 @@ class PlanningProcess:
         MessageError, in the executor's thread. The request replaces any earlier one."""
         self.drop()
         wanted = Wanted(os.getpid(), self._newest.fileno(), self._number)
-        found = self._process.submit(_attempt, function, self._setup, wanted, *arguments)
-        found.add_done_callback(lambda future: self._defer(lambda: then(_result(future))))
+        self._process.deliver(
+            lambda found: then(_result(found)), _attempt, function, self._setup, wanted, *arguments
+        )
 
 
 def _result(future: Future[Any]) -> Any:

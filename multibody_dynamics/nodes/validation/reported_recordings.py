@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import traceback
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from sensor_msgs.msg import JointState
 
-from ...dynamics.core import DynamicsError, InputError
+from ...dynamics.core import BackgroundThread, DynamicsError, InputError
 from ...validation.comparison import validate
 from ...validation.recordings.bag_library import require_bags
 from ...validation.report import summary, write_report
@@ -52,9 +51,7 @@ class ReportedRecordings:
         self._robot, self._settings, self._urdf_text = robot, settings, urdf_text
         self._recorder: StateRecorder | None = None
         self._failure = ""  # why nothing is recorded any more
-        self._reports = ThreadPoolExecutor(
-            max_workers=1, thread_name_prefix="report", initializer=make_way
-        )
+        self._reports = BackgroundThread("report", make_way)
         self._reported: dict[str, object] = {}  # results of the last report; replaced as a whole
 
     def add(self, message: JointState) -> None:
@@ -100,7 +97,7 @@ class ReportedRecordings:
 
     def close(self) -> None:
         """Wait until all reports have been written."""
-        self._reports.shutdown(wait=True)
+        self._reports.close(wait=True)
 
     def status(self) -> tuple[bytes, str, dict[str, object]]:
         """Level, text and values of the diagnostic status."""
@@ -128,7 +125,7 @@ class ReportedRecordings:
         except (DynamicsError, OSError) as error:
             log.error(f"no report: {error}")
             self._reported = {"last report": f"none: {error}"}
-        except Exception:  # the executor would discard it silently
+        except Exception:  # the future would keep it silently
             log.error(f"no report:\n{traceback.format_exc()}")
             self._reported = {"last report": "none, see the log"}
         else:

@@ -1,4 +1,4 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Shared by the commands: options, processes, recordings, figures and progress bars."""
+"""Shared by the commands: options, recordings, figures and progress bars."""

@@ -24,14 +24,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...dynamics.core import Array, InputError
+from ...dynamics.core import Array, InputError, in_order, worker_processes
 from ...dynamics.elastic import resting_second_outputs
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import Reference
 from ...dynamics.plant import ElasticRobot, Plant
 from ...simulation.mujoco_robot import MujocoRobot
 from ...validation.trajectory_files import read_points
-from ..base.parallel import processes, results_of
+from ..base.progress import ProgressBar
 from ..motions.scaled_trajectory import motion_through
 from ..study.conditions import CONDITIONS, Condition
 from ..study.equal_noise import EqualNoise, at_equal_noise, reference_noise
@@ -151,17 +151,19 @@ def predict(proof: Proof, workers: int = 1) -> Prediction:
     """
     arm = identified_arm(proof)  # raises errors of files here, and compiles once
     laws = [law.key for law in chosen_laws(proof.laws)]
-    with processes(workers) as executor:
+    with worker_processes(workers) as executor:
         wanted = reference_noise(arm, proof.seed, proof.condition)
         jobs = [(proof, law, wanted) for law in laws]
-        numbers = dict(zip(laws, results_of(executor, _number, jobs, "laws"), strict=True))
+        numbers = dict(
+            zip(laws, in_order(executor, _number, jobs, ProgressBar("laws")), strict=True)
+        )
         runs: list[Job] = [
             (proof, case, law, numbers[law].number, draw)
             for case in CASES
             for law in laws
             for draw in range(proof.draws)
         ]
-        outcomes = results_of(executor, _run, runs, "runs")
+        outcomes = in_order(executor, _run, runs, ProgressBar("runs"))
     rows = []
     for k in range(0, len(runs), proof.draws):
         found = outcomes[k : k + proof.draws]

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,9 +77,15 @@ def c_package(model: MultibodyModel, options: Options = DEFAULTS) -> dict[str, s
         f"{library}.c": _source(library, functions, options),
         "self_test.c": _self_test(library, functions, options),
         "example.c": _example(model, name, functions[options.order], options),
-        "CMakeLists.txt": CMAKE.replace("LIBRARY", library),
+        "CMakeLists.txt": cmake(library, library, [f"{library}.c"]),
     }
     return signed(files)
+
+
+def cmake(library: str, name: str, sources: Iterable[str]) -> str:
+    """CMakeLists.txt of a library in C, its example and its self-test, `name`_self_test."""
+    text = CMAKE.replace("SOURCES", "\n  ".join(sources))
+    return re.sub(r"\bNAME_", f"{name}_", text.replace("LIBRARY", library))
 
 
 def write(files: Mapping[str, str], folder: Path) -> None:
@@ -348,21 +355,23 @@ project(LIBRARY C)
 set(CMAKE_C_STANDARD 99)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
-add_library(LIBRARY LIBRARY.c)
+add_library(LIBRARY
+  SOURCES)
 target_include_directories(LIBRARY PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 if(UNIX)
   target_link_libraries(LIBRARY PUBLIC m)
 endif()
 
-add_executable(LIBRARY_example example.c)
-target_link_libraries(LIBRARY_example LIBRARY)
+add_executable(NAME_example example.c)
+target_link_libraries(NAME_example LIBRARY)
 
 enable_testing()
-add_executable(LIBRARY_self_test self_test.c)
-target_link_libraries(LIBRARY_self_test LIBRARY)
-add_test(NAME LIBRARY_self_test COMMAND LIBRARY_self_test)
+add_executable(NAME_self_test self_test.c)
+target_link_libraries(NAME_self_test LIBRARY)
+add_test(NAME NAME_self_test COMMAND NAME_self_test)
 """

@@ -46,6 +46,7 @@ from ...dynamics.rigid import (
     trace_inverse_dynamics,
     trace_momentum,
 )
+from .c_package import cmake
 from .controller_plugin import in_tables, in_template, plugin_files
 from .generated_design import ControllerDesign, motors_at_rest, start_position
 from .notice import signed
@@ -57,8 +58,16 @@ RECORDS = (
     cycle_clock.CycleClock, samples.Samples, modes.Situation, modes.Memory,
     late_hold.SmoothedMotors, disturbance_compensation.Disturbances,
 )  # fmt: skip
-CORE = ("controller.h", "controller_parts.h", "law.c", "controller.c")
+CORE = ("controller.h", "controller.c")
 PROGRAMS = ("ideal_arm.h", "example.c", "timing.c", "self_test.c")
+CMAKE = """
+if(UNIX)
+  add_executable(ROBOT_timing timing.c)
+  target_link_libraries(ROBOT_timing ROBOT_controller)
+endif()
+
+include(ros2_control/plugin.cmake)
+"""
 
 
 def controller_package(
@@ -92,7 +101,7 @@ def controller_package(
             "//COUNTS//": own[CycleCounts],
             "//RECORDS//": "\n".join(own[each] for each in RECORDS),
         },
-        "controller_parts.h": {MARK: _robot_tables(design), "//PROTOTYPES//": printed.prototypes},
+        "controller.c": {MARK: _robot_tables(design), "//PROTOTYPES//": printed.prototypes},
         "ideal_arm.h": {MARK: start_tables(design)},
         "self_test.c": {MARK: _recorded(design)},
     }
@@ -107,8 +116,10 @@ def controller_package(
             text = text.replace(mark, in_tables(printed_text, name))
         own = file if file in PROGRAMS else f"{name}_{file}"
         files[own] = head + _folded_rows(text.replace("\n\n\n", "\n\n"))
-    cmake = (TEMPLATES / "CMakeLists.txt").read_text(encoding="utf-8")
-    files["CMakeLists.txt"] = cmake.replace("ROBOT", name)
+    compiled = [file for file in files if file.endswith(".c") and file not in PROGRAMS]
+    files["CMakeLists.txt"] = cmake(f"{name}_controller", name, compiled) + CMAKE.replace(
+        "ROBOT", name
+    )
     return signed(files | plugin_files(design, name, sources))
 
 
@@ -287,7 +298,6 @@ def _robot_tables(design: ControllerDesign) -> str:
     actuators = design.actuators
     second = np.append(resting_second_outputs(actuators), 0.0)
     lines = [
-        c_types.table_definition("JOINT_OF_MOTOR", actuators.joint_of_motor).rstrip(),
         c_types.table_definition("IS_DAMPED", actuators.is_damped).rstrip(),
         c_source.constant_array("SECOND_AT_REST", second, "double").rstrip(),
     ]
@@ -307,15 +317,18 @@ def start_tables(design: ControllerDesign) -> str:
 
 def _recorded(design: ControllerDesign) -> str:
     run = record_cycles(design, start_position(design))
-    tables = {
-        "TIME": run.time, "LINK_TIME": run.link_time, "Q": run.q, "THETA": run.theta,
-        "STATE": run.state, "TORQUE": run.torque, "APPLIED": run.applied, "GOAL": run.goal,
-    }  # fmt: skip
+    goal = np.vstack([run.goal, np.zeros((4, len(run.goal)))])
+    inputs = zip(run.time, run.link_time, run.time, run.q, run.theta, strict=True)
+    tables = {"STATE": run.state, "TORQUE": run.torque, "APPLIED": run.applied}
     lines = [
         f"#define CYCLES {len(run.time)}",
         f"#define ACTIVATED {run.activated}",
         f"#define APPENDED {run.appended}",
         f"#define GOAL_TIME {c_source.literal(run.goal_time, 'double')}\n",
+        c_types.table_definition("GOAL", goal).replace("const ", ""),
+        "static const robot_input INPUT[CYCLES] = {",
+        *(f"    {c_records.initialiser(each, c_types.DOUBLE)}," for each in inputs),
+        "};\n",
     ]
     lines += (c_types.table_definition(name, rows) for name, rows in tables.items())
     return "\n".join(lines)

@@ -19,6 +19,7 @@ from ...dynamics.control import (
     LAWS,
     LONGEST_LEAD,
     MAX_STEP,
+    MOST_RECOVERIES,
     ORDERS,
     ArmSettings,
     Controller,
@@ -231,6 +232,11 @@ def _refuse_what_the_controller_refuses(parameters: dict[str, Any]) -> None:
         raise InputError(
             f"link_timeout is {parameters['link_timeout']} s: must be longer than a period of"
             f" {parameters['period']} s"
+        )
+    if parameters["recovery_limit"] > MOST_RECOVERIES:
+        raise InputError(
+            f"recovery_limit is {parameters['recovery_limit']}: a generated controller can count up"
+            f" to {MOST_RECOVERIES} recoveries; 0 is no limit"
         )
     if not parameters["lead"] < LONGEST_LEAD:
         raise InputError(

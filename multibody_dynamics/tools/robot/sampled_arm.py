@@ -20,6 +20,7 @@ from ...dynamics.control import (
     MOTORS,
     Arm,
     ArmSettings,
+    Command,
     CycleCounts,
     CycleSettings,
     CycleTimes,
@@ -125,8 +126,9 @@ class FixedOutputs:
 class SampledArm:
     """An arm with the interface of its generated controller.
 
-    Attributes: `state` and `fault`; `torque` (m,); `desired` (5, n); the estimates `q`, `qd` (n,),
-    `theta`, `thetad` (m,); `external` (n,), known torques, N m.
+    Attributes: `state` and `fault`; `torque` (m,); `desired` (5, n), and `desired_theta` (m,) of
+    the motors along it; the estimates `q`, `qd` (n,), `theta`, `thetad` (m,); `external` (n,),
+    known torques, N m.
     """
 
     def __init__(self, design: ControllerDesign) -> None:
@@ -146,13 +148,13 @@ class SampledArm:
         arm.design(start_position(design))
         arm.laws.install(settings.law, design.law)
         arm.laws.install("hold", design.hold)
-        own = {name: p[name] for name in modes.Rules._fields if name in p}
-        arm.supervisor.rules = arm.supervisor.rules._replace(**own)
         arm.limit(
             JointCommandLimits(
                 actuators.motor_names, torque=p["torque_limit"], torque_rate=p["torque_rate_limit"]
             )
         )
+        own = {name: p[name] for name in modes.Rules._fields if name in p}
+        arm.supervisor.rules = arm.supervisor.rules._replace(**own)  # `limit` has set its own
         arm.times = CycleTimes(p["period"], p["max_step"])
         arm.transfer.max_step = p["max_step"]
         second: Any = FixedOutputs(np.zeros((3, len(actuators.variable_joints))))
@@ -161,6 +163,7 @@ class SampledArm:
         self.external = np.zeros(n)
         self.torque, self.desired = arm.transfer.torque, self.motion.wanted
         self.q, self.qd, self.theta, self.thetad = self.filters.state
+        self.desired_theta: Array = np.zeros(m)
         self.clock = record_fields.zeros(cycle_clock.CycleClock)
         self.is_active = False
 
@@ -248,7 +251,7 @@ class SampledArm:
         elif does == cycle_clock.STOPPED and self.state is not Mode.INACTIVE:
             if motion.is_there:
                 self._forget("the clock has stopped")
-            self.arm.rest(self._stamp)
+            self._report(self.arm.rest(self._stamp))
         return self.state
 
     def _forget(self, why: str) -> None:
@@ -265,7 +268,11 @@ class SampledArm:
         given = Sample(self._stamp, signals if may_begin else None, missing, external=self.external)
         command = self.arm.update(given)
         if command.torque is None and command.mode is not Mode.INACTIVE:
-            self.arm.rest(self._stamp)
+            command = self.arm.rest(self._stamp)
+        self._report(command)
+
+    def _report(self, command: Command) -> None:
+        self.desired_theta[:] = command.reference[0]
 
     @property
     def _stamp(self) -> int:

@@ -34,12 +34,12 @@ from ...dynamics.control import (
     SampledContacts,
     sampled_contacts,
 )
-from ...dynamics.core import Array, DynamicsError
+from ...dynamics.core import Array, DynamicsError, in_order, worker_processes
 from ...dynamics.elastic import Actuators, Motor, SeriesElastic
 from ...dynamics.model import MultibodyModel
 from ...dynamics.plant import ElasticRobot, Plant
 from ..base.arguments import whole
-from ..base.parallel import processes, results_of
+from ..base.progress import ProgressBar
 from .studied_robots import PLANTS, StudiedArm, built_in_robots, load_arm
 
 REACH = 0.5  # share of the joint ranges, about their middle, from which poses are drawn
@@ -161,7 +161,7 @@ def run(
     """The contacts of one condition, in parts that do not depend on the number of processes."""
     sizes = [min(PART, contacts - first) for first in range(0, contacts, PART)]
     jobs = [Part(plant, condition, size, (seed, k)) for k, size in enumerate(sizes)]
-    parts = results_of(executor, run_part, jobs, f"parts of {condition.title}")
+    parts = in_order(executor, run_part, jobs, ProgressBar(f"parts of {condition.title}"))
     return SampledContacts(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -210,7 +210,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                         default=os.cpu_count() or 1, help="processes (one per core)")  # fmt: skip
     options = parser.parse_args(arguments)
     fails = False
-    with processes(options.workers) as executor:
+    with worker_processes(options.workers) as executor:
         for title, conditions in (("Claims", claimed()), ("Beyond the claims", unclaimed())):
             print(f"\n{title}, {options.plant}\n\n| " + " | ".join(HEAD) + " |")
             print("|" + "---|" * len(HEAD), flush=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...dynamics.control import Arm
-from ...dynamics.core import DynamicsError
-from ..base.parallel import processes, results_of
+from ...dynamics.core import DynamicsError, in_order, worker_processes
+from ..base.progress import ProgressBar
 from .conditions import (
     CONDITIONS,
     FRONT_CONDITIONS,
@@ -168,19 +168,21 @@ def run_study(study: Study, workers: int = 1) -> StudyResults:
     arms = arms_of(study)
     for arm in arms:
         load_arm(*arm)  # raises errors of files here, and compiles once
-    with processes(workers) as executor:
-        noises = results_of(executor, _reference, [(arm, study.seed) for arm in arms], "robots")
+    with worker_processes(workers) as executor:
+        noises = in_order(
+            executor, _reference, [(arm, study.seed) for arm in arms], ProgressBar("robots")
+        )
         wanted = dict(zip(arms, noises, strict=True))
         jobs = [
             (arm, law.key, wanted[arm], study.seed)
             for arm in arms
             for law in planned_laws(study, arm)
         ]
-        calibrations = results_of(executor, _calibrate, jobs, "laws")
+        calibrations = in_order(executor, _calibrate, jobs, ProgressBar("laws"))
         numbers = {(each.arm, each.law): each.result.number for each in calibrations}
         keys = planned_runs(study)
         tasks = [(key, numbers[key.arm, key.law], study.seed) for key in keys]
-        outcomes = results_of(executor, _run, tasks, "runs")
+        outcomes = in_order(executor, _run, tasks, ProgressBar("runs"))
         judged = [
             (each.arm, each.law, each.result.number, error, study.poses)
             for each in calibrations
@@ -189,7 +191,7 @@ def run_study(study: Study, workers: int = 1) -> StudyResults:
             for error in (JUDGED_ERRORS if each.law not in FRONT_LAWS else JUDGED_ERRORS[1::2])
             if study.poses
         ]  # fmt: skip
-        judgements = results_of(executor, _judge, judged, "judgements")
+        judgements = in_order(executor, _judge, judged, ProgressBar("judgements"))
     return StudyResults(
         tuple(calibrations), tuple(zip(keys, outcomes, strict=True)), tuple(judgements)
     )

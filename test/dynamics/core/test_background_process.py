@@ -1,19 +1,27 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Functions called in a process of lower priority."""
+"""Functions called in a process of lower priority, in a thread, and in many processes."""
 
 from __future__ import annotations
 
 import math
 import os
 import signal
+import threading
 import time
 from concurrent.futures.process import BrokenProcessPool
+from queue import Queue
 
 import pytest
 
-from multibody_dynamics.dynamics.core import BackgroundProcess, background_process
+from multibody_dynamics.dynamics.core import (
+    BackgroundProcess,
+    BackgroundThread,
+    background_process,
+    in_order,
+    worker_processes,
+)
 from multibody_dynamics.dynamics.core.background_process import NICE, leave_processors_of
 
 
@@ -57,6 +65,83 @@ def test_it_ends_at_once_when_closed(process):
     process.close()  # again
 
 
+@pytest.fixture(params=["process", "thread"])
+def deferred(request):
+    """A background of both kinds, and a queue of what its owner is to call."""
+    waiting: Queue = Queue()
+    made = (
+        BackgroundProcess(defer=waiting.put)
+        if request.param == "process"
+        else BackgroundThread("test", lambda: None, defer=waiting.put)
+    )
+    yield made, lambda: waiting.get(timeout=120.0)()
+    made.close()
+
+
+def test_results_are_delivered_in_the_thread_of_the_owner(deferred):
+    background, take = deferred
+    seen = []
+    for k in (4.0, 9.0):
+        background.deliver(lambda done: seen.append(done.result()), math.sqrt, k)
+    take()
+    take()
+    assert seen == [2.0, 3.0]
+
+
+def test_only_the_newest_request_is_answered(deferred):
+    """Whether the others are running, waiting, or done but not yet taken."""
+    background, take = deferred
+    seen = []
+
+    def ask(number, function=abs, *arguments):
+        background.replace(lambda done: seen.append(number), function, *(arguments or (number,)))
+
+    ask(1)
+    take()
+    assert (seen, background.is_busy) == ([1], False)
+    ask(2)
+    ask(3, time.sleep, 0.2)
+    ask(4)
+    ask(5)
+    assert background.is_busy
+    for _ in range(4):  # a cancelled request is taken, too
+        take()
+    assert (seen, background.is_busy) == ([1, 5], False)
+    ask(6)
+    assert background.drop()
+    assert not background.drop()
+    take()
+    assert seen == [1, 5]
+
+
+def test_a_failure_is_delivered(deferred):
+    background, take = deferred
+    seen = []
+    background.replace(lambda done: seen.append(done.exception()), divmod, 1, 0)
+    take()
+    assert isinstance(seen[0], ZeroDivisionError)
+    assert not background.is_busy
+
+
+def test_a_thread_is_prepared_and_waits_or_forgets_at_its_end():
+    seen = []
+    thread = BackgroundThread("test", lambda: seen.append("prepared"))
+    gate = threading.Event()
+    thread.submit(gate.wait)
+    forgotten = thread.submit(seen.append, "forgotten")
+    thread.close()
+    gate.set()
+    assert forgotten.cancelled()
+    assert seen == ["prepared"]
+    thread = BackgroundThread("test", lambda: None)
+    thread.submit(time.sleep, 0.1)
+    thread.submit(seen.append, "waited for")
+    thread.close(wait=True)
+    assert seen == ["prepared", "waited for"]
+    with pytest.raises(RuntimeError):
+        thread.submit(abs, 1)
+
+
 @pytest.mark.parametrize("policy", [os.SCHED_FIFO, os.SCHED_RR | os.SCHED_RESET_ON_FORK])
 def test_a_real_time_priority_is_given_up(monkeypatch, policy):
     found = []
@@ -96,3 +181,28 @@ def test_it_leaves_the_processors_of_the_controller(
     monkeypatch.setattr(os, "sched_setaffinity", bind)
     leave_processors_of(17)
     assert masks[0] == left
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_results_are_in_the_order_of_the_jobs(workers):
+    seen = []
+    with worker_processes(workers) as executor:
+        assert (executor is None) == (workers == 1)
+        found = in_order(executor, abs, range(-20, 5), lambda *count: seen.append(count))
+    assert found == [abs(x) for x in range(-20, 5)]
+    assert seen == [(k, 25) for k in range(1, 26)]
+
+
+def test_processes_have_one_thread_and_are_prepared():
+    with worker_processes(2, os.putenv, "PREPARED", "1") as executor:
+        assert in_order(executor, os.getenv, ["OMP_NUM_THREADS"]) == ["1"]
+        assert in_order(executor, os.system, ['test "$PREPARED" = 1']) == [0]
+
+
+def test_the_environment_is_restored(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    with worker_processes(2):
+        assert os.environ["OMP_NUM_THREADS"] == os.environ["MKL_NUM_THREADS"] == "1"
+    assert os.environ["OMP_NUM_THREADS"] == "3"
+    assert "MKL_NUM_THREADS" not in os.environ

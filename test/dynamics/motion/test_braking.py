@@ -10,12 +10,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elastic_arms import (
+    antagonistic_arm,
+    damped_arm,
+    elastic_panda,
+    mixed_panda,
+    nonlinear_arm,
+    pretensioned_arm,
+    variable_arm,
+)
 from multibody_dynamics.dynamics.core.errors import TrajectoryError
+from multibody_dynamics.dynamics.elastic import motor_motion, resting_second_outputs
 from multibody_dynamics.dynamics.motion import braking
 from multibody_dynamics.dynamics.motion.braking import brake
 from multibody_dynamics.dynamics.motion.trajectories import hold, interpolate, stop
+from multibody_dynamics.dynamics.rigid import inverse_dynamics
 
 NAMES = ("a", "b", "c")
+ARMS = (
+    antagonistic_arm, damped_arm, elastic_panda, mixed_panda, nonlinear_arm, pretensioned_arm,
+    variable_arm,
+)  # fmt: skip
 
 
 def moving_state(seed: int, share: float):
@@ -75,6 +90,54 @@ def test_a_pure_velocity_stops_in_the_shortest_time():
     assert np.allclose(
         path(path.end_time)[0] / path.duration, reference(9e9)[0] / reference.duration
     )
+
+
+def of_speed(q, speed):
+    state = np.zeros((5, len(q)))
+    state[0], state[1] = q, speed
+    return state
+
+
+@pytest.mark.parametrize("limit", [1.0, 10.0, 50.0])
+def test_the_slower_an_arm_the_gentler_its_stop(limit):
+    """Jerk and jounce grow with the speed up to that at which the limit decides, and there they are
+    the largest; with the limit alone, a tenth of the speed would need ten times the jerk."""
+    decides = limit * braking.SHORTEST_BRAKING / braking.BRAKING_PEAK
+    limits, zero = np.full(3, limit), np.zeros(3)
+    fastest = brake(NAMES, of_speed(zero, decides), 0.0, limits).peak_values()[3:]
+    for share in (1e-3, 0.01, 0.1, 0.5):
+        slow = brake(NAMES, of_speed(zero, share * decides), 0.0, limits).peak_values()[3:]
+        np.testing.assert_allclose(slow, share * fastest, rtol=1e-9)
+    faster = brake(NAMES, of_speed(zero, 2.0 * decides), 0.0, limits).peak_values()[3:]
+    assert (faster < fastest).all()
+
+
+@pytest.mark.parametrize("make", ARMS)
+def test_motors_need_less_torque_for_a_slow_stop_than_for_a_fast_one(make):
+    """For every kind: q'''' deflects the springs, and the inertia of the motors multiplies that."""
+    arm = make()
+    names, limits = arm.model.joint_names, np.full(arm.model.n, 10.0)
+    second = np.zeros((3, len(arm.actuators.variable_joints)))
+    second[0] = resting_second_outputs(arm.actuators)
+
+    def needed(speed):
+        """The largest change of a torque, and its largest rate."""
+        path = brake(names, of_speed(arm.rest, speed), 0.0, limits)
+        t = np.linspace(0.0, path.duration, 200)
+        torques = []
+        for state in path.sample(t):
+            Q = np.stack(inverse_dynamics(arm.model, *state)[:3])
+            settled = arm.actuators.settled_deflection(Q)
+            motors = motor_motion(arm.actuators, state, Q, second, deflection=settled)
+            torques.append(motors.torque)
+        change = np.asarray(torques) - torques[-1]
+        return np.abs(change).max(), np.abs(np.diff(change, axis=0)).max() / t[1]
+
+    fast = needed(0.5)
+    for speed in (0.003, 0.01, 0.03, 0.08, 0.2):  # rad/s
+        torque, rate = needed(speed)
+        assert torque < fast[0], speed
+        assert rate < fast[1], speed
 
 
 def test_the_path_is_that_of_least_jerk():

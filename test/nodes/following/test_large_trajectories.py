@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import wait
+
 import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
@@ -58,7 +60,7 @@ class Bench:
 
     def finish(self):
         """Wait until the process has answered, and take the answer in the executor's thread."""
-        self.future.exception(timeout=240.0)
+        wait([self.future], timeout=240.0)  # it may have been cancelled
         while not self.waiting:
             pass
         self.waiting.pop()()

@@ -34,6 +34,7 @@ from generated_controllers import (
     oblique,
     six_joints,
 )
+from multibody_dynamics.dynamics.control.arm.cycle_settings import MOST_RECOVERIES
 from multibody_dynamics.dynamics.control.arm.modes import FAULTS, Cause, Mode
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.motion.segments import ANSWERS, Answer
@@ -74,6 +75,37 @@ def test_a_motion_is_the_same_in_c_and_python(tmp_path, name):
     assert not twins.append(twins.time + 0.24, goal(twins, -0.1))
     twins.run(260)
     assert twins.states == ["inactive", "holding", "following", "holding"]
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["panda", "rigid joints", "six joints"])
+def test_a_stop_at_low_speed_needs_no_torque_beyond_its_limit(tmp_path, name):
+    """At the beginning of a motion, where the speed is low and q'''' is not."""
+    twins = Twins(designed(ARMS[name](), disturbance_bandwidth=0.0), tmp_path)
+    twins.waves = 0.0
+    start(twins)
+    for speed in (0.003, 0.01, 0.03, 0.08):
+        assert not twins.append(twins.time + 1.0, twins.python.desired[0] + 0.3)
+        while np.abs(twins.python.desired[1]).max() < speed:
+            twins.run(1)
+        twins.both("stop")
+        twins.run(150)
+        assert twins.states[-2:] == ["braking", "holding"]
+    assert twins.c.counts["limited_torques"] == 0
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
+def test_as_many_recoveries_as_a_controller_can_count_are_counted(tmp_path):
+    twins = Twins(designed(antagonistic_arm(), recovery_limit=MOST_RECOVERIES), tmp_path)
+    start(twins)
+    for _ in range(MOST_RECOVERIES + 1):
+        twins.run(20, links=False)
+        assert twins.c.fault == "link states missing"
+        twins.run(120)
+    assert twins.c.fault == "interrupted repeatedly"
+    assert twins.states.count("holding") == MOST_RECOVERIES + 1
     assert twins.error < TOLERANCE
 
 
@@ -625,11 +657,11 @@ def test_the_package_tests_itself(tmp_path, name, period):
     tested = run(compiled(tmp_path, "self_test.c", *SANITIZERS))
     assert tested.returncode == 0, tested.stdout + tested.stderr
     assert "largest error" in tested.stdout
-    law = tmp_path / "arm_law.c"
-    text = law.read_text()
-    law.write_text(text.replace("torque[j] += flat->result[3][j];", "torque[j] += 0.1;"))
+    core = tmp_path / "arm_controller.c"
+    text = core.read_text()
+    core.write_text(text.replace("torque[j] += flat->result[3][j];", "torque[j] += 0.1;"))
     assert run(compiled(tmp_path, "self_test.c")).returncode == 1
-    law.write_text(text)
+    core.write_text(text)
     printed = run(compiled(tmp_path, "example.c"))
     assert printed.returncode == 0, printed.stderr
     assert "following (none)" in printed.stdout

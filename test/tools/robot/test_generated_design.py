@@ -91,6 +91,7 @@ def test_wrong_options_are_named():
         ({"stop_acceleration": 0.0}, r"stop_acceleration is 0\.0: must be one or 7 positive"),
         ({"filter_order": 5}, "order of the filter is 5"),
         ({"recovery_speed": 0.0}, r"recovery_speed is 0\.0: must be positive"),
+        ({"recovery_limit": 33}, r"recovery_limit is 33: .* can count up to 32"),
         ({"delay": 1.0}, r"the delay are 1\.0005 s: must be less than 1 s"),
     ):
         with pytest.raises(InputError, match=message):

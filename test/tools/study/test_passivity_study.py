@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.control import PASSIVITY_CLAIMS
-from multibody_dynamics.tools.base.parallel import processes
+from multibody_dynamics.dynamics.core import worker_processes
 from multibody_dynamics.tools.study import passivity_study
 from multibody_dynamics.tools.study.passivity_study import (
     HEAD,
@@ -45,7 +45,7 @@ def test_an_impedance_creates_no_energy_and_the_row_says_so(plant):
 def test_parts_of_a_row_do_not_depend_on_the_processes_that_run_them(monkeypatch):
     monkeypatch.setattr(passivity_study, "PART", 2)
     condition = Condition("changing", "joint_impedance, changing", options={"restiffens": True})
-    with processes(2) as executor:
+    with worker_processes(2) as executor:
         found = run("internal", condition, 5, 3, executor)
     again = [run_part(Part("internal", condition, size, (3, k))) for k, size in ((2, 1), (1, 2))]
     assert len(found.created) == 5

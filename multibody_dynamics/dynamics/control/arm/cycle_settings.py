@@ -16,6 +16,7 @@ from .arm_settings import ArmSettings
 
 LONGEST_LEAD = 1.0  # s
 LEADS = f"[0, {LONGEST_LEAD:g})"
+MOST_RECOVERIES = 32  # that generated C can count: their times are copied in every rehearsal
 
 
 def _of_arm(name: str, within: str, section: str = "") -> Field:
@@ -150,7 +151,7 @@ class CycleSettings(NamedTuple):
     recovers: Annotated[int, Field(
         "whether following resumes on its own after missing states"
     )]
-    recovery_limit: Annotated[int, _of_arm("recovery_limit", "[0, 1000]")]
+    recovery_limit: Annotated[int, _of_arm("recovery_limit", f"[0, {MOST_RECOVERIES}]")]
     recovery_window: Annotated[float, _of_arm("recovery_window", "(0, inf]")]
     transfer_time: Annotated[float, Field(
         "s, in which the law takes over the torque, also after activation", within="[0, inf)",

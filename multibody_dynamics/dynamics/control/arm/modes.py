@@ -45,7 +45,7 @@ LASTING = 0.05  # s; shorter peaks of a speed may be caused by the velocity filt
 AT_REST = 0.2  # s below the speed of rest; an oscillation exceeds this speed again sooner
 SLOWEST = 0.01  # rad/s or m/s; the speed of rest is never taken below this
 NEVER = -1e30  # s
-RECOVERIES = 1000  # that can be counted
+RECOVERIES = 1000  # that an arm in Python can count
 
 
 class Mode(IntEnum):

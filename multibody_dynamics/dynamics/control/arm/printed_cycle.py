@@ -27,7 +27,7 @@ from ..records.actuation import Actuation, actuation
 from ..records.cycle_counts import CycleCounts
 from ..signals import samples
 from . import cycle_clock, modes, torque_steps
-from .cycle_settings import CycleSettings
+from .cycle_settings import MOST_RECOVERIES, CycleSettings
 
 NAMES: c_records.Names = {
     CycleSettings: "robot_parameters",
@@ -44,7 +44,7 @@ NAMES: c_records.Names = {
     "m": "ROBOT_MOTORS",
     "n + m": "ROBOT_JOINTS + ROBOT_MOTORS",
     "segments": "ROBOT_SEGMENTS",
-    "recoveries": str(modes.RECOVERIES),
+    "recoveries": str(MOST_RECOVERIES),
 }
 """Names in C of the records and of their lengths."""
 
@@ -218,7 +218,7 @@ class _Printer:
         n, m = actuators.n, len(actuators.motors)
         self._sizes = {
             "n": n, "m": m, "n + m": n + m, "segments": segments.SEGMENTS,
-            "recoveries": modes.RECOVERIES,
+            "recoveries": MOST_RECOVERIES,
         }  # fmt: skip
         own = actuation(actuators)
         self._tables = {name.upper(): row for name, row in own._asdict().items()}

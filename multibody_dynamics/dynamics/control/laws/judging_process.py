@@ -76,8 +76,7 @@ def judge_law(request: JudgingRequest) -> Verdict:
 
 
 class JudgingProcess:
-    """One process, which judges one law after the other. If it ended, the next request starts
-    another one.
+    """One process, which judges one law after the other.
 
     >>> process = JudgingProcess()
     >>> verdict = process.submit(request)  # a Future, at once

@@ -15,20 +15,18 @@ centre: no motion is returned that violates a limit at these times.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 
-from ...core import Array, DynamicsError, InputError
+from ...core import Array, DynamicsError, InputError, worker_processes
 from ...motion import Reference
 from .fourier_form import FourierForm
 from .information_criterion import InformationCriterion
@@ -350,24 +348,13 @@ def _all(
             done[0] = (k + 1) * iterations
         progress(total, total)
         return found
-    threads = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in threads}
-    os.environ.update(dict.fromkeys(threads, "1"))
-    context = get_context("spawn")
-    counter = context.Value("l", 0)
-    try:
-        pool = partial(ProcessPoolExecutor, processes, mp_context=context)
-        with pool(initializer=_share, initargs=(counter,)) as executor:
-            futures = [executor.submit(_counted, job) for job in jobs]
-            left = set(futures)
-            while left:
-                _, left = wait(left, POLL, FIRST_COMPLETED)
-                ended = (len(jobs) - len(left)) * iterations
-                progress(min(max(counter.value, ended), total - bool(left)), total)
-            return [future.result() for future in futures]
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+    counter = get_context("spawn").Value("l", 0)
+    with worker_processes(processes, _share, counter) as executor:
+        assert executor is not None
+        futures = [executor.submit(_counted, job) for job in jobs]
+        left = set(futures)
+        while left:
+            _, left = wait(left, POLL, FIRST_COMPLETED)
+            ended = (len(jobs) - len(left)) * iterations
+            progress(min(max(counter.value, ended), total - bool(left)), total)
+        return [future.result() for future in futures]

@@ -3,16 +3,221 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/* The cycle of the controller, and the functions that are called between cycles. */
-#include "robot_controller_parts.h"
+/* The torques, of the law and of the stops that take its place after a fault; the cycle; and the
+ * functions that are called between cycles. */
+#include "robot_controller.h"
 
 #include <math.h>
 
-static void raise_fault(robot_controller *c, robot_fault fault, robot_state state)
+#ifdef __FAST_MATH__
+#error "compile without -ffast-math, which removes the checks for NaN"
+#endif
+
+#define JOINTS ROBOT_JOINTS
+#define MOTORS ROBOT_MOTORS
+
+static const double ZEROS[4 * JOINTS + 2 * MOTORS] = {0.0}; /* for rows of any numbers */
+//TABLES//
+
+static int is_finite_row(const double *row, int count)
 {
-    robot_raise_fault(&c->parameters, &c->modes, c->clock.time, (int)fault, (int)state, c->samples.qd,
-                      c->samples.thetad);
+    double sum = 0.0;
+    for (int i = 0; i < count; ++i) {
+        sum += 0.0 * row[i]; /* NaN for an infinite number, too */
+    }
+    return sum == 0.0;
 }
+
+static void copy_row(const double *from, double *to, int count)
+{
+    for (int i = 0; i < count; ++i) {
+        to[i] = from[i];
+    }
+}
+
+/* What Python and C share: robot_samples.c, robot_modes.c, robot_disturbances.c, robot_control.c. */
+//PROTOTYPES//
+/* Torques: feedforward of the flat map, linear feedback of links and motors, fades, limits. */
+
+static void settle_springs(robot_feedforward *flat)
+{
+    for (int i = 0; i < JOINTS; ++i) {
+        flat->filtered[i] = IS_DAMPED[i] ? NAN : 0.0;
+    }
+}
+
+/* Motors along flat->state; advances the filters of damped springs by dt. Positions and velocities
+ * of motors do not need Q'', but code of their own would cost more than it saves: after sleeping,
+ * most of it comes from memory. */
+static void map_motion(robot_controller *c, robot_feedforward *flat, double dt)
+{
+    robot_inverse_dynamics_2(flat->state[0], flat->state[1], flat->state[2], flat->state[3],
+                             flat->state[4], flat->torque[0], flat->torque[1], flat->torque[2]);
+    robot_subtract_known(flat->torque, c->external_torque, c->disturbances.link,
+                         c->disturbances.link_rate);
+    robot_motor_feedforward(flat->state, flat->torque, c->second, flat->filtered, flat->bent,
+                            flat->load, flat->result, flat->flags);
+    for (int j = 0; j < MOTORS; ++j) {
+        const double left = 1.0 - c->parameters.friction[j];
+        if (left > 0.0) {
+            flat->result[3][j] -= left * robot_motor_friction(j, flat->result[1][j]);
+        }
+    }
+    robot_advance_springs(flat->torque, flat->filtered, dt);
+}
+
+static void observe_disturbances(robot_controller *c, double elapsed)
+{
+    const robot_parameters *p = &c->parameters;
+    const robot_samples *x = &c->samples;
+    robot_springs *s = &c->springs;
+    double momentum[JOINTS], bias[JOINTS];
+    robot_momentum(x->q, x->qd, momentum, bias);
+    robot_spring_torques(x->q, x->qd, x->theta, x->thetad, c->second, s->torque, s->rate, s->felt,
+                         s->load, s->deflection);
+    robot_observe_disturbances(&c->disturbances, p->disturbance_bandwidth,
+                               p->link_disturbance_limit, p->motor_disturbance_limit, elapsed,
+                               x->qd, x->thetad, momentum, bias, s->torque, s->load, c->torque,
+                               c->external_torque);
+}
+
+/* The chosen law along c->desired, `elapsed` after the last cycle, of which it uses at most `dt`. */
+static void follow(robot_controller *c, double dt, double elapsed, double torque[MOTORS])
+{
+    const double lead = c->parameters.lead;
+    const int is_compensated = c->parameters.disturbance_bandwidth > 0.0;
+    const robot_samples *x = &c->samples;
+    robot_feedforward *flat = &c->now;
+    if (is_compensated) {
+        observe_disturbances(c, elapsed);
+    }
+    copy_row(&c->desired[0][0], &c->now.state[0][0], 5 * JOINTS);
+    map_motion(c, flat, dt);
+    robot_feed_back(c->feedback_share, c->parameters.gains, c->desired, x->q, x->qd, flat->result,
+                    x->theta, x->thetad, torque);
+    if (lead > 0.0) {
+        flat = &c->later;
+        robot_reference_evaluate(&c->reference, c->clock.time + lead, c->clock.time, flat->state);
+        map_motion(c, flat, dt);
+    }
+    for (int j = 0; j < MOTORS; ++j) {
+        torque[j] += flat->result[3][j];
+        if (is_compensated) {
+            torque[j] -= c->disturbances.motor[j];
+        }
+    }
+}
+
+/* Links in equilibrium on their springs, with the motors at theta; the loads of the motors. */
+static void hang(robot_controller *c, const double theta[MOTORS], int iterations,
+                 double load[MOTORS])
+{
+    double weight[JOINTS] = {0.0};
+    double excess[JOINTS] = {0.0};
+    robot_springs *s = &c->springs;
+    robot_follow_rigid_motors(theta, c->hold_q);
+    for (int k = 0; k < iterations; ++k) {
+        robot_spring_torques(c->hold_q, ZEROS, theta, ZEROS, c->second, s->torque, s->rate,
+                             s->felt, s->load, s->deflection);
+        robot_gravity_forces(c->hold_q, weight);
+        for (int i = 0; i < JOINTS; ++i) {
+            weight[i] -= c->external_torque[i];
+        }
+        if (robot_follow_springs(s->torque, weight, s->felt, iterations > FEW_ITERATIONS, excess,
+                                 c->hold_q)) {
+            break;
+        }
+    }
+    robot_motor_loads(s->load, weight, load);
+}
+
+/* The damped stop, then a hold. */
+static void stop_and_hold(robot_controller *c, double dt, double elapsed, double torque[MOTORS])
+{
+    robot_parameters *p = &c->parameters;
+    const int is_late = c->modes.tolerates_delay;
+    double theta[MOTORS], thetad[MOTORS], load[MOTORS];
+    copy_row(c->samples.theta, theta, MOTORS);
+    copy_row(c->samples.thetad, thetad, MOTORS);
+    if (is_late) {
+        robot_smooth_motors(&c->smoothed, p->late_bandwidth, p->late_lead, elapsed, theta, thetad);
+    }
+    if (!c->hold_is_started) {
+        copy_row(theta, c->hold_reference[0], MOTORS);
+        copy_row(thetad, c->hold_reference[1], MOTORS);
+        robot_links_at_motors(theta, c->hold_q);
+    }
+    hang(c, theta, c->hold_is_started ? ITERATIONS : 10 * ITERATIONS, load);
+    c->hold_is_started = 1;
+    robot_hold_step(c->hold_reference, c->hold_q, theta, thetad, load, c->feedback_share,
+                    is_late ? p->late_gains : p->hold_gains, p->hold_lower, p->hold_upper,
+                    is_late ? p->late_time : p->stop_time, p->torque_limit, dt, torque);
+    copy_row(&c->hold_reference[0][0], &c->now.result[0][0], 2 * MOTORS);
+}
+
+/* c->now.result: the motors that hold the links at rest at q, pushed by `external`. */
+static void hold_at(robot_controller *c, const double q[JOINTS], const double external[JOINTS])
+{
+    robot_feedforward *flat = &c->now;
+    double still[3][ROBOT_SECOND] = {{0.0}};
+    copy_row(c->second[0], still[0], ROBOT_VARIABLE);
+    copy_row(q, flat->state[0], JOINTS);
+    copy_row(ZEROS, flat->state[1], 4 * JOINTS);
+    copy_row(ZEROS, flat->torque[1], 2 * JOINTS);
+    robot_gravity_forces(q, flat->torque[0]);
+    for (int i = 0; i < JOINTS; ++i) {
+        flat->torque[0][i] -= external[i];
+    }
+    settle_springs(flat);
+    robot_motor_feedforward(flat->state, flat->torque, still, flat->filtered, flat->bent,
+                            flat->load, flat->result, flat->flags);
+}
+
+/* A slow stop, without states of the motors. */
+static void stop_on_links(robot_controller *c, double torque[MOTORS])
+{
+    double momentum[JOINTS], bias[JOINTS];
+    hold_at(c, c->samples.q, c->external_torque);
+    copy_row(c->now.result[3], torque, MOTORS);
+    robot_momentum(c->samples.q, c->samples.qd, momentum, bias);
+    robot_damp_links(momentum, c->parameters.link_damping, c->parameters.torque_limit, torque);
+}
+
+/* The next torque is that of another law, into which it fades over `duration`. */
+static void start_law(robot_controller *c, double duration)
+{
+    c->modes.is_new = 0;
+    c->elapsed = 0.0;
+    c->feedback_share = 1.0;
+    c->duration = duration;
+    c->is_fading = duration > 0.0;
+    copy_row(c->torque, c->held, MOTORS);
+    copy_row(ZEROS, c->now.result[1], 2 * MOTORS);
+    settle_springs(&c->now);
+    settle_springs(&c->later);
+    robot_reset_disturbances(&c->disturbances);
+    c->hold_is_started = c->smoothed.is_smooth = 0;
+}
+
+/* Send the torque that a law wants, `dt` after the last one. */
+static void send(robot_controller *c, double dt, double wanted[MOTORS])
+{
+    const robot_parameters *p = &c->parameters;
+    if (c->is_fading) {
+        c->elapsed += dt;
+        const double share = robot_transfer_share(c->elapsed, c->duration);
+        robot_faded(c->held, share, wanted);
+        c->is_fading = share < 1.0;
+    }
+    const int limited = robot_limit_torque(wanted, c->torque, p->torque_limit, p->torque_rate_limit,
+                                           dt, c->torque);
+    c->torque_time = c->clock.time;
+    c->has_torque = 1;
+    c->counts.limited_torques += limited & TORQUE_LIMITED ? 1 : 0;
+    c->counts.limited_rates += limited & RATE_LIMITED ? 1 : 0;
+}
+
+/* The cycle. */
 
 static void hold(robot_controller *c)
 {
@@ -23,10 +228,9 @@ static void hold(robot_controller *c)
 /* End the motion: sides without samples are then carried along nothing. */
 static void end_motion(robot_controller *c)
 {
-    const double rest[4 * JOINTS + 2 * MOTORS] = {0.0};
     c->has_motion = 0;
-    copy_row(rest, c->desired[1], 4 * JOINTS);
-    copy_row(rest, c->now.result[1], 2 * MOTORS);
+    copy_row(ZEROS, c->desired[1], 4 * JOINTS);
+    copy_row(ZEROS, c->now.result[1], 2 * MOTORS);
 }
 
 /* Hold the measured position, after activation or after the clock jumped. */
@@ -34,7 +238,7 @@ static void begin(robot_controller *c)
 {
     hold(c);
     if (c->has_begun) {
-        robot_start_law(c, c->parameters.transfer_time);
+        start_law(c, c->parameters.transfer_time);
         return;
     }
     robot_begin_modes(&c->parameters, &c->modes, c->clock.time, c->samples.qd, c->samples.thetad,
@@ -60,7 +264,7 @@ static void look_up(robot_controller *c)
 /* Start the law that acts from now on, at the present position. */
 static void start_new_law(robot_controller *c)
 {
-    robot_start_law(c, c->modes.duration);
+    start_law(c, c->modes.duration);
     if (c->has_motion) {
         hold(c);
     }
@@ -94,13 +298,13 @@ static void supervise(robot_controller *c, double step)
 /* At rest where the arm was last; repeats the last torque if there is none. */
 static void rest(robot_controller *c, double step)
 {
-    double wanted[MOTORS];
+    double *torque = c->now.result[3];
     if (c->modes.is_new) {
         start_new_law(c);
     }
-    robot_rest(c, wanted);
-    if (is_finite_row(wanted, MOTORS)) {
-        robot_send(c, robot_torque_step(&c->parameters, step, c->period), wanted);
+    hold_at(c, c->samples.q, ZEROS);
+    if (is_finite_row(torque, MOTORS)) {
+        send(c, robot_torque_step(&c->parameters, step, c->period), torque);
     }
 }
 
@@ -127,17 +331,19 @@ static void run(robot_controller *c)
     const double dt = robot_torque_step(&c->parameters, step, c->period);
     c->feedback_share = robot_feedback_share(&c->parameters, step, dt, c->feedback_share);
     if (robot_is_following(c->modes.mode)) {
-        robot_follow(c, dt, fmax(step, dt), wanted);
+        follow(c, dt, fmax(step, dt), wanted);
     } else if (c->modes.on_links) {
-        robot_stop_on_links(c, wanted);
+        stop_on_links(c, wanted);
+        hold_at(c, c->desired[0], ZEROS); /* for reports: the motion rests */
     } else {
-        robot_stop_and_hold(c, dt, fmax(step, dt), wanted);
+        stop_and_hold(c, dt, fmax(step, dt), wanted);
     }
     if (is_finite_row(wanted, MOTORS)) {
-        robot_send(c, dt, wanted);
+        send(c, dt, wanted);
         return;
     }
-    raise_fault(c, ROBOT_NOT_FINITE, ROBOT_STOPPING);
+    robot_raise_fault(&c->parameters, &c->modes, c->clock.time, ROBOT_NOT_FINITE, ROBOT_STOPPING,
+                      c->samples.qd, c->samples.thetad);
     rest(c, step);
 }
 
@@ -146,7 +352,8 @@ static void forget(robot_controller *c)
 {
     robot_restart_modes(&c->parameters, &c->modes, c->clock.time);
     if (robot_is_following(c->modes.mode)) {
-        raise_fault(c, ROBOT_TIME, ROBOT_STOPPING);
+        robot_raise_fault(&c->parameters, &c->modes, c->clock.time, ROBOT_TIME, ROBOT_STOPPING,
+                          c->samples.qd, c->samples.thetad);
     }
     c->has_torque = 0;
     end_motion(c);
@@ -197,9 +404,7 @@ void robot_deactivate(robot_controller *c)
     robot_end_modes(&c->modes);
     c->is_active = c->has_begun = c->is_fading = 0;
     end_motion(c);
-    for (int j = 0; j < MOTORS; ++j) {
-        c->torque[j] = 0.0;
-    }
+    copy_row(ZEROS, c->torque, MOTORS);
 }
 
 robot_answer robot_append(robot_controller *c, double time, double state[5][JOINTS])

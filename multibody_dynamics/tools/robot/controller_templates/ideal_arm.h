@@ -42,21 +42,12 @@ static inline void measure(double time)
     }
 }
 
-static inline robot_answer move_to(const double q[ROBOT_JOINTS], double time)
-{
-    double goal[5][ROBOT_JOINTS] = {{0.0}};
-    for (int i = 0; i < ROBOT_JOINTS; ++i) {
-        goal[0][i] = q[i];
-    }
-    return robot_append(&controller, time, goal);
-}
-
 /* Move to rest at START, but for the first joint, which is `offset` beside it. */
 static inline robot_answer move(double offset, double time)
 {
-    double goal[ROBOT_JOINTS];
+    double goal[5][ROBOT_JOINTS] = {{0.0}};
     for (int i = 0; i < ROBOT_JOINTS; ++i) {
-        goal[i] = START[i] + (i == 0 ? offset : 0.0);
+        goal[0][i] = START[i] + (i == 0 ? offset : 0.0);
     }
-    return move_to(goal, time);
+    return robot_append(&controller, time, goal);
 }

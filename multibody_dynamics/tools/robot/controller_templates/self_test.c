@@ -20,21 +20,13 @@ int main(void)
         return 1;
     }
     for (int k = 0; k < CYCLES; ++k) {
-        input.time = input.motor_time = TIME[k];
-        input.link_time = LINK_TIME[k];
-        for (int i = 0; i < ROBOT_JOINTS; ++i) {
-            input.q[i] = Q[k][i];
-        }
-        for (int j = 0; j < ROBOT_MOTORS; ++j) {
-            input.theta[j] = THETA[k][j];
-        }
         if (k == ACTIVATED) {
             robot_activate(&controller, APPLIED);
         }
         if (k == APPENDED) {
-            move_to(GOAL, GOAL_TIME);
+            robot_append(&controller, GOAL_TIME, GOAL);
         }
-        robot_update(&controller, &input, &output);
+        robot_update(&controller, &INPUT[k], &output);
         if ((int)output.state != (int)STATE[k]) {
             printf("cycle %d: state %s: WRONG\n", k, robot_state_name(output.state));
             return 1;

@@ -208,10 +208,11 @@ def test_more_recoveries_than_allowed_in_the_window_are_a_fault_of_their_own():
         assert machine.cycle() == HOLDING
 
 
-@given(st.integers(0, 4), st.integers(0, 30))
-def test_the_ring_of_recoveries_forgets_only_what_is_outside_the_window(limit, count):
-    """Against the list of all times."""
+@given(st.integers(0, 4), st.integers(0, 30), st.sampled_from([4, 5, modes.RECOVERIES]))
+def test_the_ring_of_recoveries_forgets_only_what_is_outside_the_window(limit, count, length):
+    """Against the list of all times; also with a ring that holds no more than the limit."""
     machine, times = Machine(recovery_limit=limit, recovery_window=5.0), []
+    machine.memory = machine.memory._replace(recoveries=np.zeros(length))
     for _ in range(count):
         machine.now += 1.7
         machine.cycle(lacks_links=1)

@@ -1,7 +1,22 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-# The plugin for ros2_control; included by ../CMakeLists.txt.
+# The plugin for ros2_control, by default where ROS 2 and ros2_control are found.
+
+find_package(ament_cmake QUIET)
+find_package(controller_interface QUIET)
+if(ament_cmake_FOUND AND controller_interface_FOUND)
+  set(HAS_ROS2_CONTROL ON)
+else()
+  set(HAS_ROS2_CONTROL OFF)
+endif()
+if(ament_cmake_FOUND AND NOT controller_interface_FOUND)
+  message(WARNING "controller_interface was not found: the plugin for ros2_control is not built")
+endif()
+option(BUILD_PLUGIN "Build the plugin for ros2_control" ${HAS_ROS2_CONTROL})
+if(NOT BUILD_PLUGIN)
+  return()
+endif()
 
 enable_language(CXX)
 find_package(ament_cmake REQUIRED)
