@@ -27,10 +27,12 @@ from ...dynamics.control import (
     cycle_clock,
     disturbance_compensation,
     driven_links,
+    frozen_sides,
     late_hold,
     modes,
     printed_cycle,
     samples,
+    softest_outputs,
 )
 from ...dynamics.core import InputError
 from ...dynamics.elastic import (
@@ -54,10 +56,10 @@ from .recorded_cycles import record_cycles
 TEMPLATES = Path(__file__).parent / "controller_templates"
 MARK = "//TABLES//"
 RECORDS = (
-    cycle_clock.CycleClock, samples.Samples, modes.Situation, modes.Memory,
-    late_hold.SmoothedMotors, disturbance_compensation.Disturbances,
+    cycle_clock.CycleClock, frozen_sides.FrozenSides, samples.Samples, modes.Situation,
+    modes.Memory, late_hold.SmoothedMotors, disturbance_compensation.Disturbances,
 )  # fmt: skip
-CORE = ("controller.h", "controller_parts.h", "law.c", "controller.c")
+CORE = ("controller.h", "controller_parts.h", "law.c", "activation.c", "controller.c")
 PROGRAMS = ("ideal_arm.h", "example.c", "timing.c", "self_test.c")
 
 
@@ -286,10 +288,16 @@ def _parameters_of(function: Any) -> Sequence[str]:
 def _robot_tables(design: ControllerDesign) -> str:
     actuators = design.actuators
     second = np.append(resting_second_outputs(actuators), 0.0)
+    softest = np.append(softest_outputs(actuators), 0.0)
+    alone = np.bincount(actuators.joint_of_motor, minlength=actuators.n)
     lines = [
         c_types.table_definition("JOINT_OF_MOTOR", actuators.joint_of_motor).rstrip(),
         c_types.table_definition("IS_DAMPED", actuators.is_damped).rstrip(),
         c_source.constant_array("SECOND_AT_REST", second, "double").rstrip(),
+        c_source.constant_array("SOFTEST_SECOND", softest, "double").rstrip(),
+        c_types.table_definition("FIRST_MOTOR", actuators.first_motor).rstrip(),
+        c_types.table_definition("IS_RIGID", actuators.is_rigid).rstrip(),
+        c_types.table_definition("HAS_ONE_MOTOR", alone == 1).rstrip(),
     ]
     return "\n".join(lines)
 
@@ -309,7 +317,7 @@ def _recorded(design: ControllerDesign) -> str:
     run = record_cycles(design, start_position(design))
     tables = {
         "TIME": run.time, "LINK_TIME": run.link_time, "Q": run.q, "THETA": run.theta,
-        "STATE": run.state, "TORQUE": run.torque, "APPLIED": run.applied, "GOAL": run.goal,
+        "STATE": run.state, "TORQUE": run.torque, "GOAL": run.goal,
     }  # fmt: skip
     lines = [
         f"#define CYCLES {len(run.time)}",

@@ -82,10 +82,11 @@ class Cause(IntEnum):
     NO_DESIGN = 10
     STOP_FAILED = 11
     REPEATED = 12
+    IMPLAUSIBLE = 13
 
 
 NONE, SETTLING, NO_LINKS, NO_MOTORS, TRACKING, NOT_FINITE, TIME, *_others = map(int, Cause)
-LATE, ESTIMATE, CONTACT, NO_DESIGN, STOP_FAILED, REPEATED = _others
+LATE, ESTIMATE, CONTACT, NO_DESIGN, STOP_FAILED, REPEATED, IMPLAUSIBLE = _others
 
 
 class Fault(NamedTuple):
@@ -126,6 +127,7 @@ FAULTS = (
     Fault(NO_DESIGN, "no stable gains", Mode.LOST, FINAL, "the first cycle"),
     Fault(STOP_FAILED, "stop failed", Mode.LOST, FINAL, "50 ms (too fast), stop_timeout (moving)"),
     Fault(REPEATED, "interrupted repeatedly", Mode.STOPPING, LATCHED, "the same cycle"),
+    Fault(IMPLAUSIBLE, "implausible states", Mode.LOST, FINAL, "the first cycle"),
 )
 """All faults by code: the table of which every other one is made."""
 

@@ -166,14 +166,26 @@ int robot_initialise(robot_controller *c, const robot_parameters *parameters)
     return robot_wrong_parameter(parameters) ? 1 : 0;
 }
 
-int robot_activate(robot_controller *c, const double applied_torque[MOTORS])
+int robot_activate(robot_controller *c, const double *torque)
 {
     const robot_parameters *p = &c->parameters;
+    robot_refusal refusal;
+    int moves = 0;
     if (c->is_active || !robot_filters_are_settled(p, &c->samples) || /* nor if a side is missing */
-        !is_finite_row(applied_torque, MOTORS) || robot_wrong_parameter(p)) {
+        (torque && !is_finite_row(torque, MOTORS)) || robot_wrong_parameter(p)) {
         return 1;
     }
-    copy_row(applied_torque, c->torque, MOTORS);
+    for (int j = 0; j < MOTORS; ++j) {
+        moves = moves || !(fabs(c->samples.thetad[j]) <= p->recovery_speed);
+    }
+    if (robot_judge(c, c->samples.q, c->samples.theta, moves, &refusal)) {
+        return 2;
+    }
+    if (torque) {
+        copy_row(torque, c->torque, MOTORS);
+    } else {
+        robot_balance(c, c->samples.q, c->samples.theta, c->torque);
+    }
     c->is_active = 1;
     c->has_begun = c->has_motion = c->has_torque = 0;
     c->period = 0.0;
@@ -248,8 +260,13 @@ robot_state robot_update(robot_controller *c, const robot_input *in, robot_outpu
 {
     const int clock = robot_advance_clock(&c->parameters, &c->clock, &c->counts, in->time);
     if (clock == CLOCK_RUNS) {
-        robot_take_samples(&c->parameters, &c->samples, &c->counts, in->time, in->link_time,
-                           in->motor_time, in->q, in->theta, c->clock.elapsed);
+        const int frozen =
+            robot_notice_frozen_sides(&c->parameters, &c->counts, &c->frozen, in->q, in->theta,
+                                      c->has_motion ? c->desired[0] : in->q);
+        robot_take_samples(&c->parameters, &c->samples, &c->counts, in->time,
+                           frozen & LINKS_FROZEN ? c->samples.link_time : in->link_time,
+                           frozen & MOTORS_FROZEN ? c->samples.motor_time : in->motor_time, in->q,
+                           in->theta, c->clock.elapsed);
         if (c->is_active) {
             run(c);
         }

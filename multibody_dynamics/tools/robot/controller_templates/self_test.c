@@ -29,7 +29,7 @@ int main(void)
             input.theta[j] = THETA[k][j];
         }
         if (k == ACTIVATED) {
-            robot_activate(&controller, APPLIED);
+            robot_activate(&controller, NULL);
         }
         if (k == APPENDED) {
             move_to(GOAL, GOAL_TIME);
