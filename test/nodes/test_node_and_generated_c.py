@@ -120,7 +120,10 @@ class Generated:
             robot, period=PERIOD, transfer_time=0.1, link_timeout=TIMEOUT, motor_timeout=TIMEOUT,
             stop_timeout=STOP_TIMEOUT, recovery_limit=RECOVERIES,
         )  # fmt: skip
-        self.c = CompiledController(library(generated(design, folder)))
+        self.c = CompiledController(
+            library(generated(design, folder)),
+            {"frozen_distance": 0.0},  # a blocked arm repeats itself
+        )
         self.plant = ElasticRobot(robot.model, robot.actuators, step=1e-3)
         self.plant.reset(robot.rest)
         self.time, self.is_stuck = 100.0, False
