@@ -64,6 +64,7 @@ class SegmentMotion:
 
     def release(self) -> None:
         self.is_there = False
+        self.wanted[1:] = 0.0
 
     def evaluate(self, time: int, out: Array) -> None:
         segments.compiled_follow(
@@ -266,8 +267,9 @@ class SampledArm:
             if frozen & frozen_sides.MOTORS_FROZEN:
                 motor_time = self.filters.samples.motor_time[0]
             samples.compiled_take_samples(
-                p, self.filters.samples, self.counts, time, link_time, motor_time, q, theta, elapsed
-            )
+                p, self.filters.samples, self.counts, time, link_time, motor_time, q, theta,
+                elapsed, *self.arm.reference,
+            )  # fmt: skip
             if self.is_active:
                 self._run()
         elif does == cycle_clock.SET_BACK:
