@@ -115,7 +115,6 @@ static void prepare(int64_t nanoseconds)
 /* Start the controller; returns the hot duration of a cycle in ns, 0 if it does not follow. */
 static int64_t settle(void)
 {
-    const double no_torque[ROBOT_MOTORS] = {0.0};
     int64_t least = INT64_MAX;
     robot_parameters parameters;
     robot_default_parameters(&parameters);
@@ -127,7 +126,7 @@ static int64_t settle(void)
         robot_update(&controller, &input, &output);
         const int64_t spent = now() - start;
         least = output.state == ROBOT_FOLLOWING && spent < least ? spent : least;
-        if (k == 100 && robot_activate(&controller, no_torque)) {
+        if (k == 100 && robot_activate(&controller, NULL)) {
             return 0;
         }
     }

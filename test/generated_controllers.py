@@ -122,7 +122,7 @@ class Twins:
     def is_following(self) -> bool:
         return self.c.state in ("holding", "following", "braking")
 
-    def activate(self, applied=0.0) -> None:
+    def activate(self, applied=None) -> None:
         self.c.activate(applied)
         assert self.python.activate(applied)
 

@@ -26,6 +26,7 @@ from .base.diagnostics import ERROR, STALE, Diagnostics, Status
 from .base.messages import SECOND, JointStates
 from .base.node_inputs import Inputs
 from .base.qos import best_effort
+from .base.rival_controllers import RivalControllers
 from .base.robot_source import RobotSource
 from .base.runtime import ManagedNode, run
 from .following.controlled_robot import controlled_robot
@@ -105,12 +106,15 @@ class FeedforwardCycle:
             node, motion, measured.position, supervisor.events, action=action
         )
         node.activation.callback(self._end)
-        self._wrench = WrenchInput(node, robot.model, inputs, supervisor)
+        self._wrench = WrenchInput(
+            node, robot.model, inputs, supervisor, measured.position, limits.joint_torque
+        )
         StiffnessInput(node, inputs, setup.stiffness, followed, limits, lambda: law.joint_torque)
         quality = best_effort(p.state_queue_depth)
         inputs.listen(JointState, "joint_states", self._on_state, quality)
         self._watchdog = supervisor.watch(self._on_stale)
         self.diagnostics = Diagnostics(node, robot.model.name, self._statuses)
+        self.diagnostics.add(RivalControllers(node, self._outputs.command_topic).statuses)
         node.get_logger().info(f"active; gravity is {setup.gravity}; springs: {p.variant}")
 
     def reconfigure(self, p: FeedforwardParameters) -> None:
@@ -200,9 +204,9 @@ class FeedforwardCycle:
             return False
         wanted = self._ramp.apply(law.motor.torque, stamp, p.ramp_time)
         self._sent = self._limits.torque(wanted, self._sent, step)
-        speed = self._limits.speed(law.motor.velocity)
+        motors = self._limits.position(law.motor.position), self._limits.speed(law.motor.velocity)
         self.supervisor.last_stamp = stamp
-        self._outputs.publish(stamp, int(SECOND * p.lookahead), law, self._sent, speed)
+        self._outputs.publish(stamp, int(SECOND * p.lookahead), law, self._sent, *motors)
         return True
 
     # The safe output

@@ -24,6 +24,7 @@ from .base.diagnostics import Diagnostics, Status
 from .base.messages import SECOND, MessageError
 from .base.node_inputs import Inputs
 from .base.qos import best_effort
+from .base.rival_controllers import RivalControllers
 from .base.robot_source import RobotSource
 from .base.runtime import ManagedNode, run
 from .following import controller_report as report
@@ -104,7 +105,10 @@ class ControllerCycle:
         )
         node.activation.callback(self._end)
         TrajectoryInput(node, inputs, followed, action)
-        self._wrench = WrenchInput(node, robot.model, inputs, supervisor)
+        self._wrench = WrenchInput(
+            node, robot.model, inputs, supervisor,
+            arm.measured.estimator.state.q, self._limits.joint_torque,
+        )  # fmt: skip
         ImpedanceInput(inputs, supervisor, followed, setup.laws)
         StiffnessInput(node, inputs, arm.second, followed, self._limits, lambda: arm.joint_torque)
         for side, topic in states.topics.items():
@@ -114,6 +118,7 @@ class ControllerCycle:
         if not supervisor.has_timer:
             node.activation.timer(TICK, self._on_tick)
         self._diagnostics = Diagnostics(node, robot.model.name, self._statuses)
+        self._diagnostics.add(RivalControllers(node, self._outputs.command_topic).statuses)
         self.reconfigure(p)
         node.get_logger().info(f"active; law: {setup.laws.in_force}; state from {p.state_source}")
 
@@ -236,7 +241,9 @@ class ControllerCycle:
         for reason, text in report.springs_beyond_travel(self._arm):
             self._limits.cuts.add(reason, text)
         self._supervisor.last_stamp = command.stamp
-        self._outputs.publish(command, self._limits.speed(command.reference[1]))
+        position, speed, *_ = command.reference
+        limits = self._limits
+        self._outputs.publish(command, limits.position(position), limits.speed(speed))
         self._is_silent = False
 
     # Missing states

@@ -91,6 +91,7 @@ class CompiledController:
         self._input = structures[f"{self.name}_input"]()
         self._output = structures[f"{self.name}_output"]()
         self._parameters = structures[f"{self.name}_parameters"]()
+        self._refusal_type = structures[f"{self.name}_refusal"]
         self._update = self._function("update", ctypes.c_int)
         view = self._view
         self._q, self._theta = view(self._input, "q"), view(self._input, "theta")
@@ -176,16 +177,37 @@ class CompiledController:
         counts = self._output.counts
         return {name: int(getattr(counts, name)) for name, _ in counts._fields_}
 
-    def activate(self, applied_torque: Any = 0.0) -> None:
-        """Take over from the torque (m,) that acts now. Raises DynamicsError if the controller is
-        active already, if the torque is not finite, or if there are no recent states: call
-        `update` first."""
-        row = np.full(self.m, applied_torque, dtype=np.float64)
-        if self._function("activate", ctypes.c_int)(self._controller, row.ctypes):
+    def activate(self, torque: Any = None) -> None:
+        """Take over from this motor torque (m,), by default from the one that balances the springs.
+        Raises DynamicsError if the controller is active already, if the torque is not finite, if
+        there are no recent states: call `update` first; or if the states of an arm at rest are not
+        plausible."""
+        row = None if torque is None else np.full(self.m, torque, dtype=np.float64)
+        given = None if row is None else row.ctypes
+        refused = self._function("activate", ctypes.c_int)(self._controller, given)
+        if refused == 2:
+            raise DynamicsError(self._refusal())
+        if refused:
             raise DynamicsError(
                 "activation needs an inactive controller that has received states of all links and "
                 "motors within the timeouts"
             )
+
+    def _refusal(self) -> str:
+        """Why the present states are not plausible."""
+        found = self._refusal_type()
+        judge = self._function("judge", ctypes.c_int)
+        judge(self._controller, self.q.ctypes, self.theta.ctypes, 0, ctypes.byref(found))
+        names = self.joint_names
+        cause = {
+            2: "links and motors are exchanged",
+            3: f"'{names[found.joint]}' and '{names[found.other]}' are exchanged",
+        }.get(found.mistake, "names, signs, units, gear ratios, or springs of another robot")
+        return (
+            f"implausible states: '{names[found.joint]}' carries {found.misfit:.4g} that its weight"
+            f" does not explain; allowed: {found.allowed:.4g} (external_load). Likely cause:"
+            f" {cause}"
+        )
 
     def deactivate(self) -> None:
         """Request zero torque from the next update on."""
@@ -266,7 +288,7 @@ def _structures(folder: Path, name: str) -> dict[str, Any]:
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     found: dict[str, Any] = {}
     for body, structure in _STRUCTURE.findall(text):
-        if not structure.endswith(("_parameters", "_input", "_output", "_counts")):
+        if not structure.endswith(("_parameters", "_input", "_output", "_counts", "_refusal")):
             continue
         members: list[tuple[str, Any]] = []
         for kind, names in _DECLARATION.findall(body):

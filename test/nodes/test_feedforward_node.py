@@ -382,7 +382,8 @@ def test_invalid_configurations_are_explained_and_can_be_corrected(ros, tmp_path
 
 @pytest.mark.parametrize(("frame", "wrench_link"), [("tool", ""), ("stand", "forearm")])
 def test_an_external_wrench(ros, tmp_path, frame, wrench_link):
-    ros.start("feedforward_node", settings(tmp_path, wrench_timeout=0.5, wrench_link=wrench_link))
+    own = settings(tmp_path, wrench_timeout=0.5, wrench_link=wrench_link)
+    node = ros.start("feedforward_node", own)
     arm = Arm(ros)
     arm.drive(lambda: arm.torque, "a torque")
     sensor = ros.publisher(WrenchStamped, "external_wrench")
@@ -423,6 +424,15 @@ def test_an_external_wrench(ros, tmp_path, frame, wrench_link):
     arm.drive(lambda: np.abs(arm.torque[-1].effort - gone).max() < 1e-9, "the wrench to expire")
     assert counted(ros, "external_wrench: stale") <= 2  # once per timeout
 
+    force[2] = 3000.0  # N, 1.2 kN m at the shoulder, whose limit is 400 N m
+    ros.until(lambda: counted(ros, "external_wrench: too large"), "the rejection", each=touched)
+    last = ros.diagnosis(": inputs")[2]["last"]
+    assert "would have to hold" in last
+    assert "its limit is 400" in last
+    assert np.abs(arm.torque[-1].effort - gone).max() < 1e-9
+
+    (answer,) = ros.set_parameters(node, wrench_tolerance=0.0)
+    assert answer.successful
     force[:] = moment[:] = [1e308] * 3  # finite, but the resulting torque is not
     fault = "the computed torque is not finite: safe output"
     ros.until(lambda: ros.diagnosis(": cycle")[1] == fault, "the fault", each=touched)

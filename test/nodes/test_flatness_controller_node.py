@@ -114,7 +114,7 @@ def test_every_law_follows_and_none_takes_over_with_a_jump(ros):
 
 
 def test_every_fault_leads_to_its_defined_state(ros):
-    arm = Arm(ros, records=["errors", "states"])
+    arm = Arm(ros, records=["errors", "states"], wrench_tolerance=0.0)
     arm.start()
     arm.move([0.0, 0.0], 1.0)
     arm.run(0.4)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from elastic_arms import antagonistic_arm, elastic_panda, shipped
-from generated_controllers import PERIOD, designed, generated, needs_compiler
+from generated_controllers import PERIOD, designed, generated, library, needs_compiler
 from multibody_dynamics.dynamics.control.arm.modes import Mode
 from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
@@ -129,6 +129,30 @@ def test_the_compiled_controller_follows_in_mujoco_as_python_does_on_the_own_pla
     assert c.state == "holding"
     assert 1e-4 < found[1][0] < 1e-3
     assert found[0] == pytest.approx(found[1], rel=0.01)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["panda", "planar_two_link", "antagonistic_elbow"])
+@pytest.mark.parametrize("braked", [40, 540])
+def test_an_arm_that_brakes_carry_does_not_fall_when_it_is_activated(tmp_path, name, braked):
+    """The order of docs/safety.md: activate, then release the brakes, at once or half a second
+    later. Before, the torque rose from zero in 0.5 s, and joint 4 of the Panda fell by 221 mrad."""
+    arm = shipped(name)
+    c = CompiledController(library(generated(designed(arm, transfer_time=0.5), tmp_path)))
+    robot = ElasticRobot(arm.model, arm.actuators)
+    robot.reset(arm.rest)
+    moved = 0.0
+    for k in range(1, 2001):
+        torque = np.array(c.update(k * PERIOD, robot.q, robot.theta))
+        if k == 40:
+            c.activate()
+        if k <= braked:
+            robot.reset(arm.rest)
+        else:
+            robot.step(torque, PERIOD)
+        moved = max(moved, float(np.abs(robot.q - arm.rest).max()))
+    assert c.state == "holding"
+    assert moved < 1e-3
 
 
 @needs_compiler

@@ -29,6 +29,10 @@ ArmSettings              settings of an Arm that may change while it runs
 FlatnessSettings         the others: all laws, the state estimation, the observer
 DesignedLaws             the laws of an arm by name: design, judgement, stiffness that may change
 MeasuredArm              states of links and motors, spring torques, contacts, from measured signals
+RestingArm               whether measured positions of an arm at rest agree with its model
+Implausible              why they do not: joint, torque in N m, likely cause
+external_loads           (n,) N m, external torques at rest that a RestingArm believes
+softest_outputs          (v,) second outputs with which it judges springs
 Supervisor               mode and fault of an arm
 Mode                     what acts on the arm: nothing, a law, a stop, ...
 FAULTS                   all faults: to which mode they lead, and how they end
@@ -219,6 +223,7 @@ CycleCounts              what it counts
 Computed                 what the caller of a law has computed already
 LONGEST_LEAD             longest lead of the feedforward in s
 MOST_RECOVERIES          recoveries that a generated controller can count
+frozen_sides             positions that repeat although the arm moves, over a record
 cycle_clock              what the clock of a cycle does, as a function over a record
 modes                    what acts on an arm, and why, as functions over records
 samples                  validity of samples and their filters, as functions over records
@@ -257,6 +262,7 @@ from .arm.desired_motion import DesiredMotion, Planned, Splice, TrajectoryReques
 from .arm.learned_motion import LearnedMotion
 from .arm.measured_arm import MeasuredArm
 from .arm.modes import FAULTS, NO_DESIGN, Fault, Mode
+from .arm.plausibility import Implausible, RestingArm, external_loads, softest_outputs
 from .arm.printed_cycle import PrintedCycle, printed_cycle
 from .arm.stiffness_reference import StiffnessReference
 from .arm.supervisor import Event, Supervisor
@@ -362,7 +368,7 @@ from .observers.state_estimation import (
 )
 from .observers.state_predictor import CORRECTION_BANDWIDTH, LONGEST_DELAY, StatePredictor
 from .records.cycle_counts import CycleCounts
-from .signals import samples
+from .signals import frozen_sides, samples
 from .signals.derivative_filter import MAX_STEP, DerivativeFilter
 from .signals.low_pass import LowPass
 from .signals.sent_torques import SentTorques
@@ -414,6 +420,7 @@ __all__ = [
     # complete control cycles, as run by the nodes
     "Arm", "Sample", "LINKS", "MOTORS", "BOTH", "CycleTimes", "Command", "ArmSettings",
     "FlatnessSettings", "DesignedLaws", "MeasuredArm",
+    "RestingArm", "Implausible", "external_loads", "softest_outputs",
     "Supervisor", "Mode", "FAULTS", "NO_DESIGN", "Fault", "Event",
     "CollisionReaction", "Contact", "REACTIONS", "OFF", "REPORT", "ON_LINKS", "FeedforwardLaw",
     # what an arm follows
@@ -422,7 +429,7 @@ __all__ = [
     # code in other languages
     "printed_cycle", "PrintedCycle", "CycleSettings", "CycleCounts", "Computed", "LONGEST_LEAD",
     "MOST_RECOVERIES",
-    "cycle_clock", "modes", "samples", "late_hold", "disturbance_compensation",
+    "cycle_clock", "frozen_sides", "modes", "samples", "late_hold", "disturbance_compensation",
     # controllers
     "PERIOD", "Controller", "LinearFeedback", "ScheduledFeedback", "UPDATE_TIME",
     "FeedbackLinearization", "ComputedTorque",

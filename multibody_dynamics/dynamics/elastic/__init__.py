@@ -54,6 +54,7 @@ MotorFeedforward        the flat map in the control cycle: compiled, in place, w
 MotorCommand            theta, theta', theta'' and tau_m of the motors, (m,) each
 VARIANTS                how springs enter the feedforward: full, quasi_static or rigid
 SpringSolver            joint torques, their rates and motor loads in the control cycle
+motor_range             (m, 2) where motors can be, within limits of links and travel of springs
 resting_second_outputs  mid-range stiffnesses or pretensions (v,) without load
 
 Building blocks for other compiled cycles:
@@ -95,6 +96,7 @@ from .flatness import LimitMargin, MotorMotion, filtered_deflection, limit_margi
 from .kinds import KINDS, Antagonistic, Rigid, SeriesElastic, VariableStiffness, by_kind
 from .linear_arm import LinearArm, StateSpace, rigid_rotors
 from .motor import Motor, StiffnessDrive
+from .motor_travel import motor_range
 from .sampled_spring import SampledSpring, SamplingErrors
 from .spring_columns import JointSprings, Positions, SpringColumns
 from .springs import (
@@ -119,7 +121,8 @@ __all__ = [
     # near rest
     "LinearArm", "StateSpace", "rigid_rotors",
     # control cycle
-    "MotorFeedforward", "MotorCommand", "VARIANTS", "SpringSolver", "resting_second_outputs",
+    "MotorFeedforward", "MotorCommand", "VARIANTS", "SpringSolver", "motor_range",
+    "resting_second_outputs",
     # building blocks for other compiled cycles
     "actuator_rows", "actuator_tables", "flat_map", "spring_tables", "friction",
     "springs_recursion", "advance_filters", "compiled_advance_filters", "by_kind",

@@ -250,6 +250,14 @@ class Actuators:
         is_alone = np.bincount(joints)[joints] == 1
         return np.minimum(self.torque_limit, np.where(is_alone, effort[joints], np.inf))
 
+    def joint_torque_limit_within(self, effort: Array) -> Array:
+        """(n,) in N m: what the motors of each joint can hold together, within its `effort` limit
+        as in :meth:`torque_limit_within`."""
+        holds = np.where(self.torque_share > 0.0, self.torque_limit_within(effort), 0.0)
+        found = np.zeros(self.n)
+        np.add.at(found, self.joint_of_motor, holds)
+        return found
+
     @cached_property
     def _friction(self) -> tuple[Array, Array, Array]:
         return self._column("viscous"), self._column("coulomb"), self._column("coulomb_velocity")

@@ -42,6 +42,12 @@ christoffel_symbols               symbols of the first kind (..., n, n, n)
 christoffel_symbols_binet         the same from Binet's inertia tensors
 gravity_forces                    g (..., n): joint torques that hold the robot still
 
+Checks of the model:
+
+check_model                       masses, inertias and limits that look wrong
+Finding                           one of them; `severe` if it makes the torques wrong
+postures                          random configurations (count, n) within the joint ranges
+
 Forward dynamics:
 
 forward_dynamics                  articulated-body algorithm (ABA): joint accelerations q'' (..., n)
@@ -187,6 +193,7 @@ from .kinematics import (
 )
 from .linearization import LinearModel, linearize
 from .loads import joint_wrenches, load_cell_reading, load_wrench
+from .model_check import Finding, check_model, postures
 from .momentum_solver import MomentumSolver
 from .passive_dynamics import (
     ReferenceMotion,
@@ -234,6 +241,7 @@ __all__ = [
     # matrices of the equations of motion, M q'' + C q' + g = tau
     "mass_matrix", "mass_matrix_dot", "coriolis_matrix", "christoffel_symbols",
     "christoffel_symbols_binet", "gravity_forces",
+    "check_model", "Finding", "postures",
     # forward dynamics
     "forward_dynamics", "forward_dynamics_rates", "ForwardDynamics", "ForwardDynamicsSolver",
     "generic_forward_dynamics", "hybrid_dynamics", "HybridDynamics", "articulated_bodies",

@@ -14,7 +14,7 @@ from geometry_msgs.msg import WrenchStamped
 from ...dynamics.core import Array
 from ...dynamics.lie.se3 import coAd
 from ...dynamics.model import MultibodyModel
-from ...dynamics.rigid import wrench_to_world
+from ...dynamics.rigid import jacobian, wrench_to_world
 from .messages import SECOND, MessageError, nanoseconds, read_wrench
 from .parameters import NodeParameters, parameter
 
@@ -78,8 +78,11 @@ class ExternalWrench:
         self._wrench[:] = 0.0
         self._filter = WrenchFilter()
 
-    def accept(self, message: WrenchStamped) -> None:
-        """Accept a message whose stamp has been checked. Raises MessageError."""
+    def accept(
+        self, message: WrenchStamped, q: Array | None = None, limit: Array | None = None
+    ) -> None:
+        """Accept a message whose stamp has been checked. Raises MessageError, also if it needs
+        more than the joint torques `limit` (n,) with the joints at q (n,)."""
         frame, stamp = message.header.frame_id, nanoseconds(message.header.stamp)
         frames = self._model.frames
         link = self._link or frame
@@ -93,10 +96,34 @@ class ExternalWrench:
                 "unknown frame",
                 f"'{link}' does not move; set wrench_link to the link on which the wrench acts",
             )
+        if q is not None and limit is not None:
+            self._refuse_beyond(limit, q, frame, link, wrench)
         if frame != self._frame:  # the filter's state is expressed in the old frame
             self._filter = WrenchFilter()
         self._wrench[:], self._frame, self._stamp = wrench, frame, stamp
         self.body = self._model.body_index(link)
+
+    def _refuse_beyond(self, limit: Array, q: Array, frame: str, link: str, wrench: Array) -> None:
+        model = self._model
+        if not np.isfinite(q).all():
+            raise MessageError("no state", "no joint states yet to tell whether the joints hold it")
+        rows = np.array([wrench, *np.zeros((2, 6))])
+        body, pose = model.frames[frame]
+        still = np.zeros(model.n)
+        world = (
+            rows @ coAd(pose).T
+            if body < 0
+            else wrench_to_world(model, q, still, still, frame, rows)
+        )
+        J = jacobian(model, q, link, representation="spatial")
+        torque = np.abs(J.T @ world[0])
+        if (torque > limit).any():
+            k = int(np.argmax(torque / limit))
+            raise MessageError(
+                "too large",
+                f"'{model.joint_names[k]}' would have to hold {torque[k]:.4g} (N m or N) against"
+                f" it; its limit is {limit[k]:.4g}. Are force and torque in N and N m?",
+            )
 
     def expire(self, stamp: int, timeout: float) -> bool:
         """Zero a wrench that is older than `timeout` s at `stamp` (ns); True if it was nonzero."""

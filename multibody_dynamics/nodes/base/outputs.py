@@ -38,6 +38,11 @@ class Outputs:
         self._stamp = Time()
         self._publishers: list[tuple[Any, Any]] = []
 
+    @property
+    def command_topic(self) -> str:
+        """The resolved name of the first topic, on which commands are published."""
+        return str(self._publishers[0][0].topic_name)
+
     def command_array(self, topic: str, names: Sequence[str]) -> Array:
         """A Float64MultiArray labelled with `names`."""
         message = command_array_message(names)

@@ -11,6 +11,7 @@ from typing import TypeVar
 from std_msgs.msg import String
 
 from ...dynamics.model import MultibodyModel
+from ...dynamics.rigid import check_model
 from .parameters import ParameterError
 from .qos import LATCHED
 from .robot import RobotParameters, load_model
@@ -40,7 +41,12 @@ class RobotSource:
                 f"no robot: nothing received on {topic} yet; try again, or set"
                 " robot_file or robot_description"
             )
-        return load_model(self._node.parameters, self.description)
+        model = load_model(self._node.parameters, self.description)
+        for finding in check_model(model):
+            if finding.severe:
+                text = f"WRONG in the robot: {finding.text}; see `multibody_dynamics inspect`"
+                self._node.get_logger().error(text)
+        return model
 
     @property
     def _is_missing(self) -> bool:

@@ -59,14 +59,13 @@ class ControllerOutputs(Outputs):
             self.joint_state("~/stiffness_command", names, "position", "velocity") if names else []
         )
 
-    def publish(self, command: Command, motor_speed: Array) -> None:
-        """Publish one cycle; motor_speed: (m,) theta' of the reference, limited."""
+    def publish(self, command: Command, position: Array, speed: Array) -> None:
+        """Publish one cycle; position, speed: (m,) theta and theta' of the reference, limited."""
         assert command.torque is not None
         set_stamp(self._point.time_from_start, int(SECOND * command.ahead_by))
         np.take(command.torque, self._order, out=self._commands)
         self._torque[:] = command.torque
-        position, _, acceleration, _ = command.reference
-        rows = (position, motor_speed, acceleration, command.torque)
+        rows = (position, speed, command.reference[2], command.torque)
         self._fill(self._motor_rows, rows)
         self._fill(self._state_rows, (*command.estimated, command.joint_torque))
         self._fill(self._error_rows, command.error)

@@ -30,15 +30,22 @@ class FeedforwardOutputs(Outputs):
             for name in ("torque", "torque_rate", "torque_acceleration")
         ]
 
+    # wide: what is published
     def publish(
-        self, stamp: int, lookahead: int, law: FeedforwardLaw, torque: Array, speed: Array
+        self,
+        stamp: int,
+        lookahead: int,
+        law: FeedforwardLaw,
+        torque: Array,
+        position: Array,
+        speed: Array,
     ) -> None:
-        """Publish one cycle; the commands apply `lookahead` ns after `stamp` (ns). torque, speed:
-        (m,) of the motors, limited."""
+        """Publish one cycle; the commands apply `lookahead` ns after `stamp` (ns). torque,
+        position, speed: (m,) of the motors, limited."""
         set_stamp(self._point.time_from_start, lookahead)
         for row, values in zip(self._torque_rows, law.torque, strict=True):
             row[:] = values
-        motor = (law.motor.position, speed, law.motor.acceleration, torque)
+        motor = (position, speed, law.motor.acceleration, torque)
         for row, values in zip(self._motor_rows, motor, strict=True):
             row[:] = values
         np.take(torque, self._order, out=self._commands)

@@ -199,6 +199,7 @@ class FlatnessControllerParameters(LawParameters):
         bounds=(1e-6, 1.0),
     )
 
+    load_tolerance: float = declared(ArmSettings, "load_tolerance")
     tracking_tolerance: float = declared(ArmSettings, "tracking_tolerance")
     latency_tolerance: float = declared(ArmSettings, "latency_tolerance")
     recover_automatically: bool = declared(ArmSettings, "recover_automatically")

@@ -160,6 +160,13 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         live=True,
     )
 
+    wrench_tolerance: float = parameter(
+        1.0,
+        "reject an external_wrench against which a joint would need more than this many times its"
+        " torque limit; 0: accept any",
+        bounds=(0.0, 1000.0),
+        live=True,
+    )
     wrench_filter_time: float = parameter(
         0.0,
         "time constant of a low-pass filter of the wrench that also yields its rates; 0: no filter,"

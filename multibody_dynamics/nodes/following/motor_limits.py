@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ...dynamics.core import Array
+from ...dynamics.elastic import motor_range
 from ...dynamics.motion import JointCommandLimits, LimitEvent
 from ..base.diagnostics import OK, WARN, EventCounter, Status
 from .controlled_robot import ControlledRobot
@@ -19,7 +20,8 @@ from .following_parameters import FollowingParameters
 class MotorLimits:
     """Limits torques, torque rates and speeds of a robot's motors, and counts what is cut.
 
-    Attributes: `limits`, those of the present parameters; `cuts`, how often each was reached.
+    Attributes: `limits`, those of the present parameters; `joint_torque` (n,), what the motors of
+    each joint can hold; `cuts`, how often each limit was reached.
     """
 
     def __init__(self, robot: ControlledRobot, p: FollowingParameters) -> None:
@@ -31,6 +33,9 @@ class MotorLimits:
             name: "the robot's effort limit" if is_robot else "the motor's torque limit"
             for name, is_robot in zip(actuators.motor_names, is_robots, strict=True)
         }
+        limits = robot.model.limits
+        self.joint_torque = actuators.joint_torque_limit_within(limits.effort)
+        self._range = motor_range(actuators, limits.lower, limits.upper, self.joint_torque)
         self.cuts = EventCounter()
         self.set(p)
 
@@ -59,6 +64,15 @@ class MotorLimits:
         speed, cuts = self.limits.apply_speed(wanted)
         self.count(cuts)
         return speed
+
+    def position(self, wanted: Array) -> Array:
+        """(m,) the wanted motor positions, within the limits of the links and the springs."""
+        low, high = self._range.T
+        allowed = np.clip(wanted, low, high)
+        for j in np.flatnonzero(allowed != wanted).tolist():
+            name, ends = self._actuators.motor_names[j], (wanted[j], allowed[j])
+            self.count([LimitEvent(name, "motor position", *map(float, ends))])
+        return allowed
 
     def count(self, cuts: Iterable[LimitEvent]) -> None:
         """Count what was cut, with the limit that was responsible for a torque."""

@@ -24,16 +24,23 @@ TOPIC = "external_wrench"
 
 
 class WrenchInput:
-    """Listens to `external_wrench` from activation on; `wrench` is what has been received."""
+    """Listens to `external_wrench` from activation on; `wrench` is what has been received.
 
+    q : (n,) measured positions, a view. limit : (n,) joint torques that the motors can hold; a
+    wrench that needs more is rejected.
+    """
+
+    # wide: the parts of the node, and what is measured
     def __init__(
         self,
         node: ManagedNode[Any],
         model: MultibodyModel,
         inputs: Inputs,
         supervisor: CycleSupervisor,
+        q: Array,
+        limit: Array,
     ) -> None:
-        self._node, self._model = node, model
+        self._node, self._model, self._q, self._limit = node, model, q, limit
         self._inputs, self._supervisor = inputs, supervisor
         self.wrench = ExternalWrench(model, node.parameters.wrench_link)
         inputs.listen(WrenchStamped, TOPIC, self._on_wrench, best_effort(1))
@@ -61,4 +68,5 @@ class WrenchInput:
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         self._supervisor.check_stamp(nanoseconds(message.header.stamp))
-        self.wrench.accept(message)
+        tolerance = self._node.parameters.wrench_tolerance
+        self.wrench.accept(message, self._q, (tolerance or np.inf) * self._limit)

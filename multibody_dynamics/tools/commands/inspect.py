@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ...dynamics import load_actuators
+    from ...dynamics.rigid import check_model
     from ..robot import inspection
     from ..robot.plot_model import save_picture
     from ..robot.spring_figures import POSTURES
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     actuators = None
     if options.elastic_joints:
         actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
-    found = inspection.check(model)
+    found = check_model(model)
     print("\nChecks")
     for finding in found:
         print(f"{'WRONG' if finding.severe else 'suspicious'}: {finding.text}")

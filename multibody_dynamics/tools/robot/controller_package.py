@@ -27,10 +27,12 @@ from ...dynamics.control import (
     cycle_clock,
     disturbance_compensation,
     driven_links,
+    frozen_sides,
     late_hold,
     modes,
     printed_cycle,
     samples,
+    softest_outputs,
 )
 from ...dynamics.core import InputError
 from ...dynamics.elastic import (
@@ -55,8 +57,8 @@ from .recorded_cycles import record_cycles
 TEMPLATES = Path(__file__).parent / "controller_templates"
 MARK = "//TABLES//"
 RECORDS = (
-    cycle_clock.CycleClock, samples.Samples, modes.Situation, modes.Memory,
-    late_hold.SmoothedMotors, disturbance_compensation.Disturbances,
+    cycle_clock.CycleClock, frozen_sides.FrozenSides, samples.Samples, modes.Situation,
+    modes.Memory, late_hold.SmoothedMotors, disturbance_compensation.Disturbances,
 )  # fmt: skip
 CORE = ("controller.h", "controller.c")
 PROGRAMS = ("ideal_arm.h", "example.c", "timing.c", "self_test.c")
@@ -297,9 +299,15 @@ def _parameters_of(function: Any) -> Sequence[str]:
 def _robot_tables(design: ControllerDesign) -> str:
     actuators = design.actuators
     second = np.append(resting_second_outputs(actuators), 0.0)
+    softest = np.append(softest_outputs(actuators), 0.0)
+    alone = np.bincount(actuators.joint_of_motor, minlength=actuators.n)
     lines = [
         c_types.table_definition("IS_DAMPED", actuators.is_damped).rstrip(),
         c_source.constant_array("SECOND_AT_REST", second, "double").rstrip(),
+        c_source.constant_array("SOFTEST_SECOND", softest, "double").rstrip(),
+        c_types.table_definition("FIRST_MOTOR", actuators.first_motor).rstrip(),
+        c_types.table_definition("IS_RIGID", actuators.is_rigid).rstrip(),
+        c_types.table_definition("HAS_ONE_MOTOR", alone == 1).rstrip(),
     ]
     return "\n".join(lines)
 
@@ -319,7 +327,7 @@ def _recorded(design: ControllerDesign) -> str:
     run = record_cycles(design, start_position(design))
     goal = np.vstack([run.goal, np.zeros((4, len(run.goal)))])
     inputs = zip(run.time, run.link_time, run.time, run.q, run.theta, strict=True)
-    tables = {"STATE": run.state, "TORQUE": run.torque, "APPLIED": run.applied}
+    tables = {"STATE": run.state, "TORQUE": run.torque}
     lines = [
         f"#define CYCLES {len(run.time)}",
         f"#define ACTIVATED {run.activated}",

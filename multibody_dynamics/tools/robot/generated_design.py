@@ -29,6 +29,7 @@ from ...dynamics.control import (
     HoldController,
     LateHoldController,
     LinkDampingController,
+    external_loads,
     make_controller,
 )
 from ...dynamics.core import Array, InputError, as_array, declared
@@ -42,6 +43,7 @@ POSITIVE = (
 )  # fmt: skip
 LIMITS = ("torque_limit", "velocity", "link_speed", "motor_speed")  # of the robot
 TIMEOUT = 0.01  # s, unless given
+FROZEN_DISTANCE = 0.05  # rad or m; springs of a blocked link bend less
 LARGEST_ACCELERATION = 10.0  # rad/s^2 or m/s^2, of the path to rest, unless given
 
 
@@ -211,6 +213,8 @@ def _parameters(
         "lower": limits.lower,
         "upper": limits.upper,
         "velocity": limits.velocity,
+        "frozen_distance": FROZEN_DISTANCE,
+        "external_load": external_loads(model, actuators),
         "link_timeout": timeout if options.link_timeout is None else options.link_timeout,
         "motor_timeout": timeout if options.motor_timeout is None else options.motor_timeout,
         "link_speed": speed,

@@ -21,26 +21,11 @@ import numpy as np
 from ...dynamics.core import Array
 from ...dynamics.elastic import Actuators, MotorFeedforward
 from ...dynamics.model import MultibodyModel, load_urdf
-from ...dynamics.model.inertia import decompose, principal_moments
+from ...dynamics.model.inertia import decompose
 from ...dynamics.motion import rest_to_rest_motion
-from ...dynamics.rigid import InverseDynamicsSolver, gravity_forces, inverse_dynamics, mass_matrix
+from ...dynamics.rigid import InverseDynamicsSolver, inverse_dynamics, postures
 
-POSTURES = 500  # for gravity torques and the mass matrix
-UNLIMITED = 1.0  # rad or m: half the range of a joint without limits
-FLAT = 1e-3  # ratio of principal moments that only a needle or a missing entry explains
-EXTENDED = 1.0  # m: larger than the radius of gyration of any arm's link
-# Ranges beyond the first number are hardly those of an arm; beyond the second, there is no limit.
-TURNING = (25.0, 1e4)  # rad
-SLIDING = (30.0, 1e4)  # m
-SINGULAR = 1e10  # condition number of the mass matrix
 MESSAGES = 0.4  # ms per cycle at 1 kHz for two messages and the node around the solver
-
-
-class Finding(NamedTuple):
-    """Something that looks wrong; `severe` if it makes the torques wrong."""
-
-    severe: bool
-    text: str
 
 
 def load(path: str | PathLike[str]) -> tuple[MultibodyModel, list[str]]:
@@ -90,77 +75,6 @@ def tree(model: MultibodyModel) -> list[str]:
             yield from below(i, indent + rest)
 
     return [model.base_name, *below(-1, "")]
-
-
-def check(model: MultibodyModel) -> list[Finding]:
-    """Masses, inertias and limits that are readable but look wrong."""
-    found: list[Finding] = []
-    for body, M in zip(model.body_names, model.inertias, strict=True):
-        found += _check_body(body, M)
-    weight = np.abs(gravity_forces(model, postures(model)[:50])).max(axis=0)
-    for j in range(model.n):
-        found += _check_limits(model, j, float(weight[j]))
-    M = mass_matrix(model, postures(model)[:50])
-    worst = float(np.linalg.cond(M).max())
-    if worst > SINGULAR:
-        weak = int(np.argmin(np.diagonal(M, axis1=-2, axis2=-1).min(axis=0)))
-        text = (
-            f"the mass matrix is singular (condition {worst:.1g}): there is almost no inertia"
-            f" behind {model.joint_names[weak]}; add that of its motor (reflected inertia)"
-        )
-        found.append(Finding(True, text))
-    return found
-
-
-def _check_body(body: str, M: Array) -> Iterator[Finding]:
-    mass, _, about_com = decompose(M)
-    moments = principal_moments(about_com)
-    if mass == 0.0:
-        yield Finding(False, f"{body} has no mass")
-    elif moments[-1] <= 0.0:
-        yield Finding(False, f"{body} is a point mass: no inertia about its COM")
-    else:
-        if moments[0] + moments[1] < moments[2] * (1.0 - 1e-6):
-            text = ", ".join(f"{x:.3g}" for x in moments)
-            text = f"no rigid body can have the principal moments {text} kg m^2"
-            yield Finding(True, f"{body}: {text}")
-        elif moments[0] < FLAT * moments[-1]:
-            text = f"one principal moment is only {moments[0]:.3g} kg m^2"
-            yield Finding(False, f"{body} is implausibly thin: {text}")
-        radius = np.sqrt(moments[-1] / mass)
-        if radius > EXTENDED:
-            text = f"{body}: radius of gyration of {radius:.3g} m; is its inertia in g mm^2?"
-            yield Finding(True, text)
-
-
-def _check_limits(model: MultibodyModel, j: int, weight: float) -> Iterator[Finding]:
-    """weight : N m or N, the largest effort against gravity."""
-    joint, effort = model.joint_names[j], model.limits.effort[j]
-    unit = "N" if model.joint_types[j] == "prismatic" else "N m"
-    if weight > effort > 0.0:
-        text = f"{weight:.3g} {unit} to hold its links, but its limit is {effort:.3g} {unit}"
-        yield Finding(False, f"{joint} needs {text}; are masses in g?")
-    if not np.isfinite(effort):
-        yield Finding(False, f"{joint} has no effort limit: torques are not limited")
-    elif effort == 0.0:
-        yield Finding(True, f"{joint} has the effort limit 0: every torque becomes zero")
-    if model.limits.velocity[j] == 0.0:
-        yield Finding(True, f"{joint} has the velocity limit 0: it cannot move")
-    travel = model.limits.upper[j] - model.limits.lower[j]
-    if model.joint_types[j] == "revolute" and TURNING[0] < travel < TURNING[1]:
-        turns = travel / (2.0 * np.pi)
-        text = f"{joint} has a range of {travel:.4g} rad, {turns:.3g} turns"
-        yield Finding(False, f"{text}; are its limits in degrees?")
-    if model.joint_types[j] == "prismatic" and SLIDING[0] < travel < SLIDING[1]:
-        yield Finding(False, f"{joint} has a range of {travel:.4g} m; are its limits in mm?")
-
-
-def postures(model: MultibodyModel, count: int = POSTURES) -> Array:
-    """`count` random configurations (count, n) within the joint ranges, the same in every call."""
-    lower, upper, *_ = model.limits
-    low = np.where(np.isfinite(lower), lower, np.minimum(-UNLIMITED, upper - UNLIMITED))
-    high = np.where(np.isfinite(upper), upper, np.maximum(UNLIMITED, low + UNLIMITED))
-    return np.random.default_rng(0).uniform(low, high, (count, model.n))
 
 
 class Torques(NamedTuple):

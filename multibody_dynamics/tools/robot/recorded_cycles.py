@@ -21,7 +21,7 @@ LONGEST_GAP = 2000.0  # cycles without link states that are recorded
 class RecordedRun(NamedTuple):
     """Cycles of a controller: (k,) times of the cycles and of the samples of the links, and states;
     (k, n) and (k, m) positions, (k, m) torques; the cycles before which it was activated and a goal
-    appended; the torque `applied` at activation, and the goal (n,) with its time."""
+    appended; the goal (n,) with its time."""
 
     time: Array
     link_time: Array
@@ -31,7 +31,6 @@ class RecordedRun(NamedTuple):
     torque: Array
     activated: int
     appended: int
-    applied: Array
     goal: Array
     goal_time: float
 
@@ -68,10 +67,9 @@ def record_cycles(design: ControllerDesign, q: Array) -> RecordedRun:
     goal = q + travel
     goal_time = float(time[appended] + duration)
     states, torques = np.zeros(cycles), np.zeros((cycles, m))
-    applied = np.zeros(m)
     for k in range(cycles):
         if k == activated:
-            arm.activate(applied)
+            arm.activate()
         if k == appended:
             arm.append(goal_time, np.vstack([goal, np.zeros((4, n))]))
         states[k] = arm.update(time[k], link_time[k], time[k], links[k], motors[k])
@@ -84,6 +82,5 @@ def record_cycles(design: ControllerDesign, q: Array) -> RecordedRun:
             f" {cycles * period:g} s that are recorded for its self-test"
         )
     return RecordedRun(
-        time, link_time, links, motors, states, torques, activated, appended, applied, goal,
-        goal_time,
+        time, link_time, links, motors, states, torques, activated, appended, goal, goal_time,
     )  # fmt: skip

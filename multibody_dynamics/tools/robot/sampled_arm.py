@@ -25,10 +25,12 @@ from ...dynamics.control import (
     CycleSettings,
     CycleTimes,
     FlatnessSettings,
+    Implausible,
     JointState,
     Mode,
     Sample,
     cycle_clock,
+    frozen_sides,
     modes,
     samples,
 )
@@ -140,7 +142,9 @@ class SampledArm:
         self.counts = record_fields.zeros(CycleCounts)
         laws = {each.law: each for each in (design.law_settings, design.hold_settings)}
         settings = FlatnessSettings(law=design.law_settings.law, controllers=laws)
-        timing = ArmSettings(transfer_time=p["transfer_time"], collision_reaction="off")
+        timing = ArmSettings(
+            transfer_time=p["transfer_time"], collision_reaction="off", load_tolerance=0.0
+        )
         motion: Any = self.motion
         self.arm = arm = Arm(
             model, actuators, settings, timing, motion=motion, estimator=self.filters
@@ -164,6 +168,8 @@ class SampledArm:
         self.torque, self.desired = arm.transfer.torque, self.motion.wanted
         self.q, self.qd, self.theta, self.thetad = self.filters.state
         self.desired_theta: Array = np.zeros(m)
+        self._frozen = record_fields.zeros(frozen_sides.FrozenSides, n=n, m=m)
+        self._actuation = actuators.joint_of_motor, actuators.torque_share
         self.clock = record_fields.zeros(cycle_clock.CycleClock)
         self.is_active = False
 
@@ -189,14 +195,29 @@ class SampledArm:
 
     # Requests
 
-    def activate(self, applied: Any = 0.0) -> bool:
-        """Take over from a torque (m,) with the next cycle; whether that is possible."""
-        if self.is_active or not self.filters.is_settled:
+    def activate(self, torque: Any = None) -> bool:
+        """Take over from a torque (m,) with the next cycle, by default from the one that balances
+        the springs; whether that is possible."""
+        if self.is_active or not self.filters.is_settled or self.implausible():
             return False
-        self.torque[:] = applied
+        self.torque[:] = self.balance() if torque is None else torque
         self.arm.activate(self.torque.copy())
         self.is_active = True
         return True
+
+    def balance(self) -> Array:
+        """(m,) motor torques within the limits that balance the springs at rest."""
+        torque = self.arm.resting.balance(self.q, self.theta, self.second[0])
+        limit = self.parameters.torque_limit
+        return np.asarray(np.clip(torque, -limit, limit))
+
+    def implausible(self) -> Implausible | None:
+        """Why the arm cannot be where it is measured."""
+        p = self.parameters
+        if np.isinf(p.external_load).all():
+            return None
+        moves = bool((np.abs(self.thetad) > p.recovery_speed).any())
+        return self.arm.resting.judge(self.q, self.theta, p.external_load, moves=moves)
 
     def deactivate(self) -> None:
         self.arm.deactivate()
@@ -240,6 +261,14 @@ class SampledArm:
         motion.now = self.filters.now = self.clock.time[0]
         elapsed = self.clock.elapsed[0]
         if does == cycle_clock.RUNS:
+            wanted = self.desired[0] if motion.is_there else q
+            frozen = frozen_sides.compiled_notice_frozen(
+                *self._actuation, p, self.counts, self._frozen, q, theta, wanted
+            )
+            if frozen & frozen_sides.LINKS_FROZEN:
+                link_time = self.filters.samples.link_time[0]
+            if frozen & frozen_sides.MOTORS_FROZEN:
+                motor_time = self.filters.samples.motor_time[0]
             samples.compiled_take_samples(
                 p, self.filters.samples, self.counts, time, link_time, motor_time, q, theta,
                 elapsed, *self.arm.reference,

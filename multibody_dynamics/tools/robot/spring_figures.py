@@ -20,8 +20,7 @@ from ...dynamics.core import Array, InputError
 from ...dynamics.elastic import Actuators, motor_motion
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import rest_to_rest_motion
-from ...dynamics.rigid import inverse_dynamics, mass_matrix
-from .inspection import postures
+from ...dynamics.rigid import inverse_dynamics, mass_matrix, postures
 
 POSTURES = 40  # at which the springs are balanced
 RIGID = 1e-6  # 1/s; below, an eigenvalue belongs to a free motion, not to a spring

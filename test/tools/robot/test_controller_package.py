@@ -36,11 +36,16 @@ from generated_controllers import (
 )
 from multibody_dynamics.dynamics.control.arm.cycle_settings import MOST_RECOVERIES
 from multibody_dynamics.dynamics.control.arm.modes import FAULTS, Cause, Mode
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
 from multibody_dynamics.dynamics.motion.segments import ANSWERS, Answer
 from multibody_dynamics.simulation.compiled_controller import CompiledController
 from multibody_dynamics.tools.robot.controller_package import controller_package
 from multibody_dynamics.tools.robot.controller_plugin import in_tables, in_template
+from multibody_dynamics.tools.robot.generated_design import (
+    motors_at_rest,
+    rest_of_motors,
+    start_position,
+)
 
 TOLERANCE = 1e-12  # of the largest torque; below 1e-13 where it was measured
 ARMS = {
@@ -331,7 +336,7 @@ def test_limits_of_torques_and_rates(tmp_path):
     low = design.parameters | {"torque_limit": 0.04 * arm.actuators.torque_limit}
     twins = Twins(design._replace(parameters=low), tmp_path)
     twins.run(40)
-    twins.activate()
+    twins.activate(0.0)
     before = np.array(twins.c.torque)
     for _ in range(350):
         twins.run(1)
@@ -530,6 +535,87 @@ def test_deactivation_and_activation(tmp_path):
     assert np.abs(twins.c.torque - 1.0).max() < 0.05  # begins at the torque that acts
     twins.run(80)
     assert twins.c.state == "holding"
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
+@pytest.mark.parametrize("made", [elastic_panda, mixed_panda, antagonistic_arm, variable_arm])
+def test_states_that_are_not_plausible_are_refused_in_c_and_python_alike(tmp_path, made):
+    design = designed(made())
+    q = start_position(design)
+    theta = motors_at_rest(design, q)
+    wrong = {"sign": (q, -theta), "links": (q[[1, 0, *range(2, len(q))]], theta)}
+    if len(q) == len(theta):
+        wrong["sides"] = (theta, q)
+    twins = Twins(design, tmp_path)
+    for what, states in wrong.items():
+        twins.q, twins.theta = states
+        twins.run(1, links=False, motors=False, step=2.0)  # any jump is believed after that
+        twins.run(60)
+        assert twins.python.implausible() is not None, what
+        with pytest.raises(DynamicsError, match=r"implausible states: .*external_load") as refused:
+            twins.c.activate()
+        assert not twins.python.activate()
+        assert f"{twins.python.implausible().misfit:.4g}" in str(refused.value)
+        assert ("links and motors are exchanged" in str(refused.value)) == (what == "sides")
+        twins.run(5)
+        assert twins.c.state == "inactive"
+        assert not twins.c.torque.any()
+    twins.q, twins.theta = q, theta
+    twins.run(1, links=False, motors=False, step=2.0)
+    twins.run(60)
+    twins.activate()
+    twins.run(60)
+    assert twins.c.state == "holding"
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["panda", "antagonistic"])
+def test_activation_begins_with_the_torque_that_balances_the_springs(tmp_path, name):
+    design = designed(ARMS[name](), transfer_time=0.5)
+    twins = Twins(design, tmp_path)
+    twins.waves = 0.0
+    twins.run(40)
+    twins.activate()
+    wanted = rest_of_motors(design, twins.q).torque
+    for _ in range(600):
+        twins.run(1)
+        np.testing.assert_allclose(twins.c.torque, wanted, atol=1e-6 * np.abs(wanted).max())
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("frozen", "fault"),
+    [
+        (("links",), "link states missing"),
+        (("motors",), "motor states missing"),
+        (("links", "motors"), "motor states missing"),
+    ],
+)
+def test_encoders_that_repeat_their_values_in_motion_are_missing(tmp_path, frozen, fault):
+    """As by a `read` that fails in silence; a single encoder of a side is enough."""
+    twins = Twins(designed(elastic_panda(), disturbance_bandwidth=0.0), tmp_path)
+    start(twins)
+    q, theta = twins.python.filters.samples.last_q[1], twins.python.filters.samples.last_theta[1]
+    kept = float(q), float(theta)
+
+    def freeze(links, motors):
+        if "links" in frozen:
+            links[1] = kept[0]
+        if "motors" in frozen:
+            motors[1] = kept[1]
+
+    twins.run(500, damage=freeze)  # at rest, that is no fault
+    assert twins.c.state == "holding"
+    goal = twins.q.copy()
+    goal[1] += 0.3
+    assert not twins.append(twins.time + 0.6, goal)
+    twins.run(600, damage=freeze)
+    assert fault in twins.faults
+    assert twins.c.counts["frozen_cycles"] > 0
+    assert np.abs(twins.c.desired[0] - goal).max() > 0.1
     assert twins.error < TOLERANCE
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.rigid.model_check import check_model, postures
 from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.robot import inspection as look
 from robots import PANDA, panda, random_tree
@@ -29,7 +30,7 @@ def arm(tmp_path: Path, *parts: str) -> Path:
 
 
 def test_a_published_robot_is_plausible():
-    assert not look.check(panda())
+    assert not check_model(panda())
 
 
 def test_every_body_is_listed_below_its_parent():
@@ -50,7 +51,7 @@ def test_an_impossible_inertia_is_found(tmp_path):
     )
     model, warned = look.load(file)
     assert warned
-    (finding,) = look.check(model)
+    (finding,) = check_model(model)
     assert finding.severe
     assert finding.text.startswith("a: no rigid body can have the principal moments")
     assert cli.main(["inspect", str(file), "--no-timing"]) == 1
@@ -59,7 +60,7 @@ def test_an_impossible_inertia_is_found(tmp_path):
 def test_mixed_up_units_are_found(tmp_path):
     """An inertia exported in kg mm^2."""
     file = arm(tmp_path, LINK.format("a", 1, 900, 900, 900), JOINT.format("j", "base", "a", 9, 1))
-    (finding,) = look.check(look.load(file)[0])
+    (finding,) = check_model(look.load(file)[0])
     assert finding.severe
     assert "radius of gyration" in finding.text
 
@@ -67,7 +68,7 @@ def test_mixed_up_units_are_found(tmp_path):
 def test_masses_in_grams_are_found(tmp_path):
     link = LINK.format("a", 300, 1e-3, 1e-3, 1e-3).replace("<mass", '<origin xyz="0.1 0 0"/><mass')
     file = arm(tmp_path, link, JOINT.format("j", "base", "a", 9, 1))
-    (finding,) = look.check(look.load(file)[0])
+    (finding,) = check_model(look.load(file)[0])
     need = "j needs 294 N m to hold its links, but its limit is 9 N m"
     assert finding.text == f"{need}; are masses in g?"
 
@@ -87,14 +88,14 @@ def test_limits_in_degrees_and_millimetres_are_found(tmp_path, kind, lower, uppe
     joint = JOINT.format("j", "base", "a", 50, 1).replace("revolute", kind)
     joint = joint.replace('lower="-1" upper="1"', f'lower="{lower}" upper="{upper}"')
     file = arm(tmp_path, LINK.format("a", 1, 1, 1, 1), joint)
-    texts = [finding.text for finding in look.check(look.load(file)[0])]
+    texts = [finding.text for finding in check_model(look.load(file)[0])]
     assert "; ".join(texts).startswith(says)
     assert bool(texts) == bool(says)
 
 
 def test_limits_of_zero_are_found(tmp_path):
     file = arm(tmp_path, LINK.format("a", 1, 1, 1, 1), JOINT.format("j", "base", "a", 0, 0))
-    texts = [finding.text for finding in look.check(look.load(file)[0]) if finding.severe]
+    texts = [finding.text for finding in check_model(look.load(file)[0]) if finding.severe]
     assert any("effort limit 0" in text for text in texts)
     assert any("velocity limit 0" in text for text in texts)
 
@@ -105,7 +106,7 @@ def test_a_last_link_with_almost_no_inertia_is_found(tmp_path):
         *(LINK.format("a", 1, 0.1, 0.1, 0.1), JOINT.format("j", "base", "a", 9, 1)),
         *(LINK.format("b", 0, 1e-13, 1e-13, 1e-13), JOINT.format("k", "a", "b", 9, 1)),
     )
-    texts = [finding.text for finding in look.check(look.load(file)[0])]
+    texts = [finding.text for finding in check_model(look.load(file)[0])]
     assert "b has no mass" in texts
     assert any("the mass matrix is singular" in text and "behind k;" in text for text in texts)
 
@@ -125,10 +126,10 @@ def test_a_horizontal_link_needs_its_weight(tmp_path):
 
 def test_postures_are_within_the_limits():
     model = panda()
-    q = look.postures(model)
+    q = postures(model)
     assert (q >= model.limits.lower).all()
     assert (q <= model.limits.upper).all()
-    np.testing.assert_array_equal(q, look.postures(model))
+    np.testing.assert_array_equal(q, postures(model))
 
 
 def test_times_are_compared_with_the_period():

@@ -16,9 +16,9 @@ import yaml
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.model.inertia import decompose
+from multibody_dynamics.dynamics.rigid.model_check import check_model
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools import cli
-from multibody_dynamics.tools.robot import inspection
 from multibody_dynamics.tools.robot.identified_results import read_results
 from multibody_dynamics.tools.robot.write_back import write_back
 from multibody_dynamics.validation.settings import load_robot
@@ -92,7 +92,7 @@ def test_every_number_returns(results, tmp_path, capsys):
     stiffness = [each.spring.K for each in robot.actuators.actuators]
     assert stiffness == pytest.approx([2900.0, 3100.0, *(each.spring.K for each in arms[2:])])
     assert robot.actuators.actuators[1].damping == pytest.approx(2.0)
-    assert not any(finding.severe for finding in inspection.check(new))
+    assert not any(finding.severe for finding in check_model(new))
     printed = capsys.readouterr().out
     assert (output / "changes.md").read_text().strip() in printed
 

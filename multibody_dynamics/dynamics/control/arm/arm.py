@@ -41,7 +41,18 @@ from .arm_settings import ArmSettings
 from .collision_reaction import LAWS_OF_REACTIONS, OFF, REPORT, RETRACT, CollisionReaction, Contact
 from .desired_motion import DesiredMotion
 from .measured_arm import MeasuredArm
-from .modes import CONTACT, NOT_FINITE, STOPPING, TIME, YIELDING, Mode, Rules, Situation
+from .modes import (
+    CONTACT,
+    IMPLAUSIBLE,
+    NOT_FINITE,
+    STOPPING,
+    TIME,
+    YIELDING,
+    Mode,
+    Rules,
+    Situation,
+)
+from .plausibility import RestingArm
 from .stiffness_reference import StiffnessReference
 from .supervisor import Event, Supervisor
 from .torque_steps import CycleTimes, feedback_share, next_period, torque_step
@@ -139,6 +150,7 @@ class Arm:
         self.measured.without_links(
             {"motor_position": np.zeros(len(actuators.motors))}, self.second.rows
         )  # compile now, not in the first cycle
+        self.resting = RestingArm(model, actuators)
         self.acting = ActingState(model, actuators, settings, self.measured)
         signals = self.measured.estimator.signals
         self.laws = DesignedLaws(model, actuators, settings, signals, self.second.rows[0])
@@ -395,6 +407,9 @@ class Arm:
         """Hold the measured position."""
         p, measured = self.cycle, self.measured
         if not self._has_begun:
+            if why := self._implausible():
+                self._fail(IMPLAUSIBLE, f"{why}; correct it, or accept it by load_tolerance")
+                return
             first = self._first_torque
             self.transfer.torque[:] = measured.holding_torque() if first is None else first
         self.second.begin(
@@ -408,6 +423,17 @@ class Arm:
         else:  # after time jumped: the velocities are not known yet
             self._start_law(now)
             self.transfer.duration = p.transfer_time
+
+    def _implausible(self) -> str:
+        """Why the first positions cannot be those of this arm at rest; empty if they can."""
+        measured, tolerance = self.measured, self.cycle.load_tolerance
+        is_moving = bool((measured.speed > self.cycle.recovery_speed).any())
+        if not tolerance or measured.observes_links:
+            return ""
+        q, _, theta, _ = measured.estimator.state
+        allowed = tolerance * self.resting.allowed
+        found = self.resting.judge(q, theta, allowed, moves=is_moving)
+        return "" if found is None else str(found)
 
     def _look_up(self, now: int, step: float) -> None:
         """The desired motion and second outputs of this cycle, and the motion ahead of them."""

@@ -40,6 +40,14 @@ class ArmSettings:
         bounds=(0.0, 60.0),
         live=True,
     )
+    load_tolerance: float = setting(
+        1.0,
+        "at activation, believe that the springs of an arm at rest carry gravity and an external"
+        " torque of up to this many times the torque limit of a joint, and that links and motors or"
+        " two joints are not exchanged; otherwise nothing is sent; 0: believe all states",
+        bounds=(0.0, 1000.0),
+        live=True,
+    )
     initial_stiffness: tuple[float, ...] = setting(
         (),
         "initial stiffness or pretension of the joints with variable stiffness, one value per such"

@@ -141,6 +141,15 @@ class CycleSettings(NamedTuple):
         "rad/s or m/s, fastest motion of each motor between two samples that is accepted",
         ("m",), "(0, inf]",
     )]
+    external_load: Annotated[Array, Field(
+        "N m or N, external torque on each joint of an arm at rest that is believed at activation;"
+        " inf for all joints: states are not judged", ("n",), "(0, inf]",
+    )]
+    frozen_distance: Annotated[float, Field(
+        "rad or m, by which the motor of a link, the link of a motor, or the reference may move on"
+        " while a position repeats exactly: its side then counts as missing; 0: never",
+        within="[0, inf]",
+    )]
     tracking_tolerance: Annotated[float, Field(
         "rad or m, largest distance of a link from its reference; 0: any", within="[0, inf]"
     )]

@@ -86,10 +86,12 @@ class Cause(IntEnum):
     REPEATED = 12
     OVERSPEED = 13
     CHATTER = 14
+    IMPLAUSIBLE = 15
 
 
 NONE, SETTLING, NO_LINKS, NO_MOTORS, TRACKING, NOT_FINITE, TIME, *_others = map(int, Cause)
-LATE, ESTIMATE, CONTACT, NO_DESIGN, STOP_FAILED, REPEATED, OVERSPEED, CHATTER = _others
+LATE, ESTIMATE, CONTACT, NO_DESIGN, STOP_FAILED, REPEATED, OVERSPEED, *_others = _others
+CHATTER, IMPLAUSIBLE = _others
 
 
 class Fault(NamedTuple):
@@ -132,6 +134,7 @@ FAULTS = (
     Fault(REPEATED, "interrupted repeatedly", Mode.STOPPING, LATCHED, "the same cycle"),
     Fault(OVERSPEED, "too fast", Mode.STOPPING, LATCHED, "50 ms"),
     Fault(CHATTER, "torque chatters", Mode.STOPPING, LATCHED, "0.1 s"),
+    Fault(IMPLAUSIBLE, "implausible states", Mode.LOST, FINAL, "the first cycle"),
 )
 """All faults by code: the table of which every other one is made."""
 

@@ -25,8 +25,8 @@ from ..controllers import (
 from ..observers import disturbance_compensation as observer
 from ..records.actuation import Actuation, actuation
 from ..records.cycle_counts import CycleCounts
-from ..signals import samples
-from . import cycle_clock, modes, torque_steps
+from ..signals import frozen_sides, samples
+from . import cycle_clock, modes, plausibility, torque_steps
 from .cycle_settings import MOST_RECOVERIES, CycleSettings
 
 NAMES: c_records.Names = {
@@ -36,6 +36,7 @@ NAMES: c_records.Names = {
     observer.Disturbances: "robot_disturbances",
     late_hold.SmoothedMotors: "robot_smoothed",
     cycle_clock.CycleClock: "robot_clock",
+    frozen_sides.FrozenSides: "robot_frozen",
     modes.Memory: "robot_modes",
     modes.Situation: "robot_situation",
     segments.Segments: "robot_reference",
@@ -57,6 +58,7 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
     **dict.fromkeys((
         "q", "qd", "momentum", "beta", "known", "link_limit", "velocity", "acceleration", "excess",
         "stiffness", "springs", "external", "disturbance", "disturbance_rate",
+        "weight", "felt", "allowed", "misfit", "scale",
     ), ("n",)),
     **dict.fromkeys((
         "theta", "thetad", "sent", "load", "loads", "motor_limit", "torque", "held", "wanted",
@@ -71,6 +73,7 @@ OTHER_SHAPES: dict[Any, dict[str, tuple[int | str, ...]]] = {
     controllers.subtract_known: {"torque": (3, "n")},
     link_equilibrium.follow_springs: {"wanted": ("n",)},
     link_equilibrium.motor_loads: {"wanted": ("n",)},
+    frozen_sides.notice_frozen_sides: {"wanted": ("n",)},
     segments.accept_point: {"lower": ("n",), "upper": ("n",)},
 }
 
@@ -80,6 +83,7 @@ RECORDS = {
 MEMORIES: dict[Any, Any] = {
     samples: samples.Samples, segments: segments.Segments, modes: modes.Memory,
     late_hold: late_hold.SmoothedMotors, cycle_clock: cycle_clock.CycleClock,
+    frozen_sides: frozen_sides.FrozenSides,
 }  # fmt: skip
 """The records that arguments are; `s` is that of the module of a function."""
 WHOLE = ("row", "may_end", "mode", "fault", "knows_speed")
@@ -106,6 +110,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "forget_samples": samples.forget_samples,
             "lacks_links": samples.lacks_links,
             "lacks_motors": samples.lacks_motors,
+            "notice_frozen_sides": frozen_sides.notice_frozen_sides,
             "take_samples": samples.take_samples,
             "filters_are_settled": samples.filters_are_settled,
             "knows_speed": samples.knows_speed,
@@ -131,6 +136,16 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
         {
             "observe_disturbances": observer.observe_disturbances,
             "reset_disturbances": observer.reset_disturbances,
+        },
+    ),
+    "plausibility.c": (
+        "Whether what is measured of an arm at rest agrees with the model.",
+        {
+            "spring_misfit": plausibility.spring_misfit,
+            "largest_misfit": plausibility.largest_misfit,
+            "misfit_scale": plausibility.misfit_scale,
+            "weighed_misfit": plausibility.weighed_misfit,
+            "explains_springs": plausibility.explains_springs,
         },
     ),
     "control.c": (
@@ -190,15 +205,22 @@ def printed_cycle(actuators: Actuators, settings: CycleSettings) -> PrintedCycle
     records = (
         CycleSettings, CycleCounts, samples.Samples, observer.Disturbances, modes.Memory,
         modes.Situation, late_hold.SmoothedMotors, cycle_clock.CycleClock,
+        frozen_sides.FrozenSides,
     )  # fmt: skip
     structures = {record: c_records.structure(record, NAMES) for record in records}
     constants = [
         f"#define ITERATIONS {hold_controller.ITERATIONS} /* to the equilibrium of the links; at"
         " first, ten times that */",
         f"#define FEW_ITERATIONS {link_equilibrium.FEW} /* up to which all of them are run */",
+        f"#define CALIBRATION {plausibility.CALIBRATION} /* rad or m */",
+        f"#define RIGID {plausibility.RIGID} /* rad or m */",
+        f"#define MOVING {plausibility.MOVING}",
+        f"#define CLEARLY {plausibility.CLEARLY}",
         f"#define CLOCK_RUNS {cycle_clock.RUNS}",
         f"#define CLOCK_SET_BACK {cycle_clock.SET_BACK}",
         f"#define CLOCK_STOPPED {cycle_clock.STOPPED}",
+        f"#define LINKS_FROZEN {frozen_sides.LINKS_FROZEN}",
+        f"#define MOTORS_FROZEN {frozen_sides.MOTORS_FROZEN}",
         f"#define TORQUE_LIMITED {TORQUE_LIMITED}",
         f"#define RATE_LIMITED {RATE_LIMITED}\n\n",
     ]

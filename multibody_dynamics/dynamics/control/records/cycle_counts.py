@@ -30,6 +30,9 @@ class CycleCounts(NamedTuple):
     refused_samples: Annotated[Integers, Field(
         "not finite, too fast, or later than max_step from now", counts=True
     )]
+    frozen_cycles: Annotated[Integers, Field(
+        "with positions that repeat exactly although the arm moves", counts=True
+    )]
     refused_points: Annotated[Integers, Field(
         "answers of robot_append other than ROBOT_ACCEPTED", counts=True
     )]

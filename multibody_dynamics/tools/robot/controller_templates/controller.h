@@ -66,6 +66,7 @@ typedef struct {
     double torque_time, period; /* s, of the last torque, of the last cycle */
     int is_active, has_begun, has_motion, has_torque;
 
+    robot_frozen frozen;
     robot_samples samples;
 
     /* reference */
@@ -98,12 +99,42 @@ const char *robot_wrong_parameter(const robot_parameters *parameters);
 /* Begin INACTIVE. Returns 0, or 1 if a setting is out of range: activation is then refused. */
 int robot_initialise(robot_controller *controller, const robot_parameters *parameters);
 
+typedef enum {
+    ROBOT_UNEXPLAINED_LOAD = 1,   /* of the spring of `joint`, or distance from its motor */
+    ROBOT_EXCHANGED_SIDES = 2,    /* links and motors */
+    ROBOT_EXCHANGED_JOINTS = 3    /* `joint` and `other` */
+} robot_mistake;
+
+/* Why positions cannot be those of this arm at rest. */
+typedef struct {
+    robot_mistake mistake;
+    int joint, other;
+    double misfit, allowed; /* N m or N; rad or m for a rigid joint */
+} robot_refusal;
+
 /*
- * Take over with the next cycle from the torque that acts now, zero if brakes hold the arm. Returns
- * 0, or 1 if the controller is active, if a torque is not finite, if there are no recent states of
- * links and motors, or if their filters have not settled: call robot_update before, too.
+ * Whether the springs of the arm at rest, with links and motors there, can carry it and external
+ * torques within the setting external_load; an arm that `moves` may need more. Returns 0, or 1 and
+ * why not.
  */
-int robot_activate(robot_controller *controller, const double applied_torque[ROBOT_MOTORS]);
+int robot_judge(robot_controller *controller, const double q[ROBOT_JOINTS],
+                const double theta[ROBOT_MOTORS], int moves, robot_refusal *refusal);
+
+/*
+ * The motor torques that balance the springs with links and motors at rest there, within the torque
+ * limits: an arm that brakes or drives have held does not fall with them. Returns 0, or 1 if the
+ * positions are not finite.
+ */
+int robot_balance(robot_controller *controller, const double q[ROBOT_JOINTS],
+                  const double theta[ROBOT_MOTORS], double torque[ROBOT_MOTORS]);
+
+/*
+ * Take over with the next cycle from `torque`, or from the one that balances the springs if it is
+ * NULL: release brakes after that. Returns 0, or 1 if the controller is active, if a torque is not
+ * finite, if there are no recent states of links and motors, or if their filters have not settled:
+ * call robot_update before, too. Returns 2 if robot_judge refuses the states.
+ */
+int robot_activate(robot_controller *controller, const double *torque);
 
 /* Request zero torque from the next cycle on. */
 void robot_deactivate(robot_controller *controller);

@@ -15,7 +15,6 @@
 
 int main(void)
 {
-    const double no_torque[ROBOT_MOTORS] = {0.0};
     robot_state before = ROBOT_INACTIVE;
     if (!is_initialised(0)) {
         return 1;
@@ -23,7 +22,7 @@ int main(void)
     for (int k = 1; k <= CYCLES; ++k) {
         const double time = k * PERIOD;
         measure(time);
-        if (k == 100 && robot_activate(&controller, no_torque)) {
+        if (k == 100 && robot_activate(&controller, NULL)) {
             puts("no states of links and motors");
             return 1;
         }

@@ -21,7 +21,7 @@ int main(void)
     }
     for (int k = 0; k < CYCLES; ++k) {
         if (k == ACTIVATED) {
-            robot_activate(&controller, APPLIED);
+            robot_activate(&controller, NULL);
         }
         if (k == APPENDED) {
             robot_append(&controller, GOAL_TIME, GOAL);

@@ -38,11 +38,10 @@ static int compare(const void *a, const void *b)
 /* A motion back and forth that never ends, once the controller is ready. */
 static void prepare(double time)
 {
-    const double no_torque[ROBOT_MOTORS] = {0.0};
     const int is_there = output.desired[0][0] > START[0] + 0.05;
     measure(time);
     if (output.state == ROBOT_INACTIVE) {
-        robot_activate(&controller, no_torque);
+        robot_activate(&controller, NULL);
     } else if (output.state == ROBOT_HOLDING) {
         move(is_there ? 0.0 : 0.1, time + 1.0);
     }

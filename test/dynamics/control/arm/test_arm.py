@@ -638,3 +638,48 @@ def test_with_motor_encoders_alone_the_panda_holds_for_twenty_seconds():
         worst = max(worst, np.abs(loop.plant.q - away).max())
     assert worst < 5e-4
     assert not loop.arm.measured.lost
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_no_activation_reactivation_or_return_from_lost_states_moves_a_resting_arm(name):
+    """By more than 1 mrad: brakes hold the arm until the first torque, and drives keep the last
+    one; the stiffness does not change."""
+    arm = shipped(name)
+    (q, qd, theta, thetad), second, _ = at_start(arm)
+    cycle = ArmSettings(initial_stiffness=tuple(second[0]))
+    made = control.Arm(arm.model, arm.actuators, cycle=cycle)
+    made.design(arm.rest)
+    plant = ElasticRobot(arm.model, arm.actuators)
+    plant.reset(q, qd, theta=theta, thetad=thetad)
+    now, torque, moved = START, None, 0.0
+
+    def run(seconds: float, missing: str = "") -> None:
+        nonlocal now, torque, moved
+        for _ in range(round(seconds / DELAY_PERIOD)):
+            now += round(SECOND * DELAY_PERIOD)
+            rows = {"link_position": plant.q.copy(), "motor_position": plant.theta.copy()}
+            command = made.update(Sample(now, None if missing else rows, missing))
+            if command.mode is Mode.LOST:
+                command = made.rest(now)
+            torque = command.torque if command.torque is not None else torque
+            if torque is not None:
+                plant.step(torque, DELAY_PERIOD)
+            moved = max(moved, float(np.abs(plant.q - arm.rest).max()))
+
+    made.activate()
+    run(1.0)
+    assert made.supervisor.mode is Mode.HOLDING
+    for _ in range(2):
+        run(0.3, BOTH)
+        assert made.supervisor.mode is Mode.LOST
+        run(1.0)
+        assert made.supervisor.mode is Mode.HOLDING
+    for _ in range(2):
+        now += round(SECOND * DELAY_PERIOD)
+        torque = made.rest(now, DELAY_PERIOD).torque
+        made.deactivate()
+        run(0.2)
+        made.activate()
+        run(1.0)
+        assert made.supervisor.mode is Mode.HOLDING
+    assert moved < 1e-3

@@ -137,11 +137,24 @@ bool ElasticJointController::measure(double now, robot_input & input) const
   return has_links && has_motors;
 }
 
-/* Begin with the torque that acts, as soon as there are valid states; false if they do not come. */
+/* The torque until the filters have settled: what balances the springs as they are measured first,
+ * which brakes or drives may carry until now; that of the command interfaces before. */
+void ElasticJointController::balance()
+{
+  robot_refusal refusal;
+  is_balanced_ = robot_judge(&core_, input_.q, input_.theta, 0, &refusal) == 0 &&
+    robot_balance(&core_, input_.q, input_.theta, applied_) == 0;
+}
+
+/* Begin as soon as there are valid states; false if they do not come or are not plausible. */
 bool ElasticJointController::start(double now)
 {
-  if (robot_activate(&core_, applied_) == 0) {
-    is_starting_ = false;
+  const int refused = robot_activate(&core_, nullptr);
+  is_starting_ = refused != 0;
+  report_.is_implausible = refused == 2;
+  if (report_.is_implausible) {
+    (void)robot_judge(&core_, output_.q, output_.theta, 0, &report_.implausible);
+    return false;
   }
   return !is_starting_ || now - starting_since_ <= parameters_.start_timeout;
 }
@@ -250,8 +263,12 @@ return_type ElasticJointController::update(const rclcpp::Time & time, const rclc
 {
   const auto begin = std::chrono::steady_clock::now();
   const double now = seconds(time);
-  report_.lost_reads += measure(now, input_) ? 0 : 1;
+  const bool is_measured = measure(now, input_);
+  report_.lost_reads += is_measured ? 0 : 1;
   robot_update(&core_, &input_, &output_);
+  if (is_starting_ && is_measured && !is_balanced_) {
+    balance();
+  }
   write(is_starting_ ? applied_ : output_.torque);
   time_to_torque_ =
     std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -311,7 +328,8 @@ void ElasticJointController::set_active(bool is_active)
   is_active_.store(is_active);
 }
 
-/* The law begins with the torque of the command interfaces: the one that acts until now. */
+/* The law begins with the torque that balances the springs, whatever the command interfaces hold:
+ * zero, if brakes or drives carry the arm. */
 CallbackReturn ElasticJointController::on_activate(const rclcpp_lifecycle::State &)
 {
   if (
@@ -329,6 +347,7 @@ CallbackReturn ElasticJointController::on_activate(const rclcpp_lifecycle::State
   input_.link_time = input_.motor_time = -1.0;
   has_origin_ = false;
   is_starting_ = true;
+  is_balanced_ = false;
   starting_since_ = 0.0; /* the first cycle is the origin of time */
   while (motions_.pop(motion_)) {
   }
@@ -553,6 +572,18 @@ void ElasticJointController::announce(const Report & report)
       logger, "trajectory refused from point %zu on: %s", report.refused_point,
       ANSWERS[report.refusal]);
   }
+  if (report.is_implausible) {
+    const auto & found = report.implausible;
+    const std::string joint = robot_joint_names[found.joint];
+    const std::string cause = found.mistake == ROBOT_EXCHANGED_SIDES ?
+      "links and motors are exchanged" : found.mistake == ROBOT_EXCHANGED_JOINTS ?
+      "exchanged with '" + std::string(robot_joint_names[found.other]) + "'" :
+      "names, signs, units, gear ratios, or springs of another robot";
+    RCLCPP_ERROR(
+      logger, "implausible states, not activated: '%s' carries %.4g that its weight does not "
+      "explain; allowed: %.4g (external_load). Likely cause: %s", joint.c_str(), found.misfit,
+      found.allowed, cause.c_str());
+  }
   if (report.output.state == announced_state_ && report.output.fault == announced_fault_) {
     return;
   }
@@ -602,6 +633,7 @@ void ElasticJointController::publish_diagnostics(const Report & report)
     entry("late cycles", std::to_string(counts.late_cycles)),
     entry("coasted cycles", std::to_string(counts.coasted_cycles)),
     entry("refused samples", std::to_string(counts.refused_samples)),
+    entry("frozen cycles", std::to_string(counts.frozen_cycles)),
     entry("refused points", std::to_string(counts.refused_points)),
     entry("late references", std::to_string(counts.late_references)),
     entry("limited torques", std::to_string(counts.limited_torques)),

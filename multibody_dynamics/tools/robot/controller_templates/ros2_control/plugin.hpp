@@ -75,11 +75,14 @@ private:
     unsigned long lost_reports; /* before this one: refusals, changes or periodic reports */
     robot_answer refusal;
     std::size_t refused_point;
+    bool is_implausible; /* the states at activation */
+    robot_refusal implausible;
   };
 
   /* The cycle */
   double seconds(const rclcpp::Time & time);
   bool measure(double now, robot_input & input) const;
+  void balance();
   bool start(double now);
   void write(const double torque[ROBOT_MOTORS]);
   void take_requests();
@@ -116,6 +119,7 @@ private:
   double time_to_torque_ = 0.0;
   double applied_[ROBOT_MOTORS] = {};
   bool is_starting_ = false;
+  bool is_balanced_ = false;
   double starting_since_ = 0.0;
   bool has_origin_ = false;
   Motion motion_{};

@@ -1,0 +1,79 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Encoders that repeat their values: noticed if the arm moves, and not at rest."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics.control.records.cycle_counts import CycleCounts
+from multibody_dynamics.dynamics.control.signals.frozen_sides import (
+    LINKS_FROZEN,
+    MOTORS_FROZEN,
+    FrozenSides,
+    notice_frozen_sides,
+)
+from multibody_dynamics.dynamics.core import record_fields
+
+FAR = 0.05
+JOINT_OF_MOTOR = np.array([0, 1, 1])
+SHARE = np.array([1.0, 1.0, 0.0])  # the last motor sets a stiffness
+START = np.array([0.3, -0.8])
+
+
+class Watch:
+    def __init__(self, far: float = FAR) -> None:
+        self.memory = record_fields.zeros(FrozenSides, n=2, m=3)
+        self.counts = record_fields.zeros(CycleCounts)
+        self.settings = SimpleNamespace(frozen_distance=far)
+        self.see()
+
+    def see(self, links=0.0, motors=0.0, wanted=0.0, stiffness=0.0) -> int:
+        """What is noticed after links, motors and reference have moved so far from the start."""
+        q, goal = START + links, START + wanted
+        theta = np.array([*(START + motors), 0.1 + stiffness])
+        own = self.settings, self.counts, self.memory, q, theta, goal
+        return notice_frozen_sides(JOINT_OF_MOTOR, SHARE, *own)
+
+
+def test_at_rest_every_encoder_may_repeat_its_value():
+    watch = Watch()
+    assert [watch.see() for _ in range(1000)] == 1000 * [0]
+    assert watch.counts.frozen_cycles[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("moves", "sides"),
+    [
+        ({"motors": 1.0}, LINKS_FROZEN),
+        ({"links": 1.0}, MOTORS_FROZEN),
+        ({"wanted": 1.0}, LINKS_FROZEN + MOTORS_FROZEN),
+        ({"wanted": 1.0, "links": 1.0}, MOTORS_FROZEN),
+        ({"wanted": 1.0, "links": 1.0, "motors": 1.0}, 0),  # but for the stiffness, which may
+    ],
+)
+def test_a_side_that_stays_while_the_arm_moves_on_is_frozen(moves, sides):
+    watch = Watch()
+    for share in np.linspace(0.0, 0.9, 50):
+        assert watch.see(**{name: share * FAR for name in moves}) == 0
+    assert watch.see(**{name: 1.1 * FAR for name in moves}) == sides
+    still = {name: 0.0 for name in moves}
+    assert watch.see(**still | {name: 1e-9 for name in {"links", "motors"} - moves.keys()}) == 0
+
+
+def test_a_frozen_side_remains_so_until_its_value_changes():
+    watch = Watch()
+    watch.see(motors=2.0 * FAR)
+    assert watch.see(motors=0.0) == LINKS_FROZEN
+    assert watch.see(links=1e-12) == 0
+    assert watch.counts.frozen_cycles[0] == 2
+
+
+def test_one_joint_of_several_is_enough_and_zero_turns_it_off():
+    one = np.array([2.0 * FAR, 0.0])
+    assert Watch().see(motors=one) == LINKS_FROZEN
+    assert Watch(0.0).see(motors=100.0) == 0
