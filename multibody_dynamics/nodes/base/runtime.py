@@ -9,7 +9,7 @@ module: an executor that spins without a timeout may hang forever
 (EventsExecutor does), an invalid transition id raises out of spin, and rclpy's handlers for SIGINT
 and SIGTERM shut the context down before a node can publish its safe output. Hence the bounded
 spins, the guarded `change_state` service, and signal handlers that only set a flag; the flag also
-interrupts `configure`, which may compile for a minute.
+interrupts `configure`, which may compile or judge for a minute.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, Generic, TypeVar
@@ -68,6 +68,23 @@ class Flag:
 
     def __init__(self) -> None:
         self._is_set = False
+        self._interrupts = False
+
+    @contextmanager
+    def interrupting(self) -> Iterator[None]:
+        """The first signal inside raises Leaving, wherever the main thread is."""
+        self._interrupts = threading.current_thread() is threading.main_thread()
+        try:
+            yield
+        finally:
+            self._interrupts = False
+
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
+        """The handler of SIGINT and SIGTERM."""
+        self.set()
+        if self._interrupts:
+            self._interrupts = False  # the launcher's signal follows the terminal's
+            raise Leaving
 
     def set(self) -> None:
         self._is_set = True
@@ -192,6 +209,11 @@ class ManagedNode(LifecycleNode, Generic[P]):
         self.has_failed = True
         self.leave.set()
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something is missing before the node can start, see :meth:`start_after`."""
+        return bool(self._missing())
+
     def start_after(self, missing: Callable[[], str]) -> None:
         """Do not start before `missing` returns an empty text; until then, it says for what the
         node waits. Whoever receives that calls `start_or_leave`."""
@@ -287,7 +309,11 @@ class ManagedNode(LifecycleNode, Generic[P]):
         if self._is_scheduled:
             return_to_normal()
         log = self.get_logger()
-        with warnings.catch_warnings(), when_compiling(log.info, self._check_leave):
+        with (
+            self.leave.interrupting(),
+            warnings.catch_warnings(),
+            when_compiling(log.info, self._check_leave),
+        ):
             warnings.showwarning = lambda message, *_, **__: log.warning(str(message))
             self.configure()
         self._check_leave()
@@ -365,13 +391,9 @@ def run(node_class: Callable[[], ManagedNode[Any]], args: Sequence[str] | None =
         return 0
     never_block()
     leave = Flag()
-
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        leave.set()
-
     in_main_thread = threading.current_thread() is threading.main_thread()
     numbers = (signal.SIGINT, signal.SIGTERM) if in_main_thread else ()
-    previous = {number: signal.signal(number, on_signal) for number in numbers}
+    previous = {number: signal.signal(number, leave.on_signal) for number in numbers}
     specialise_solvers()  # this process has a control cycle
     try:
         initialise(arguments)

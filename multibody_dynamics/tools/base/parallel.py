@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
+from ...linear_algebra import VARIABLES
 from .progress import ProgressBar
 
 MANY = 200  # with more jobs than this, several are sent to a process at once
@@ -24,9 +25,8 @@ def processes(workers: int) -> Iterator[Executor | None]:
     if workers <= 1:
         yield None
         return
-    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
+    before = {name: os.environ.get(name) for name in VARIABLES}
+    os.environ.update(dict.fromkeys(VARIABLES, "1"))
     executor = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
     try:
         yield executor
