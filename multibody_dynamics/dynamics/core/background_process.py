@@ -29,6 +29,8 @@ if TYPE_CHECKING:  # not imported before the first request: this takes 20 ms
 NICE = 5
 ISOLATED = Path("/sys/devices/system/cpu/isolated")
 
+CANNOT_START = (OSError, MemoryError, RuntimeError)  # "can't start new thread", out of memory
+
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
@@ -51,6 +53,7 @@ class BackgroundProcess:
     def __init__(self, nice: int = NICE) -> None:
         self.nice = nice
         self._pool: ProcessPoolExecutor | None = None
+        self._failure: Exception | None = None  # why the process could not be started
         self._is_closed = False
         self._lock = threading.Lock()  # close() may come from another thread
 
@@ -61,10 +64,11 @@ class BackgroundProcess:
         **options: Arguments.kwargs,
     ) -> Future[Result]:
         """Compute function(*arguments, **options); the future raises what the function raises, and
-        BrokenProcessPool if the process ends. The first call starts the process, which takes this
-        thread about 20 ms; later calls take less than 1 ms. Raises RuntimeError after
-        :meth:`close`.
+        BrokenProcessPool if the process ends, or OSError, MemoryError or RuntimeError if it cannot
+        be started. The first call starts the process, which takes this thread about 20 ms; later
+        calls take less than 1 ms. Raises RuntimeError after :meth:`close`.
         """
+        from concurrent.futures import Future
         from concurrent.futures.process import BrokenProcessPool
 
         with self._lock:
@@ -74,21 +78,37 @@ class BackgroundProcess:
                 with suppress(BrokenProcessPool):  # killed, for example for lack of memory
                     return self._pool.submit(function, *arguments, **options)
                 self._pool.shutdown(wait=False)
-            starter = threading.Thread(target=self._open)  # its priority is inherited
-            starter.start()
-            starter.join()
-            assert self._pool is not None
-            return self._pool.submit(function, *arguments, **options)
+            self._pool, self._failure = None, None
+            try:
+                starter = threading.Thread(target=self._open)  # its priority is inherited
+                starter.start()
+                starter.join()
+                if self._failure is None and self._pool is not None:
+                    return self._pool.submit(function, *arguments, **options)
+            except CANNOT_START as error:  # no further thread
+                self._failure = error
+            failed: Future[Result] = Future()
+            failed.set_exception(self._failure)
+            return failed
 
     def _open(self) -> None:
         from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
 
         self.give_way()
-        self._pool = ProcessPoolExecutor(
+        pool = ProcessPoolExecutor(
             1, mp_context=get_context("spawn"), initializer=_prepare, initargs=(self.nice,)
         )
-        self._pool.submit(os.getpid)  # starts the process
+        try:
+            # The pool would do this in a thread of its own, and wait forever if it failed.
+            pool._call_queue._start_thread()  # type: ignore[attr-defined]
+            pool.submit(os.getpid)  # starts the process
+        except CANNOT_START as error:
+            self._failure = error
+            for worker in (pool._processes or {}).values():
+                worker.terminate()
+        else:
+            self._pool = pool
 
     @staticmethod
     def give_way() -> None:

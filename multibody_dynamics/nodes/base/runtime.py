@@ -14,7 +14,9 @@ interrupts `configure`, which may compile or judge for a minute.
 
 from __future__ import annotations
 
+import atexit
 import gc
+import os
 import re
 import signal
 import sys
@@ -23,7 +25,8 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing import active_children
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, Generic, TypeVar
@@ -46,17 +49,21 @@ from rosgraph_msgs.msg import Clock
 
 from ...dynamics.core import DynamicsError, when_compiling
 from ...dynamics.rigid import specialise_solvers
+from ...early_signals import is_program_of_a_node
 from .activation import Activation
 from .nonblocking_output import never_block
 from .parameters import NodeParameters, ParameterError, ParameterServer, field_types
 from .scheduling import check_processors, return_to_normal, schedule
 
 RCLError = rclpy_implementation.RCLError
+UnknownROSArgsError = rclpy_implementation.UnknownROSArgsError
 SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE
 ERROR = TransitionCallbackReturn.ERROR
 
+NO_THREAD = "can't start new thread"
 FLUSH_TIMEOUT = 0.2  # s for subscribers to acknowledge the last messages
+RETRY = 0.02  # s, after a signal that came where it could not interrupt
 SPIN_TIMEOUT = 0.1  # s; also the longest delay of the reaction to a signal
 
 P = TypeVar("P", bound=NodeParameters)
@@ -82,15 +89,30 @@ class Flag:
     def on_signal(self, number: int, frame: FrameType | None) -> None:
         """The handler of SIGINT and SIGTERM."""
         self.set()
-        if self._interrupts:
-            self._interrupts = False  # the launcher's signal follows the terminal's
-            raise Leaving
+        if not self._interrupts:
+            return
+        if _is_in_callback(frame):
+            again = threading.Timer(RETRY, signal.raise_signal, (number,))
+            again.daemon = True
+            again.start()
+            return
+        self._interrupts = False  # the launcher's signal follows the terminal's
+        raise Leaving
 
     def set(self) -> None:
         self._is_set = True
 
     def is_set(self) -> bool:
         return self._is_set
+
+
+def _is_in_callback(frame: FrameType | None) -> bool:
+    """Whether the compiler has called Python, where an exception would be printed and ignored."""
+    while frame is not None:
+        if frame.f_code.co_name.startswith("_raw_object_cache"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 class Leaving(BaseException):
@@ -356,7 +378,10 @@ class ManagedNode(LifecycleNode, Generic[P]):
             self.get_logger().info(f"shutting down: abandoned the attempt to {what}")
             undo()
             return FAILURE
-        except Exception:  # rclpy would discard it silently
+        except Exception as error:  # rclpy would discard it silently
+            if isinstance(error, MemoryError) or str(error) == NO_THREAD:
+                self.get_logger().error(f"cannot {what}: {error or 'out of memory'} (see ulimit)")
+                return ERROR
             self.get_logger().error(f"cannot {what}:\n{traceback.format_exc()}")
             return ERROR
         return SUCCESS
@@ -379,6 +404,31 @@ class ManagedNode(LifecycleNode, Generic[P]):
 
 
 def run(node_class: Callable[[], ManagedNode[Any]], args: Sequence[str] | None = None) -> int:
+    """As :func:`run_here`; the program of a node then ends with :func:`end_process`."""
+    status = run_here(node_class, args)
+    if is_program_of_a_node():
+        end_process(status)
+    return status
+
+
+def end_process(status: int) -> None:
+    """End this process without the clean-up of the interpreter, for which nothing is left to do.
+
+    It would end threads in the middle of C++ code, which aborts ("terminate called without an
+    active exception"), and close pipes that other threads still use ("Bad file descriptor").
+    """
+    for child in active_children():
+        child.terminate()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(status)
+
+
+def run_here(
+    node_class: Callable[[], ManagedNode[Any]], args: Sequence[str] | None = None
+) -> int:
     """Run one node until SIGINT, SIGTERM or a shutdown of the context; returns the exit code.
 
     The node leaves through its shutdown transition while it can still publish. Repeated signals
@@ -431,6 +481,11 @@ def initialise(arguments: Sequence[str]) -> None:
                 " .ros/log in the home folder ($HOME)"
             ) from None
         raise ParameterError(f"ROS arguments: {reason}") from None
+    except UnknownROSArgsError as error:
+        raise ParameterError(
+            f"unknown ROS arguments: {error}; known are -p, -r, -e, --params-file, --log-level, ...,"
+            " see https://docs.ros.org/en/jazzy/How-To-Guides/Node-arguments.html"
+        ) from None
 
 
 def create(node_class: Callable[[], ManagedNode[P]]) -> ManagedNode[P]:

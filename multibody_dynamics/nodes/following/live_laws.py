@@ -282,7 +282,11 @@ class LiveLaws:
             lowers=p.unstable_poses == "lower" and not is_running,
             here=law.measured.estimator.state.q.copy() if law.measured.is_settled else None,
         )
-        self._pending = self._thread.submit(self._judge, request)
+        try:
+            self._pending = self._thread.submit(self._judge, request)
+        except RuntimeError as error:  # can't start new thread
+            self._pending = Future()
+            self._pending.set_exception(error)
         self._pending.add_done_callback(
             lambda done: self._defer(lambda: self._take(number, case, done))
         )
