@@ -3,9 +3,9 @@
 
 """Linear algebra on one thread.
 
-Matrices of an arm have at most some hundred rows. OpenBLAS divides even these among all processors,
-and its threads wait for each other actively: on two processors, the eigenvalues of a sampled loop
-take four times as long as on one thread, on busy ones fifty times, and a control cycle is disturbed.
+The matrices of an arm have at most some hundred rows. OpenBLAS divides even these among all
+processors, and its threads wait for each other actively: a start of flatness_controller_node that
+takes 5 s on one thread took 20 s on two processors, and more than 60 s on busy ones.
 """
 
 from __future__ import annotations

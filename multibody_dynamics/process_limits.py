@@ -51,7 +51,7 @@ def hopeless_limit() -> str:
 
 
 def started_threads(wanted: int) -> int:
-    """How many threads can exist at once, up to `wanted`. Their memory is kept for the next ones."""
+    """How many threads can exist at once, up to `wanted`."""
     over = threading.Event()
     threads: list[threading.Thread] = []
     try:

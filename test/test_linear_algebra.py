@@ -23,6 +23,7 @@ import multibody_dynamics.nodes
 {COUNT}
 """
 
+
 def threads(program: str) -> int:
     environment = {k: v for k, v in os.environ.items() if k not in VARIABLES}
     done = subprocess.run(

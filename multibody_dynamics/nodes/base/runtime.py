@@ -426,9 +426,7 @@ def end_process(status: int) -> None:
     os._exit(status)
 
 
-def run_here(
-    node_class: Callable[[], ManagedNode[Any]], args: Sequence[str] | None = None
-) -> int:
+def run_here(node_class: Callable[[], ManagedNode[Any]], args: Sequence[str] | None = None) -> int:
     """Run one node until SIGINT, SIGTERM or a shutdown of the context; returns the exit code.
 
     The node leaves through its shutdown transition while it can still publish. Repeated signals
@@ -483,8 +481,8 @@ def initialise(arguments: Sequence[str]) -> None:
         raise ParameterError(f"ROS arguments: {reason}") from None
     except UnknownROSArgsError as error:
         raise ParameterError(
-            f"unknown ROS arguments: {error}; known are -p, -r, -e, --params-file, --log-level, ...,"
-            " see https://docs.ros.org/en/jazzy/How-To-Guides/Node-arguments.html"
+            f"unknown ROS arguments: {error}; among the known ones are -p, -r, --params-file and"
+            " --log-level"
         ) from None
 
 

@@ -100,9 +100,7 @@ class Commands:
         """Wait `timeout` s for an answer to the state of `stamp` (ns); True if there is one, or
         after `leave`."""
         with self._answered:
-            return self._answered.wait_for(
-                lambda: self.answers >= stamp or self._is_left, timeout
-            )
+            return self._answered.wait_for(lambda: self.answers >= stamp or self._is_left, timeout)
 
     def leave(self) -> None:
         """End a wait, and every later one until `restart`."""

@@ -47,6 +47,7 @@ def results_of(
 ) -> list[Result]:
     """The results in the order of the jobs, with a progress bar."""
     bar = ProgressBar(items)
+    bar(0, len(jobs))  # the first result may take long
     results: list[Result] = []
     if executor is None:
         found: Iterable[Result] = map(function, jobs)
