@@ -34,7 +34,7 @@ def leave_quietly_while_importing(words: Sequence[str] = tuple(sys.orig_argv)) -
             signal.signal(number, _leave)
 
 
-def is_program_of_a_node(words: Sequence[str]) -> bool:
+def is_program_of_a_node(words: Sequence[str] = tuple(sys.orig_argv)) -> bool:
     """Whether a command line is PYTHON -m multibody_dynamics.nodes.NODE or [PYTHON] .../NODE.
 
     NODE is one of this package: a node of another one that imports it keeps its own handling.

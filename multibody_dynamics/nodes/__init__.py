@@ -13,6 +13,11 @@ several nodes, and self-contained parts of single nodes:
     validation  parameters, statistics and recordings of the comparison with the model
 """
 
-from ..early_signals import leave_quietly_while_importing
+from ..early_signals import is_program_of_a_node, leave_quietly_while_importing
+from ..linear_algebra import use_one_thread
+from ..process_limits import refuse_hopeless_limits
 
 leave_quietly_while_importing()
+if is_program_of_a_node():
+    refuse_hopeless_limits()
+    use_one_thread()

@@ -43,6 +43,8 @@ from .simulator.simulator_pace import ClockPace, Pace, SteadyPace
 from .simulator.simulator_parameters import SimulatorParameters
 from .simulator.simulator_plant import Strain, make_robot
 
+SILENT = 1.0  # s without a command in lockstep, after which the simulator says that it waits
+
 Due = tuple[Command, bool] | None
 """The command that the motors execute and whether it is stale; None: the brakes are engaged."""
 
@@ -185,7 +187,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
             begin = time.monotonic_ns()
             p = self.parameters
             if p.lockstep and commands.newest is not None:
-                self._is_stale = not self._wait_for_answer(p.command_timeout)
+                self._is_stale = not self._wait_for_answer(p)
                 pace.speed = 1.0 if self._is_stale else p.max_speed
             command = commands.newest  # read before the state is published
             self._publish(cycle.stamp)
@@ -193,15 +195,36 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
             end = time.monotonic_ns()
             self._statistics.record(begin, end, cycle.stamp, cycle.stamp + end - cycle.due)
 
-    def _wait_for_answer(self, timeout: float) -> bool:
+    def _wait_for_answer(self, p: SimulatorParameters) -> bool:
         """Whether the newest state was answered in time; after a timeout, any command counts."""
-        commands = self._commands
+        commands, log = self._commands, self.get_logger()
+        timeout = max(p.lockstep_timeout, p.command_timeout)
         if self._is_stale:
             answered = commands.newest is not self._late
+            if answered:
+                log.info(f"{commands.topic} has arrived: in lockstep again")
         else:
-            answered = commands.wait(self._stamp, timeout)
+            answered = commands.wait(self._stamp, min(timeout, SILENT))
+            if not answered and timeout > SILENT:
+                log.warning(
+                    f"no {commands.topic} for {SILENT:g} s: simulated time waits for it,"
+                    f" {timeout:g} s at most (lockstep_timeout)",
+                    throttle_duration_sec=10.0,
+                )
+                answered = commands.wait(self._stamp, timeout - SILENT)
+            if not answered:
+                log.error(
+                    f"no {commands.topic} for {timeout:g} s: not in lockstep until the next one"
+                    f" arrives, but in real time with {self._safe_command()}"
+                )
         self._late = commands.newest
         return answered
+
+    def _safe_command(self) -> str:
+        """What the motors do without commands."""
+        if self.parameters.command_interface == "motor_command":
+            return "drives that hold the last reference"
+        return "zero torque, under which the arm falls"
 
     def _publish(self, stamp: int) -> None:
         """Publish the readings of all sensors with one stamp."""
@@ -309,8 +332,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
             level, text = STALE, f"waiting for the first {commands.topic}; {brakes}"
         elif self._is_stale:
             age = 1e-9 * (time.monotonic_ns() - command.received)
-            safe = "zero torque" if command.position is None else "drives hold the last reference"
-            level, text = ERROR, f"no {commands.topic} for {age:.3f} s: {safe}"
+            level, text = ERROR, f"no {commands.topic} for {age:.3f} s: {self._safe_command()}"
         elif recent:
             level, text = WARN, f"{recent} rejected in the last second"
         else:

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Sequence
 
 from .. import __version__
+from ..linear_algebra import use_one_thread
 from .base.processes import RunError
 from .commands import COMMANDS, load
 
@@ -50,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ros = words.index(ROS_ARGUMENTS) if ROS_ARGUMENTS in words else len(words)
     options = make_parser().parse_args(words[:ros])
     options.ros_arguments = words[ros:]
+    use_one_thread()
 
     try:
         return _run(options)

@@ -21,6 +21,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from elastic_arms import shipped
 from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
 from multibody_dynamics.dynamics.model.urdf import parse_urdf
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
@@ -35,6 +36,7 @@ from multibody_dynamics.nodes.base.parameters import ParameterError
 from multibody_dynamics.nodes.simulator.simulator_commands import INTERFACES, Commands
 from multibody_dynamics.nodes.simulator.simulator_pace import ClockPace
 from multibody_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
+from multibody_dynamics.nodes.simulator.simulator_plant import _end_stops, make_robot
 from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
 from ros_harness import RosHarness, ros
 
@@ -449,6 +451,91 @@ def test_in_lockstep_time_waits_and_every_command_acts_one_period_after_its_stat
         reference = command["positions"] + command["velocities"] / rate
         wanted = rows_after(robot, reference, command["velocities"], command["effort"], 1.0 / rate)
         np.testing.assert_allclose(wanted, states[t + step], rtol=1e-12, atol=1e-12)
+
+
+def test_simulated_time_waits_for_late_commands_in_lockstep_and_a_line_says_so(ros, tmp_path):
+    """For much longer than command_timeout; then it continues as if nothing had happened."""
+    options = {"lockstep": True, "publish_clock": True, "update_rate": 100.0}
+    node = ros.start(NODE, settings(tmp_path, "stamped_motor_torque", **options))
+    simulation = Simulation(ros, "stamped_motor_torque")
+    answer_states(ros, simulation, 20)
+    newest = stamp_of(simulation.links[-1])
+    assert "in lockstep" not in node.output
+    ros.until(lambda: "simulated time waits for it, 10 s at most" in node.output, "the line")
+    ros.spin(0.5)
+    assert stamp_of(simulation.links[-1]) == newest
+    answer_states(ros, simulation, 20)
+    states = simulation.states()
+    stamps = sorted(states)
+    assert set(np.diff(stamps)) == {SECOND // 100}
+    moving = [stamp for stamp in stamps if stamp > moving_from(states)]
+    for stamp in moving[1:]:
+        np.testing.assert_array_equal(states[stamp][5], HOLD)  # without zero torque in between
+    assert node.output.count("simulated time waits") == 1
+
+
+def test_a_simulator_that_leaves_lockstep_says_so_and_when_it_is_back(ros, tmp_path):
+    """Without commands the arm falls, as far as its end stops."""
+    options = {"lockstep": True, "publish_clock": True, "lockstep_timeout": 0.2}
+    node = ros.start(NODE, settings(tmp_path, "stamped_motor_torque", **options))
+    simulation = Simulation(ros, "stamped_motor_torque")
+    answer_states(ros, simulation, 20)
+    ros.until(
+        lambda: "for 0.2 s: not in lockstep until the next one arrives" in node.output, "the line"
+    )
+    assert "zero torque, under which the arm falls" in node.output
+    newest = stamp_of(simulation.links[-1])
+    ros.until(lambda: stamp_of(simulation.links[-1]) > newest + 3 * SECOND, "three seconds")
+    positions = np.array([list(message.position) for message in simulation.links])
+    limits = MODEL.limits
+    assert np.abs(np.diff(positions[-1000:], axis=0)).max() < 0.01
+    assert np.maximum(positions - limits.upper, limits.lower - positions).max() < 0.05
+    assert np.abs(positions[-1] - HOME).max() > 0.1
+    answer_states(ros, simulation, 20)
+    ros.until(lambda: "in lockstep again" in node.output, "the line")
+
+
+def answer_states(ros, simulation: Simulation, count: int) -> None:
+    """Answer the newest state with the torque that holds the arm, `count` times."""
+    answered: set[int] = set()
+    while len(answered) < count:
+        newest = stamp_of(simulation.links[-1])
+        if newest not in answered:
+            answered.add(newest)
+            simulation.command.publish(torque_state(newest, NAMES, HOLD))
+        ros.spin()
+    ros.until(lambda: stamp_of(simulation.links[-1]) > newest, "the next state")
+    ros.spin(0.05)
+
+
+@pytest.mark.parametrize("plant", ["internal", "mujoco"])
+@pytest.mark.parametrize("stiffness", [0.0, 3000.0])
+def test_links_stop_at_their_limits_unless_end_stops_are_off(tmp_path, plant, stiffness):
+    """An arm without torque falls; a rail without end stops slides on forever."""
+    given = settings(tmp_path, "motor_torque", plant=plant, end_stop_stiffness=stiffness)
+    beyond = {}
+    for end_stops in (True, False):
+        p = SimulatorParameters(
+            **{key: tuple(v) if isinstance(v, list) else v for key, v in given.items()},
+            end_stops=end_stops,
+        )
+        robot = make_robot(p).plant
+        limits, depth = robot.model.limits, []
+        for _ in range(3000):
+            robot.step(np.zeros(3), 1e-3)
+            depth.append(np.maximum(robot.q - limits.upper, limits.lower - robot.q).max())
+        beyond[end_stops] = max(depth)
+    assert beyond[True] < 0.1
+    assert beyond[False] > 1.0
+
+
+@pytest.mark.parametrize("name", ["panda", "six_joint_arm", "planar_two_link"])
+def test_chosen_end_stops_do_not_slow_the_simulation_down(name):
+    arm = shipped(name)
+    stops = _end_stops(SimulatorParameters(), arm.model, arm.actuators, np.zeros(arm.model.n))
+    free = ElasticRobot(arm.model, arm.actuators)
+    stopped = ElasticRobot(arm.model, arm.actuators, end_stops=stops)
+    assert stopped.step_size == free.step_size
 
 
 @pytest.mark.parametrize("number", [SIGINT, SIGTERM])

@@ -84,6 +84,7 @@ IS_COMPILED       whether Numba is installed and enabled
 when_compiling    context manager that reports once if the code inside must be compiled first
 load_machine_code   a file of the cache of machine code, None if missing or damaged
 store_machine_code  writes a file of the cache of machine code
+kept_result         the result of a slow computation, kept on disk for the next process
 """
 
 from . import product_rule, quantities, record_fields
@@ -136,6 +137,7 @@ from .inputs import (
     spread,
     writable,
 )
+from .kept_results import kept_result
 from .npz_files import read_arrays
 from .product_rule import leibniz, product
 from .record_fields import Field, Integers
@@ -162,5 +164,5 @@ __all__ = [
     "BackgroundProcess", "BackgroundThread", "worker_processes", "in_order",
     # compilation
     "compiled", "inlined", "compiled_exactly", "inlined_exactly", "copy_row", "IS_COMPILED",
-    "when_compiling", "load_machine_code", "store_machine_code",
+    "when_compiling", "load_machine_code", "store_machine_code", "kept_result",
 ]  # fmt: skip

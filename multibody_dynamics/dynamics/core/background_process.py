@@ -27,13 +27,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from ...linear_algebra import VARIABLES
+
 if TYPE_CHECKING:  # not imported before the first request: this takes 20 ms
     from concurrent.futures import Executor, Future
 
 NICE = 5
 ISOLATED = Path("/sys/devices/system/cpu/isolated")
 MANY = 200  # with more jobs than this, several are sent to a process at once
-THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+CANNOT_START = (OSError, MemoryError, RuntimeError)  # "can't start new thread", out of memory
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -64,9 +67,10 @@ class Background(ABC):
         *arguments: Arguments.args,
         **options: Arguments.kwargs,
     ) -> Future[Result]:
-        """Compute function(*arguments, **options); the future raises what the function raises.
-        Raises RuntimeError after :meth:`close`."""
-        from concurrent.futures import BrokenExecutor
+        """Compute function(*arguments, **options); the future raises what the function raises, or
+        OSError, MemoryError or RuntimeError if there is no further thread or process. Raises
+        RuntimeError after :meth:`close`."""
+        from concurrent.futures import BrokenExecutor, Future
 
         with self._lock:
             if self._is_closed:
@@ -75,8 +79,14 @@ class Background(ABC):
                 with suppress(BrokenExecutor):  # killed, for example for lack of memory
                     return self._pool.submit(function, *arguments, **options)
                 self._pool.shutdown(wait=False)
-            self._pool = self._opened()
-            return self._pool.submit(function, *arguments, **options)
+            self._pool = None
+            try:
+                self._pool = self._opened()
+                return self._pool.submit(function, *arguments, **options)
+            except CANNOT_START as error:
+                failed: Future[Result] = Future()
+                failed.set_exception(error)
+                return failed
 
     def deliver(
         self, then: Callable[[Future[Any]], object], function: Callable[..., Any], *arguments: Any
@@ -151,18 +161,29 @@ class BackgroundProcess(Background):
         self.nice = nice
 
     def _opened(self) -> Executor:
-        from concurrent.futures import ProcessPoolExecutor
+        from concurrent.futures import Future, ProcessPoolExecutor
         from multiprocessing import get_context
+
+        opened: Future[Executor] = Future()
 
         def start() -> None:
             self.give_way()
-            pool.submit(os.getpid)
+            pool = ProcessPoolExecutor(1, get_context("spawn"), _prepare, (self.nice,))
+            try:
+                # The pool would do this in a thread of its own, and wait forever if it failed.
+                pool._call_queue._start_thread()  # type: ignore[attr-defined]
+                pool.submit(os.getpid)  # starts the process
+            except CANNOT_START as error:
+                for worker in (pool._processes or {}).values():
+                    worker.terminate()
+                opened.set_exception(error)
+            else:
+                opened.set_result(pool)
 
-        pool = ProcessPoolExecutor(1, get_context("spawn"), _prepare, (self.nice,))
         starter = threading.Thread(target=start)  # the process inherits its priority
         starter.start()
         starter.join()
-        return pool
+        return opened.result()
 
     @staticmethod
     def give_way() -> None:
@@ -231,14 +252,14 @@ def worker_processes(workers: int, prepare: Any = None, *shared: Any) -> Iterato
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    before = {name: os.environ[name] for name in THREADS if name in os.environ}
-    os.environ.update(dict.fromkeys(THREADS, "1"))
+    before = {name: os.environ[name] for name in VARIABLES if name in os.environ}
+    os.environ.update(dict.fromkeys(VARIABLES, "1"))
     executor = ProcessPoolExecutor(workers, get_context("spawn"), prepare, shared)
     try:
         yield executor
     finally:
         executor.shutdown(cancel_futures=True)
-        for name in THREADS:
+        for name in VARIABLES:
             os.environ.pop(name, None)
         os.environ.update(before)
 

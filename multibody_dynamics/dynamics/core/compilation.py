@@ -212,9 +212,18 @@ def store_machine_code(name: str, content: bytes) -> None:
         unfinished.write_bytes(_with_checksum(content))
         unfinished.replace(file)
     except OSError as error:
-        _warn(f"machine code cannot be cached in {_CACHE}: {error.strerror}")
+        _warn(f"{name} cannot be cached in {_CACHE}: {error.strerror}")
         with suppress(OSError):
             unfinished.unlink()
+
+
+def cached_files(pattern: str) -> list[Path]:
+    """The files of the cache whose names match `pattern`, the newest first."""
+    found = []
+    for file in _CACHE.glob(pattern) if _CACHE else ():
+        with suppress(OSError):  # another process may remove it
+            found.append((file.stat().st_mtime, file))
+    return [file for _, file in sorted(found, reverse=True)]
 
 
 if IS_COMPILED:

@@ -9,12 +9,14 @@ module: an executor that spins without a timeout may hang forever
 (EventsExecutor does), an invalid transition id raises out of spin, and rclpy's handlers for SIGINT
 and SIGTERM shut the context down before a node can publish its safe output. Hence the bounded
 spins, the guarded `change_state` service, and signal handlers that only set a flag; the flag also
-interrupts `configure`, which may compile for a minute.
+interrupts `configure`, which may compile or judge for a minute.
 """
 
 from __future__ import annotations
 
+import atexit
 import gc
+import os
 import re
 import signal
 import sys
@@ -22,8 +24,9 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing import active_children
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, Generic, TypeVar
@@ -46,17 +49,21 @@ from rosgraph_msgs.msg import Clock
 
 from ...dynamics.core import DynamicsError, when_compiling
 from ...dynamics.rigid import specialise_solvers
+from ...early_signals import is_program_of_a_node
 from .activation import Activation
 from .nonblocking_output import never_block
 from .parameters import NodeParameters, ParameterError, ParameterServer, field_types
 from .scheduling import check_processors, return_to_normal, schedule
 
 RCLError = rclpy_implementation.RCLError
+UnknownROSArgsError = rclpy_implementation.UnknownROSArgsError
 SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE
 ERROR = TransitionCallbackReturn.ERROR
 
+NO_THREAD = "can't start new thread"
 FLUSH_TIMEOUT = 0.2  # s for subscribers to acknowledge the last messages
+RETRY = 0.02  # s, after a signal that came where it could not interrupt
 SPIN_TIMEOUT = 0.1  # s; also the longest delay of the reaction to a signal
 
 P = TypeVar("P", bound=NodeParameters)
@@ -68,12 +75,44 @@ class Flag:
 
     def __init__(self) -> None:
         self._is_set = False
+        self._interrupts = False
+
+    @contextmanager
+    def interrupting(self) -> Iterator[None]:
+        """The first signal inside raises Leaving, wherever the main thread is."""
+        self._interrupts = threading.current_thread() is threading.main_thread()
+        try:
+            yield
+        finally:
+            self._interrupts = False
+
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
+        """The handler of SIGINT and SIGTERM."""
+        self.set()
+        if not self._interrupts:
+            return
+        if _is_in_callback(frame):
+            again = threading.Timer(RETRY, signal.raise_signal, (number,))
+            again.daemon = True
+            again.start()
+            return
+        self._interrupts = False  # the launcher's signal follows the terminal's
+        raise Leaving
 
     def set(self) -> None:
         self._is_set = True
 
     def is_set(self) -> bool:
         return self._is_set
+
+
+def _is_in_callback(frame: FrameType | None) -> bool:
+    """Whether the compiler has called Python, where an exception would be printed and ignored."""
+    while frame is not None:
+        if frame.f_code.co_name.startswith("_raw_object_cache"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 class Leaving(BaseException):
@@ -192,6 +231,11 @@ class ManagedNode(LifecycleNode, Generic[P]):
         self.has_failed = True
         self.leave.set()
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something is missing before the node can start, see :meth:`start_after`."""
+        return bool(self._missing())
+
     def start_after(self, missing: Callable[[], str]) -> None:
         """Do not start before `missing` returns an empty text; until then, it says for what the
         node waits. Whoever receives that calls `start_or_leave`."""
@@ -287,7 +331,11 @@ class ManagedNode(LifecycleNode, Generic[P]):
         if self._is_scheduled:
             return_to_normal()
         log = self.get_logger()
-        with warnings.catch_warnings(), when_compiling(log.info, self._check_leave):
+        with (
+            self.leave.interrupting(),
+            warnings.catch_warnings(),
+            when_compiling(log.info, self._check_leave),
+        ):
             warnings.showwarning = lambda message, *_, **__: log.warning(str(message))
             self.configure()
         self._check_leave()
@@ -330,7 +378,10 @@ class ManagedNode(LifecycleNode, Generic[P]):
             self.get_logger().info(f"shutting down: abandoned the attempt to {what}")
             undo()
             return FAILURE
-        except Exception:  # rclpy would discard it silently
+        except Exception as error:  # rclpy would discard it silently
+            if isinstance(error, MemoryError) or str(error) == NO_THREAD:
+                self.get_logger().error(f"cannot {what}: {error or 'out of memory'} (see ulimit)")
+                return ERROR
             self.get_logger().error(f"cannot {what}:\n{traceback.format_exc()}")
             return ERROR
         return SUCCESS
@@ -353,6 +404,29 @@ class ManagedNode(LifecycleNode, Generic[P]):
 
 
 def run(node_class: Callable[[], ManagedNode[Any]], args: Sequence[str] | None = None) -> int:
+    """As :func:`run_here`; the program of a node then ends with :func:`end_process`."""
+    status = run_here(node_class, args)
+    if is_program_of_a_node():
+        end_process(status)
+    return status
+
+
+def end_process(status: int) -> None:
+    """End this process without the clean-up of the interpreter, for which nothing is left to do.
+
+    It would end threads in the middle of C++ code, which aborts ("terminate called without an
+    active exception"), and close pipes that other threads still use ("Bad file descriptor").
+    """
+    for child in active_children():
+        child.terminate()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(status)
+
+
+def run_here(node_class: Callable[[], ManagedNode[Any]], args: Sequence[str] | None = None) -> int:
     """Run one node until SIGINT, SIGTERM or a shutdown of the context; returns the exit code.
 
     The node leaves through its shutdown transition while it can still publish. Repeated signals
@@ -365,13 +439,9 @@ def run(node_class: Callable[[], ManagedNode[Any]], args: Sequence[str] | None =
         return 0
     never_block()
     leave = Flag()
-
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        leave.set()
-
     in_main_thread = threading.current_thread() is threading.main_thread()
     numbers = (signal.SIGINT, signal.SIGTERM) if in_main_thread else ()
-    previous = {number: signal.signal(number, on_signal) for number in numbers}
+    previous = {number: signal.signal(number, leave.on_signal) for number in numbers}
     specialise_solvers()  # this process has a control cycle
     try:
         initialise(arguments)
@@ -409,6 +479,11 @@ def initialise(arguments: Sequence[str]) -> None:
                 " .ros/log in the home folder ($HOME)"
             ) from None
         raise ParameterError(f"ROS arguments: {reason}") from None
+    except UnknownROSArgsError as error:
+        raise ParameterError(
+            f"unknown ROS arguments: {error}; among the known ones are -p, -r, --params-file and"
+            " --log-level"
+        ) from None
 
 
 def create(node_class: Callable[[], ManagedNode[P]]) -> ManagedNode[P]:

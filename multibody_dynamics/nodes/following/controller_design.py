@@ -19,7 +19,7 @@ from ...dynamics.control import (
     load_collision_thresholds,
     middle_of_range,
 )
-from ...dynamics.core import Array, InputError
+from ...dynamics.core import Array, InputError, kept_result
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
 from ..base.parameters import ParameterError
@@ -77,14 +77,16 @@ def stop_report(
     """How the arm stops when torques are late: lines of information, and warnings."""
     model, actuators = arm.model, arm.actuators
     position = np.array(p.design_position) if p.design_position else middle_of_range(model)
+    limits = {
+        "rest_speed": max(p.recovery_speed, 0.01),
+        "allowed_time": p.stop_timeout,
+        "expected_delay": EXPECTED_DELAY,
+    }
     try:
-        forecast = forecast_stop(
-            model,
-            actuators,
-            position,
-            rest_speed=max(p.recovery_speed, 0.01),
-            allowed_time=p.stop_timeout,
-            expected_delay=EXPECTED_DELAY,
+        forecast = kept_result(
+            "stop",
+            (model, actuators, position, limits),
+            lambda: forecast_stop(model, actuators, position, **limits),
         )
     except InputError as error:
         return (), (f"stop: no forecast, because the arm cannot rest there: {error}",)

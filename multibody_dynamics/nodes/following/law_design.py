@@ -20,7 +20,7 @@ from ...dynamics.control import (
     middle_of_range,
     spread_poses,
 )
-from ...dynamics.core import Array, DynamicsError, InputError
+from ...dynamics.core import Array, DynamicsError, InputError, kept_result
 from ..base.parameters import ParameterError
 from .flatness_controller_parameters import FlatnessControllerParameters
 
@@ -50,8 +50,10 @@ def prepare_laws(
 
     With `unstable_poses` at "lower", the filter is made faster if torques come too late for an
     oscillation, and bandwidths are lowered until the loop is stable at all poses; see
-    :meth:`.DesignedLaws.faster_filter` and :meth:`.DesignedLaws.stabilise`. Raises ParameterError
-    if the chosen law is refused, see :func:`is_refused`.
+    :meth:`.DesignedLaws.faster_filter` and :meth:`.DesignedLaws.stabilise`. What was judged in an
+    earlier start, of the same robot with the same settings, is not judged again
+    (:func:`.kept_result`). Raises ParameterError if the chosen law is refused, see
+    :func:`is_refused`.
     """
     law = make(p)
     position = _designed(law, p)
@@ -59,7 +61,7 @@ def prepare_laws(
     judged = _judged(law.laws, p, names, position, logger)
     if p.unstable_poses == "lower" and not p.collision_thresholds:
         late = [name for name, found in judged.items() if found is not None and found.is_late]
-        faster = _faster_filter(law.laws, p, late, position)
+        faster = _faster_filter(law.laws, p, late, position, logger)
         if faster is not None:
             _warn_of_noise(p.filter_bandwidth, faster, logger)
             p = replace(p, filter_bandwidth=faster)
@@ -68,7 +70,7 @@ def prepare_laws(
             judged = _judged(law.laws, p, names, position, logger)
     for name, judgement in judged.items():
         if judgement is not None and judgement.unstable_share and p.unstable_poses == "lower":
-            judgement = law.laws.stabilise(name, position, **judging_conditions(p, name))
+            judgement = _stabilised(law.laws, p, name, position, logger)
         if refusal := take_judgement(law.laws, p, name, judgement, logger):
             if name == p.law:
                 raise ParameterError(refusal)
@@ -198,8 +200,14 @@ def _judged(
     """The judgements of these laws, without lowering them."""
     found = {}
     for name in names:
+        conditions = judging_conditions(p, name)
+
+        def judge(name: str = name, conditions: dict[str, Any] = conditions) -> Any:
+            logger.info(f"judging law '{name}' at {1 + conditions['poses']} poses ...")
+            return laws.judge(name, q, **conditions)
+
         try:
-            found[name] = laws.judge(name, q, **judging_conditions(p, name))
+            found[name] = kept_result("judgement", (laws.basis(name, q), conditions), judge)
         except DynamicsError as error:
             if name == p.law:
                 raise ParameterError(f"law '{name}': {error}") from None
@@ -207,10 +215,38 @@ def _judged(
     return found
 
 
-def _faster_filter(laws: DesignedLaws, p: Parameters, names: list[str], q: Array) -> float | None:
+def _stabilised(
+    laws: DesignedLaws, p: Parameters, name: str, q: Array, logger: RcutilsLogger
+) -> LoopJudgement | None:
+    """The judgement of a law whose bandwidths are lowered as far as necessary."""
+    conditions = judging_conditions(p, name)
+
+    def search() -> tuple[LoopJudgement | None, dict[str, Any]]:
+        logger.info(f"law '{name}' is unstable at some poses: trying lower settings ...")
+        judgement = laws.stabilise(name, q, **conditions)
+        return judgement, laws.lowered.get(name, {})
+
+    judgement, lowered = kept_result("lowered", (laws.basis(name, q), conditions), search)
+    if lowered:
+        laws.lowered[name] = lowered
+    return judgement
+
+
+def _faster_filter(
+    laws: DesignedLaws, p: Parameters, names: list[str], q: Array, logger: RcutilsLogger
+) -> float | None:
     """The filter bandwidth in Hz that these laws need, if there is one."""
     chosen = [name for name in names if LAWS[name].lowers]
-    return laws.faster_filter(chosen, q, **judging_conditions(p, HOLD)) if chosen else None
+    if not chosen:
+        return None
+    conditions = judging_conditions(p, HOLD)
+
+    def search() -> float | None:
+        logger.info(f"law '{chosen[0]}' is unstable at some poses: trying faster filters ...")
+        return laws.faster_filter(chosen, q, **conditions)
+
+    basis = [laws.basis(name, q) for name in chosen]
+    return kept_result("filter", (basis, conditions), search)
 
 
 def _warn_of_noise(given: float, faster: float, logger: RcutilsLogger) -> None:

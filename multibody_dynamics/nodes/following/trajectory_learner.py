@@ -90,7 +90,10 @@ class TrajectoryLearner:
 
     def submit(self, run: Run) -> None:
         """Evaluate a run and write the file, in the other thread."""
-        self._work = self._thread.submit(self._learn, run)
+        try:
+            self._work = self._thread.submit(self._learn, run)
+        except RuntimeError as error:  # can't start new thread
+            self.skip(str(error))
 
     def _learn(self, run: Run) -> None:
         assert self.learning is not None

@@ -97,10 +97,10 @@ class Commands:
         self.answers = 0
 
     def wait(self, stamp: int, timeout: float) -> bool:
-        """Wait `timeout` s for an answer to the state of `stamp` (ns); True if there is one."""
+        """Wait `timeout` s for an answer to the state of `stamp` (ns); True if there is one, or
+        after `leave`."""
         with self._answered:
-            self._answered.wait_for(lambda: self.answers >= stamp or self._is_left, timeout)
-            return self.answers >= stamp
+            return self._answered.wait_for(lambda: self.answers >= stamp or self._is_left, timeout)
 
     def leave(self) -> None:
         """End a wait, and every later one until `restart`."""

@@ -54,10 +54,12 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
     )
     end_stop_stiffness: float = parameter(
         0.0,
-        "stiffness of end stops at the robot's joint limits; 0: no stops; MuJoCo uses its own stops"
-        " for any positive value",
+        "stiffness of the end stops; 0: chosen for the robot; MuJoCo has its own",
         unit="N m/rad or N/m",
         bounds=(0.0, 1e9),
+    )
+    end_stops: bool = parameter(
+        True, "stop the links at the robot's joint limits; false: they move through"
     )
     command_interface: str = parameter(
         "motor_command",
@@ -178,9 +180,17 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
     )
     lockstep: bool = parameter(
         False,
-        "wait, for at most command_timeout, until a motor_command or motor_torque_stamped answers"
+        "wait, for at most lockstep_timeout, until a motor_command or motor_torque_stamped answers"
         " the previous state: simulated time runs as fast as the answers arrive, even faster than"
         " real time (see max_speed), and no command is lost; requires publish_clock",
+    )
+    lockstep_timeout: float = parameter(
+        10.0,
+        "in lockstep, how long simulated time waits for a command, or command_timeout if that is"
+        " longer; after that, simulate in real time until a command arrives, as without commands",
+        unit="s",
+        bounds=(0.001, 3600.0),
+        live=True,
     )
     max_speed: float = parameter(
         1.0,

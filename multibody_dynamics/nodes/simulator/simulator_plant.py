@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...dynamics.control import inertias_felt
 from ...dynamics.core import Array
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
@@ -18,6 +19,9 @@ from ...simulation.mujoco_robot import MujocoRobot
 from ..base.parameters import ParameterError
 from ..base.robot import find_file, load_actuators, load_model
 from .simulator_parameters import SimulatorParameters
+
+PUSHED = 0.02  # rad or m
+FASTEST_STOP = 500.0  # rad/s
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ def make_robot(p: SimulatorParameters) -> SimulatedRobot:
             damping_ratio=p.drive_damping_ratio,
         )
     step = p.step or None
-    stops = EndStops(p.end_stop_stiffness) if p.end_stop_stiffness else None
+    stops = _end_stops(p, model, actuators, home) if p.end_stops else None
     plant: Plant
     if p.plant == "mujoco":
         text = find_file(p.robot_file).read_bytes() if p.robot_file else p.robot_description
@@ -78,6 +82,18 @@ def make_robot(p: SimulatorParameters) -> SimulatedRobot:
         )
     plant.reset(home)
     return SimulatedRobot(plant, home, tuple(order))
+
+
+def _end_stops(
+    p: SimulatorParameters, model: MultibodyModel, actuators: Actuators, home: Array
+) -> EndStops:
+    """Stops of the given stiffness, or so stiff that a joint's effort limit pushes it PUSHED into
+    its stop, but that its link does not vibrate there faster than FASTEST_STOP."""
+    if p.end_stop_stiffness:
+        return EndStops(p.end_stop_stiffness)
+    effort = model.limits.effort
+    hard = np.where(effort > 0.0, effort, np.inf) / PUSHED
+    return EndStops(np.minimum(hard, FASTEST_STOP**2 * inertias_felt(model, actuators, home)))
 
 
 def _joints_of(motors: Sequence[str], actuators: Actuators) -> list[int]:

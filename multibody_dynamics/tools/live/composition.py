@@ -11,7 +11,6 @@ Remappings and parameters apply to all nodes; `-r __ns:=/left` puts them into a 
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -44,7 +43,7 @@ def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str =
     import rclpy
 
     from ...nodes.base.nonblocking_output import never_block
-    from ...nodes.base.runtime import create, initialise, make_executor, spin
+    from ...nodes.base.runtime import Flag, create, initialise, make_executor, spin
 
     for name in names:
         if names.count(name) > 1:
@@ -52,9 +51,9 @@ def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str =
                 f"duplicate node name '{name}': nodes of a second robot need a separate process"
             )
     classes = [node_class(name) for name in names]
-    leave = threading.Event()
+    leave = Flag()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: leave.set())
+        signal.signal(number, leave.on_signal)
     never_block()
     initialise(["compose", *arguments])
     executor = make_executor(executor_kind)

@@ -11,10 +11,12 @@ import signal
 import threading
 import time
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 from queue import Queue
 
 import pytest
 
+from little_memory import no_more_memory
 from multibody_dynamics.dynamics.core import (
     BackgroundProcess,
     BackgroundThread,
@@ -49,6 +51,15 @@ def test_another_process_replaces_one_that_was_killed(process):
     with pytest.raises(BrokenProcessPool):
         waiting.result(timeout=120.0)
     assert process.submit(os.getpid).result(timeout=120.0) != first
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").is_file(), reason="limits the memory of Linux")
+def test_a_process_that_cannot_start_fails_the_request_and_not_the_caller(process):
+    with no_more_memory():
+        failed = process.submit(os.getpid)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        failed.result(timeout=1.0)
+    assert process.submit(math.hypot, 3.0, 4.0).result(timeout=120.0) == 5.0
 
 
 def test_it_ends_at_once_when_closed(process):

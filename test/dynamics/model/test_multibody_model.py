@@ -374,6 +374,32 @@ def test_torques_with_a_payload_are_those_of_pinocchio():
     np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-13 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("make", [panda, lambda: panda().with_payload("panda_link8", *LOAD)])
+def test_scaled_links_are_those_of_a_new_model(make):
+    model, rng = make(), np.random.default_rng(3)
+    factors = rng.uniform(0.5, 2.0, 7)
+    state = random_state(model, 3)
+    expected = dataclasses.replace(
+        model, link_inertias=factors[:, None, None] * model.link_inertias
+    )
+    scaled = model.with_scaled_links(factors)
+    np.testing.assert_array_equal(scaled.inertias, expected.inertias)
+    np.testing.assert_allclose(scaled.joint_rows, expected.joint_rows, rtol=1e-13, atol=1e-15)
+    for found, wanted in zip(
+        dyn.inverse_dynamics(scaled, *state), dyn.inverse_dynamics(expected, *state), strict=True
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max())
+    again = copy.deepcopy(scaled).without_payload() if model.payloads else pickle_of(scaled)
+    np.testing.assert_array_equal(again.link_inertias, expected.link_inertias)
+    assert again.joint_names == model.joint_names
+    with pytest.raises(dyn.InputError, match=r"-1 for joint 'panda_joint7'"):
+        model.with_scaled_links([1, 1, 1, 1, 1, 1, -1])
+
+
+def pickle_of(model):
+    return pickle.loads(pickle.dumps(model))
+
+
 def test_payloads_are_removed_without_a_trace():
     model = panda()
     loaded = model.with_payload("panda_link8", *LOAD).with_payload(2, 0.3, name="camera")

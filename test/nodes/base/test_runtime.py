@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import sys
+import time
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGINT, SIGTERM
 
 import numba
+import numpy as np
 import pytest
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
@@ -53,6 +55,10 @@ class ExampleNode(ManagedNode[ExampleParameters]):
             raise RuntimeError(f"{name} breaks on purpose")
         if self.parameters.fault == f"warn in {name}":
             warnings.warn("suspicious on purpose", ModelWarning, stacklevel=2)
+        if self.parameters.fault == "compute forever":
+            print(name, flush=True)
+            while name == "configure":
+                np.linalg.eigvals(np.eye(80))
         if self.parameters.fault == "compile forever":
             print(name, flush=True)
             while name == "configure":
@@ -78,6 +84,17 @@ def start(ros: RosHarness, **parameters) -> tuple[NodeProcess, list[str]]:
     ros.peer.create_subscription(String, "steps", lambda m: steps.append(m.data), 100)
     ros.until(lambda: ros.peer.count_publishers("steps"), "the node")
     return node, steps
+
+
+@pytest.mark.parametrize("words", [["--bogus"], ["-p", "gain"], ["--params-file", "missing.yaml"]])
+def test_wrong_ros_arguments_end_a_node_in_one_line(ros, words):
+    node = ros.start("example", {}, *words, program=Path(__file__))
+    ros.until(lambda: node.exit_code is not None, "its end", patience=FIRST_START)
+    assert node.exit_code == 1
+    (line,) = (line for line in node.output.splitlines() if "FATAL" in line)
+    assert "ROS arguments" in line
+    assert words[-1] in line
+    assert "Traceback" not in node.output
 
 
 @pytest.mark.parametrize("executor", ["events", "single"])
@@ -164,6 +181,24 @@ def test_a_signal_makes_an_active_node_shut_down_cleanly(ros, number, executor):
     assert ros.leave(node, number) == 0
     ros.until(lambda: steps[-2:] == ["deactivate", "cleanup"], "the shutdown")
     assert "Traceback" not in node.output
+
+
+@pytest.mark.parametrize("number", [SIGINT, SIGTERM])
+@pytest.mark.parametrize("executor", ["events", "single"])
+def test_a_signal_interrupts_whatever_a_node_computes_while_it_is_configured(ros, number, executor):
+    """Judging laws takes seconds, and minutes on a busy computer."""
+    parameters = {"autostart": True, "fault": "compute forever", "executor": executor}
+    node = ros.start("example", parameters, program=Path(__file__))
+    ros.until(lambda: "configure" in node.output, "the start", patience=FIRST_START)
+    begin = time.monotonic()
+    node.send(number)
+    node.send(number)  # the launcher's, after the terminal's
+    ros.until(lambda: "abandoned the attempt to configure" in node.output, "the reaction")
+    assert time.monotonic() - begin < 5.0  # 0.1 s on an idle computer
+    ros.until(lambda: node.exit_code is not None, "its end")
+    assert node.exit_code == 0
+    assert "Traceback" not in node.output
+    assert "activate" not in node.output.split()
 
 
 @pytest.mark.parametrize("number", [SIGINT, SIGTERM])

@@ -12,6 +12,7 @@ import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import JointTrajectory
 
+from little_memory import no_more_memory
 from multibody_dynamics.dynamics.control.arm.desired_motion import DesiredMotion
 from multibody_dynamics.dynamics.model import JointLimits
 from multibody_dynamics.dynamics.motion import Points
@@ -224,3 +225,19 @@ def test_without_a_motion_there_is_nothing_to_start_from(bench):
     with pytest.raises(MessageError, match="no joint state"):
         bench.plan(message())
     assert not bench.planner.is_busy
+
+
+def test_without_memory_for_the_process_the_trajectory_is_refused_and_nothing_else_happens(bench):
+    """The message of Python, "can't start new thread", is the reason."""
+    data = message()
+    with no_more_memory():
+        bench.plan(data)
+    bench.finish()
+    (found,) = bench.results
+    assert isinstance(found, MessageError)
+    assert found.reason == "trajectory"
+    assert "planning failed: can't start new thread" in str(found)
+    np.testing.assert_array_equal(bench.state(START + SECOND)[0], Q0)
+    bench.plan(data)  # with memory
+    bench.finish()
+    assert not isinstance(bench.results[-1], MessageError)

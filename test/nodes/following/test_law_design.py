@@ -10,7 +10,7 @@ import pytest
 
 from elastic_arms import linear_arm
 from multibody_dynamics.dynamics.control import Arm, LoopJudgement
-from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.core import IS_COMPILED, InputError, compilation
 from multibody_dynamics.nodes.base.parameters import ParameterError
 from multibody_dynamics.nodes.following.flatness_controller_parameters import (
     FlatnessControllerParameters,
@@ -55,7 +55,7 @@ class Log:
 def prepared(**changes):
     """The laws of two links with these parameters, and what was logged."""
     arm, log = linear_arm(), Log()
-    p = FlatnessControllerParameters(judged_poses=4, **changes)
+    p = FlatnessControllerParameters(**{"judged_poses": 4} | changes)
     found = prepare_laws(lambda p: Arm(arm.model, arm.actuators, p.settings()), p, log)
     return found, log.lines
 
@@ -74,6 +74,33 @@ def test_computed_torque_is_lowered_and_linearisation_refused_with_the_worst_pos
     found, lines = prepared(**wrong, unstable_poses="accept")
     assert found.law.laws.judgements["feedback_linearization"].unstable_share > 0.0
     assert any("'feedback_linearization': unstable at" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"law": "computed_torque", "computed_torque_bandwidth": 150.0}],
+    ids=["as they are", "lowered"],
+)
+def test_what_was_judged_in_an_earlier_start_is_not_judged_again(changes, tmp_path, monkeypatch):
+    """A line says when judging begins; verdicts and lowered settings are those of the first time.
+    Any setting that matters is judged anew."""
+    if not IS_COMPILED:
+        pytest.skip("nothing is kept without Numba")
+    monkeypatch.setattr(compilation, "_CACHE", tmp_path)
+    law = changes.get("law", "motor_pd")
+    first, lines = prepared(**changes)
+    for name in (law, "hold"):
+        assert f"judging law '{name}' at 5 poses ..." in lines
+    again, lines = prepared(**changes)
+    assert not any("judging" in line or "trying" in line for line in lines)
+    assert any(f"law '{law}'" in line and "stable at 5 poses" in line for line in lines)
+    for name, judgement in first.law.laws.judgements.items():
+        np.testing.assert_array_equal(again.law.laws.judgements[name].growth, judgement.growth)
+        assert str(again.law.laws.judgements[name]) == str(judgement)
+    assert again.law.laws.lowered == first.law.laws.lowered
+    for other in ({"judged_delay": 0.0011}, {"judged_poses": 3}, {"judged_model_error": 0.11}):
+        _, lines = prepared(**changes | other)
+        assert any("judging" in line for line in lines), other
 
 
 def test_the_first_measured_position_is_judged_unless_everything_is_accepted():

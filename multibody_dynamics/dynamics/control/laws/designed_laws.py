@@ -25,6 +25,7 @@ from ..impedance.impedance import JointImpedance
 from ..impedance.live_impedance import ImpedanceTarget, LiveImpedance
 from ..observers.adaptive_feedforward import AdaptiveFeedforward
 from ..stability.loop_judgement import LoopJudge, LoopJudgement
+from ..stability.loop_sampling import RestingPlants
 from .by_name.hold import HoldSettings
 from .controller_designs import make_controller
 from .controller_settings import ControllerSettings, SecondOutputs
@@ -88,6 +89,7 @@ class DesignedLaws:
         self.adapts, self.tolerates_delay = True, False
         self.late: LateHoldController | None = None
         self._laws: dict[str, Controller] = {}
+        self._plants = RestingPlants()
         self._own: dict[str, ImpedanceTarget] = {}  # of laws with live stiffness, by settings
         self._holds: tuple[Controller, ...] = ()  # for torques on time, and for late ones
         self._limit: Array = actuators.torque_limit
@@ -183,6 +185,12 @@ class DesignedLaws:
             return None
         return judge.judge(law)
 
+    def basis(self, name: str, q: Array) -> tuple[Any, ...]:
+        """Everything but the conditions on which :meth:`judge`, :meth:`stabilise` and
+        :meth:`faster_filter` depend for this law, for :func:`.kept_result`."""
+        estimation = self.settings.estimation, self.settings.motor_bandwidth
+        return self.model, self.actuators, self._settings_of(name, q), *estimation, self.second
+
     def stabilise(
         self, name: str, q: Array, *, period: float = PERIOD, **conditions: Any
     ) -> LoopJudgement | None:
@@ -241,7 +249,7 @@ class DesignedLaws:
                 source="link_and_motor_encoders",
                 bandwidth=self.settings.motor_bandwidth,
             )
-        return LoopJudge(law, q, estimation=estimation, **conditions)
+        return LoopJudge(law, q, estimation=estimation, plants=self._plants, **conditions)
 
     def redesign(self, name: str, q: Array, lowered: Mapping[str, Any]) -> Controller:
         """A controller of the law `name` for rest at q (n,), with `lowered` settings; for

@@ -29,7 +29,7 @@ from ...model import MultibodyModel
 from ..controllers.controllers import Controller
 from ..observers.state_estimation import StateEstimation
 from .lag_limit import lag_limit
-from .loop_sampling import RobotErrors, SampledLoop, sampled_loop
+from .loop_sampling import RestingPlants, RobotErrors, SampledLoop, sampled_loop
 
 POSES = 100
 TURN = np.pi  # rad or m: range of a joint without limits, on either side of zero
@@ -163,7 +163,8 @@ class LoopJudge:
     """The poses and errors of :func:`judge_loop`, for several controllers of one robot.
 
     The arguments are those of that function; of `controller`, only the robot and the period are
-    used. `poses` (p, n): the first is the design pose.
+    used. `plants` : of this robot, shared by several judges. `poses` (p, n): the first is the
+    design pose.
     """
 
     def __init__(
@@ -175,6 +176,7 @@ class LoopJudge:
         estimation: StateEstimation | None = None,
         model_error: float = 0.0,
         poses: Any = POSES,
+        plants: RestingPlants | None = None,
     ) -> None:
         if not 0.0 <= model_error < 1.0:
             raise InputError(f"model_error is {model_error}: must be from 0 to less than 1")
@@ -187,11 +189,12 @@ class LoopJudge:
         self.poses: Array = np.vstack((first, others.reshape(-1, model.n)))
         self.delay, self.model_error, self.estimation = delay, model_error, estimation
         self.lag_limit = lag_limit(estimation, delay, controller.period)
+        self._plants = plants or RestingPlants()
 
     def exact(self, controller: Controller) -> SampledLoop:
         """The loop at the design pose with an exact model."""
         controller.vary(0)
-        return sampled_loop(controller, self.poses[0], delay=self.delay, estimation=self.estimation)
+        return self._sampled(controller, 0, None)
 
     def loop(self, controller: Controller, k: int) -> SampledLoop | None:
         """The loop at pose k with the parameter errors of that pose; None where the springs cannot
@@ -200,15 +203,19 @@ class LoopJudge:
         controller.vary(k)
         errors = RobotErrors.corner(controller.actuators, size, k) if size else None
         try:
-            return sampled_loop(
-                controller,
-                self.poses[k],
-                delay=self.delay,
-                estimation=self.estimation,
-                errors=errors,
-            )
+            return self._sampled(controller, k, errors)
         except DynamicsError:  # also InputError
             return None
+
+    def _sampled(self, controller: Controller, k: int, errors: RobotErrors | None) -> SampledLoop:
+        return sampled_loop(
+            controller,
+            self.poses[k],
+            delay=self.delay,
+            estimation=self.estimation,
+            errors=errors,
+            plants=self._plants,
+        )
 
     def unstable_pose(
         self, controller: Controller, order: Sequence[int] = (), above: float = 0.0

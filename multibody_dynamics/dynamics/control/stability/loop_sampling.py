@@ -31,7 +31,7 @@ Source: K. Astrom, B. Wittenmark, Computer-Controlled Systems, 3rd ed., 1997, se
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -163,6 +163,7 @@ def sampled_loop(
     delay: float = 0.0,
     estimation: StateEstimation | None = None,
     errors: RobotErrors | None = None,
+    plants: RestingPlants | None = None,
 ) -> SampledLoop:
     """The loop of an arm at rest at q (n,) under a controller.
 
@@ -172,6 +173,7 @@ def sampled_loop(
     delay : s from a sample until its torque acts; the hold for one period is added to it.
     estimation : the filters of the state; None for a state that is known exactly.
     errors : relative differences between the robot and the model of the controller.
+    plants : of this robot; those that it contains are not computed again.
 
     Raises InputError for the source "motor_encoders", whose observer is not part of this analysis,
     and where the springs cannot carry the arm.
@@ -180,7 +182,8 @@ def sampled_loop(
         raise InputError(f"delay is {delay} s: must be zero or greater")
     names = controller.actuators.joint_names
     q = as_array("q", q, (controller.actuators.n,), names)
-    loop = _Assembly(controller, q, delay, estimation, errors or RobotErrors())
+    plant = (plants or RestingPlants()).at(controller, q, errors or RobotErrors())
+    loop = _Assembly(controller, q, delay, estimation, plant)
     joint = controller.actuators.joint_of_motor
     return SampledLoop(
         loop.matrix(),
@@ -190,14 +193,52 @@ def sampled_loop(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class RestingPlant:
+    """The true arm near rest: what a loop contains besides its controller.
+
+    Attributes: `rest`, of the model; `arm`, with the errors of the robot; `joint_torque` (n, 2 (n +
+    m)), the gradient of the joint torques.
+    """
+
+    rest: Rest
+    arm: StateSpace
+    joint_torque: Array
+    _held: dict[float, tuple[Array, Array]] = field(default_factory=dict)
+
+    def held(self, time: float) -> tuple[Array, Array]:
+        """exp(A t) and the response (2 k, m) to torques held for t in s."""
+        if time not in self._held:
+            self._held[time] = _held(self.arm, time)
+        return self._held[time]
+
+
+class RestingPlants:
+    """The plants of one robot, each computed once for all controllers that are judged there."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[bytes, ...], RestingPlant] = {}
+
+    def at(self, controller: Controller, q: Array, errors: RobotErrors) -> RestingPlant:
+        """The plant at q (n,) with the second outputs of the controller. Raises InputError where
+        the springs cannot carry the arm."""
+        second = controller.stiffness[0]
+        sizes = (errors.links, errors.springs, errors.motors, errors.friction)
+        key = tuple(np.asarray(values).tobytes() for values in (q, second, *sizes))
+        if key not in self._known:
+            rest = at_rest(controller.model, controller.actuators, q, second)
+            arm = _plant(controller.model, controller.actuators, q, rest, errors)
+            self._known[key] = RestingPlant(rest, *arm)
+        return self._known[key]
+
+
 def _plant(
     model: MultibodyModel, actuators: Actuators, q: Array, rest: Rest, errors: RobotErrors
 ) -> tuple[StateSpace, Array]:
     """The true arm near rest at q, and (n, 2 (n + m)) the gradient of the joint torques."""
     n, joint = actuators.n, actuators.joint_of_motor
     if np.any(errors.links):
-        factors = np.broadcast_to(1.0 + np.asarray(errors.links), (n,))
-        model = replace(model, link_inertias=factors[:, None, None] * model.link_inertias)
+        model = model.with_scaled_links(np.broadcast_to(1.0 + np.asarray(errors.links), (n,)))
     arm = LinearArm(actuators, mass_matrix(model, q))
     links, motors = arm.links, arm.motors
     springs = np.broadcast_to(1.0 + np.asarray(errors.springs), (n,))
@@ -220,15 +261,15 @@ class _Assembly:
         q: Array,
         delay: float,
         estimation: StateEstimation | None,
-        errors: RobotErrors,
+        plant: RestingPlant,
     ) -> None:
         self.controller, self.actuators, self.q = controller, controller.actuators, q
         self.step = controller.period
-        model, actuators = controller.model, controller.actuators
+        actuators = controller.actuators
         n, m = self.n, self.m = actuators.n, len(actuators.motors)
-        self.rest = at_rest(model, actuators, q, controller.stiffness[0])
         self.dampers = LinearArm(actuators, np.zeros((n, n))).damping
-        self.arm, self.joint_torque = _plant(model, actuators, q, self.rest, errors)
+        self.plant, self.rest, self.arm = plant, plant.rest, plant.arm
+        self.joint_torque = plant.joint_torque
         self.estimation = estimation
         periods = delay / self.step
         self.late = int(periods + 1e-9)
@@ -289,7 +330,7 @@ class _Assembly:
         x, m = self.state["arm"], self.m
         for share, cycles in ((self.fraction, self.late + 1), (1.0 - self.fraction, self.late)):
             if share > 1e-9:
-                transition, gain = _held(self.arm, share * self.step)
+                transition, gain = self.plant.held(share * self.step)
                 x = transition @ x + gain @ sent[cycles * m : (cycles + 1) * m]
         return np.asarray(x)
 

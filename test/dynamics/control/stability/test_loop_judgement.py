@@ -14,15 +14,20 @@ from scipy.stats import qmc
 from elastic_arms import linear_arm, shipped
 from multibody_dynamics.dynamics import control
 from multibody_dynamics.dynamics.control import (
+    LAWS,
     ControllerSettings,
     FlatnessSettings,
+    LoopJudge,
     StateEstimation,
     judge_loop,
     make_controller,
     sampled_loop,
     spread_poses,
 )
+from multibody_dynamics.dynamics.control.stability.loop_sampling import RestingPlants, RobotErrors
 from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.elastic import LinearArm
+from multibody_dynamics.dynamics.rigid import inverse_dynamics_derivatives, mass_matrix
 
 ENCODERS = StateEstimation("link_and_motor_encoders", bandwidth=100.0)
 
@@ -67,6 +72,54 @@ def test_state_feedback_of_the_panda_is_unstable_with_delay():
     assert loop.worst() == (few.pole, few.joint)
     assert few.pole.real == pytest.approx(few.growth[k])
     assert f"unstable at {few.is_unstable.sum()} of 31 poses" in str(few)
+
+
+def test_controllers_judged_together_are_judged_as_each_alone():
+    """The plants are shared, and computed without building and checking a model at each pose."""
+    arm = shipped("panda")
+    laws = [
+        LAWS[name](position=arm.rest) for name in ("motor_pd", "hold", "feedback_linearization")
+    ]
+    conditions = {"delay": 1.3e-3, "estimation": ENCODERS, "model_error": 0.1, "poses": 6}
+    controllers = [make_controller(arm.model, arm.actuators, law) for law in laws]
+    judge = LoopJudge(controllers[0], arm.rest, **conditions)
+    for law in controllers:
+        together, alone = judge.judge(law), judge_loop(law, arm.rest, **conditions)
+        np.testing.assert_array_equal(together.growth, alone.growth)
+        assert (together.pole, together.joint) == (alone.pole, alone.joint)
+
+
+def test_a_robot_with_errors_is_that_of_a_model_with_them():
+    """A model of its own for each corner of the box, checked and assembled from its links."""
+    arm = shipped("panda")
+    law = make_controller(arm.model, arm.actuators, LAWS["motor_pd"](position=arm.rest))
+    found = judge_loop(law, arm.rest, model_error=0.1, poses=5)
+    for k, q in enumerate(found.poses[1:], 1):
+        errors = RobotErrors.corner(arm.actuators, 0.1, k)
+        factors = 1.0 + errors.links
+        inertias = factors[:, None, None] * arm.model.link_inertias
+        true = replace(arm.model, link_inertias=inertias)
+        plant = RestingPlants().at(law, q, errors)
+        size = len(plant.arm.A) // 2
+        exact = linear_arm_of(true, law.actuators, q, plant.rest, errors)
+        np.testing.assert_allclose(plant.arm.A, exact.A, rtol=0, atol=1e-9 * np.abs(exact.A).max())
+        np.testing.assert_allclose(plant.arm.B, exact.B, rtol=0, atol=1e-9 * np.abs(exact.B).max())
+        assert size == 14
+
+
+def linear_arm_of(model, actuators, q, rest, errors):
+    """The arm near rest, from the mass matrix and the gravity of `model`."""
+    n, joint = actuators.n, actuators.joint_of_motor
+    arm = LinearArm(actuators, mass_matrix(model, q))
+    springs = (1.0 + errors.springs)[np.concatenate((np.arange(n), joint))]
+    arm.stiffness += rest.hessian * springs
+    arm.damping *= springs
+    zero = np.zeros(n)
+    arm.stiffness[:n, :n] += inverse_dynamics_derivatives(model, q, zero, zero).dtau_dq
+    viscous = np.array([motor.viscous for motor in actuators.motors])
+    arm.damping[n:, n:] += np.diag((1.0 + errors.friction) * viscous)
+    arm.mass[n:, n:] *= 1.0 + np.diag(errors.motors)
+    return arm.state_space()
 
 
 def test_model_errors_only_make_it_worse():

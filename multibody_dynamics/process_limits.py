@@ -1,0 +1,68 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Limits on a process (`ulimit`) with which no node can work.
+
+The middleware ends a process that runs into them with an abort, hangs, or fills the terminal; a
+node says in one line which limit it is, before it imports anything.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None  # type: ignore[assignment]
+
+MEMORY = 1500  # MB of address space: libraries, compiled code, and the stacks of threads
+FILE_SIZE = 1  # MB: logs, and the middleware's shared memory
+THREADS = 24  # of the middleware and of the node
+
+
+def refuse_hopeless_limits() -> None:
+    """End the process with status 1 and one line if one of its limits is too low."""
+    if problem := hopeless_limit():
+        print(f"multibody_dynamics: {problem}", file=sys.stderr)
+        raise SystemExit(1)
+
+
+def hopeless_limit() -> str:
+    """Which limit is too low, how low, and how much a node needs; empty if there is none."""
+    for name, least, what, option in (
+        ("RLIMIT_AS", MEMORY, "the address space of this process", "-v"),
+        ("RLIMIT_FSIZE", FILE_SIZE, "the size of its files", "-f"),
+    ):
+        allowed = resource.getrlimit(getattr(resource, name))[0] if resource else -1
+        if 0 <= allowed < least * 10**6:
+            return (
+                f"{what} is limited to {allowed / 1e6:g} MB (ulimit {option}); a node needs at"
+                f" least {least} MB"
+            )
+    started = started_threads(THREADS)
+    if started < THREADS:
+        return (
+            f"only {started} of {THREADS} threads can be started: raise the limit on threads"
+            " (ulimit -u, or pids of the container) or on memory (ulimit -v)"
+        )
+    return ""
+
+
+def started_threads(wanted: int) -> int:
+    """How many threads can exist at once, up to `wanted`."""
+    over = threading.Event()
+    threads: list[threading.Thread] = []
+    try:
+        for _ in range(wanted):
+            thread = threading.Thread(target=over.wait, daemon=True)
+            thread.start()
+            threads.append(thread)
+    except RuntimeError:  # can't start new thread
+        pass
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+    return len(threads)

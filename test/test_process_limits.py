@@ -1,0 +1,59 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A node under a limit with which it cannot work ends in one line."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from little_memory import no_more_memory
+from multibody_dynamics.process_limits import THREADS, hopeless_limit
+
+NODES = [
+    "feedforward_node",
+    "flatness_controller_node",
+    "elastic_robot_simulator_node",
+    "trajectory_node",
+]
+
+
+@pytest.mark.parametrize("node", NODES)
+@pytest.mark.parametrize(
+    ("limit", "value", "expected"),
+    [
+        (
+            resource.RLIMIT_AS,
+            10**9,
+            "address space of this process is limited to 1000 MB",
+        ),
+        (resource.RLIMIT_FSIZE, 0, "size of its files is limited to 0 MB (ulimit -f)"),
+    ],
+)
+def test_a_node_names_the_limit_with_which_it_cannot_work(node, limit, value, expected):
+    done = subprocess.run(
+        [sys.executable, "-m", f"multibody_dynamics.nodes.{node}", "--ros-args"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=lambda: resource.setrlimit(limit, (value, value)),
+    )
+    assert done.returncode == 1
+    (line,) = (done.stdout + done.stderr).splitlines()
+    assert line.startswith("multibody_dynamics: ")
+    assert expected in line
+    assert "a node needs at least" in line
+
+
+def test_threads_that_cannot_be_started_are_counted():
+    assert hopeless_limit() == ""
+    with no_more_memory():
+        found = hopeless_limit()
+    if "threads" in found:  # with a lower limit on memory, that one is named
+        assert f"only 0 of {THREADS} threads can be started" in found
+    else:
+        assert "ulimit -v" in found
