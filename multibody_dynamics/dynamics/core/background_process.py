@@ -23,6 +23,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from .independent_copies import NeverCopied
+
 if TYPE_CHECKING:  # not imported before the first request: this takes 20 ms
     from concurrent.futures import Future, ProcessPoolExecutor
 
@@ -33,7 +35,7 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-class BackgroundProcess:
+class BackgroundProcess(NeverCopied):
     """One process, which runs one computation after another. If it has ended, the next computation
     starts a new one.
 
