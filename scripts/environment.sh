@@ -77,7 +77,7 @@ make_environment() {
     if [[ $ros == wheels ]]; then
         case $needs in
         demo) install=("$root[ros,mujoco]") size="0.8 GB" ;;
-        *) install=("$root[ros,docs,pinocchio,mujoco,dask,test]") size="1.5 GB" ;;
+        *) install=("$root[ros,docs,pinocchio,mujoco,dask,test]") size="2.2 GB" ;;
         esac
         if is_current; then
             echo "Adding the packages for tests and documentation to $venv: $size in all ..." >&2

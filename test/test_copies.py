@@ -137,6 +137,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
         dyn.universal((0, 0, 0), (1, 0, 0), (0, 1, 0))
     ),
     "ConstrainedModel": lambda: four_bar().system,
+    "ControllerSettings": lambda: control.ControllerSettings(position=REST),
     "ElasticRobot": damped_arm,
     "ExponentialJoint": lambda: mechanisms.ExponentialJoint(dyn.planar()),
     "Expression": lambda: codegen.Graph().inputs("x", 2)[1],

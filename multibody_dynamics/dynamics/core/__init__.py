@@ -160,3 +160,7 @@ __all__ = [
     "compiled", "inlined", "compiled_exactly", "inlined_exactly", "copy_row", "IS_COMPILED",
     "when_compiling", "load_machine_code", "store_machine_code",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -333,9 +333,7 @@ def test_a_law_in_a_file_of_its_own_is_read_and_used(tmp_path, monkeypatch):
         assert solver.torque[0] == pytest.approx(torque, rel=1e-12)
 
         entry["spring"]["quintic"]["unit"] = "N m/deg"
-        with pytest.raises(
-            InputError, match=r"quintic: unit 'N m/deg' is not one of N m/rad\^5"
-        ):
+        with pytest.raises(InputError, match=r"quintic: unit 'N m/deg' is not one of N m/rad\^5"):
             load_actuators({"joints": {"elbow": entry}}, ["elbow"])
     finally:
         del springs.LAWS["quintic"]
