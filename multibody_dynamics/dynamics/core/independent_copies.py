@@ -98,8 +98,8 @@ def _described(value: Any) -> Any:
         return _described_array(value)
     if isinstance(value, partial):
         return _Partial(value)
-    name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
-    if MACHINE_CODE.get(name) is value and name in MACHINE_CODE:
+    name = str(getattr(value, "__module__", "")), str(getattr(value, "__qualname__", ""))
+    if name in MACHINE_CODE and MACHINE_CODE[name] is value:
         return _MachineCode(name)
     return _mapped(_described, value)
 
