@@ -208,7 +208,7 @@ def test_errors_state_what_the_recording_lacks(tmp_path):
     text = error_of(half, settings)
     assert "elbow; recorded: shoulder; hold a joint that did not move with --hold elbow=" in text
     motors = ("shoulder", "elbow_agonist", "elbow_antagonist")
-    text = error_of(written(tmp_path / "two", rows[:, :, [0, 1, 1]], t, motors), settings)
+    text = error_of(written(tmp_path / "two", rows.take([0, 1, 1], axis=2), t, motors), settings)
     assert "elbow_agonist, elbow_antagonist are the motors of a joint that has several" in text
     assert text.rstrip().endswith("with --effort joint")
     everything = {name: 0.0 for name in NAMES}
