@@ -37,8 +37,8 @@ read_only         read-only copy of an array
 locked            the array itself, made read-only
 writable          the array itself if compiled code can take it as it is, else a copy
 cached_array      cached property that holds a read-only array
-IndependentCopies base of classes with buffers: copies and pickles keep views, and share no memory
-NeverCopied       base of classes that refuse to be copied or pickled
+IndependentCopies  base of classes with buffers: copies and pickles keep views, and share no memory
+NeverCopied        base of classes that refuse to be copied or pickled
 CheckedRows       rows of numbers from the caller, checked and copied by compiled code every cycle
 setting           a field of a dataclass of settings, with its meaning, unit and range
 declared          the declaration of a setting, for a field of another class that means the same
