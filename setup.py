@@ -92,10 +92,12 @@ setup(
         # uses the ROS package instead.
         "pinocchio": ["pin>=4.0"],
         "test": [
+            "casadi>=3.6",
             "catkin-pkg>=1.0",
             "colcon-common-extensions>=0.3",
             "coverage>=7.10",  # measures processes that tests start
             "hypothesis>=6.98",
+            "jax>=0.4.30",  # with jaxlib for processors alone
             "mpmath>=1.2",
             "mypy>=1.9",
             "pytest>=7.4",

@@ -77,7 +77,7 @@ make_environment() {
     if [[ $ros == wheels ]]; then
         case $needs in
         demo) install=("$root[ros,mujoco]") size="0.8 GB" ;;
-        *) install=("$root[ros,docs,pinocchio,mujoco,dask,test]") size="1.5 GB" ;;
+        *) install=("$root[ros,docs,pinocchio,mujoco,dask,test]") size="2.2 GB" ;;
         esac
         if is_current; then
             echo "Adding the packages for tests and documentation to $venv: $size in all ..." >&2
@@ -101,6 +101,7 @@ make_environment() {
         fail "pip could not install the packages of setup.py (see above)."
     echo "$stamp" >"$venv/made-from"
     echo "$needs" >"$venv/made-for"
+    echo "$root" >"$venv/checkout"
     echo "Created $venv in $((SECONDS - started)) s." >&2
 }
 
@@ -111,6 +112,13 @@ is_current() {
 }
 if ! is_current || [[ $needs == all && $(cat "$venv/made-for" 2>/dev/null) != all ]]; then
     make_environment
+fi
+# An environment that several checkouts share runs the code of one of them.
+if [[ $(cat "$venv/checkout" 2>/dev/null) != "$root" ]]; then
+    echo "$venv ran the code of $(cat "$venv/checkout" 2>/dev/null || echo another folder); from now on, that of $root" >&2
+    "$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input --no-deps \
+        --editable "$root" || fail "pip could not install $root (see above)."
+    echo "$root" >"$venv/checkout"
 fi
 
 export VIRTUAL_ENV=$venv PATH=$venv/bin:$PATH

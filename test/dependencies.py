@@ -15,8 +15,10 @@ class Dependency(NamedTuple):
 
 IMPORTS = {
     # libraries
+    "casadi": Dependency(None, "casadi"),
     "distributed": Dependency(None, "dask"),
     "hypothesis": Dependency("python3-hypothesis", "hypothesis"),
+    "jax": Dependency(None, "jax"),
     "llvmlite": Dependency("python3-numba", "numba"),  # installed with Numba, matching it
     "matplotlib": Dependency("python3-matplotlib", "matplotlib"),
     "mpmath": Dependency("python3-sympy", "mpmath"),  # no key of its own; comes with SymPy

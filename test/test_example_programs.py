@@ -188,6 +188,11 @@ def vendor_interface(printed):
     assert number(printed, "moves at", " rad/s") < 5e-3
 
 
+def symbolic(printed):
+    for what in ("Q, Q', Q''.*", "dQ/dq, dQ/dq', dQ/dq''", "dQ''/dq'''' and the mass matrix"):
+        assert number(printed, f"{what} differ by") < 1e-12
+
+
 CHECKS = {
     "01_first_steps": first_steps,
     "02_four_representations": four_representations,
@@ -207,6 +212,8 @@ CHECKS = {
     "16_lie_group_integration": lie_group_integration,
     "17_momenta_of_floating_bodies": momenta_of_floating_bodies,
     "18_vendor_interface": vendor_interface,
+    "19_jax": symbolic,
+    "20_casadi": symbolic,
 }
 
 

@@ -156,6 +156,12 @@ def test_a_face_describes_each_name_in_one_line(room):
 
 
 @pytest.mark.parametrize("room", HOUSES["dynamics"])
+def test_a_room_lists_its_public_names_only(room):
+    face = faces()[room]
+    assert dir(face) == sorted(face.__all__)
+
+
+@pytest.mark.parametrize("room", HOUSES["dynamics"])
 def test_no_function_shadows_its_module(room):
     face = faces()[room]
     modules = {file.stem for file in Path(face.__file__).parent.glob("*.py")}

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.core import Array, DynamicsError, InputError, as_array
+from ..dynamics.core import Array, DynamicsError, InputError, NeverCopied, as_array
 
 FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared")
 _TYPES: Mapping[str, Any] = {
@@ -33,7 +33,7 @@ _DECLARATION = re.compile(r"(unsigned long|\w+) ([^;]+);")
 _CONSTANT = re.compile(r"^#define (\w+) (\d+)$", re.MULTILINE)
 
 
-class CompiledController:
+class CompiledController(NeverCopied):
     """A generated controller as a shared library in this process.
 
     >>> controller = CompiledController("panda_controller")

@@ -26,7 +26,7 @@ from xml.etree import ElementTree
 import numpy as np
 from scipy.linalg import eigvalsh
 
-from ..dynamics.core import Array, DynamicsError, InputError, ModelError, as_array
+from ..dynamics.core import Array, DynamicsError, InputError, ModelError, NeverCopied, as_array
 from ..dynamics.elastic import (
     Actuator,
     Actuators,
@@ -55,7 +55,7 @@ def import_mujoco() -> Any:
     return mujoco
 
 
-class MujocoRobot:
+class MujocoRobot(NeverCopied):
     """A :class:`.Plant` simulated by MuJoCo; deterministic.
 
     Parameters

@@ -268,6 +268,12 @@ def _about_missing(joints: Joints, missing: Sequence[str], samples: Sequence[Joi
     fitting = [other for other in others if all(other + name in there for name in names)]
     if fitting:
         return f"{text}; all joints match with {' or '.join(f'--prefix {x!r}' for x in fitting)}"
+    motors = [name for name in there if name.startswith(tuple(f"{joint}_" for joint in missing))]
+    if motors:
+        return (
+            f"{text}; {', '.join(motors)} are the motors of a joint that has several, whose efforts"
+            f" are not that of the joint: compare its joint torque, with --effort joint"
+        )
     if len(missing) < len(names):
         first = missing[0].removeprefix(joints.prefix)
         return f"{text}; hold a joint that did not move with --hold {first}=VALUE"

@@ -207,6 +207,10 @@ def test_errors_state_what_the_recording_lacks(tmp_path):
     half = written(tmp_path / "half", rows[:, :, :1], t, NAMES[:1])
     text = error_of(half, settings)
     assert "elbow; recorded: shoulder; hold a joint that did not move with --hold elbow=" in text
+    motors = ("shoulder", "elbow_agonist", "elbow_antagonist")
+    text = error_of(written(tmp_path / "two", rows.take([0, 1, 1], axis=2), t, motors), settings)
+    assert "elbow_agonist, elbow_antagonist are the motors of a joint that has several" in text
+    assert text.rstrip().endswith("with --effort joint")
     everything = {name: 0.0 for name in NAMES}
     assert "all joints of the robot are held" in error_of(half, replace(settings, held=everything))
     prefixed = written(tmp_path / "prefixed", rows, t, [f"left_{name}" for name in NAMES])

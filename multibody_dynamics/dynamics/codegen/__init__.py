@@ -65,3 +65,7 @@ __all__ = [
     # beside a control cycle
     "Queue", "pause", "Stopped",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -16,6 +16,8 @@ import traceback
 from collections import deque
 from collections.abc import Callable
 
+from ..core import NeverCopied
+
 
 class Stopped(BaseException):
     """The program is ending."""
@@ -28,7 +30,7 @@ def pause() -> None:
     time.sleep(0)
 
 
-class Queue:
+class Queue(NeverCopied):
     """Runs one job after the other in a thread, which lasts as long as there are jobs."""
 
     def __init__(self, name: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ..core import Array
+from ..core import Array, NeverCopied
 from .batch_text import batch_module
 from .machine_code import compile_module, lanes, stored
 from .programs import Program
@@ -20,7 +20,7 @@ FUNCTION = "evaluate"
 CHUNK = 2**14  # states that a thread evaluates at a time; a multiple of the number of lanes
 
 
-class BatchKernel:
+class BatchKernel(NeverCopied):
     """Evaluates a program for many states, several at a time, side by side in vector registers.
 
     Threads take chunks of `CHUNK` states each, so the workspace besides the arrays is bounded, and

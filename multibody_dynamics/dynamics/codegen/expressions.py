@@ -46,7 +46,7 @@ class Graph:
     `nodes` holds (operation, argument, argument); arguments of operations are earlier nodes.
     """
 
-    def __init__(self, pause: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, pause: Callable[[], object] = int) -> None:
         """`pause` is called now and then while expressions are recorded."""
         self.nodes: list[Node] = []
         self.groups: dict[str, int] = {}

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import IS_COMPILED, Array, DynamicsError
+from ..core import IS_COMPILED, Array, DynamicsError, NeverCopied
 from .machine_code import available, compile_module, stored
 
 if IS_COMPILED:
@@ -247,7 +247,7 @@ def _function(definition: _Method, owner: tuple[Any, ...]) -> Callable[..., Any]
     return made
 
 
-class Calls:
+class Calls(NeverCopied):
     """Built-in functions on fixed buffers; they keep the buffers alive.
 
     Parameters

@@ -497,3 +497,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     warn(f"dyn.control.{name}: use {instead}", DeprecationWarning, stacklevel=2)
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -37,6 +37,8 @@ read_only         read-only copy of an array
 locked            the array itself, made read-only
 writable          the array itself if compiled code can take it as it is, else a copy
 cached_array      cached property that holds a read-only array
+IndependentCopies  base of classes with buffers: copies and pickles keep views, and share no memory
+NeverCopied        base of classes that refuse to be copied or pickled
 CheckedRows       rows of numbers from the caller, checked and copied by compiled code every cycle
 setting           a field of a dataclass of settings, with its meaning, unit and range
 declared          the declaration of a setting, for a field of another class that means the same
@@ -117,6 +119,7 @@ from .errors import (
     TrajectoryError,
     refused_as,
 )
+from .independent_copies import IndependentCopies, NeverCopied
 from .inputs import (
     STATE_ROWS,
     TWIST_ROWS,
@@ -154,6 +157,7 @@ __all__ = [
     "as_array", "exactly", "as_partial", "as_real", "as_state", "as_mapping", "as_path",
     "check_choice", "check_sequence", "broadcast_shapes", "spread",
     "read_only", "locked", "writable", "cached_array", "CheckedRows",
+    "IndependentCopies", "NeverCopied",
     "setting", "declared", "check_setting",
     # products and their derivatives
     "times", "transposed", "product_rule", "leibniz", "product", "Series", "turning",
@@ -166,3 +170,7 @@ __all__ = [
     "compiled", "inlined", "compiled_exactly", "inlined_exactly", "copy_row", "IS_COMPILED",
     "when_compiling", "load_machine_code", "store_machine_code", "kept_result",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

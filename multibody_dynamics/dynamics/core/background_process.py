@@ -29,6 +29,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from ...linear_algebra import VARIABLES
 
+from .independent_copies import NeverCopied
+
 if TYPE_CHECKING:  # not imported before the first request: this takes 20 ms
     from concurrent.futures import Executor, Future
 
@@ -42,7 +44,7 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-class Background(ABC):
+class Background(NeverCopied, ABC):
     """Runs one computation after another. `defer` calls a function in the thread that is to receive
     results: by default, the one in which they end. `is_busy`: whether the newest request of
     :meth:`replace` is still to be answered."""

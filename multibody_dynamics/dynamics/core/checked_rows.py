@@ -14,6 +14,7 @@ import numpy as np
 
 from .compilation import IS_COMPILED, compiled, copy_row
 from .errors import InputError
+from .independent_copies import IndependentCopies
 from .inputs import Array, as_array
 
 ROWS = 5
@@ -60,7 +61,7 @@ def _compile() -> None:
             _compiled_take.disable_compile()  # type: ignore[attr-defined]
 
 
-class CheckedRows:
+class CheckedRows(IndependentCopies):
     """An array `values` (k, n), k <= 5; :meth:`take` sets either all of its rows or none.
 
     `names` are the names of the rows and `labels` those of the columns, for error messages. With

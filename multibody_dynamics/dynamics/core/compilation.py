@@ -54,6 +54,7 @@ EXACT_OPTIONS = OPTIONS | {"fastmath": False}
 DIGITS = 24  # of the hash that names the folder
 CHECKSUM = hashlib.sha256().digest_size  # bytes at the beginning of every file of the cache
 _LIBRARY = __name__.rsplit(".", 2)[0]  # multibody_dynamics.dynamics
+MACHINE_CODE: dict[tuple[str, str], Callable[..., Any]] = {}  # by module and qualified name
 
 
 def source_digest(folder: Path) -> str:
@@ -370,12 +371,15 @@ def compiled_exactly(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _compiled(function: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
+    name = function.__module__, function.__qualname__
+    MACHINE_CODE[name] = function
     if not IS_COMPILED:
         return function
     machine_code = numba.njit(pipeline_class=CompleteCompiler, **options)(function)
     # The name of the folder covers the sources of this library only.
     if _CACHE and function.__module__.startswith(f"{_LIBRARY}."):
         machine_code._cache = _FunctionCache(function)
+    MACHINE_CODE[name] = machine_code
     return machine_code
 
 

@@ -53,6 +53,41 @@ _TO_LINK_SIDE = {
 }  # fmt: skip
 """Power of the gear ratio that converts a quantity from the motor side to the link side."""
 
+
+class Powers(NamedTuple):
+    """The dimension force^a angle^b of a constant that has no name above, such as (1, -5) of the
+    coefficient of phi^5 in the law of a spring: N m/rad^5, or N/m^5 of a translation."""
+
+    force: int
+    angle: int
+
+    def units(self, motion: str) -> dict[str, float]:
+        return {
+            self._unit(force, angle): newtons**self.force * radians**self.angle
+            for force, newtons in _UNITS["force", motion].items()
+            for angle, radians in _UNITS["angle", motion].items()
+        }
+
+    def _unit(self, force: str, angle: str) -> str:
+        """Such as N m/rad^5."""
+        parts: dict[bool, list[str]] = {True: [], False: []}
+        for unit, power in ((force, self.force), (angle, self.angle)):
+            if power:
+                size = abs(power)
+                base = f"({unit})" if " " in unit and size > 1 else unit
+                parts[power > 0].append(base if size == 1 else f"{base}^{size}")
+        top, bottom = " ".join(parts[True]) or "1", " ".join(parts[False])
+        return f"{top}/{bottom}" if bottom else top
+
+    @property
+    def to_link_side(self) -> int:
+        """Power of the gear ratio."""
+        return self.force - self.angle
+
+
+Dimension = str | Powers
+"""A name in the table of units above, or powers of force and angle."""
+
 _MOTOR_QUANTITIES = {
     "inertia": ("motor_inertia", "inertia"),
     "viscous_friction": ("viscous", "damping"),
@@ -147,13 +182,13 @@ def _gear_ratio(value: Any, where: str, motion: str) -> tuple[float, str]:
     return positive(entry["value"], where) * unit, "revolute"
 
 
-def quantity(data: Any, where: str, dimension: str, gear: Gear) -> float:
+def quantity(data: Any, where: str, dimension: Dimension, gear: Gear) -> float:
     """A value {value, unit, side} in SI units on the link side."""
     entry = entries(data, where, required=("value", "unit", "side"), optional=())
     return number(entry["value"], where) * to_link_side(entry, where, dimension, gear)
 
 
-def quantities(data: Any, where: str, dimension: str, gear: Gear) -> tuple[float, ...]:
+def quantities(data: Any, where: str, dimension: Dimension, gear: Gear) -> tuple[float, ...]:
     """Values {values: [...], unit, side} in SI units on the link side."""
     entry = entries(data, where, required=("values", "unit", "side"), optional=())
     factor = to_link_side(entry, where, dimension, gear)
@@ -167,16 +202,19 @@ def numbers(values: Any, where: str) -> tuple[float, ...]:
     return tuple(number(value, where) for value in values)
 
 
-def to_link_side(entry: Mapping[str, Any], where: str, dimension: str, gear: Gear) -> float:
+def to_link_side(entry: Mapping[str, Any], where: str, dimension: Dimension, gear: Gear) -> float:
     """Factor that converts a value with this unit and side to SI units on the link side."""
     side = entry["side"]
     if not isinstance(side, str) or side not in gear.motions:
         raise InputError(f"{where}: side (of the gear) must be motor or link, got {side!r}")
     factor = _factor(entry["unit"], where, dimension, gear.motions[side])
-    return factor * gear.ratio ** _TO_LINK_SIDE[dimension] if side == "motor" else factor
+    if side == "link":
+        return factor
+    power = dimension.to_link_side if isinstance(dimension, Powers) else _TO_LINK_SIDE[dimension]
+    return factor * gear.ratio**power
 
 
-def _factor(unit: Any, where: str, dimension: str, motion: str) -> float:
+def _factor(unit: Any, where: str, dimension: Dimension, motion: str) -> float:
     """SI value of a unit; spaces and multiplication signs do not matter."""
 
     def plain(text: str) -> str:
@@ -184,7 +222,7 @@ def _factor(unit: Any, where: str, dimension: str, motion: str) -> float:
             text = text.replace(old, new)
         return text
 
-    units = _UNITS[dimension, motion]
+    units = dimension.units(motion) if isinstance(dimension, Powers) else _named(dimension, motion)
     for known, factor in units.items():
         if plain(str(unit)) == plain(known):
             return factor
@@ -192,6 +230,17 @@ def _factor(unit: Any, where: str, dimension: str, motion: str) -> float:
         f"{where}: unit {unit!r} is not one of {', '.join(units)} "
         f"(the motion on that side is {motion})"
     )
+
+
+def _named(dimension: str, motion: str) -> Mapping[str, float]:
+    if (dimension, motion) not in _UNITS:
+        known = dict.fromkeys(name for name, _ in _UNITS)
+        raise ValueError(
+            f"no quantity is called {dimension!r}; known are {', '.join(known)}; for a product of "
+            f"powers of force and angle, use Powers(force, angle), such as Powers(1, -5) for "
+            f"N m/rad^5"
+        )
+    return _UNITS[dimension, motion]
 
 
 def number(value: Any, where: str) -> float:

@@ -129,3 +129,7 @@ __all__ = [
     # identification
     "JointSprings", "SpringColumns", "Positions", "Identified",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

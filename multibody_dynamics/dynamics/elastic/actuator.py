@@ -27,6 +27,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from ..core import Array, InputError
+from ..core.quantities import Dimension
 from .actuator_tables import (
     DAMPING,
     INPUT,
@@ -94,7 +95,7 @@ class IdentifiedQuantity(NamedTuple):
     """
 
     path: tuple[str, ...]
-    dimension: str
+    dimension: Dimension
     suffix: str = ""
     is_positive: bool = False
 

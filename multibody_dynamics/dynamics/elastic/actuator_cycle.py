@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Array, InputError
+from ..core import Array, IndependentCopies, InputError
 from .actuator_tables import (
     BEYOND_TRAVEL,
     DAMPING,
@@ -87,7 +87,7 @@ def resting_second_outputs(actuators: Actuators) -> Array:
     return np.array([0.5 * float(low + high) for low, high in ranges])
 
 
-class MotorFeedforward:
+class MotorFeedforward(IndependentCopies):
     """:func:`.motor_motion` for the control cycle: in place, compiled, nothing allocated.
 
     Fill `state`, `torque` and `stiffness`, call `update()`, read `command`.
@@ -185,7 +185,7 @@ class MotorFeedforward:
         )
 
 
-class SpringSolver:
+class SpringSolver(IndependentCopies):
     """:meth:`.Actuators.springs` for the control cycle: in place, compiled, nothing allocated.
 
     Fill q, qd (n,), theta, thetad (m,), and `stiffness` (2, v) where no motor sets it; call

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..core import (
     Array,
+    IndependentCopies,
     InputError,
     as_array,
     broadcast_shapes,
@@ -48,7 +49,7 @@ class Springs(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Actuators:
+class Actuators(IndependentCopies):
     """The actuators of a robot, in the order of its joints.
 
     `motor_names` lists the m motors in the order of the joints: <joint>, or <joint>_agonist and

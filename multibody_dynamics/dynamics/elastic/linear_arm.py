@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Array
+from ..core import Array, IndependentCopies
 from .actuators import Actuators
 
 ComplexArray = NDArray[np.complex128]
@@ -41,7 +41,7 @@ class StateSpace(NamedTuple):
     join: Array
 
 
-class LinearArm:
+class LinearArm(IndependentCopies):
     """The linearised elastic-joint arm near rest: M x'' + D x' + K x = 0, where x = (q, theta) are
     n link and m motor coordinates.
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 
 from ..core import Array, InputError, as_array, as_real, check_choice, exactly
-from ..core.quantities import Gear, entries, numbers, quantities, quantity, to_link_side
+from ..core.quantities import Dimension, Gear, entries, numbers, quantities, quantity, to_link_side
 from .spring_tables import (
     DEFLECTION,
     ENERGY,
@@ -52,6 +52,10 @@ class DeflectionMotion(NamedTuple):
     acceleration: Array
 
 
+LAWS: dict[str, type[Spring]] = {}
+"""The laws that YAML files may name, by `law_name`."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Spring(ABC):
     """An increasing law over the travel (lower, upper), infinite where there is no limit.
@@ -64,8 +68,14 @@ class Spring(ABC):
 
     travel: tuple[float, float] = (-np.inf, np.inf)
 
+    law_name: ClassVar[str] = ""  # in YAML, `law: NAME`; a class that sets it is in LAWS
     required_keys: ClassVar[tuple[str, ...]] = ()  # in YAML, besides `law`
     optional_keys: ClassVar[tuple[str, ...]] = ("travel",)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "law_name" in cls.__dict__:
+            LAWS[cls.law_name] = cls
 
     def __post_init__(self) -> None:
         ends = as_real("travel of the spring", self.travel)
@@ -229,6 +239,7 @@ class LinearSpring(PiecewisePolynomial):
 
     K: float
 
+    law_name = "linear"
     required_keys = ("stiffness",)
 
     def __post_init__(self) -> None:
@@ -276,6 +287,7 @@ class CubicSpring(PiecewisePolynomial):
     K: float
     K3: float
 
+    law_name = "cubic"
     required_keys = ("stiffness", "cubic_stiffness")
 
     def __post_init__(self) -> None:
@@ -326,6 +338,7 @@ class PolynomialSpring(PiecewisePolynomial):
 
     coefficients: tuple[float, ...]
 
+    law_name = "polynomial"
     required_keys = ("coefficients", "travel")
 
     def __post_init__(self) -> None:
@@ -400,6 +413,7 @@ class TableSpring(PiecewisePolynomial):
     symmetric: bool = False
     spline: BSpline = field(init=False, repr=False, compare=False)
 
+    law_name = "table"
     required_keys = ("deflection", "torque")
     optional_keys = ("travel", "symmetric")
 
@@ -510,15 +524,6 @@ class ScaledSpring(Spring):
         return starts / self.by_deflection, self.by_torque * powers * coefficients
 
 
-LAWS: dict[str, type[Spring]] = {
-    "linear": LinearSpring,
-    "cubic": CubicSpring,
-    "polynomial": PolynomialSpring,
-    "table": TableSpring,
-}
-"""The laws that YAML files may name."""
-
-
 def read_travel(entry: Mapping[str, Any], where: str, gear: Gear) -> tuple[float, float]:
     """The travel in a YAML entry, infinite without one."""
     if "travel" not in entry:
@@ -526,7 +531,7 @@ def read_travel(entry: Mapping[str, Any], where: str, gear: Gear) -> tuple[float
     return read_pair(entry["travel"], f"{where}.travel", "angle", gear)
 
 
-def read_pair(data: Any, where: str, dimension: str, gear: Gear) -> tuple[float, float]:
+def read_pair(data: Any, where: str, dimension: Dimension, gear: Gear) -> tuple[float, float]:
     """A lower and an upper value."""
     values = quantities(data, where, dimension, gear)
     if len(values) != 2:

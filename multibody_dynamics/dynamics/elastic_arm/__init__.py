@@ -14,3 +14,7 @@ ArmState                 the parts of a state: q, q', theta, theta'
 from .equations_of_motion import ArmScratch, ArmState, ArmTables, arm_slope
 
 __all__ = ["arm_slope", "ArmTables", "ArmScratch", "ArmState"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

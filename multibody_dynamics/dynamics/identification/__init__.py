@@ -206,3 +206,7 @@ __all__ = [
     # recordings
     "ZeroPhaseFilter", "noise_cutoff", "HIGHEST", "Residuals",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -64,3 +64,7 @@ __all__ = [
     # general schemes
     "munthe_kaas", "rosenbrock", "ButcherTableau", "Tolerances",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import Array, InputError, as_array, as_mapping, exactly, read_only
+from ..core import Array, IndependentCopies, InputError, as_array, as_mapping, exactly, read_only
 from ..lie.lie_groups import Element, ProductGroup, R
 from ..model import MultibodyModel
 from ..rigid import ForwardDynamicsDerivativesSolver, ForwardDynamicsSolver
@@ -35,7 +35,7 @@ class JointMotion:
 
 
 @dataclass(frozen=True, eq=False)
-class JointSprings:
+class JointSprings(IndependentCopies):
     """Springs and dampers at the joints: torques stiffness (rest - q) - damping q'.
 
     Each (n,) or one number for all joints; N m/rad or N/m, N m s/rad or N s/m, rad or m.

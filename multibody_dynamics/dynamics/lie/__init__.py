@@ -45,3 +45,7 @@ __all__ = [
     # conventions
     "to_linear_first", "from_linear_first", "SYMBOLS",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

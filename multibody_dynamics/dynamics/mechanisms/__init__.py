@@ -54,3 +54,7 @@ __all__ = [
     "constrained_inverse_dynamics", "ConstrainedInverseDynamics", "constrained_forward_dynamics",
     "constrained_hybrid_dynamics", "ConstrainedMotion",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -19,7 +19,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Array, ModelError, as_array, as_real, check_sequence, read_only, refused_as
+from ..core import (
+    Array,
+    IndependentCopies,
+    ModelError,
+    as_array,
+    as_real,
+    check_sequence,
+    read_only,
+    refused_as,
+)
 from ..lie import se3
 from ..model import MultibodyModel
 from ..rigid import frame_pose
@@ -28,7 +37,7 @@ INDEPENDENT = 1e-9  # relative size below which singular values of free screws c
 
 
 @dataclass(frozen=True, eq=False)
-class LoopClosure:
+class LoopClosure(IndependentCopies):
     """A cut joint: a frame on `first`, a frame on `second`, and the free motion between them.
 
     The relative pose D = C_first^-1 C_second of the two frames is restricted to

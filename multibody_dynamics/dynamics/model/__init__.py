@@ -80,3 +80,7 @@ __all__ = [
     # helpers for functions that take a model
     "screw_type", "model_state", "check_model", "check_parent",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -90,3 +90,7 @@ __all__ = [
     "exciting_motion", "rest_to_rest_motion", "MOTIONS", "approach_time",
     "sampled", "Points", "reproduction_error", "DERIVATIVES",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

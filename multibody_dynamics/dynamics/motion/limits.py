@@ -15,7 +15,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import Array, InputError, as_array, compiled_exactly, inlined_exactly, read_only
+from ..core import (
+    Array,
+    IndependentCopies,
+    InputError,
+    as_array,
+    compiled_exactly,
+    inlined_exactly,
+    read_only,
+)
 from ..model import JointLimits
 from .trajectories import Reference
 
@@ -56,7 +64,7 @@ _LIMIT = compiled_exactly(limit_torque)
 
 
 @dataclass(frozen=True, eq=False)
-class JointCommandLimits:
+class JointCommandLimits(IndependentCopies):
     """Limits of the commands to the drives, each (n,) and positive; None or inf for no limit.
 
     torque (N m), torque_rate (N m/s), motor_speed (rad/s), on the same side of the gear as the

@@ -36,6 +36,7 @@ from scipy.linalg import cho_solve_banded, cholesky_banded
 
 from ..core import (
     Array,
+    IndependentCopies,
     TrajectoryError,
     as_array,
     as_real,
@@ -140,7 +141,7 @@ _PARABOLA = np.array([[1.0, 0.5], [1.0, 1.0], [0.0, 1.0]])  # q, q', q'' at 1 fr
 _GRID = np.linspace(0.0, 1.0, 65)
 
 
-class Reference(ABC):
+class Reference(IndependentCopies, ABC):
     """A joint motion q(t) with its derivatives through the fourth, all continuous.
 
     Before `start_time` and after `end_time` the first and the last position are held. If the motion

@@ -23,3 +23,7 @@ __all__ = [
     # sensors and transmission
     "Encoder", "TorqueSensor", "DelayLine",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

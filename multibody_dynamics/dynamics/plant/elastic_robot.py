@@ -28,7 +28,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Array, DynamicsError, InputError, as_array, compiled, inlined, writable
+from ..core import (
+    Array,
+    DynamicsError,
+    IndependentCopies,
+    InputError,
+    as_array,
+    compiled,
+    inlined,
+    writable,
+)
 from ..elastic import (
     Actuator,
     Actuators,
@@ -220,7 +229,7 @@ def _advance(tables, buffers, present, inputs, h, steps):
 _compiled_advance = compiled(_advance)
 
 
-class ElasticRobot:
+class ElasticRobot(IndependentCopies):
     """An arm with actuators of any kind, stepped in time; deterministic. A :class:`.Plant`.
 
     Parameters

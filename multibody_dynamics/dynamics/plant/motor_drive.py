@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Array, InputError, read_only
+from ..core import Array, IndependentCopies, InputError, read_only
 from ..elastic import Actuators
 from ..model import MultibodyModel
 from ..rigid import mass_matrix
 
 
 @dataclass(frozen=True, eq=False)
-class MotorDrive:
+class MotorDrive(IndependentCopies):
     """The position loop that a drive closes around its motor, link side of the gear:
 
         tau_m = feedforward + proportional (theta_ref - theta) + derivative (theta_ref' - theta').

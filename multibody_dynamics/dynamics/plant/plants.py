@@ -15,14 +15,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..core import Array, InputError, read_only
+from ..core import Array, IndependentCopies, InputError, read_only
 from ..elastic import Actuators
 from ..model import MultibodyModel
 from .motor_drive import MotorDrive
 
 
 @dataclass(frozen=True, eq=False)
-class EndStops:
+class EndStops(IndependentCopies):
     """Elastic end stops at the joint limits of the model, which dissipate energy on impact.
 
     At a depth e beyond the limit, the stop pushes back with K e (1 + c e'), and never pulls.

@@ -15,12 +15,12 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from ..core import Array, InputError, as_array
+from ..core import Array, IndependentCopies, InputError, as_array
 
 T = TypeVar("T")
 
 
-class Encoder:
+class Encoder(IndependentCopies):
     """Encoders: positions with additive white noise, rounded to the resolution; velocities by
     differences.
 
@@ -89,7 +89,7 @@ class Encoder:
         self.position[:] = read
 
 
-class TorqueSensor:
+class TorqueSensor(IndependentCopies):
     """Torque sensors: torques after a first-order low-pass filter, with additive white noise.
 
     bandwidth: in Hz; inf for no filter. noise: standard deviation in N m. The other parameters are
@@ -125,7 +125,7 @@ class TorqueSensor:
             self.torque += self._noise * self._random.standard_normal(self.torque.shape)
 
 
-class DelayLine(Generic[T]):
+class DelayLine(IndependentCopies, Generic[T]):
     """Commands of any type that take effect after a fixed delay, which may end within a cycle.
 
     delay and period in s; `initial` acts until the first command takes effect.

@@ -46,3 +46,7 @@ __all__ = [
     # shared with other recursions
     "pose_recursion", "store_trig", "batch_trig", "generic_trig", "angular_momentum_dot",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

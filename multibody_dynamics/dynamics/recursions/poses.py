@@ -75,5 +75,6 @@ def generic_trig(
     trig = np.empty((2, len(joints)), dtype=object)
     for i, row in enumerate(joints):
         angle = row[ANGULAR] * q[i]
-        trig[:, i] = sine(angle), cosine(angle)
+        trig[0, i] = sine(angle)  # one by one: NumPy would make numbers of a pair of JAX scalars
+        trig[1, i] = cosine(angle)
     return trig

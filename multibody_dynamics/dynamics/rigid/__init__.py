@@ -271,3 +271,7 @@ __all__ = [
     "spatial_bodies", "subtree_sums",
     "along_paths", "with_rates", "wrench_rows", "prescribed_joints", "singular", "ROUNDING",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

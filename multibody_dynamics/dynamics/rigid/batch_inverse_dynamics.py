@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from ..codegen import BatchKernel, available
-from ..core import STATE_ROWS, Array, InputError, as_array, as_real, broadcast_shapes
+from ..core import (
+    STATE_ROWS,
+    Array,
+    InputError,
+    as_array,
+    as_real,
+    broadcast_shapes,
+)
 from ..model import MultibodyModel, check_model
 from .rnea import InverseDynamics, inverse_dynamics
 from .traced_dynamics import trace_inverse_dynamics
@@ -52,6 +59,10 @@ class BatchInverseDynamics:
                 lambda: trace_inverse_dynamics(model, order, inputs=adaptable_inputs(model)),
                 SHARED,
             )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles load the machine code anew."""
+        return type(self), (self.model, self.order)
 
     # wide: the state is spelled out, one argument for each derivative of q
     def __call__(

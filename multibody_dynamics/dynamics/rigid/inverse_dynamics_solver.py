@@ -133,6 +133,29 @@ class InverseDynamicsSolver(ModelSolver):
             self._ended = threading.Event()
             self._ended.set()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the specialised kernel, which is bound to these buffers."""
+        state = super().__getstate__()
+        if self._calls is not None:
+            for name in (
+                "_calls",
+                "_call",
+                "_lock",
+                "_kernel",
+                "_address",
+                "_ended",
+                "_fills_rows",
+                "update",
+            ):
+                del state[name]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "update" not in self.__dict__:
+            self.update = self._general
+            self._specialise()
+
     def _compile(self) -> None:
         """Runs in the thread."""
         try:

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from ..core import Array, compiled
+from ..core import Array, IndependentCopies, compiled
 from ..model import MultibodyModel
 from ..recursions import momentum_pass, store_trig
 
@@ -22,7 +22,7 @@ def _momentum_cycle(parents, joints, gravity, state, trig, bodies, result):
 _COMPILED = compiled(_momentum_cycle)
 
 
-class MomentumSolver:
+class MomentumSolver(IndependentCopies):
     """p = M q', beta = g - dT/dq and g in one pass, with p' = Q - beta + tau_ext.
 
     >>> solver = MomentumSolver(model)

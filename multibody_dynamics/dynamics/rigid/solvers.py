@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..codegen import GUARD_STEP
-from ..core import Array, InputError, locked
+from ..core import Array, IndependentCopies, InputError, locked
 from ..lie import Representation
 from ..model import MultibodyModel, check_model
 from ..model.records import COM, INERTIA, MASS, WRENCH
@@ -19,7 +19,7 @@ from .kinematics import BaseMotion
 from .rnea import dynamic_base_rows
 
 
-class ModelSolver:
+class ModelSolver(IndependentCopies):
     """A compiled `update` bound to fixed buffers; the robot and its base can be exchanged.
 
     The first row of `bodies` (..., BODY_ROW) is the motion of the base that `update` reads.

@@ -64,3 +64,7 @@ __all__ = [
     # paths in SE(3)
     "PosePath", "line", "screw_motion", "circle", "arc", "spline", "concatenate", "redirect",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

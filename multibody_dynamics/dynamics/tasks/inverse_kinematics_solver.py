@@ -22,6 +22,7 @@ import numpy as np
 
 from ..core import (
     Array,
+    IndependentCopies,
     InputError,
     as_array,
     as_real,
@@ -216,7 +217,7 @@ class InverseKinematicsResult(NamedTuple):
     reason: Any
 
 
-class InverseKinematicsSolver:
+class InverseKinematicsSolver(IndependentCopies):
     """Inverse kinematics of one robot for one set of tasks and many targets.
 
     >>> solver = InverseKinematicsSolver(model, "hand")

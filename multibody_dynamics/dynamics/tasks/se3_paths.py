@@ -28,7 +28,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import Array, InputError, TrajectoryError, as_array, compiled, leibniz, times
+from ..core import (
+    Array,
+    IndependentCopies,
+    InputError,
+    TrajectoryError,
+    as_array,
+    compiled,
+    leibniz,
+    times,
+)
 from ..lie import Representation, check_representation, convert_twist, se3, so3
 from ..lie.exponentials import exp_se3
 from ..lie.screws import (
@@ -120,7 +129,7 @@ def _moved(base: Array, screws: Array, states: Array) -> tuple[Array, Array]:
     return poses, rates
 
 
-class PosePath(ABC):
+class PosePath(IndependentCopies, ABC):
     """The motion of a frame in time, with continuous twist, acceleration, jerk and jounce.
 
     Before `start_time` and after `end_time` the path rests at its ends; if its time law does not

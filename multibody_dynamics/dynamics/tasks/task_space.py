@@ -92,14 +92,14 @@ class TaskSpaceSolver(ModelSolver):
             recursion.solve, *robot, self.targets, self.prescribed, self.state, self.missing,
             *bundles, *damping,
         )  # fmt: skip
-        self._solve_dynamics: Callable[[], None] = self._inverse.update
-        others = (*robot, self.targets, self.state, damping.hard, np.zeros(m), *bundles)
-        self._polish: Callable[[int, float], float] = lambda steps, tolerance: recursion.polish(
-            steps, tolerance, *others
-        )
+        self._polished = (*robot, self.targets, self.state, damping.hard, np.zeros(m), *bundles)
         self._solve_rates()
-        self._solve_dynamics()
+        self._inverse.update()
         self._polish(0, CONVERGED)
+
+    def _polish(self, steps: int, tolerance: float) -> float:
+        distance: float = recursion.polish(steps, tolerance, *self._polished)
+        return distance
 
     def set_base(self, base: BaseMotion | None) -> None:
         super().set_base(base)
@@ -118,7 +118,7 @@ class TaskSpaceSolver(ModelSolver):
         """Compute all results from `state[0]` and `targets`; False if the tasks are singular."""
         if not self._solve_rates():
             return False
-        self._solve_dynamics()
+        self._inverse.update()
         return True
 
     @property

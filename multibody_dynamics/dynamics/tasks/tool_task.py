@@ -14,6 +14,7 @@ import numpy as np
 from ..core import (
     TWIST_ROWS,
     Array,
+    IndependentCopies,
     InputError,
     as_array,
     broadcast_shapes,
@@ -39,7 +40,7 @@ TARGET_ROW = SCREW  # the head of a body's row: pose, twist ... jounce; here hyb
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class Task(IndependentCopies):
     """Components of the motion of one tool that follow a target.
 
     Attributes

@@ -88,3 +88,7 @@ __all__ = [
     "joint_positions_from_poses", "joint_rates_from_twists", "joint_accelerations_from_motion",
     "OverallSolution",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

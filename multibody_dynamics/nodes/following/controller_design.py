@@ -92,13 +92,15 @@ def stop_report(
         return (), (f"stop: no forecast, because the arm cannot rest there: {error}",)
     viscous = np.array([motor.viscous for motor in actuators.motors])
     units = _units(model, actuators)
-    lines = tuple(_lines(actuators, forecast, units))
+    lines = (*_lines(actuators, forecast, units), f"stop: {_stable(forecast)}")
     return lines, tuple(_warnings(actuators, forecast, viscous, p.stop_timeout, units))
 
 
 def _stable(forecast: StopForecast) -> str:
-    late = f"stable with torques {1e3 * forecast.delay:.0f} ms late"
-    return late if forecast.weakest else f"{late}, or more"
+    delay = 1e3 * forecast.delay
+    if delay < 0.5:
+        return "stable only while torques are on time"
+    return f"stable with torques {delay:.0f} ms late{'' if forecast.weakest else ', or more'}"
 
 
 def _units(model: MultibodyModel, actuators: Actuators) -> list[str]:
@@ -114,7 +116,7 @@ def _lines(actuators: Actuators, forecast: StopForecast, units: list[str]) -> It
             what = f"comes to rest within {time:.2g} s, over {distance:.2g} {unit}"
         else:
             what = f"is still moving after 30 s and {distance:.2g} {unit}"
-        yield f"stop: '{name}' at {speed:.2g} {unit}/s {what}; {_stable(forecast)}"
+        yield f"stop: '{name}' at {speed:.2g} {unit}/s {what}"
 
 
 def _warnings(

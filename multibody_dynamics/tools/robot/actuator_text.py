@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from ...dynamics.core import InputError
-from ...dynamics.core.quantities import Gear, number, to_link_side
+from ...dynamics.core.quantities import Dimension, Gear, number, to_link_side
 
 DEFAULT = {  # unit of an entry that is added
     "damping": {"revolute": "N m s/rad", "prismatic": "N s/m"},
@@ -56,7 +56,7 @@ class ActuatorText:
         return "\n".join([*lines, text]) if lines else text
 
     def set_quantity(
-        self, joint: str, path: tuple[str, ...], value: float, dimension: str, gear: Gear
+        self, joint: str, path: tuple[str, ...], value: float, dimension: Dimension, gear: Gear
     ) -> bool:
         """Set {value, unit, side} to a value in SI units on the link side; add it if absent.
 

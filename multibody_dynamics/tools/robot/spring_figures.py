@@ -148,7 +148,22 @@ def lines(model: MultibodyModel, actuators: Actuators) -> list[str]:
         if len(values):
             row = ", ".join(f"{x:.3g}" for x in values)
             table.append(f"resonances in the middle of the joint range, {text}: {row} Hz")
-    return table
+    return table + _assumed(model, actuators)
+
+
+def _assumed(model: MultibodyModel, actuators: Actuators) -> list[str]:
+    """The stiffness or pretension to which the joints that can change it are set above."""
+    second = at_rest(model, actuators, middle_of_range(model)).second[0]
+    found = []
+    for name, value in zip(actuators.variable_joints, second, strict=True):
+        i = actuators.joint_names.index(name)
+        kind, unit = actuators.actuators[i].second_output, "N m"
+        if model.joint_types[i] == "prismatic":
+            unit = "N"
+        if kind == "stiffness":
+            unit += "/m" if unit == "N" else "/rad"
+        found.append(f"{name} has a {kind} of {value:.4g} {unit}, in the middle of its range")
+    return found
 
 
 def _between(low: float, high: float) -> str:

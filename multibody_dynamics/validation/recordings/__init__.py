@@ -30,3 +30,7 @@ __all__ = [
     # tables
     "read_columns", "stacked", "times_in", "signal_in",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +16,8 @@ from scipy.integrate import quad
 from scipy.interpolate import make_interp_spline
 
 from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.core.quantities import Gear, quantity
+from multibody_dynamics.dynamics.elastic import Actuators, SpringSolver, load_actuators, springs
 from multibody_dynamics.dynamics.elastic.springs import (
     CubicSpring,
     LinearSpring,
@@ -275,3 +279,71 @@ def test_law_energy_and_inverse_are_those_of_the_scaled_axes(name, torque, defle
 def test_a_factor_of_one_changes_nothing():
     spring = SCALED["cubic"]
     assert spring.scaled() is spring
+
+
+LAW_IN_ITS_OWN_FILE = """
+from dataclasses import dataclass
+
+import numpy as np
+
+from multibody_dynamics.dynamics.core.quantities import Powers, quantity
+from multibody_dynamics.dynamics.elastic.springs import PiecewisePolynomial, read_travel
+
+
+@dataclass(frozen=True)
+class QuinticSpring(PiecewisePolynomial):
+    K: float
+    K5: float
+
+    law_name = "quintic"
+    required_keys = ("stiffness", "quintic")
+
+    @classmethod
+    def read(cls, entry, where, gear):
+        K = quantity(entry["stiffness"], f"{where}.stiffness", "stiffness", gear)
+        K5 = quantity(entry["quintic"], f"{where}.quintic", Powers(1, -5), gear)
+        return cls(K, K5, travel=read_travel(entry, where, gear))
+
+    def polynomials(self):
+        return np.zeros(1), np.array([[0.0, self.K, 0.0, 0.0, 0.0, self.K5]])
+"""
+
+
+def test_a_law_in_a_file_of_its_own_is_read_and_used(tmp_path, monkeypatch):
+    (tmp_path / "quintic_spring.py").write_text(LAW_IN_ITS_OWN_FILE)
+    monkeypatch.syspath_prepend(tmp_path)
+    QuinticSpring = importlib.import_module("quintic_spring").QuinticSpring
+    try:
+        entry = {
+            "motor": {"inertia": {"value": 1e-4, "unit": "kg m^2", "side": "motor"}}
+            | {"gear_ratio": 100},
+            "spring": {
+                "law": "quintic",
+                "stiffness": {"value": 300.0, "unit": "N m/rad", "side": "link"},
+                "quintic": {"value": 2e-7, "unit": "N m/rad^5", "side": "motor"},
+            },
+        }
+        (joint,) = load_actuators({"joints": {"elbow": entry}}, ["elbow"]).actuators
+        assert joint.spring == QuinticSpring(300.0, pytest.approx(2e5))  # 100^6 times as much
+        torque = 300.0 * 0.1 + 2e5 * 0.1**5
+        assert joint.spring.torque(0.1) == pytest.approx(torque, rel=1e-12)
+        solver = SpringSolver(Actuators(("elbow",), (joint,)))
+        solver.theta[:] = 0.1
+        solver.update()
+        assert solver.torque[0] == pytest.approx(torque, rel=1e-12)
+
+        entry["spring"]["quintic"]["unit"] = "N m/deg"
+        with pytest.raises(InputError, match=r"quintic: unit 'N m/deg' is not one of N m/rad\^5"):
+            load_actuators({"joints": {"elbow": entry}}, ["elbow"])
+    finally:
+        del springs.LAWS["quintic"]
+
+
+def test_an_unknown_dimension_is_named_with_what_would_do():
+    with pytest.raises(ValueError, match=r"'quintic stiffness'; known are stiffness, .*Powers\(1"):
+        quantity(
+            {"value": 1.0, "unit": "N m/rad^5", "side": "link"},
+            "file",
+            "quintic stiffness",
+            Gear(1.0, {"motor": "revolute", "link": "revolute"}),
+        )

@@ -14,7 +14,7 @@ from multibody_dynamics.dynamics.control.arm.desired_motion import DesiredMotion
 from multibody_dynamics.dynamics.control.arm.stiffness_reference import StiffnessReference
 from multibody_dynamics.nodes.base.parameters import ParameterError
 from multibody_dynamics.nodes.following.controlled_robot import ControlledRobot
-from multibody_dynamics.nodes.following.controller_design import make_arm
+from multibody_dynamics.nodes.following.controller_design import make_arm, stop_report
 from multibody_dynamics.nodes.following.flatness_controller_parameters import (
     FlatnessControllerParameters,
 )
@@ -52,3 +52,12 @@ def test_laws_are_judged_with_the_stiffness_from_which_the_reference_begins(goal
     reference.evaluate(0, torque)
     assert np.array_equal(found.second.rows[0], reference.rows[0])
     assert np.array_equal(found.laws.second, reference.rows[0])
+
+
+def test_the_forecast_of_the_stop_says_once_what_delay_is_stable():
+    arm = linear_arm()
+    p = FlatnessControllerParameters()
+    lines, _ = stop_report(made(arm, p), p)
+    assert len(lines) == len(arm.actuators.motors) + 1
+    assert [("stable" in line) for line in lines] == [False] * len(arm.actuators.motors) + [True]
+    assert " 0 ms late" not in lines[-1]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -114,3 +115,43 @@ def test_a_shell_can_evaluate_the_settings():
     domain_id, profiles = subprocess.check_output(shell, text=True).split(maxsplit=1)
     assert int(domain_id) in DOMAINS
     assert Path(profiles.strip()).is_file()
+
+
+PYTHON = """#!/bin/bash
+case "$*" in
+--version) echo "Python 3.12.0" ;;
+"-m venv "*) mkdir -p "${@: -1}/bin" && cp "$0" "${@: -1}/bin/python" ;;
+"-m pip "*) echo "$*" >>"$PIP_LOG" ;;
+"-m multibody"*) echo "true" ;;
+-c*rclpy*) exit 1 ;;
+esac
+"""
+
+
+def test_an_environment_shared_by_checkouts_says_whose_code_it_runs(tmp_path):
+    """With a Python that only notes what it is asked for."""
+    root = Path(__file__).resolve().parents[3]
+    python = tmp_path / "python3"
+    python.write_text(PYTHON)
+    python.chmod(0o755)
+    log, venv = tmp_path / "pip.log", tmp_path / "venv"
+    said = {}
+    for name in ("one", "two", "two", "one"):
+        folder = tmp_path / name
+        (folder / "scripts").mkdir(parents=True, exist_ok=True)
+        for file in ("setup.py", "setup.cfg", "package.xml", "scripts/environment.sh"):
+            shutil.copy(root / file, folder / file)
+        log.write_text("")
+        run = subprocess.run(
+            [folder / "scripts" / "environment.sh", "true"],
+            env={"PATH": os.environ["PATH"], "PYTHON": str(python), "PIP_LOG": str(log),
+                 "MULTIBODY_DYNAMICS_VENV": str(venv)},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        said.setdefault(name, []).append((run.stderr, log.read_text()))
+    one, two = (str(tmp_path / name) for name in ("one", "two"))
+    change, installed = said["two"][0]
+    assert f"ran the code of {one}; from now on, that of {two}" in change
+    assert f"--editable {two}" in installed
+    assert said["two"][1] == ("", "")  # nothing to say or do
+    assert f"ran the code of {two}; from now on, that of {one}" in said["one"][1][0]

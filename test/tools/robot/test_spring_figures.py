@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
+from elastic_arms import antagonistic_arm, pretensioned_arm, variable_arm
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.elastic import (
     Actuators,
@@ -98,3 +101,17 @@ def test_inspect_prints_a_row_for_every_motor(capsys):
     printed = capsys.readouterr().out.split("Springs and motors")[1].splitlines()
     assert sum(line.startswith("panda_joint") for line in printed) == 7
     assert sum(line.startswith("resonances in the middle") for line in printed) == 2
+
+
+@pytest.mark.parametrize("make", [antagonistic_arm, pretensioned_arm, variable_arm])
+def test_what_a_joint_of_two_motors_is_set_to_is_said(make):
+    """Its figures hold for this stiffness or pretension alone."""
+    model, actuators, _ = make()
+    said = [line for line in lines(model, actuators) if "in the middle of its range" in line]
+    assert len(said) == len(actuators.variable_joints)
+    for line, name in zip(said, actuators.variable_joints, strict=True):
+        actuator = actuators.actuators[actuators.joint_names.index(name)]
+        low, high = map(float, actuator.second_output_range(np.zeros(())))
+        kind, value = re.match(rf"{name} has a (stiffness|pretension) of (\S+) N m", line).groups()
+        assert kind == actuator.second_output
+        assert float(value) == pytest.approx((low + high) / 2, rel=1e-3)

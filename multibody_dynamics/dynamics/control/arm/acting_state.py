@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ...core import Array, DynamicsError
+from ...core import Array, DynamicsError, IndependentCopies
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..controllers.controllers import Past
@@ -23,7 +23,7 @@ from .measured_arm import MeasuredArm
 LONG_AGO = 1.0  # s, for which the initial torque is assumed to have acted already
 
 
-class ActingState:
+class ActingState(IndependentCopies):
     """q, q', theta, theta' of an arm whose torques may be on their way.
 
     measured : the arm as measured, updated by the caller.

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core import Array, DynamicsError
+from ...core import Array, DynamicsError, IndependentCopies
 from ...elastic import Actuators, MotorFeedforward
 from ...model import MultibodyModel
 from ...motion import JointCommandLimits, LimitEvent
@@ -110,7 +110,7 @@ class Command(NamedTuple):
     contact: Contact | None
 
 
-class Arm:
+class Arm(IndependentCopies):
     """An arm under control: call :meth:`update` with every sample, and send what it answers.
 
     >>> arm = Arm(model, actuators)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core import Array
+from ...core import Array, IndependentCopies
 from ...model import JointLimits
 from ..observers.collision_detection import CollisionDetector
 from ..observers.collision_thresholds import HIT, KINDS, PUSH
@@ -52,7 +52,7 @@ class Contact(NamedTuple):
     text: str
 
 
-class CollisionReaction:
+class CollisionReaction(IndependentCopies):
     """Notices contacts, and decides on the retraction.
 
     limits : positions that a retraction may not leave, and velocity limits.

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core import Array, RequestError, TrajectoryError
+from ...core import Array, IndependentCopies, RequestError, TrajectoryError
 from ...model import JointLimits
 from ...motion import Reference, check_reference, hold, interpolate, stop
 
@@ -54,7 +54,7 @@ class Planned(NamedTuple):
     motion: Reference
 
 
-class DesiredMotion:
+class DesiredMotion(IndependentCopies):
     """The desired motion of n joints over time, in whole ns as in stamps.
 
     limits: positions that no trajectory may leave (if it starts outside, it may return) and

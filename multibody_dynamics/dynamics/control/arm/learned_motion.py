@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...core import Array
+from ...core import Array, IndependentCopies
 from ...model import JointLimits
 from ..trajectories.iterative_learning import IterativeLearning, Run, trajectory_key
 from ..trajectories.learned_correction import FadingCorrection
@@ -50,7 +50,7 @@ class Learner(Protocol):
         """Evaluate a run."""
 
 
-class Recording:
+class Recording(IndependentCopies):
     """The samples of a run. origin, end: ns, of the trajectory; duration: s, of the run."""
 
     def __init__(self, origin: int, end: int, duration: float, n: int) -> None:

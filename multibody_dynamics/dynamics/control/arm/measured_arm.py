@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, DynamicsError
+from ...core import Array, DynamicsError, IndependentCopies
 from ...elastic import Actuators, SpringSolver
 from ...model import MultibodyModel
 from ...rigid import InverseDynamicsSolver
@@ -25,7 +25,7 @@ from ..signals.derivative_filter import DerivativeFilter
 QUIET = 0.2  # s without a rejected sample until the observer's state is considered valid again
 
 
-class MeasuredArm:
+class MeasuredArm(IndependentCopies):
     """An arm as measured; :meth:`update` processes the signals of one cycle.
 
     The caller writes `announced`. estimator : of the state; a new one by `settings` if not given.

@@ -16,7 +16,7 @@ from math import isclose
 
 import numpy as np
 
-from ...core import Array
+from ...core import Array, IndependentCopies
 from ...elastic import Actuators, SpringSolver
 from ...model import JointLimits
 from ...motion import LimitEvent
@@ -28,7 +28,7 @@ ROUND_OFF = 1e-9  # share by which two computations of the same bound may differ
 SHORTEST = 0.1  # s; shortest move to the first reference
 
 
-class StiffnessReference:
+class StiffnessReference(IndependentCopies):
     """The desired k, k', k'' of the v variable joints, in `rows` (3, v).
 
     `torque_scale`: share of the motors' torque limits that may be used.

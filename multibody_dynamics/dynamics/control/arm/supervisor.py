@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...core import Array
+from ...core import Array, IndependentCopies
 from . import modes
 from .modes import FAULTS, LATE, SETTLING, STOP_FAILED, TRACKING, Fault, Mode, Rules
 
@@ -28,7 +28,7 @@ class Event(NamedTuple):
         return f"{self.fault.text}: {self.text}"
 
 
-class Supervisor:
+class Supervisor(IndependentCopies):
     """Applies the rules of :mod:`modes` in every cycle, and says what has changed.
 
     Attributes: `rules`, may be replaced at any time; `text`, the reason of the present fault, for

@@ -20,6 +20,7 @@ import numpy as np
 from ...core import (
     Array,
     DynamicsError,
+    IndependentCopies,
     InputError,
     as_array,
     compiled_exactly,
@@ -48,7 +49,7 @@ def fade(held, share, wanted):
 _FADE = compiled_exactly(fade)
 
 
-class BumplessTransfer:
+class BumplessTransfer(IndependentCopies):
     """Runs one law at a time, and two during a transfer.
 
     >>> drive = BumplessTransfer(actuators, duration=0.2)

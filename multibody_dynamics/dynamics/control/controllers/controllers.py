@@ -49,6 +49,7 @@ from ...core import (
     Array,
     CheckedRows,
     DynamicsError,
+    IndependentCopies,
     InputError,
     as_array,
     check_sequence,
@@ -98,7 +99,7 @@ class Computed(NamedTuple):
 NOTHING = Computed()
 
 
-class Controller(ABC):
+class Controller(IndependentCopies, ABC):
     """A control law: from the desired motion and the measured state to the motor torques.
 
     :meth:`update` copies its arguments and overwrites `torque` in place. Only the caller
@@ -297,7 +298,7 @@ class Controller(ABC):
         limits cut it, or while the law fades in. Integrators use it to avoid windup."""
         self.applied_torque[:] = torque
 
-    def limit(self, torque: Array) -> None:  # noqa: B027 - most laws ignore the limits
+    def limit(self, torque: Array) -> None:
         """Receive the limits (m,), in N m, on the torques that will be sent; for laws whose
         reference gives way at a limit."""
 
@@ -305,7 +306,7 @@ class Controller(ABC):
         """Clear the effects of earlier updates: integrators and the filters of damped springs."""
         self.torque[:] = self.applied_torque[:] = self.elapsed = 0.0
 
-    def vary(self, k: int) -> None:  # noqa: B027 - most laws have fixed gains
+    def vary(self, k: int) -> None:
         """Set the numbers that may change while the law runs, such as a stiffness, to the k-th of a
         fixed sequence of values; 0: to the present target. Stability is judged with these values;
         the law must not be running."""

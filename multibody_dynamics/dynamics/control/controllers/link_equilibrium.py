@@ -24,7 +24,7 @@ from functools import partial
 
 import numpy as np
 
-from ...core import Array, DynamicsError, compiled_exactly, inlined_exactly
+from ...core import Array, DynamicsError, IndependentCopies, compiled_exactly, inlined_exactly
 from ...elastic import Actuators, SpringSolver
 from ..records.actuation import actuation
 
@@ -100,7 +100,7 @@ _FOLLOW = compiled_exactly(follow_springs)
 _LOADS = compiled_exactly(motor_loads)
 
 
-class LinkEquilibrium:
+class LinkEquilibrium(IndependentCopies):
     """q_bar(theta), followed from one control cycle to the next.
 
     Parameters

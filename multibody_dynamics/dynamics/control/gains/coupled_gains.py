@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import expm
 
-from ...core import Array, InputError, as_array, read_only
+from ...core import Array, IndependentCopies, InputError, as_array, read_only
 from ...elastic import Actuators, rigid_rotors
 from ...model import MultibodyModel
 from ...rigid import mass_matrix
@@ -59,7 +59,7 @@ MAX_PERIODS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class CoupledGains:
+class CoupledGains(IndependentCopies):
     """Gains of m motors on the errors of all n links and m motors.
 
     The feedback torques are u = values e - sum_i past_i u_(k-i), with e = (q_d - q, q_d' - q',

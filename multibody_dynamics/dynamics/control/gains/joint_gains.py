@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_continuous_are
 
-from ...core import Array, InputError, as_array, read_only
+from ...core import Array, IndependentCopies, InputError, as_array, read_only
 from ...elastic import (
     Actuators,
     Beyond,
@@ -73,7 +73,7 @@ def _all(actuators: Actuators) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class JointPoles:
+class JointPoles(IndependentCopies):
     """Poles in 1/s for the error of every joint, and of every second output that a motor sets.
 
     An elastic joint has four, a rigid one two, a damped one three, because its damper passes a step
@@ -338,7 +338,7 @@ def _joints(
 
 
 @dataclass(frozen=True, eq=False)
-class StateFeedbackGains:
+class StateFeedbackGains(IndependentCopies):
     """Gains of m motors on errors of their joint's q, q' and their own theta, theta'.
 
     Rows of `values` (4, m) in N m/rad and N m s/rad: motor j of joint i adds the torque

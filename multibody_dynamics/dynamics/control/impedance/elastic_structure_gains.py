@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, as_array, read_only
+from ...core import Array, IndependentCopies, as_array, read_only
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..gains.joint_gains import at_rest, inertias_felt
@@ -39,7 +39,7 @@ of the links, and tolerates less delay."""
 
 
 @dataclass(frozen=True, eq=False)
-class ElasticStructureGains:
+class ElasticStructureGains(IndependentCopies):
     """Springs and dampers (n,) on links (K_i, D) and motors (K_m, D_m), N m/rad and N m s/rad.
 
     Raises InputError, naming the joint, for negative values.

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core import Array, InputError
+from ...core import Array, IndependentCopies, InputError
 
 FILLING = 0.5  # share of the dissipated energy that fills the tank; the rest covers sampling
 
 
-class StiffnessRamp:
+class StiffnessRamp(IndependentCopies):
     """Stiffnesses (k,) that approach their targets at a limited rate and within an energy budget.
 
     Parameters

@@ -23,7 +23,7 @@ from functools import partial
 
 import numpy as np
 
-from ...core import Array, InputError, compiled
+from ...core import Array, IndependentCopies, InputError, compiled
 from ...elastic import (
     Actuators,
     MotorFeedforward,
@@ -54,7 +54,7 @@ def virtual_springs_recursion(
 virtual_springs = compiled(virtual_springs_recursion)
 
 
-class VirtualSprings:
+class VirtualSprings(IndependentCopies):
     """The virtual springs of an arm, for the control cycle: in place, compiled.
 
     In every cycle, fill `force`, `stiffness` and `present`, call `update`, complete F' of damped

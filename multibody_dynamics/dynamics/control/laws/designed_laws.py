@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, DynamicsError, InputError
+from ...core import Array, DynamicsError, IndependentCopies, InputError
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..controllers.controllers import PERIOD, Controller, LinearFeedback
@@ -42,7 +42,7 @@ SEARCHES: Mapping[str, Callable[..., dict[str, Any] | None]] = {
 """By what a law lowers if it is unstable: the search for lower settings."""
 
 
-class DesignedLaws:
+class DesignedLaws(IndependentCopies):
     """The control laws of an arm with elastic joints, by name; `laws[name]` is the controller.
 
     Parameters

@@ -18,13 +18,13 @@ from math import isfinite
 
 import numpy as np
 
-from ...core import Array
+from ...core import Array, IndependentCopies
 from ...elastic import VARIANTS, Actuators, Motor, MotorCommand, MotorFeedforward, Rigid
 from ...model import MultibodyModel
 from ...rigid import InverseDynamicsSolver
 
 
-class FeedforwardLaw:
+class FeedforwardLaw(IndependentCopies):
     """Torque feedforward of a desired motion, computed in place.
 
     Fill `desired`, call `update()`, read `torque` and `motor`; nothing is allocated per call.

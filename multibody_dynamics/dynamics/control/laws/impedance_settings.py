@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ...core import DynamicsError, setting
@@ -139,10 +140,7 @@ class ElasticStructureSettings(ChangingStiffness, SecondOutputs, ControllerSetti
         self, model: MultibodyModel, actuators: Actuators, stiffness: Any, *, has_stiffness: bool
     ) -> ElasticStructureController:
         """The law with this stiffness of the links."""
-
-        def design(k: Any, ratio: float) -> ElasticStructureGains:
-            return self.gains(model, actuators, k, ratio)
-
+        design = partial(self.gains, model, actuators)
         return ElasticStructureController(
             model,
             actuators,

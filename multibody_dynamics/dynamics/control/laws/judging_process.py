@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ...core import Array, BackgroundProcess
+from ...core import Array, BackgroundProcess, NeverCopied
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..observers.state_estimation import StateEstimator
@@ -75,7 +75,7 @@ def judge_law(request: JudgingRequest) -> Verdict:
     return Verdict(request.name, judgement, laws.lowered.get(request.name, {}), here)
 
 
-class JudgingProcess:
+class JudgingProcess(NeverCopied):
     """One process, which judges one law after the other.
 
     >>> process = JudgingProcess()

@@ -43,7 +43,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, InputError, as_array, check_setting, setting
+from ...core import Array, IndependentCopies, InputError, as_array, check_setting, setting
 from ...model import MultibodyModel
 from ...rigid import (
     InverseDynamicsSolver,
@@ -138,7 +138,7 @@ class AdaptationSettings:
             raise InputError(f"dead_zone is {self.dead_zone}: must be zero or greater")
 
 
-class AdaptiveFeedforward:
+class AdaptiveFeedforward(IndependentCopies):
     """Estimates masses and inertias, and corrects the feedforward with them.
 
     >>> settings = AdaptationSettings(adapts="payload")

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, InputError, as_array
+from ...core import Array, IndependentCopies, InputError, as_array
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..signals.derivative_filter import MAX_STEP, time_step
@@ -47,7 +47,7 @@ KNOWN = 5  # row of the known torque, the only one that is no term of the thresh
 KNOWN_ERROR = 0.2  # share of a known torque by which thresholds rise
 
 
-class DrivingTorque:
+class DrivingTorque(IndependentCopies):
     """Q, the joint torques that act on the links: from sensors where the source of the state reads
     them, from the springs at the other elastic joints, and from the motors at rigid joints.
 
@@ -75,7 +75,7 @@ class DrivingTorque:
         return out
 
 
-class CollisionDetector:
+class CollisionDetector(IndependentCopies):
     """Detects contacts from q, q' and the torques Q that act on the links.
 
     >>> detector = CollisionDetector(model, actuators, thresholds)

@@ -34,6 +34,7 @@ import numpy as np
 from ...core import (
     Array,
     Field,
+    IndependentCopies,
     InputError,
     Integers,
     compiled_exactly,
@@ -166,7 +167,7 @@ _OBSERVE = compiled_exactly(observe_disturbances)
 _RESET = compiled_exactly(reset_disturbances)
 
 
-class DisturbanceCompensation:
+class DisturbanceCompensation(IndependentCopies):
     """Estimates the torques on links and motors that the model does not explain.
 
     >>> compensation = DisturbanceCompensation(model, actuators, bandwidth=120.0)

@@ -24,14 +24,14 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, InputError, as_array
+from ...core import Array, IndependentCopies, InputError, as_array
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..signals.derivative_filter import MAX_STEP, time_step
 from .momentum_balance import MomentumBalance, driven_links
 
 
-class DisturbanceObserver:
+class DisturbanceObserver(IndependentCopies):
     """Residual r (n,) that follows the external joint torques, a first-order low-pass of them.
 
     >>> observer = DisturbanceObserver(model, gain=30.0)

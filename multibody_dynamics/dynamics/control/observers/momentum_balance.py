@@ -21,12 +21,13 @@ motor torques at rigid ones.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Array, as_array
+from ...core import Array, IndependentCopies, as_array
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ...rigid import MomentumSolver
@@ -58,20 +59,20 @@ def driven_links(
     """
     actuators.refuse_other_joints(model)
     actuators.refuse_counting_twice(model.reflected_inertia)
-    n, motor = model.n, actuators.first_motor
+    n = model.n
     by_motor = actuators.is_rigid & ~(actuators.has_torque_sensor & has_sensors)
     viscous = as_array("link_viscous", np.full(n, link_viscous), (n,), model.joint_names)
-
-    def friction(qd: Array) -> Array:
-        at_motors = actuators.friction(qd[actuators.joint_of_motor])[motor]
-        return np.where(by_motor, at_motors, 0.0) + viscous * qd
-
-    rotors = np.where(by_motor, actuators.motor_inertia[motor], 0.0)
+    rotors = np.where(by_motor, actuators.motor_inertia[actuators.first_motor], 0.0)
     coupled = model.with_reflected_inertia(model.reflected_inertia + rotors)
-    return DrivenLinks(coupled, friction, by_motor)
+    return DrivenLinks(coupled, partial(_friction, actuators, by_motor, viscous), by_motor)
 
 
-class MomentumBalance:
+def _friction(actuators: Actuators, by_motor: Any, viscous: Array, qd: Array) -> Array:
+    at_motors = actuators.friction(qd[actuators.joint_of_motor])[actuators.first_motor]
+    return np.where(by_motor, at_motors, 0.0) + viscous * qd
+
+
+class MomentumBalance(IndependentCopies):
     """Mean external joint torques (n,) between the samples of two successive updates.
 
     Parameters

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core import Array, InputError, as_array
+from ...core import Array, IndependentCopies, InputError, as_array
 from ...elastic import Actuators, SpringSolver, motor_motion
 from ...model import MultibodyModel
 from ...rigid import ForwardDynamicsSolver, gravity_forces, mass_matrix, singular
@@ -55,7 +55,7 @@ class JointState(NamedTuple):
     thetad: Array
 
 
-class MotorSideObserver:
+class MotorSideObserver(IndependentCopies):
     """Link and motor state from motor positions and motor torques alone, by the model of the arm.
 
     Parameters: `bandwidth` in Hz limits the bandwidth of the correction (see

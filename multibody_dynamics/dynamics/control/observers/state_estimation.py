@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Array, InputError, as_array
+from ...core import Array, IndependentCopies, InputError, as_array
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..signals.derivative_filter import MAX_STEP, ORDERS, DerivativeFilter, positive, time_step
@@ -68,7 +68,7 @@ class StateEstimation:
         positive("max_innovation", self.max_innovation, "rad")
 
 
-class StateEstimator:
+class StateEstimator(IndependentCopies):
     """q, q', theta, theta' of elastic joints from the measured signals of a robot.
 
     >>> settings = StateEstimation("motor_encoders_and_torque_sensors", bandwidth=60.0)

@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, DynamicsError, InputError, compiled, inlined
+from ...core import Array, DynamicsError, IndependentCopies, InputError, compiled, inlined
 from ...elastic import (
     Actuators,
     LinearArm,
@@ -110,7 +110,7 @@ def _advance(tables, buffers, second, bias, x, effective, torques, count, span, 
 _compiled_advance = compiled(_advance)
 
 
-class StatePredictor:
+class StatePredictor(IndependentCopies):
     """Predicts q, q', theta, theta' over known delays, by the model and the torques already sent.
 
     >>> predictor = StatePredictor(model, actuators, sent)

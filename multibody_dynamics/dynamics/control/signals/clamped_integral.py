@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core import Array
+from ...core import Array, IndependentCopies
 
 
-class ClampedIntegral:
+class ClampedIntegral(IndependentCopies):
     """Integrals (m,) whose last steps are undone where they led further beyond a limit.
 
     Attributes: `torque` (m,) in N m.

@@ -37,7 +37,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_discrete_lyapunov
 
-from ...core import Array, InputError, as_array, compiled_exactly, inlined_exactly
+from ...core import (
+    Array,
+    IndependentCopies,
+    InputError,
+    as_array,
+    compiled_exactly,
+    inlined_exactly,
+)
 
 ORDERS = (2, 3, 4)
 MAX_STEP = 0.05  # s
@@ -123,7 +130,7 @@ _CARRY = compiled_exactly(carry_filter)
 _START = compiled_exactly(start_filter)
 
 
-class DerivativeFilter:
+class DerivativeFilter(IndependentCopies):
     """Positions of n joints and their derivatives to order - 1 from sampled positions; causal.
 
     >>> velocity_filter = DerivativeFilter(names, order=3, bandwidth=40.0)

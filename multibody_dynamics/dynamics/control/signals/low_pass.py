@@ -19,7 +19,7 @@ from math import exp, factorial
 
 import numpy as np
 
-from ...core import Array, compiled_exactly, inlined_exactly
+from ...core import Array, IndependentCopies, compiled_exactly, inlined_exactly
 from .derivative_filter import positive
 
 ORDER = 4
@@ -62,7 +62,7 @@ def _advance_all(lags, rate, bandwidth, step, values):
 _ADVANCE = compiled_exactly(_advance_all)
 
 
-class LowPass:
+class LowPass(IndependentCopies):
     """Low-pass of `count` signals with ORDER poles at -bandwidth, in rad/s; the delay of slow
     signals is ORDER / bandwidth.
 

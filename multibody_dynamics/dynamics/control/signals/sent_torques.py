@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core import Array, InputError
+from ...core import Array, IndependentCopies, InputError
 
 CAPACITY = 1024  # torques; the older half is dropped when it is full
 
 
-class SentTorques:
+class SentTorques(IndependentCopies):
     """The most recent torques (count, m) that were sent, with their times.
 
     Attributes: `times` (CAPACITY,) in s and `torques` (CAPACITY, m) in N m, of which the first

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Array, DynamicsError, InputError, as_array
+from ...core import Array, DynamicsError, IndependentCopies, InputError, as_array
 from ...model import MultibodyModel
 from ..controllers.controllers import Controller
 from ..observers.state_estimation import StateEstimation
@@ -159,7 +159,7 @@ def judge_loop(
     ).judge(controller)
 
 
-class LoopJudge:
+class LoopJudge(IndependentCopies):
     """The poses and errors of :func:`judge_loop`, for several controllers of one robot.
 
     The arguments are those of that function; of `controller`, only the robot and the period are

@@ -26,12 +26,12 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, InputError, read_only
+from ...core import Array, IndependentCopies, InputError, read_only
 from ...elastic import Actuators
 from ..gains.joint_values import per_name
 
 
-class InertiaShaping:
+class InertiaShaping(IndependentCopies):
     """Motor torques that make rotors behind springs appear lighter, for the control cycle.
 
     >>> shaping = InertiaShaping(actuators, 0.25)

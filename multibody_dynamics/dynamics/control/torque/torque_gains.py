@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import solve_continuous_are
 
-from ...core import Array, InputError, as_array, read_only
+from ...core import Array, IndependentCopies, InputError, as_array, read_only
 from ...elastic import (
     Actuator,
     Actuators,
@@ -56,7 +56,7 @@ STEP, STEPS = 0.8, 20  # factor per step and number of steps, in search of a sta
 
 
 @dataclass(frozen=True, eq=False)
-class TorqueGains:
+class TorqueGains(IndependentCopies):
     """Gains of a torque source for m motors: each motor in front of a spring gets the torque
 
         tau_m = u / a + (1 - 1 / a) load + friction + b d,

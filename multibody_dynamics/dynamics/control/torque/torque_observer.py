@@ -38,10 +38,10 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, InputError
+from ...core import Array, IndependentCopies, InputError
 
 
-class TorqueObserver:
+class TorqueObserver(IndependentCopies):
     """The disturbance d (m,) in N m for the control cycle; discretised anew if the period changes.
 
     >>> observer = TorqueObserver(inertia, bandwidth, period=1e-3)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core import Array, InputError, read_only
+from ...core import Array, IndependentCopies, InputError, read_only
 
 DEGREE = 5
 ENDS = 5  # equal coefficients at each end
@@ -44,7 +44,7 @@ _BINOMIALS = np.array([[factorial(k) / factorial(j) / factorial(k - j) if j <= k
                         for j in range(5)] for k in range(5)])  # fmt: skip
 
 
-class LearnedCorrection:
+class LearnedCorrection(IndependentCopies):
     """A correction c(t) (n,) of a desired motion, with four derivatives.
 
     >>> correction = LearnedCorrection.zero(duration=2.0, spacing=0.05, n=7)
@@ -160,7 +160,7 @@ class _Layer(NamedTuple):
     duration: float  # s, of the transition
 
 
-class FadingCorrection:
+class FadingCorrection(IndependentCopies):
     """A sequence of corrections with smooth transitions. Initially zero.
 
     >>> fading = FadingCorrection(n)

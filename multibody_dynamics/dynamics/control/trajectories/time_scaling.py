@@ -29,7 +29,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core import Array, InputError, TrajectoryError, as_array, as_real, read_only
+from ...core import (
+    Array,
+    IndependentCopies,
+    InputError,
+    TrajectoryError,
+    as_array,
+    as_real,
+    read_only,
+)
 from ...elastic import Actuators, motor_motion
 from ...model import MultibodyModel
 from ...motion import Reference, Trajectory
@@ -53,7 +61,7 @@ QUANTITIES = (*JOINT_QUANTITIES, *MOTOR_QUANTITIES)
 
 
 @dataclass(frozen=True, eq=False)
-class MotionLimits:
+class MotionLimits(IndependentCopies):
     """Limits on the motion of n joints and m motors: arrays, or one number for all; None or inf for
     no limit.
 

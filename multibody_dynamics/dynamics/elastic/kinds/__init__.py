@@ -80,3 +80,7 @@ def by_kind(
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     exec(compile(text, file, "exec"), names)
     return inlined(names[part], uncounted=True)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

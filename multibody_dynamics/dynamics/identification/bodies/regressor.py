@@ -25,6 +25,7 @@ from ...codegen import Program
 from ...core import (
     STATE_ROWS,
     Array,
+    IndependentCopies,
     InputError,
     as_array,
     check_sequence,
@@ -334,7 +335,7 @@ def _check_extra(extra: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class BaseParameters:
+class BaseParameters(IndependentCopies):
     """The minimal set of combinations of parameters on which the joint torques depend.
 
     beta = combination @ parameters, and Y parameters = Y[..., indices] beta for every motion.

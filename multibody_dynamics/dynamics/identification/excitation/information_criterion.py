@@ -26,7 +26,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Array, InputError, as_array
+from ...core import Array, IndependentCopies, InputError, as_array
 from ...model import MultibodyModel
 from ..bodies.joint_friction import COULOMB_VELOCITY
 from ..bodies.regressor import base_parameters
@@ -40,7 +40,7 @@ SEPARATE = 1e-6  # least share of a constant torque outside the span of the othe
 TINY = 1e-13  # smallest eigenvalue of the scaled information matrix that counts, relative
 
 
-class TorqueColumns:
+class TorqueColumns(IndependentCopies):
     """tau = columns beta: the base parameters and the friction of a robot, as one linear model.
 
     An offset that no motion can separate from the other parameters is left out: that of a vertical
@@ -140,7 +140,7 @@ def information(columns: Array, noise: Array, rate: float, duration: float) -> A
     return np.asarray(weighted.T @ weighted * (rate * duration / len(columns)))
 
 
-class InformationCriterion:
+class InformationCriterion(IndependentCopies):
     """A criterion of the information in a motion, smaller is better, and its gradient."""
 
     def __init__(

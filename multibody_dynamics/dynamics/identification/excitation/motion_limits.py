@@ -25,6 +25,7 @@ from .link_capsules import Capsules, box_distances, distances, finite_range
 
 TINY = 1e-9  # m
 NAMES = ("velocity", "acceleration", "torque", "torque_rate")
+DISTANCES = CLEARANCE, INSIDE = ("clearance", "distance to its side")  # must not be smaller
 
 
 class LimitUse(NamedTuple):
@@ -37,7 +38,8 @@ class LimitUse(NamedTuple):
     used: float
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.quantity} {self.value:.4g}, limit {self.limit:.4g}"
+        limit = "at least" if self.quantity in DISTANCES else "limit"
+        return f"{self.name}: {self.quantity} {self.value:.4g}, {limit} {self.limit:.4g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +210,7 @@ class ExcitationLimits:
             found += self._clearance_uses(q)
         if self.box is not None and self.capsules is not None:
             inside = float(box_distances(self.model, self.capsules, q, self.box).min())
-            found.append(LimitUse("box", "distance to its side", inside, 0.0, 1.0 - inside))
+            found.append(LimitUse("box", INSIDE, inside, 0.0, 1.0 - inside))
         return sorted(found, key=lambda use: -use.used)
 
     def at_rest(self, q: Array) -> Array:
@@ -251,7 +253,7 @@ class ExcitationLimits:
         for (a, b), distance in zip(self.capsules.pairs.tolist(), least.tolist(), strict=True):
             one, other = (labels[self.capsules.bodies[c] + 1] for c in (a, b))
             used = self.clearance / distance if distance > 0.0 else np.inf
-            found.append(LimitUse(f"{one} - {other}", "clearance", distance, self.clearance, used))
+            found.append(LimitUse(f"{one} - {other}", CLEARANCE, distance, self.clearance, used))
         return found
 
 

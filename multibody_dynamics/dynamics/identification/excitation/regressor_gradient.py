@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, InputError, as_array, compiled, inlined, writable
+from ...core import Array, IndependentCopies, InputError, as_array, compiled, inlined, writable
 from ...lie import se3
 from ...lie.screws import (
     accumulate_screw,
@@ -173,7 +173,7 @@ _compiled_regressors = compiled(_regressors)
 _compiled_gradients = compiled(_gradients)
 
 
-class RegressorStack:
+class RegressorStack(IndependentCopies):
     """Regressors (k, n, 10 n) of k states of a robot, and gradients of functions of them."""
 
     def __init__(self, model: MultibodyModel) -> None:

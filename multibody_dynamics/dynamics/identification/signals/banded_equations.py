@@ -28,7 +28,7 @@ import numpy as np
 from scipy.fft import dct
 from scipy.stats import t as student
 
-from ...core import Array
+from ...core import Array, IndependentCopies
 
 NARROWEST = 4  # coefficients of the longest block in a band
 GROWTH = 1.15  # ratio of the widths of successive bands
@@ -41,7 +41,7 @@ LEAST_FREEDOM = 0.02  # per coefficient of a band
 SMALLEST = 1e-14  # of the power of b: rounding errors
 
 
-class BandedEquations:
+class BandedEquations(IndependentCopies):
     """Sums of A_j^T A_j, A_j^T b_j and b_j^T b_j by channel and frequency band.
 
     Blocks of samples without gaps are added one by one, so memory does not depend on the length of

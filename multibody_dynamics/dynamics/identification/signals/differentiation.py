@@ -18,7 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy.signal import oaconvolve, welch
 from scipy.special import erfc
 
-from ...core import Array, InputError, as_array
+from ...core import Array, IndependentCopies, InputError, as_array
 
 WIDTH = 0.2  # of the transition: s as a share of the cut-off
 REACH = 4.5  # standard deviations of the envelope of the kernels
@@ -29,7 +29,7 @@ NOISE_BAND = 0.25  # share of the sampling rate above which there is only noise
 ABOVE_NOISE = 4.0  # power density, relative to that of the noise, below which there is no signal
 
 
-class ZeroPhaseFilter:
+class ZeroPhaseFilter(IndependentCopies):
     """Low-pass filter and derivatives 0 ... orders - 1 of signals sampled at `rate`, Hz.
 
     Each value depends on `reach` samples on either side of its own. Raises InputError for a cut-off

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from ...core import Array
+from ...core import Array, IndependentCopies
 from .differentiation import ZeroPhaseFilter
 
 KEPT = 3.0  # samples per period of the cut-off
@@ -28,7 +28,7 @@ CHUNK = 2000  # samples that are computed at a time
 LONGEST = 4096  # filtered samples of a block
 
 
-class ParallelFilter:
+class ParallelFilter(IndependentCopies):
     """Filters and thins out tables of equations that are computed piece by piece.
 
     rate : Hz, of the samples. cutoff : Hz; None keeps all samples as they are. Raises InputError

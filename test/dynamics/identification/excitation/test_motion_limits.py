@@ -12,6 +12,7 @@ from elastic_arms import antagonistic_arm, damped_arm, linear_arm, variable_arm
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import identification as idn
 from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.identification.excitation import motion_limits
 from robots import panda, random_tree
 
 FORM = idn.FourierForm(period=4.0, harmonics=2, repetitions=1.0, ramp=0.5)
@@ -121,3 +122,10 @@ def test_the_travel_of_springs_shrinks_about_its_middle():
     np.testing.assert_allclose(travel[1:], [[0.09, 0.81], [0.09, 0.81]])
     assert (whole[0] == travel[0]).all()  # infinite
     assert (whole[1:] == [0.0, 0.9]).all()
+
+
+def test_a_distance_is_said_to_be_at_least_its_limit():
+    kept = motion_limits.LimitUse("hand - base", motion_limits.CLEARANCE, 0.05449, 0.0175, 0.32)
+    assert str(kept) == "hand - base: clearance 0.05449, at least 0.0175"
+    speed = motion_limits.LimitUse("elbow", "velocity", 1.5, 2.0, 0.75)
+    assert str(speed) == "elbow: velocity 1.5, limit 2"
