@@ -203,38 +203,25 @@ def _read_yaml(path: Path) -> Points:
 
 
 def _read_bag(path: Path, topic: str, message: int | None) -> Points:
-    try:
-        name, found = _trajectories(path, topic)
-    except InputError:
-        raise
-    except Exception as error:  # sqlite, MCAP, YAML and zstd raise their own errors
-        raise InputError(f"cannot be read: {error or type(error).__name__}") from None
+    bag = Bag(path)
+    names = [name for name, kind in bag.overview.others.items() if kind == MESSAGE]
+    if not names:
+        raise InputError(f"no topic of type {MESSAGE}")
+    name = topic or names[0]
+    if name not in names or (len(names) > 1 and not topic):
+        raise InputError(f"topics with trajectories: {', '.join(names)}; choose one with --topic")
+    found = [raw for _, raw in bag.messages(name)]
     if not found:
         raise InputError(f"no message on {name}")
     if not 1 <= (message or 1) <= len(found) or (message is None and len(found) > 1):
         raise InputError(f"{len(found)} messages on {name}: choose with --message 1, 2 ...")
-    chosen = found[(message or 1) - 1]
+    chosen: Any
+    with reading(path, "message"):
+        chosen = get_typestore(Stores.ROS2_JAZZY).deserialize_cdr(found[(message or 1) - 1], MESSAGE)
     stamps = [point.time_from_start for point in chosen.points]
     times = [stamp.sec + stamp.nanosec / SECOND for stamp in stamps]
     given = {each: [getattr(point, each) for point in chosen.points] for each in ROWS}
     return _of_rows(path, chosen.joint_names, times, given, Form("bag", topic=name))
-
-
-def _trajectories(path: Path, topic: str) -> tuple[str, list[Any]]:
-    """The topic, by default the only one, and all its messages."""
-    store = get_typestore(Stores.ROS2_JAZZY)
-    with Reader(path) as reader:
-        ours = [each for each in reader.connections if each.msgtype == MESSAGE]
-        names = sorted({each.topic for each in ours})
-        if not names:
-            raise InputError(f"no topic of type {MESSAGE}")
-        name = topic or names[0]
-        if name not in names or (len(names) > 1 and not topic):
-            raise InputError(
-                f"topics with trajectories: {', '.join(names)}; choose one with --topic"
-            )
-        chosen = [each for each in ours if each.topic == name]
-        return name, [store.deserialize_cdr(raw, MESSAGE) for _, _, raw in reader.messages(chosen)]
 
 
 def _write_bag(points: Points, path: Path) -> Path:

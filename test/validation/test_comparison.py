@@ -168,7 +168,7 @@ def test_a_damaged_chunk_does_not_end_the_survey(tmp_path):
     messages = messages_of(t, rows, NAMES)
     path = write_bag(tmp_path / "bag", messages, plugin=StoragePlugin.MCAP)
     file = path / "bag.mcap"
-    first, *others = chunks_of(file)
+    first, *others = chunks_of(file, {})
     assert others
     assert first.last - first.first > LOOK
     raw = bytearray(file.read_bytes())

@@ -9,6 +9,7 @@ of one of these names then raises an InputError that says what to install.
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NoReturn
 
 from ...dynamics.core import InputError
@@ -48,7 +49,27 @@ def require_bags() -> None:
     Reader()
 
 
+def decompressed(compression: str, data: bytes) -> bytes:
+    """The data of an MCAP chunk, or of a compressed message, with the libraries of rosbags.
+
+    Raises the errors of these libraries, and ValueError for an unknown compression.
+    """
+    if compression == "":
+        return data
+    if compression == "lz4":
+        from lz4 import frame
+
+        return bytes(frame.decompress(data))
+    if compression != "zstd":
+        raise ValueError(f"unknown compression {compression!r}")
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return bytes(zstd.decompress(data))
+
+
 __all__ = [
     "Reader", "StoragePlugin", "Stores", "TypesysError", "Writer", "WriterError",
-    "dump_qos_v9", "get_types_from_msg", "get_typestore", "interfaces", "require_bags",
+    "decompressed", "dump_qos_v9", "get_types_from_msg", "get_typestore", "interfaces", "require_bags",
 ]  # fmt: skip

@@ -75,10 +75,10 @@ def test_metadata_of_other_types_and_of_several_lines(tmp_path):
     text = file.read_text()
     file.write_text(text + "...\n [\n")
     assert "not a readable recording" in refusal(lambda: Recording(bag).overview)
-    counted = text.replace("message_count: 120", "message_count: [1]")
+    counted = text.replace("message_count: 120", "message_count: [1]")  # of no consequence
     assert counted != text
     file.write_text(counted)
-    assert "not a readable recording" in refusal(lambda: Recording(bag).overview)
+    assert set(Recording(bag).overview.topics.values()) == {120}
 
 
 def test_names_of_joints_without_a_dimension(tmp_path):
