@@ -6,8 +6,11 @@
 .csv    t and, for every joint, `q JOINT` and, if known, `qd JOINT` and `qdd JOINT` (or q', q''
         as `trajectory --csv` writes them), in s, rad (m)
 .yaml   joint_names, times (k,), positions and, if known, velocities, accelerations (k, n); or
-        joint_names and points, as `ros2 topic echo` prints a JointTrajectory
+        joint_names and points, as `ros2 topic echo` or, with secs and nsecs, ROS 1 prints a
+        JointTrajectory
 bag     a rosbag2 folder, .mcap or .db3 file with a trajectory_msgs/JointTrajectory
+
+Unix times are counted from the first one on, since their digits are not needed.
 """
 
 from __future__ import annotations
@@ -15,6 +18,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from fractions import Fraction
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,13 +28,17 @@ import numpy as np
 import yaml
 
 from ..dynamics.core import Array, InputError, read_yaml_documents
-from .recordings import read_columns, stacked, times_in
-from .recordings.bag_library import Reader, StoragePlugin, Stores, Writer, get_typestore
+from .recordings import Bag, from_start, read_columns, stacked, times_in, write_columns
+from .recordings.columns import UNIX
+from .recordings.bag_library import StoragePlugin, Stores, Writer, get_typestore
 
 MESSAGE = "trajectory_msgs/msg/JointTrajectory"
 COLUMNS = (("q", "qd", "qdd"), ("q", "q'", "q''"))  # column names in tables
 ROWS = ("positions", "velocities", "accelerations")
 SECOND = 1_000_000_000  # ns
+TIMES = {"sec": SECOND, "secs": SECOND, "nanosec": 1, "nsec": 1, "nsecs": 1}  # ns, ROS 2 and 1
+POINT = (*ROWS, "effort", "time_from_start")  # keys of a point
+TOP = ("header", "joint_names")  # keys beside points, or times and rows
 
 
 class Form(NamedTuple):
@@ -95,11 +105,12 @@ def write_points(points: Points, folder: Path) -> Path:
     file = folder / f"trajectory.{'csv' if kind == 'csv' else 'yaml'}"
     rows = points.given()
     if kind == "csv":
-        names = ["t"]
+        columns = {"t": points.times}
         for signal, name in zip(points.form.columns, ROWS, strict=True):
-            names += [f"{signal} {joint}" for joint in points.joint_names if name in rows]
-        table = np.column_stack([points.times, *rows.values()])
-        np.savetxt(file, table, "%.12g", ",", header=",".join(names), comments="")
+            if name in rows:
+                names = [f"{signal} {joint}" for joint in points.joint_names]
+                columns |= zip(names, rows[name].T, strict=True)
+        write_columns(file, columns)
         return file
     tree: dict[str, Any] = {"joint_names": list(points.joint_names)}
     if kind == "arrays":
@@ -133,7 +144,7 @@ def _of_rows(path: Path, joints: Any, times: Any, given: Mapping[str, Any], form
     stamps = _numbers("times", times)
     if not len(stamps):
         raise InputError("the trajectory has no points")
-    times_in(path, stamps)
+    stamps = from_start(times_in(path, stamps))
     data = np.full((3, len(stamps), len(names)), np.nan)
     for own, name in zip(data, ROWS, strict=True):
         rows = given.get(name)
@@ -186,20 +197,43 @@ def _read_yaml(path: Path) -> Points:
     if not isinstance(tree, Mapping):
         raise InputError("must have joint_names, and points or times and positions")
     if "points" not in tree:
+        _refuse_unknown("", tree, (*TOP, "times", *ROWS))
         return _of_rows(path, tree["joint_names"], tree["times"], tree, Form("arrays"))
+    _refuse_unknown("", tree, (*TOP, "points"))
     points = tree["points"]
     if not isinstance(points, list) or not all(isinstance(point, Mapping) for point in points):
         raise InputError("points: must be a list of points with positions and time_from_start")
-    times = []
+    stamps = []
     for k, point in enumerate(points):
-        stamp = point.get("time_from_start")
-        if not isinstance(stamp, Mapping):
-            raise InputError(
-                f"time_from_start of point {k + 1}: must have sec and nanosec, not {stamp!r:.60}"
-            )
-        times.append(stamp.get("sec", 0) + stamp.get("nanosec", 0) / SECOND)
+        _refuse_unknown(f"point {k + 1}: ", point, POINT)
+        stamps.append(_time(f"time_from_start of point {k + 1}", point.get("time_from_start")))
     given = {name: [point.get(name) or () for point in points] for name in ROWS}
+    start = stamps[0] if stamps and abs(stamps[0]) >= UNIX * SECOND else 0
+    times = [(stamp - start) / SECOND for stamp in stamps]
     return _of_rows(path, tree["joint_names"], times, given, Form("points"))
+
+
+def _refuse_unknown(where: str, tree: Mapping[Any, Any], known: Sequence[str]) -> None:
+    """Raise InputError for a key that would otherwise be ignored, such as `velocity`."""
+    for key in tree:
+        if key not in known:
+            near = get_close_matches(str(key), known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"expected some of {', '.join(known)}"
+            raise InputError(f"{where}unknown key {key!r:.60}; {hint}")
+
+
+def _time(where: str, stamp: Any) -> int:
+    """A duration of ROS 2 or ROS 1 in ns."""
+    if not isinstance(stamp, Mapping) or not stamp:
+        raise InputError(f"{where}: must have sec and nanosec, not {stamp!r:.60}")
+    _refuse_unknown(f"{where}: ", stamp, list(TIMES))
+    units = [TIMES[key] for key in stamp]
+    if len(set(units)) < len(units):
+        raise InputError(f"{where}: {', '.join(stamp)} mean the same; give one")
+    parts = _numbers(where, list(stamp.values())).tolist()
+    if not all(map(isfinite, parts)):
+        raise InputError(f"{where}: {dict(stamp)} is not finite")
+    return sum(round(unit * Fraction(part)) for unit, part in zip(units, parts, strict=True))
 
 
 def _read_bag(path: Path, topic: str, message: int | None) -> Points:

@@ -6,6 +6,7 @@
 The files are YAML 1.1, as PyYAML reads them, except that
 
 - a key that is given twice is an error; YAML would silently use the last value;
+- keys are text, so that a joint may be called 1 or on;
 - 1e-4 is a number, as in YAML 1.2; YAML 1.1 requires a decimal point and a sign in the exponent;
 - 100:1, a gear ratio on a data sheet, is an error; YAML 1.1 reads it as 60 * 100 + 1;
 - dates remain text.
@@ -25,6 +26,10 @@ from .inputs import as_path
 DIGITS = 300  # of an integer; with more it does not fit into a float64
 
 
+TEXT = "tag:yaml.org,2002:str"
+NOT_TEXT = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "bool", "null"))
+
+
 class _Loader(yaml.SafeLoader):
     """SafeLoader with the exceptions listed in the module's docstring."""
 
@@ -36,6 +41,8 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
+            if key_node.tag in NOT_TEXT:
+                key_node.tag = TEXT
             key = self.construct_object(key_node, deep=True)
             if key in seen:
                 raise InputError(f"key {key!r:.60} is given twice ({_line(key_node)})")

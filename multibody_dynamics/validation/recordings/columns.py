@@ -8,15 +8,19 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...dynamics.core import Array, InputError
 
 EMPTY = re.compile(r"(^|,)\s*(?=,|$)")
 LATEST = 9e9  # s: in ns, later times overflow 64 bits
+UNIX = 1e6  # s: larger times are those of a clock that began long before the recording
+SECOND = 1_000_000_000  # ns
 
 
 def read_columns(path: Path) -> dict[str, Array]:
@@ -68,6 +72,30 @@ def times_in(path: Path, t: Any) -> Array:
     if np.abs(found).max(initial=0) > LATEST:
         raise InputError(f"{path}: t reaches {np.abs(found).max():.4g}: expected seconds")
     return found.astype(np.float64)
+
+
+def nanoseconds(t: Array) -> NDArray[np.int64]:
+    """Times (k,) s, in ns. Those of a large clock are taken by the decimals that identify them,
+    because a float64 of Unix time is up to 0.1 us away from the number that was written."""
+    if np.abs(t).max(initial=0.0) < UNIX:
+        return np.round(SECOND * t).astype(np.int64)
+    exact = (int((SECOND * Decimal(repr(x))).to_integral_value()) for x in t.tolist())
+    return np.fromiter(exact, dtype=np.int64, count=len(t))
+
+
+def from_start(t: Array) -> Array:
+    """Times (k,) s, from the first one on if they are Unix times, without loss of digits."""
+    if not len(t) or abs(t[0]) < UNIX:
+        return t
+    at = nanoseconds(t)
+    return np.asarray((at - at[0]) / SECOND)
+
+
+def write_columns(file: Path, columns: Mapping[str, Array]) -> None:
+    """A .csv file of columns (k,), with all digits."""
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    lines = [",".join(columns), *(",".join(map(repr, row)) for row in rows)]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def signal_in(
