@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from ..dynamics.core import InputError, read_yaml
+from ..dynamics.core import InputError, read_yaml, reading
 from ..dynamics.elastic import Actuators, load_actuators
 from ..dynamics.identification import JointFriction, inertial_parameters, with_inertial_parameters
 from ..dynamics.model import MultibodyModel, load_urdf
@@ -113,30 +113,30 @@ def equipped(
 
 def _with_data(model: MultibodyModel, file: Path) -> tuple[MultibodyModel, JointFriction]:
     given = read_yaml(file) or {}
+    with reading(file, "a file of friction, rotors, payloads and links"):
+        return _with_given(model, given)
+
+
+def _with_given(model: MultibodyModel, given: Any) -> tuple[MultibodyModel, JointFriction]:
     if not isinstance(given, Mapping) or set(given) - set(KEYS):
         found = [key for key in given if key not in KEYS] if isinstance(given, Mapping) else given
-        raise InputError(
-            f"{file}: {found}: expected a mapping with some of the keys {', '.join(KEYS)}"
-        )
+        raise InputError(f"{found}: expected a mapping with some of the keys {', '.join(KEYS)}")
     for key, value in given.items():
         if not isinstance(value, Mapping):
-            raise InputError(f"{file}: {key}: expected a mapping from names, got {value!r}")
-    try:
-        rotors = np.array(model.reflected_inertia)
-        for joint, value in given.get("rotor_inertia", {}).items():
-            rotors[model.joint_index(joint)] = float(value)
-        model = model.with_reflected_inertia(rotors)
-        links = given.get("links", {})
-        if links:
-            parameters = inertial_parameters(model).reshape(-1, 10)
-            for body, values in links.items():
-                parameters[model.body_index(body)] = _ten(*_body(body, values))
-            model = with_inertial_parameters(model, parameters.ravel())
-        for body, values in given.get("payload", {}).items():
-            model = model.with_payload(body, *_body(body, values), name=f"payload of {body}")
-        return model, JointFriction.from_mapping(given.get("friction", {}), model.joint_names)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{file}: {error}") from None
+            raise InputError(f"{key}: expected a mapping from names, got {value!r}")
+    rotors = np.array(model.reflected_inertia)
+    for joint, value in given.get("rotor_inertia", {}).items():
+        rotors[model.joint_index(joint)] = float(value)
+    model = model.with_reflected_inertia(rotors)
+    links = given.get("links", {})
+    if links:
+        parameters = inertial_parameters(model).reshape(-1, 10)
+        for body, values in links.items():
+            parameters[model.body_index(body)] = _ten(*_body(body, values))
+        model = with_inertial_parameters(model, parameters.ravel())
+    for body, values in given.get("payload", {}).items():
+        model = model.with_payload(body, *_body(body, values), name=f"payload of {body}")
+    return model, JointFriction.from_mapping(given.get("friction", {}), model.joint_names)
 
 
 def _body(name: str, values: Any) -> tuple[float, Any, Any]:

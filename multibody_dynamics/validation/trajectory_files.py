@@ -27,10 +27,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import yaml
 
-from ..dynamics.core import Array, InputError, read_yaml_documents
+from ..dynamics.core import (
+    Array,
+    InputError,
+    computable_rows,
+    file_reader,
+    read_yaml_documents,
+    reading,
+)
 from .recordings import Bag, from_start, read_columns, stacked, times_in, write_columns
-from .recordings.columns import UNIX
 from .recordings.bag_library import StoragePlugin, Stores, Writer, get_typestore
+from .recordings.columns import UNIX
 
 MESSAGE = "trajectory_msgs/msg/JointTrajectory"
 COLUMNS = (("q", "qd", "qdd"), ("q", "q'", "q''"))  # column names in tables
@@ -71,6 +78,7 @@ class Points:
         return {name: rows for name, rows in pairs if np.isfinite(rows).any()}
 
 
+@file_reader
 def read_points(path: Path, *, topic: str = "", message: int | None = None) -> Points:
     """Read a trajectory in one of the formats of the module's docstring.
 
@@ -80,16 +88,12 @@ def read_points(path: Path, *, topic: str = "", message: int | None = None) -> P
     """
     if not path.exists():
         raise InputError(f"{path}: no such file")
-    try:
-        if path.is_dir() or path.suffix in (".mcap", ".db3"):
-            return _read_bag(path, topic, message)
-        if path.suffix == ".csv":
-            return _read_csv(path)
-        if path.suffix in (".yaml", ".yml"):
-            return _read_yaml(path)
-    except (InputError, ValueError, TypeError, KeyError, OSError) as error:
-        text = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from None
+    if path.is_dir() or path.suffix in (".mcap", ".db3"):
+        return _read_bag(path, topic, message)
+    if path.suffix == ".csv":
+        return _read_csv(path)
+    if path.suffix in (".yaml", ".yml"):
+        return _read_yaml(path)
     raise InputError(f"{path}: must be a bag, or end in .csv or .yaml")
 
 
@@ -161,7 +165,7 @@ def _of_rows(path: Path, joints: Any, times: Any, given: Mapping[str, Any], form
                 )
             if len(numbers):
                 own[k] = numbers
-    return Points(path, names, stamps, data, form)
+    return Points(path, names, stamps, computable_rows("", data), form)
 
 
 def _numbers(what: str, values: Any) -> Array:
@@ -198,7 +202,9 @@ def _read_yaml(path: Path) -> Points:
         raise InputError("must have joint_names, and points or times and positions")
     if "points" not in tree:
         _refuse_unknown("", tree, (*TOP, "times", *ROWS))
+        _require(tree, "joint_names", "times")
         return _of_rows(path, tree["joint_names"], tree["times"], tree, Form("arrays"))
+    _require(tree, "joint_names")
     _refuse_unknown("", tree, (*TOP, "points"))
     points = tree["points"]
     if not isinstance(points, list) or not all(isinstance(point, Mapping) for point in points):
@@ -220,6 +226,12 @@ def _refuse_unknown(where: str, tree: Mapping[Any, Any], known: Sequence[str]) -
             near = get_close_matches(str(key), known, n=1)
             hint = f"did you mean {near[0]}?" if near else f"expected some of {', '.join(known)}"
             raise InputError(f"{where}unknown key {key!r:.60}; {hint}")
+
+
+def _require(tree: Mapping[Any, Any], *keys: str) -> None:
+    for key in keys:
+        if key not in tree:
+            raise InputError(f"'{key}' is missing")
 
 
 def _time(where: str, stamp: Any) -> int:
@@ -250,8 +262,10 @@ def _read_bag(path: Path, topic: str, message: int | None) -> Points:
     if not 1 <= (message or 1) <= len(found) or (message is None and len(found) > 1):
         raise InputError(f"{len(found)} messages on {name}: choose with --message 1, 2 ...")
     chosen: Any
-    with reading(path, "message"):
-        chosen = get_typestore(Stores.ROS2_JAZZY).deserialize_cdr(found[(message or 1) - 1], MESSAGE)
+    with reading(path, "a message"):
+        chosen = get_typestore(Stores.ROS2_JAZZY).deserialize_cdr(
+            found[(message or 1) - 1], MESSAGE
+        )
     stamps = [point.time_from_start for point in chosen.points]
     times = [stamp.sec + stamp.nanosec / SECOND for stamp in stamps]
     given = {each: [getattr(point, each) for point in chosen.points] for each in ROWS}

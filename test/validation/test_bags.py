@@ -85,9 +85,7 @@ def test_files_listed_out_of_order_and_counts_of_zero(tmp_path, plugin, ending):
     """As `ros2 bag reindex` lists them, and as a recorder leaves them that is killed."""
     third = COUNT // 3
     parts = [MESSAGES[:third], MESSAGES[third : 2 * third], MESSAGES[2 * third :]]
-    bags = [
-        write_bag(tmp_path / f"part{k}", part, plugin=plugin) for k, part in enumerate(parts)
-    ]
+    bags = [write_bag(tmp_path / f"part{k}", part, plugin=plugin) for k, part in enumerate(parts)]
     for k in (1, 2):
         shutil.copy(bags[k] / f"part{k}.{ending}", bags[0])
     file = bags[0] / "metadata.yaml"
@@ -199,7 +197,7 @@ def test_messages_before_damage_are_read(tmp_path):
     raw[middle] = bytes(len(raw[middle]))
     file.write_bytes(raw)
     found = []
-    with pytest.raises(InputError, match="bag: bag.mcap: the chunk at byte .* is damaged"):
+    with pytest.raises(InputError, match=r"bag: bag\.mcap: the chunk at byte .* is damaged"):
         found.extend(read_joint_states(path, batch=100))
     assert sum(len(part.stamp) for part in found) >= 1000
 

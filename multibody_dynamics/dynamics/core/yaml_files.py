@@ -22,6 +22,7 @@ import yaml
 
 from .errors import InputError
 from .inputs import as_path
+from .reading import computable, reading
 
 DIGITS = 300  # of an integer; with more it does not fit into a float64
 
@@ -57,8 +58,11 @@ class _Loader(yaml.SafeLoader):
             )
         if len(text) > DIGITS:
             raise InputError(f"a number of {len(text)} digits ({_line(node)}) is too large")
-        kind = node.tag.rpartition(":")[2]
-        return (self.construct_yaml_int if kind == "int" else self.construct_yaml_float)(node)
+        if node.tag.endswith("int"):
+            whole: int = self.construct_yaml_int(node)
+            computable(f"{_line(node)}: ", whole)
+            return whole
+        return computable(f"{_line(node)}: ", self.construct_yaml_float(node))
 
 
 for _kind in ("int", "float"):
@@ -86,19 +90,23 @@ def read_yaml_documents(path: str | PathLike[str]) -> list[Any]:
 
     Raises InputError, naming the file, if it cannot be read or parsed.
     """
-    file = as_path(path)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: cannot be read: not UTF-8 text: {error}") from None
+    with reading(path, "text in UTF-8"):
+        text = as_path(path).read_text(encoding="utf-8")
+    return _documents(text, f"{path}: ")
+
+
+def parse_yaml(text: str) -> Any:
+    """The contents of a YAML text. Raises InputError if it cannot be parsed."""
+    return next(iter(_documents(text, "")), None)
+
+
+def _documents(text: str, where: str) -> list[Any]:
     try:
         return list(yaml.load_all(text, _Loader))
     except RecursionError:
-        raise InputError(f"{path}: not valid YAML: nested too deeply") from None
+        raise InputError(f"{where}not valid YAML: nested too deeply") from None
     except Exception as error:  # PyYAML's own, and any that its constructors raise
-        raise InputError(f"{path}: not valid YAML: {_reason(error)}") from None
+        raise InputError(f"{where}not valid YAML: {_reason(error)}") from None
 
 
 def _line(node: yaml.Node) -> str:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import dynamics as dyn
+from ...validation.recordings import write_columns
 from ..base.figures import BLUE, VERMILION, new_figure, save
 from ..base.progress import progress_bar
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from ...dynamics.core import Array, InputError, read_arrays
+from ...dynamics.core import Array, InputError, file_reader, read_arrays
 from ...dynamics.identification import CarriedPayload, MeasuredRun
 from ...dynamics.model import MultibodyModel
 from ...validation.alignment import GAP
@@ -51,6 +51,7 @@ ON_TIME = 1e-3  # periods; samples this close to evenly spaced times are used as
 
 
 # wide: how a recording is read
+@file_reader
 def read_run(
     path: Path,
     model: MultibodyModel,

@@ -24,14 +24,12 @@ from ...dynamics.model import MultibodyModel, load_urdf
 from ...dynamics.model.inertia import decompose, principal_moments
 from ...dynamics.motion import rest_to_rest_motion
 from ...dynamics.rigid import InverseDynamicsSolver, gravity_forces, inverse_dynamics, mass_matrix
+from ..base.models import doubtful_range
 
 POSTURES = 500  # for gravity torques and the mass matrix
 UNLIMITED = 1.0  # rad or m: half the range of a joint without limits
 FLAT = 1e-3  # ratio of principal moments that only a needle or a missing entry explains
 EXTENDED = 1.0  # m: larger than the radius of gyration of any arm's link
-# Ranges beyond the first number are hardly those of an arm; beyond the second, there is no limit.
-TURNING = (25.0, 1e4)  # rad
-SLIDING = (30.0, 1e4)  # m
 SINGULAR = 1e10  # condition number of the mass matrix
 MESSAGES = 0.4  # ms per cycle at 1 kHz for two messages and the node around the solver
 
@@ -146,13 +144,8 @@ def _check_limits(model: MultibodyModel, j: int, weight: float) -> Iterator[Find
         yield Finding(True, f"{joint} has the effort limit 0: every torque becomes zero")
     if model.limits.velocity[j] == 0.0:
         yield Finding(True, f"{joint} has the velocity limit 0: it cannot move")
-    travel = model.limits.upper[j] - model.limits.lower[j]
-    if model.joint_types[j] == "revolute" and TURNING[0] < travel < TURNING[1]:
-        turns = travel / (2.0 * np.pi)
-        text = f"{joint} has a range of {travel:.4g} rad, {turns:.3g} turns"
-        yield Finding(False, f"{text}; are its limits in degrees?")
-    if model.joint_types[j] == "prismatic" and SLIDING[0] < travel < SLIDING[1]:
-        yield Finding(False, f"{joint} has a range of {travel:.4g} m; are its limits in mm?")
+    if doubt := doubtful_range(model, j):
+        yield Finding(False, doubt)
 
 
 def postures(model: MultibodyModel, count: int = POSTURES) -> Array:

@@ -58,6 +58,11 @@ def write_back(
         found.files[elastic_joints.name] = write_actuators(
             found, model, results, elastic_joints, provenance(results, elastic_joints, today)
         )
+    elif results.laws and not (results.bodies or results.joints or results.motors):
+        raise InputError(
+            f"{', '.join(map(str, results.sources))}: has only springs, which are not part of a"
+            " URDF: give the file of springs and motors as --elastic-joints"
+        )
     elif results.springs or results.laws:
         found.notes.append("springs and motors were identified: --elastic-joints writes them back")
     else:

@@ -71,5 +71,6 @@ def decompressed(compression: str, data: bytes) -> bytes:
 
 __all__ = [
     "Reader", "StoragePlugin", "Stores", "TypesysError", "Writer", "WriterError",
-    "decompressed", "dump_qos_v9", "get_types_from_msg", "get_typestore", "interfaces", "require_bags",
+    "decompressed", "dump_qos_v9", "get_types_from_msg", "get_typestore", "interfaces",
+    "require_bags",
 ]  # fmt: skip

@@ -25,6 +25,7 @@ from .mcap_chunks import Chunk, Messages, chunks_of, in_order
 JOINT_STATE = "sensor_msgs/msg/JointState"
 BATCH = 8192  # messages; 8 s of a topic at 1 kHz, about 3 MB
 FOREVER = 2**63 - 1  # ns
+LARGEST = 1e30  # with larger numbers one cannot compute
 LISTED = 5  # problems that are listed individually
 
 Batch = dict[str, list[Messages]]  # by topic
@@ -159,6 +160,7 @@ class Bag:
                 packed = [each for _, each in parts]
                 for names, which, (stamp, rows) in readers[name].read_packed(packed):
                     at = received[which]
+                    rows = np.where(np.abs(rows) > LARGEST, np.nan, rows)  # is none
                     if (at[1:] < at[:-1]).any():  # of chunks that overlap in time
                         order = np.argsort(at, kind="stable")
                         at, stamp, rows = at[order], stamp[order], rows[order]
@@ -181,7 +183,6 @@ class Bag:
             more = [f"and {len(problems) - LISTED} more"] if len(problems) > LISTED else []
             raise InputError(f"{self.path}: {'; '.join(problems[:LISTED] + more)}")
 
-
     def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
         """Times of receipt, ns, and contents of all messages on a topic of any type, in order.
 
@@ -202,9 +203,7 @@ class Bag:
                 ]
                 yield from sorted(pairs, key=lambda pair: pair[0])
         except Exception as error:  # sqlite and zstd raise their own errors
-            raise InputError(
-                f"{self.path}: cannot be read completely: {_advised(error)}"
-            ) from None
+            raise InputError(f"{self.path}: cannot be read completely: {_advised(error)}") from None
 
     def _messages(
         self, topics: Sequence[str], start: int | None, stop: int | None

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dynamics.core import Array, InputError
+from ...dynamics.core import Array, InputError, computable_rows, reading
 
 EMPTY = re.compile(r"(^|,)\s*(?=,|$)")
 LATEST = 9e9  # s: in ns, later times overflow 64 bits
@@ -28,7 +28,10 @@ def read_columns(path: Path) -> dict[str, Array]:
 
     Raises InputError, naming the file, for anything else.
     """
-    with path.open(newline="", encoding="utf-8", errors="replace") as file:
+    with (
+        reading(path, "a table"),
+        path.open(newline="", encoding="utf-8", errors="replace") as file,
+    ):
         head = [name.strip() for name in next(csv.reader(file), [])] or [""]
         lines = [EMPTY.sub(r"\1nan", line.strip()) for line in file if line.strip()]
     head[0] = head[0].lstrip("#\ufeff ")
@@ -39,13 +42,14 @@ def read_columns(path: Path) -> dict[str, Array]:
             f"{path}: its first line must name the columns, each once, comma-separated and "
             f"including t; it is {','.join(head)!r:.80}"
         )
-    try:
+    with reading(path, "a table of numbers"):
         table = np.loadtxt(lines, delimiter=",", ndmin=2)
-    except ValueError as error:
-        raise InputError(f"{path}: not a table of numbers: {error}") from None
     if len(head) != table.shape[1]:
         raise InputError(f"{path}: its first line must name {table.shape[1]} columns, including t")
-    return dict(zip(head, table.T, strict=True))
+    return {
+        name: computable_rows(f"{path}: {name}: ", column)
+        for name, column in zip(head, table.T, strict=True)
+    }
 
 
 def stacked(path: Path, columns: Mapping[str, Array], names: Sequence[str]) -> Array | None:
@@ -112,4 +116,4 @@ def signal_in(
             f"{path}: {name} is {values.shape} of {values.dtype}: expected numbers {shape}, a "
             f"row for each t and a column for each of {', '.join(owners) or '(no names given)'}"
         )
-    return np.asarray(values, dtype=np.float64)
+    return computable_rows(f"{path}: {name}: ", np.asarray(values, dtype=np.float64))

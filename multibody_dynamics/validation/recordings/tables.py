@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...dynamics.core import Array, InputError, read_arrays
+from ...dynamics.core import Array, InputError, file_reader, read_arrays
 from .bags import JointSamples
 from .columns import nanoseconds, read_columns, signal_in, times_in
 
@@ -28,6 +28,7 @@ SUFFIXES = (".csv", ".npz")
 SIGNALS = ("q", "qd")  # besides the effort
 
 
+@file_reader
 def read_table(path: Path, effort: str = "joint") -> JointSamples:
     """Read a table; effort : that of the "joint" or of its "motor".
 
