@@ -101,9 +101,10 @@ def _watch_files() -> None:
 
     def watch(event: str, arguments: tuple[object, ...]) -> None:
         global _written
-        if event == "open" and isinstance(arguments[0], str | bytes) and arguments[2]:
-            if int(str(arguments[2])) & (os.O_WRONLY | os.O_RDWR):
-                _written = os.fsdecode(arguments[0])
+        if event != "open" or not isinstance(arguments[0], str | bytes):
+            return
+        if isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR):
+            _written = os.fsdecode(arguments[0])
 
     sys.addaudithook(watch)
 

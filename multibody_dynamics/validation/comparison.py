@@ -265,7 +265,6 @@ class _Pass:
             recorded=None if self._recorded is None else self._recorded.result(),
         )
 
-
     def _doubts(self) -> list[str]:
         """What is doubtful about the efforts."""
         actuators, used = self._robot.actuators, self._comparison.used

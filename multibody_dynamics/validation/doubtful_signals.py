@@ -37,8 +37,11 @@ STEADY = 3.0  # standard deviations by which the mean of an effort exceeds its c
 FEWEST = 16  # windows
 DEGREES = 180.0 / np.pi
 VELOCITIES = {
-    -1.0: "the other sign", DEGREES: "in degrees/s", 30.0 / np.pi: "in rpm", 1e3: "in mm/s or mrad/s"
-}  # fmt: skip
+    -1.0: "the other sign",
+    DEGREES: "in degrees/s",
+    30.0 / np.pi: "in rpm",
+    1e3: "in mm/s or mrad/s",
+}
 
 
 class Stretch(NamedTuple):

@@ -157,6 +157,19 @@ def _ten(mass: float, com: Any, inertia_com: Any) -> Any:
     return np.array([mass, *(mass * com), *upper])
 
 
+def _described_friction(friction: JointFriction, j: int) -> dict[str, Any]:
+    """The friction of joint j, in the form for :meth:`.JointFriction.from_mapping`."""
+    amplitude, steepness, shift = (
+        float(row[j]) for row in (friction.amplitude, friction.steepness, friction.shift)
+    )
+    found: dict[str, Any] = {"viscous": float(friction.viscous[j])}
+    if shift:
+        found["logistic"] = [amplitude, steepness, shift]
+    elif steepness:
+        found |= {"coulomb": amplitude / 2.0, "coulomb_velocity": 2.0 / steepness}
+    return {**found, "offset": float(friction.offset[j])}
+
+
 def described(
     friction: JointFriction | None = None,
     names: tuple[str, ...] = (),
@@ -168,13 +181,7 @@ def described(
     content: dict[str, Any] = {}
     if friction is not None:
         content["friction"] = {
-            name: {
-                "viscous": float(friction.viscous[j]),
-                "coulomb": float(friction.amplitude[j] / 2.0),
-                "coulomb_velocity": float(2.0 / friction.steepness[j]),
-                "offset": float(friction.offset[j]),
-            }
-            for j, name in enumerate(names)
+            name: _described_friction(friction, j) for j, name in enumerate(names)
         }
     if rotors:
         content["rotor_inertia"] = dict(rotors)

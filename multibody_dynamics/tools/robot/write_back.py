@@ -213,10 +213,13 @@ def _write_friction(
             before = tag.number(written[key]) if tag and key in written else None
             remark = "in data.yaml" if key in FRICTION else "not part of the files"
             remark = "" if key in written else remark
+            if key in written and not figure.determined:
+                remark = "not determined: kept"
             found.changes.append(Change(joint, key, before, figure, remark))
         if tag:
             viscous, coulomb = (
-                figures[key].value if key in figures else None for key in ("viscous", "coulomb")
+                figures[key].value if key in figures and figures[key].determined else None
+                for key in ("viscous", "coulomb")
             )
             text.set_friction(joint, viscous, coulomb)
 
