@@ -183,7 +183,6 @@ def test_friction_in_the_urdf_and_xacro_blocks(tmp_path):
     assert macro.get("name") == "inertial_a"
     assert macro.find("inertial/mass").get("value") == "2"
 
-
     content["joints"]["j"] = {"viscous": leaf(0.0, None, False), "coulomb": leaf(0.7)}
     (tmp_path / "identified.json").write_text(json.dumps(content))
     with warnings.catch_warnings():

@@ -400,10 +400,9 @@ class _Identification:
     ) -> tuple[LeastSquares, Fit]:
         """The fit in which friction that the recordings do not determine is as known before. Of one
         site, the least certain parameter comes first: the others may be certain without it."""
-        index, sites = self.parameters.index, {}
-        for channel in self.equations.channels:
-            if channel.kind != "spring":
-                sites[self.equations.site_of(channel)] = None
+        index = self.parameters.index
+        channels = [each for each in self.equations.channels if each.kind != "spring"]
+        sites = dict.fromkeys(map(self.equations.site_of, channels))
         while True:
             names = [
                 name
