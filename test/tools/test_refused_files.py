@@ -149,11 +149,13 @@ def test_limits_in_degrees_are_not_planned_with(folder, capsys):
 
 def test_joints_that_are_called_by_numbers(folder, capsys):
     for name, number in (("shoulder", "1"), ("elbow", "2")):
-        for file in ("robot.urdf", "springs.yaml", "trajectory.csv"):
+        for file in ("robot.urdf", "springs.yaml"):
             text = (folder / file).read_text()
             (folder / file).write_text(text.replace(name, number))
     assert "\n  1:" in (folder / "springs.yaml").read_text()
-    command = "scale-time trajectory.csv --urdf robot.urdf --elastic-joints springs.yaml -o out"
+    trajectory = examples.ROWS.replace("shoulder, elbow", "1, 2")
+    (folder / "trajectory.yaml").write_text(trajectory)
+    command = "scale-time trajectory.yaml --urdf robot.urdf --elastic-joints springs.yaml -o out"
     assert cli.main([*command.split(), "--limit", "joint_speed.1=0.5"]) == 0
     assert "joint_speed   1" in capsys.readouterr().out
     command = "write-back springs.yaml --urdf robot.urdf --elastic-joints springs.yaml -o new"

@@ -84,7 +84,7 @@ def rigid_run(still, seed, jitter=0.0, velocities=True, noise=0.02):
 REST_FRICTION = idn.JointFriction.smooth_coulomb([0.6, 0.4], [0.5, 0.3], [0.1, -0.1], 0.05)
 
 
-@pytest.mark.parametrize("jitter", [0.0, 1e-6, 1e-4])
+@pytest.mark.parametrize("jitter", [0.0, 1e-4])
 @pytest.mark.parametrize("velocities", [True, False])
 @pytest.mark.parametrize("joint", [0, 1])
 def test_a_joint_at_rest_keeps_its_friction_and_others_are_found(jitter, velocities, joint):
