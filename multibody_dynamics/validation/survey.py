@@ -121,18 +121,10 @@ def survey(
     samples = [batch for batch in samples if any(source.carries(batch) for source in sources)]
     _check_signals(joints, sources, samples, notes)
     period = max(_period(recording.path, source, looks) for source in sources)
-    origin = min(
-        int(source.times(batch).min())
-        for source in sources
-        for batch in samples
-        if source.carries(batch)
-    )
+    origin = _origin(sources, samples)
     velocity = not from_positions and _has_velocity(sources, samples)
-    derived: tuple[int, ...] = ()
-    if velocity:
-        derived = _contradicting(joints, sources, looks, notes)
-        moving = np.concatenate([each.places for each in sources if each.rows != EFFORT])
-        velocity = len(derived) < len(moving)
+    derived = _contradicting(joints, sources, looks, notes) if velocity else ()
+    velocity &= len(derived) < sum(len(s.places) for s in sources if s.rows != EFFORT)
     grid = Grid(origin, period, background, turning_joints(model), velocity)
     found = cutoff or _cutoff(looks, sources, grid)
     seen = recording.overview
@@ -375,6 +367,12 @@ def _period(path: Path, source: Source, looks: Sequence[Sequence[JointSamples]])
             f"than {SHORTEST}"
         )
     return usual_step(every)
+
+
+def _origin(sources: Sequence[Source], samples: Sequence[JointSamples]) -> int:
+    """The first stamp of all sources, ns."""
+    pairs = ((source, batch) for source in sources for batch in samples if source.carries(batch))
+    return min(int(source.times(batch).min()) for source, batch in pairs)
 
 
 def usual_step(steps: np.ndarray) -> float:

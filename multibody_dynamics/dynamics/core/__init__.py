@@ -113,6 +113,7 @@ from .errors import (
     TrajectoryError,
     refused_as,
 )
+from .file_reading import computable, computable_rows, file_reader, reading
 from .inputs import (
     STATE_ROWS,
     TWIST_ROWS,
@@ -135,7 +136,6 @@ from .inputs import (
 )
 from .npz_files import read_arrays
 from .product_rule import leibniz, product
-from .reading import computable, computable_rows, file_reader, reading
 from .record_fields import Field, Integers
 from .series import Series, turning
 from .settings import check_setting, declared, setting

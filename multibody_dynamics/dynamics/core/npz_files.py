@@ -12,8 +12,8 @@ import numpy as np
 from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
+from .file_reading import reading
 from .inputs import as_path
-from .reading import reading
 
 
 def read_arrays(path: str | PathLike[str]) -> dict[str, NDArray[Any]]:

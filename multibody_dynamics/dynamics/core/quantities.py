@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .errors import InputError
-from .reading import computable
+from .file_reading import computable
 from .yaml_files import read_yaml
 
 _TURN, _DEGREE = 2.0 * np.pi, np.pi / 180.0

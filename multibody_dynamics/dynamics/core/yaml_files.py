@@ -21,8 +21,8 @@ from typing import Any
 import yaml
 
 from .errors import InputError
+from .file_reading import computable, reading
 from .inputs import as_path
-from .reading import computable, reading
 
 DIGITS = 300  # of an integer; with more it does not fit into a float64
 

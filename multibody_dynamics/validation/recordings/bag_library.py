@@ -9,7 +9,8 @@ of one of these names then raises an InputError that says what to install.
 
 from __future__ import annotations
 
-import sys
+from contextlib import suppress
+from importlib import import_module
 from typing import Any, NoReturn
 
 from ...dynamics.core import InputError
@@ -49,24 +50,21 @@ def require_bags() -> None:
     Reader()
 
 
-def decompressed(compression: str, data: bytes) -> bytes:
-    """The data of an MCAP chunk, or of a compressed message, with the libraries of rosbags.
+COMPRESSIONS = {"lz4": ["lz4.frame"], "zstd": ["compression.zstd", "backports.zstd"]}
+"""The modules with which rosbags decompresses, of which the first one there is used."""
 
-    Raises the errors of these libraries, and ValueError for an unknown compression.
+
+def decompressed(compression: str, data: bytes) -> bytes:
+    """The data of an MCAP chunk, or of a compressed message.
+
+    Raises ValueError for an unknown compression, and the errors of its library.
     """
     if compression == "":
         return data
-    if compression == "lz4":
-        from lz4 import frame
-
-        return bytes(frame.decompress(data))
-    if compression != "zstd":
-        raise ValueError(f"unknown compression {compression!r}")
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
-    return bytes(zstd.decompress(data))
+    for name in COMPRESSIONS.get(compression, ()):
+        with suppress(ModuleNotFoundError):
+            return bytes(import_module(name).decompress(data))
+    raise ValueError(f"unknown compression {compression!r}")
 
 
 __all__ = [
