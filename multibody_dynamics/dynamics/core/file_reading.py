@@ -47,6 +47,8 @@ def reading(path: object, what: str = "a valid file") -> Iterator[None]:
 def _described(error: Exception) -> str:
     """The message, which for some exceptions says little without their name."""
     text = " ".join(str(error).split())
+    if isinstance(error, KeyError):
+        return f"{text} is missing"
     named = isinstance(error, LookupError | ArithmeticError | MemoryError) or not text
     return f"{type(error).__name__} {text}".strip() if named else text
 

@@ -25,7 +25,7 @@ from multibody_dynamics.dynamics.core import (
 @pytest.mark.parametrize(
     ("error", "text"),
     [
-        (KeyError("mass"), "not a valid file: KeyError 'mass'"),
+        (KeyError("mass"), "not a valid file: 'mass' is missing"),
         (IndexError("axis 1"), "not a valid file: IndexError axis 1"),
         (ValueError("two\nlines"), "not a valid file: two lines"),
         (ZeroDivisionError("division by zero"), "ZeroDivisionError division by zero"),
