@@ -10,11 +10,13 @@ found problems; 2 for invalid arguments or files, with a one-line message; 130 a
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import re
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import cache
 
 from .. import __version__
 from ..linear_algebra import use_one_thread
@@ -47,6 +49,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
+    _watch_files()
     words = _joined(sys.argv[1:] if arguments is None else arguments)
     ros = words.index(ROS_ARGUMENTS) if ROS_ARGUMENTS in words else len(words)
     options = make_parser().parse_args(words[:ros])
@@ -91,6 +94,23 @@ def _run(options: argparse.Namespace) -> int:
         return 2
 
 
+_written = ""  # the file that was last opened for writing
+
+
+@cache
+def _watch_files() -> None:
+    """Remember which file is written: the error of a full disk does not name it."""
+
+    def watch(event: str, arguments: tuple[object, ...]) -> None:
+        global _written
+        if event != "open" or not isinstance(arguments[0], str | bytes):
+            return
+        if isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR):
+            _written = os.fsdecode(arguments[0])
+
+    sys.addaudithook(watch)
+
+
 def _joined(arguments: Sequence[str]) -> list[str]:
     """Join `--configuration -1,2` into one word; argparse would take `-1,2` for an option."""
     words: list[str] = []
@@ -114,6 +134,8 @@ def _in_one_line(error: Exception) -> str:
         text = f"{error.filename}: {error.strerror}"
         if isinstance(error, FileExistsError):
             text += ", but is not a folder"
+    elif isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        text = f"{_written}: {error.strerror}"
     return " ".join(text.split())
 
 

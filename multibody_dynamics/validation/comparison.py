@@ -18,6 +18,7 @@ from ..dynamics.elastic import motor_motion
 from ..dynamics.identification import Residuals
 from ..dynamics.rigid import inverse_dynamics
 from .alignment import Keys, Quality, aligned
+from .doubtful_signals import doubtful_efforts
 from .recordings import Recording
 from .run_recorder import Recorded, RunRecorder
 from .settings import Robot, Settings
@@ -258,11 +259,20 @@ class _Pass:
             coverage=self._compared * comparison.step / max(self._on_grid, 1),
             qualities=tuple(self._qualities),
             problems=tuple(self._problems),
-            notes=_notes(look, self._qualities),
+            notes=(*_notes(look, self._qualities), *self._doubts()),
             messages=sum(quality.messages for quality in self._qualities),
             seconds=time.monotonic() - self._began,
             recorded=None if self._recorded is None else self._recorded.result(),
         )
+
+    def _doubts(self) -> list[str]:
+        """What is doubtful about the efforts."""
+        actuators, used = self._robot.actuators, self._comparison.used
+        gears = None
+        if actuators is not None and actuators.motor_names == self._robot.model.joint_names:
+            gears = np.array([motor.gear_ratio for motor in actuators.motors])[used]
+        names = tuple(self._names[used].tolist())
+        return doubtful_efforts(names, self._totals[0], gears)
 
 
 def _expected(error: Exception) -> str:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.core import Array, InputError, read_arrays
+from ..dynamics.core import Array, InputError, read_arrays, reading
 from .drift_causes import Change, PeriodComparison, changes
 from .drift_statistics import DriftSums, Layout, Noise, solved
 from .settings import Robot, Settings
@@ -295,11 +295,9 @@ class DriftWatch:
         Raises InputError if it cannot be read, or belongs to another robot or other settings.
         """
         arrays = read_arrays(file)
-        try:
+        with reading(file, "a memory of drift_node"):
             facts = json.loads(str(arrays.pop("facts")))
             identity = facts["identity"]
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{file}: cannot be read: {error}") from None
         if identity != self._identity():
             raise InputError(
                 f"{file}: belongs to another robot, mounting, friction, springs or settings;"
@@ -307,10 +305,11 @@ class DriftWatch:
             )
         self.forget()
         try:
-            self._continue(facts, arrays)
-        except (LookupError, TypeError, ValueError, OverflowError) as error:
+            with reading(file, "a memory of drift_node"):
+                self._continue(facts, arrays)
+        except InputError:
             self.forget()
-            raise InputError(f"{file}: cannot be read: {error}") from None
+            raise
 
     def _continue(self, facts: dict[str, Any], arrays: dict[str, Array]) -> None:
         for key, row in arrays.items():

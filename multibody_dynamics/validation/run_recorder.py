@@ -71,6 +71,7 @@ class RunRecorder:
         times, rows = self._times[: self._count], self._rows[: self._count]
         known = np.isfinite(self._look.background)
         q, qd = (np.where(known[k], self._look.background[k], rows[:, k]) for k in range(2))
+        qd[:, list(self._look.derived)] = np.nan
         effort = np.full_like(q, np.nan)
         effort[:, self._used] = rows[:, 2, self._used]
         run = MeasuredRun(

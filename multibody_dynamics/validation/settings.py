@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from ..dynamics.core import InputError, read_yaml
+from ..dynamics.core import InputError, read_yaml, reading
 from ..dynamics.elastic import Actuators, load_actuators
 from ..dynamics.identification import JointFriction, inertial_parameters, with_inertial_parameters
 from ..dynamics.model import MultibodyModel, load_urdf
@@ -113,30 +113,30 @@ def equipped(
 
 def _with_data(model: MultibodyModel, file: Path) -> tuple[MultibodyModel, JointFriction]:
     given = read_yaml(file) or {}
+    with reading(file, "a file of friction, rotors, payloads and links"):
+        return _with_given(model, given)
+
+
+def _with_given(model: MultibodyModel, given: Any) -> tuple[MultibodyModel, JointFriction]:
     if not isinstance(given, Mapping) or set(given) - set(KEYS):
         found = [key for key in given if key not in KEYS] if isinstance(given, Mapping) else given
-        raise InputError(
-            f"{file}: {found}: expected a mapping with some of the keys {', '.join(KEYS)}"
-        )
+        raise InputError(f"{found}: expected a mapping with some of the keys {', '.join(KEYS)}")
     for key, value in given.items():
         if not isinstance(value, Mapping):
-            raise InputError(f"{file}: {key}: expected a mapping from names, got {value!r}")
-    try:
-        rotors = np.array(model.reflected_inertia)
-        for joint, value in given.get("rotor_inertia", {}).items():
-            rotors[model.joint_index(joint)] = float(value)
-        model = model.with_reflected_inertia(rotors)
-        links = given.get("links", {})
-        if links:
-            parameters = inertial_parameters(model).reshape(-1, 10)
-            for body, values in links.items():
-                parameters[model.body_index(body)] = _ten(*_body(body, values))
-            model = with_inertial_parameters(model, parameters.ravel())
-        for body, values in given.get("payload", {}).items():
-            model = model.with_payload(body, *_body(body, values), name=f"payload of {body}")
-        return model, JointFriction.from_mapping(given.get("friction", {}), model.joint_names)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{file}: {error}") from None
+            raise InputError(f"{key}: expected a mapping from names, got {value!r}")
+    rotors = np.array(model.reflected_inertia)
+    for joint, value in given.get("rotor_inertia", {}).items():
+        rotors[model.joint_index(joint)] = float(value)
+    model = model.with_reflected_inertia(rotors)
+    links = given.get("links", {})
+    if links:
+        parameters = inertial_parameters(model).reshape(-1, 10)
+        for body, values in links.items():
+            parameters[model.body_index(body)] = _ten(*_body(body, values))
+        model = with_inertial_parameters(model, parameters.ravel())
+    for body, values in given.get("payload", {}).items():
+        model = model.with_payload(body, *_body(body, values), name=f"payload of {body}")
+    return model, JointFriction.from_mapping(given.get("friction", {}), model.joint_names)
 
 
 def _body(name: str, values: Any) -> tuple[float, Any, Any]:
@@ -157,6 +157,19 @@ def _ten(mass: float, com: Any, inertia_com: Any) -> Any:
     return np.array([mass, *(mass * com), *upper])
 
 
+def _described_friction(friction: JointFriction, j: int) -> dict[str, Any]:
+    """The friction of joint j, in the form for :meth:`.JointFriction.from_mapping`."""
+    amplitude, steepness, shift = (
+        float(row[j]) for row in (friction.amplitude, friction.steepness, friction.shift)
+    )
+    found: dict[str, Any] = {"viscous": float(friction.viscous[j])}
+    if shift:
+        found["logistic"] = [amplitude, steepness, shift]
+    elif steepness:
+        found |= {"coulomb": amplitude / 2.0, "coulomb_velocity": 2.0 / steepness}
+    return {**found, "offset": float(friction.offset[j])}
+
+
 def described(
     friction: JointFriction | None = None,
     names: tuple[str, ...] = (),
@@ -168,13 +181,7 @@ def described(
     content: dict[str, Any] = {}
     if friction is not None:
         content["friction"] = {
-            name: {
-                "viscous": float(friction.viscous[j]),
-                "coulomb": float(friction.amplitude[j] / 2.0),
-                "coulomb_velocity": float(2.0 / friction.steepness[j]),
-                "offset": float(friction.offset[j]),
-            }
-            for j, name in enumerate(names)
+            name: _described_friction(friction, j) for j, name in enumerate(names)
         }
     if rotors:
         content["rotor_inertia"] = dict(rotors)

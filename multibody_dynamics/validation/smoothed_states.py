@@ -36,6 +36,7 @@ class SmoothedStates:
     ) -> None:
         self._look, self._used = look, used
         self._motion = ZeroPhaseFilter(look.rate, cutoff, orders[0] - look.velocity)
+        self._derived = ZeroPhaseFilter(look.rate, cutoff, orders[0]) if look.derived else None
         self._place = ZeroPhaseFilter(look.rate, cutoff, 1)
         self._effort = ZeroPhaseFilter(look.rate, cutoff, orders[1])
         self.step = max(int(look.rate / rate + 1e-6), 1)
@@ -72,6 +73,9 @@ class SmoothedStates:
             if self._look.velocity:
                 rates = self._motion(_filled(qd, self._look.background[1]), **options)
                 state = np.concatenate([self._place(q, **options), rates])
+                if self._derived is not None:
+                    joints = list(self._look.derived)
+                    state[:, :, joints] = self._derived(q[:, joints], **options)
             else:
                 state = self._motion(q, **options)
             measured = self._effort(effort[:, self._used], **options)

@@ -16,6 +16,7 @@ from ..dynamics.core import Array, InputError
 from ..dynamics.identification import HIGHEST, noise_cutoff
 from ..dynamics.model import MultibodyModel
 from .alignment import EFFORT, MOTION, Grid, Quality, Source, aligned, runs_of
+from .doubtful_signals import Stretch, contradicting_velocities, positions_beyond_limits
 from .recordings import JointSamples, Recording
 from .sources import on_one_clock, refuse_twice, sources_of, unrecorded
 
@@ -35,7 +36,8 @@ OUTPUTS = (  # topics of our nodes with the names of the same joints
 class Survey:
     """The result of the first look: sources, origin and period in ns, cut-off in Hz.
 
-    velocity : whether velocities are used. held : joints of the model without a source.
+    velocity : whether velocities are used, except of the joints `derived` (in the model), whose
+    positions are differentiated instead. held : joints of the model without a source.
     ignored : recorded joints that are not in the model. background : (3, n) rows of held joints.
     total : number of messages. duration : s. notes : remarks on the choice of topics.
     """
@@ -51,6 +53,7 @@ class Survey:
     total: int
     duration: float
     notes: tuple[str, ...] = ()
+    derived: tuple[int, ...] = ()
 
     @property
     def rate(self) -> float:
@@ -118,13 +121,10 @@ def survey(
     samples = [batch for batch in samples if any(source.carries(batch) for source in sources)]
     _check_signals(joints, sources, samples, notes)
     period = max(_period(recording.path, source, looks) for source in sources)
-    origin = min(
-        int(source.times(batch).min())
-        for source in sources
-        for batch in samples
-        if source.carries(batch)
-    )
+    origin = _origin(sources, samples)
     velocity = not from_positions and _has_velocity(sources, samples)
+    derived = _contradicting(joints, sources, looks, notes) if velocity else ()
+    velocity &= len(derived) < sum(len(s.places) for s in sources if s.rows != EFFORT)
     grid = Grid(origin, period, background, turning_joints(model), velocity)
     found = cutoff or _cutoff(looks, sources, grid)
     seen = recording.overview
@@ -140,6 +140,7 @@ def survey(
         sum(seen.topics[topic] for topic in {source.topic for source in sources}),
         1e-9 * (seen.end - seen.begin),
         tuple(notes),
+        derived if velocity else (),
     )
 
 
@@ -296,6 +297,12 @@ def _check_signals(
                     f"{joints.path}: {source.topic}: no {what} was recorded for "
                     f"{', '.join(names)}, so there is nothing to compare with"
                 )
+            if what == "position":
+                for k, place in enumerate(source.places.tolist()):
+                    rows = [source.signal(b, row)[:, k] for b in samples if source.carries(b)]
+                    ends = np.nanmin(rows := np.concatenate(rows)), np.nanmax(rows)
+                    if doubt := positions_beyond_limits(joints.model, place, *ends):
+                        notes.append(f"{joints.model.joint_names[place]}: its {doubt}")
             if what == "effort":
                 efforts = [source.signal(b, row) for b in samples if source.carries(b)]
                 moved = np.any([np.nan_to_num(each).any(axis=0) for each in efforts], axis=0)
@@ -305,6 +312,38 @@ def _check_signals(
         raise InputError(f"{joints.path}: all efforts are zero; no effort was measured")
     if zero:
         notes.append(f"the efforts of {', '.join(zero)} are all zero: were they measured?")
+
+
+def _contradicting(
+    joints: Joints,
+    sources: Sequence[Source],
+    looks: Sequence[Sequence[JointSamples]],
+    notes: list[str],
+) -> tuple[int, ...]:
+    """The joints whose velocities contradict their positions, with a note on each."""
+    found: dict[int, str] = {}
+    turning = turning_joints(joints.model)
+    for source in sources:
+        if source.rows == EFFORT:
+            continue
+        stretches = []
+        for batches in looks:
+            own = [batch for batch in batches if source.carries(batch)]
+            if not own:
+                continue
+            at, order = np.unique(np.concatenate([source.times(b) for b in own]), return_index=True)
+            q, qd = (np.concatenate([source.signal(b, k) for b in own])[order] for k in (0, 1))
+            turns = turning[source.places]
+            q[:, turns] = np.unwrap(q[:, turns], axis=0)
+            stretches.append(Stretch((at - at[0]) / 1e9, q, qd))
+        wrong = contradicting_velocities(stretches)
+        found |= {int(source.places[j]): text for j, text in wrong.items()}
+    notes += [
+        f"{joints.model.joint_names[j]}: its velocities {text}; its positions are differentiated"
+        " instead"
+        for j, text in sorted(found.items())
+    ]
+    return tuple(sorted(found))
 
 
 def _has_velocity(sources: Sequence[Source], samples: Sequence[JointSamples]) -> bool:
@@ -334,6 +373,12 @@ def _period(path: Path, source: Source, looks: Sequence[Sequence[JointSamples]])
             f"than {SHORTEST}"
         )
     return usual_step(every)
+
+
+def _origin(sources: Sequence[Source], samples: Sequence[JointSamples]) -> int:
+    """The first stamp of all sources, ns."""
+    pairs = ((source, batch) for source in sources for batch in samples if source.carries(batch))
+    return min(int(source.times(batch).min()) for source, batch in pairs)
 
 
 def usual_step(steps: np.ndarray) -> float:

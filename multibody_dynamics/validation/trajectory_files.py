@@ -6,8 +6,11 @@
 .csv    t and, for every joint, `q JOINT` and, if known, `qd JOINT` and `qdd JOINT` (or q', q''
         as `trajectory --csv` writes them), in s, rad (m)
 .yaml   joint_names, times (k,), positions and, if known, velocities, accelerations (k, n); or
-        joint_names and points, as `ros2 topic echo` prints a JointTrajectory
+        joint_names and points, as `ros2 topic echo` or, with secs and nsecs, ROS 1 prints a
+        JointTrajectory
 bag     a rosbag2 folder, .mcap or .db3 file with a trajectory_msgs/JointTrajectory
+
+Unix times are counted from the first one on, since their digits are not needed.
 """
 
 from __future__ import annotations
@@ -15,20 +18,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from fractions import Fraction
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import yaml
 
-from ..dynamics.core import Array, InputError, read_yaml_documents
-from .recordings import read_columns, stacked, times_in
-from .recordings.bag_library import Reader, StoragePlugin, Stores, Writer, get_typestore
+from ..dynamics.core import (
+    Array,
+    InputError,
+    computable_rows,
+    file_reader,
+    read_yaml_documents,
+    reading,
+)
+from .recordings import Bag, from_start, read_columns, stacked, times_in, write_columns
+from .recordings.bag_library import StoragePlugin, Stores, Writer, get_typestore
+from .recordings.columns import UNIX
 
 MESSAGE = "trajectory_msgs/msg/JointTrajectory"
 COLUMNS = (("q", "qd", "qdd"), ("q", "q'", "q''"))  # column names in tables
 ROWS = ("positions", "velocities", "accelerations")
 SECOND = 1_000_000_000  # ns
+TIMES = {"sec": SECOND, "secs": SECOND, "nanosec": 1, "nsec": 1, "nsecs": 1}  # ns, ROS 2 and 1
+POINT = (*ROWS, "effort", "time_from_start")  # keys of a point
+TOP = ("header", "joint_names")  # keys beside points, or times and rows
 
 
 class Form(NamedTuple):
@@ -61,6 +78,7 @@ class Points:
         return {name: rows for name, rows in pairs if np.isfinite(rows).any()}
 
 
+@file_reader
 def read_points(path: Path, *, topic: str = "", message: int | None = None) -> Points:
     """Read a trajectory in one of the formats of the module's docstring.
 
@@ -70,16 +88,12 @@ def read_points(path: Path, *, topic: str = "", message: int | None = None) -> P
     """
     if not path.exists():
         raise InputError(f"{path}: no such file")
-    try:
-        if path.is_dir() or path.suffix in (".mcap", ".db3"):
-            return _read_bag(path, topic, message)
-        if path.suffix == ".csv":
-            return _read_csv(path)
-        if path.suffix in (".yaml", ".yml"):
-            return _read_yaml(path)
-    except (InputError, ValueError, TypeError, KeyError, OSError) as error:
-        text = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from None
+    if path.is_dir() or path.suffix in (".mcap", ".db3"):
+        return _read_bag(path, topic, message)
+    if path.suffix == ".csv":
+        return _read_csv(path)
+    if path.suffix in (".yaml", ".yml"):
+        return _read_yaml(path)
     raise InputError(f"{path}: must be a bag, or end in .csv or .yaml")
 
 
@@ -95,11 +109,12 @@ def write_points(points: Points, folder: Path) -> Path:
     file = folder / f"trajectory.{'csv' if kind == 'csv' else 'yaml'}"
     rows = points.given()
     if kind == "csv":
-        names = ["t"]
+        columns = {"t": points.times}
         for signal, name in zip(points.form.columns, ROWS, strict=True):
-            names += [f"{signal} {joint}" for joint in points.joint_names if name in rows]
-        table = np.column_stack([points.times, *rows.values()])
-        np.savetxt(file, table, "%.12g", ",", header=",".join(names), comments="")
+            if name in rows:
+                names = [f"{signal} {joint}" for joint in points.joint_names]
+                columns |= zip(names, rows[name].T, strict=True)
+        write_columns(file, columns)
         return file
     tree: dict[str, Any] = {"joint_names": list(points.joint_names)}
     if kind == "arrays":
@@ -133,7 +148,7 @@ def _of_rows(path: Path, joints: Any, times: Any, given: Mapping[str, Any], form
     stamps = _numbers("times", times)
     if not len(stamps):
         raise InputError("the trajectory has no points")
-    times_in(path, stamps)
+    stamps = from_start(times_in(path, stamps))
     data = np.full((3, len(stamps), len(names)), np.nan)
     for own, name in zip(data, ROWS, strict=True):
         rows = given.get(name)
@@ -150,7 +165,7 @@ def _of_rows(path: Path, joints: Any, times: Any, given: Mapping[str, Any], form
                 )
             if len(numbers):
                 own[k] = numbers
-    return Points(path, names, stamps, data, form)
+    return Points(path, names, stamps, computable_rows("", data), form)
 
 
 def _numbers(what: str, values: Any) -> Array:
@@ -186,55 +201,75 @@ def _read_yaml(path: Path) -> Points:
     if not isinstance(tree, Mapping):
         raise InputError("must have joint_names, and points or times and positions")
     if "points" not in tree:
+        _refuse_unknown("", tree, (*TOP, "times", *ROWS))
+        _require(tree, "joint_names", "times")
         return _of_rows(path, tree["joint_names"], tree["times"], tree, Form("arrays"))
+    _require(tree, "joint_names")
+    _refuse_unknown("", tree, (*TOP, "points"))
     points = tree["points"]
     if not isinstance(points, list) or not all(isinstance(point, Mapping) for point in points):
         raise InputError("points: must be a list of points with positions and time_from_start")
-    times = []
+    stamps = []
     for k, point in enumerate(points):
-        stamp = point.get("time_from_start")
-        if not isinstance(stamp, Mapping):
-            raise InputError(
-                f"time_from_start of point {k + 1}: must have sec and nanosec, not {stamp!r:.60}"
-            )
-        times.append(stamp.get("sec", 0) + stamp.get("nanosec", 0) / SECOND)
+        _refuse_unknown(f"point {k + 1}: ", point, POINT)
+        stamps.append(_time(f"time_from_start of point {k + 1}", point.get("time_from_start")))
     given = {name: [point.get(name) or () for point in points] for name in ROWS}
+    start = stamps[0] if stamps and abs(stamps[0]) >= UNIX * SECOND else 0
+    times = [(stamp - start) / SECOND for stamp in stamps]
     return _of_rows(path, tree["joint_names"], times, given, Form("points"))
 
 
+def _refuse_unknown(where: str, tree: Mapping[Any, Any], known: Sequence[str]) -> None:
+    """Raise InputError for a key that would otherwise be ignored, such as `velocity`."""
+    for key in tree:
+        if key not in known:
+            near = get_close_matches(str(key), known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"expected some of {', '.join(known)}"
+            raise InputError(f"{where}unknown key {key!r:.60}; {hint}")
+
+
+def _require(tree: Mapping[Any, Any], *keys: str) -> None:
+    for key in keys:
+        if key not in tree:
+            raise InputError(f"'{key}' is missing")
+
+
+def _time(where: str, stamp: Any) -> int:
+    """A duration of ROS 2 or ROS 1 in ns."""
+    if not isinstance(stamp, Mapping) or not stamp:
+        raise InputError(f"{where}: must have sec and nanosec, not {stamp!r:.60}")
+    _refuse_unknown(f"{where}: ", stamp, list(TIMES))
+    units = [TIMES[key] for key in stamp]
+    if len(set(units)) < len(units):
+        raise InputError(f"{where}: {', '.join(stamp)} mean the same; give one")
+    parts = _numbers(where, list(stamp.values())).tolist()
+    if not all(map(isfinite, parts)):
+        raise InputError(f"{where}: {dict(stamp)} is not finite")
+    return sum(round(unit * Fraction(part)) for unit, part in zip(units, parts, strict=True))
+
+
 def _read_bag(path: Path, topic: str, message: int | None) -> Points:
-    try:
-        name, found = _trajectories(path, topic)
-    except InputError:
-        raise
-    except Exception as error:  # sqlite, MCAP, YAML and zstd raise their own errors
-        raise InputError(f"cannot be read: {error or type(error).__name__}") from None
+    bag = Bag(path)
+    names = [name for name, kind in bag.overview.others.items() if kind == MESSAGE]
+    if not names:
+        raise InputError(f"no topic of type {MESSAGE}")
+    name = topic or names[0]
+    if name not in names or (len(names) > 1 and not topic):
+        raise InputError(f"topics with trajectories: {', '.join(names)}; choose one with --topic")
+    found = [raw for _, raw in bag.messages(name)]
     if not found:
         raise InputError(f"no message on {name}")
     if not 1 <= (message or 1) <= len(found) or (message is None and len(found) > 1):
         raise InputError(f"{len(found)} messages on {name}: choose with --message 1, 2 ...")
-    chosen = found[(message or 1) - 1]
+    chosen: Any
+    with reading(path, "a message"):
+        chosen = get_typestore(Stores.ROS2_JAZZY).deserialize_cdr(
+            found[(message or 1) - 1], MESSAGE
+        )
     stamps = [point.time_from_start for point in chosen.points]
     times = [stamp.sec + stamp.nanosec / SECOND for stamp in stamps]
     given = {each: [getattr(point, each) for point in chosen.points] for each in ROWS}
     return _of_rows(path, chosen.joint_names, times, given, Form("bag", topic=name))
-
-
-def _trajectories(path: Path, topic: str) -> tuple[str, list[Any]]:
-    """The topic, by default the only one, and all its messages."""
-    store = get_typestore(Stores.ROS2_JAZZY)
-    with Reader(path) as reader:
-        ours = [each for each in reader.connections if each.msgtype == MESSAGE]
-        names = sorted({each.topic for each in ours})
-        if not names:
-            raise InputError(f"no topic of type {MESSAGE}")
-        name = topic or names[0]
-        if name not in names or (len(names) > 1 and not topic):
-            raise InputError(
-                f"topics with trajectories: {', '.join(names)}; choose one with --topic"
-            )
-        chosen = [each for each in ours if each.topic == name]
-        return name, [store.deserialize_cdr(raw, MESSAGE) for _, _, raw in reader.messages(chosen)]
 
 
 def _write_bag(points: Points, path: Path) -> Path:

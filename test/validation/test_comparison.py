@@ -45,6 +45,54 @@ def test_without_noise_the_model_explains_everything(bag):
     assert (positions.residuals[0].normalized < 1e-3).all()
 
 
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda rows: 0.0 * rows[:, 1], "are all zero"),
+        (lambda rows: 0.0 * rows[:, 1] + 0.2, "are all 0.2"),
+        (lambda rows: np.degrees(rows[:, 1]), "in degrees/s?"),
+        (lambda rows: 3.0 * rows[:, 0], "are proportional to the positions"),
+    ],
+)
+@pytest.mark.parametrize("wrong", [(0, 1), (0,), (1,)])
+def test_velocities_that_contradict_the_positions_are_not_used(tmp_path, change, text, wrong):
+    """Of all joints or of one; the law is that of a recording without velocities."""
+    t, rows = motion(MODEL, 4000, RATE)
+    false = rows.copy()
+    false[:, 1, list(wrong)] = change(rows)[:, list(wrong)]
+    found = validate(written(tmp_path / "bag", false, t), Settings(ARM, cutoff=10.0))
+    notes = [note for note in found.notes if "its velocities" in note]
+    assert [note.split(":")[0] for note in notes] == [NAMES[j] for j in wrong]
+    assert all(text in note and "positions are differentiated" in note for note in notes)
+    assert (found.residuals[0].normalized < 1e-3).all()
+    assert found.velocity == (len(wrong) == 1)
+
+
+def test_identification_does_not_use_them_either(tmp_path):
+    t, rows = motion(MODEL, 4000, RATE)
+    rows[:, 1, 1] = 0.0
+    path = written(tmp_path / "bag", rows, t)
+    run = validate(path, Settings(ARM, cutoff=10.0, identify=("friction",))).recorded.run
+    assert run.has("qd").tolist() == [True, False]
+
+
+def test_efforts_and_positions_that_are_not_those_of_this_robot_have_a_likely_cause(tmp_path):
+    t, rows = motion(MODEL, 4000, RATE)
+    signed = rows.copy()
+    signed[:, 2, 1] *= -1.0
+    degrees = rows.copy()
+    degrees[:, :2] = np.degrees(rows[:, :2])
+    currents = rows.copy()
+    currents[:, 2] /= 12.0
+    for name, false, text in (
+        ("signed", signed, "elbow: its efforts are -1 times those of the model: the other sign?"),
+        ("degrees", degrees, "outside of its limits"),
+        ("currents", currents, "0.0833 times those of the model: currents"),
+    ):
+        notes = validate(written(tmp_path / name, false, t), Settings(ARM, cutoff=10.0)).notes
+        assert any(text in note for note in notes), notes
+
+
 def test_the_cut_off_comes_from_the_data(tmp_path, bag):
     t, rows = motion(MODEL, 4000, RATE, noise=2e-3)
     noisy = validate(written(tmp_path / "bag", rows, t), Settings(ARM))
@@ -168,7 +216,7 @@ def test_a_damaged_chunk_does_not_end_the_survey(tmp_path):
     messages = messages_of(t, rows, NAMES)
     path = write_bag(tmp_path / "bag", messages, plugin=StoragePlugin.MCAP)
     file = path / "bag.mcap"
-    first, *others = chunks_of(file)
+    first, *others = chunks_of(file, {})
     assert others
     assert first.last - first.first > LOOK
     raw = bytearray(file.read_bytes())

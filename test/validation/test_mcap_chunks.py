@@ -1,11 +1,13 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages of MCAP chunks by their index: those that rosbags finds, or an error."""
+"""Messages of MCAP files: those that rosbags finds, those without an index, or an error."""
 
 from __future__ import annotations
 
 import struct
+from importlib import import_module
+from itertools import count
 from zlib import crc32
 
 import numpy as np
@@ -15,7 +17,6 @@ from rosbags.rosbag2 import CompressionMode, Reader, StoragePlugin
 from bag_files import BEGIN, joint_state, write_bag
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.validation.recordings.bags import read_joint_states
-from multibody_dynamics.validation.recordings.mcap_chunks import BEGIN as RECORDS
 from multibody_dynamics.validation.recordings.mcap_chunks import chunks_of
 
 NAMES = [f"joint_{k}" for k in range(120)]  # about 300 messages in a chunk
@@ -24,6 +25,7 @@ TIMES = BEGIN + 1_000_000 * np.arange(COUNT)
 ROWS = np.random.default_rng(1).normal(size=(COUNT, 3, len(NAMES)))
 OTHER = b"\x00\x01\x00\x00\x03\x00\x00\x00hi\x00\x00"
 ALL = (0, 2**63)
+RECORDS = 49  # bytes from the start of an uncompressed chunk to its records
 
 
 def messages(times=TIMES, early=1_500_000):
@@ -49,10 +51,15 @@ def file(tmp_path):
     return written(tmp_path / "bag") / "bag.mcap"
 
 
+def chunks_in(file):
+    with Reader(file) as reader:
+        return chunks_of(file, {each.id: each.topic for each in reader.connections})
+
+
 def found(file, topic, start=0, stop=2**63):
     """(time of receipt, bytes) of each message."""
     pairs = []
-    for chunk in chunks_of(file):
+    for chunk in chunks_in(file):
         if topic in (there := chunk.read([topic], start, stop)):
             at, packed = there[topic]
             begins, ends = packed.begins, packed.begins + packed.sizes
@@ -68,7 +75,7 @@ def by_rosbags(file, topic, start=None, stop=None):
 
 
 def test_messages_equal_those_of_rosbags(file):
-    assert len(chunks_of(file)) > 3
+    assert len(chunks_in(file)) > 3
     for topic in ("/arm", "/hand", "/chatter"):
         assert found(file, topic) == by_rosbags(file, topic)
     part = int(TIMES[250]), int(TIMES[900])
@@ -81,11 +88,145 @@ def test_recordings_use_the_chunks(file):
     order = np.argsort([at for topic, at, _ in messages() if topic == "/arm"], kind="stable")
     assert np.array_equal(np.concatenate([part.rows for part in parts]), ROWS[order])
     assert np.array_equal(np.concatenate([part.stamp for part in parts]), TIMES[order])
-    assert len(parts) == len(chunks_of(file))
+    assert len(parts) == len(chunks_in(file))
 
 
-def test_files_of_other_kinds_are_left_to_rosbags(tmp_path):
-    compressed = written(tmp_path / "zstd", mode=CompressionMode.STORAGE) / "zstd.mcap"
+def records(raw, at, stop):
+    """(kind, place, content) of each record."""
+    while at < stop:
+        kind, length = struct.unpack_from("<BQ", raw, at)
+        yield kind, at, bytes(raw[at + 9 : at + 9 + length])
+        at += 9 + length
+
+
+def record(kind, content):
+    return struct.pack("<BQ", kind, len(content)) + content
+
+
+def rewritten(file, change):
+    """Write an MCAP file again without its summary, with what `change` yields for each record of
+    its data: pairs of a kind and a content. The statistics remain."""
+    raw = file.read_bytes()
+    (summary,) = struct.unpack_from("<Q", raw, len(raw) - 28)
+    parts = [raw[:8]]
+    for kind, _, content in records(raw, 8, summary):
+        parts += [record(*each) for each in change(kind, content)]
+    kept = [(k, c) for k, _, c in records(raw, summary, len(raw) - 37) if k in (3, 4, 11)]
+    place = sum(map(len, parts))
+    parts += [record(*each) for each in kept]
+    parts += [record(2, struct.pack("<QQI", place, 0, 0)), raw[-8:]]
+    file.write_bytes(b"".join(parts))
+
+
+def arm_in(file):
+    """Rows on /arm; an incomplete recording raises."""
+    parts = [each for each in read_joint_states(file) if each.topic == "/arm"]
+    return np.concatenate([part.rows for part in parts])
+
+
+IN_ORDER = ROWS[np.argsort([at for topic, at, _ in messages() if topic == "/arm"], kind="stable")]
+
+
+def without_index(kind, content):
+    return [] if kind == 7 else [(kind, content)]
+
+
+def every_second_index():
+    indexes = count()
+    return lambda kind, content: (
+        [] if kind == 7 and next(indexes) % 2 else [(kind, content)]
+    )  # fmt: skip
+
+
+def incomplete_index(kind, content):
+    """An index without its first half."""
+    if kind != 7:
+        return [(kind, content)]
+    kept = content[6 + (len(content) - 6) // 32 * 16 :]
+    return [(7, content[:2] + struct.pack("<I", len(kept)) + kept)]
+
+
+def loose(kind, content):
+    """Messages outside of chunks."""
+    if kind == 7:
+        return []
+    if kind != 6:
+        return [(kind, content)]
+    return [(k, c) for k, _, c in records(content, 40, len(content))]
+
+
+def compressed(name, compress):
+    def change(kind, content):
+        if kind != 6:
+            return [(kind, content)]
+        assert content[28:32] == bytes(4)  # not yet compressed
+        data = compress(content[40:])
+        head = content[:28] + struct.pack("<I", len(name)) + name + struct.pack("<Q", len(data))
+        return [(6, head + data)]
+
+    return change
+
+
+def lz4(data):
+    return import_module("lz4.frame").compress(data)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [without_index],
+        [every_second_index()],
+        [incomplete_index],
+        [loose],
+        [compressed(b"lz4", lz4), without_index],
+        [compressed(b"lz4", lz4), incomplete_index],
+    ],
+)
+def test_no_message_depends_on_an_index(file, changes):
+    """Optional parts of the format: https://mcap.dev/spec#message-index-op0x07."""
+    for change in changes:
+        rewritten(file, change)
+    assert np.array_equal(arm_in(file), IN_ORDER)
+    assert np.array_equal(arm_in(file.parent), IN_ORDER)
+
+
+def test_an_index_in_the_summary_that_points_to_no_message_index(file):
+    """As of a recorder that writes chunks without message indexes, but indexes the chunks."""
+    raw = bytearray(file.read_bytes())
+    (summary,) = struct.unpack_from("<Q", raw, len(raw) - 28)
+    out, moved = raw[:8], {}
+    for kind, at, content in records(raw, 8, summary):
+        if kind != 7:
+            moved[at] = len(out)
+            out += record(kind, content)
+    place = len(out)
+    for kind, _, content in records(raw, summary, len(raw) - 37):
+        if kind == 8:
+            first, last, at, length, size = struct.unpack_from("<QQQQI", content)
+            head = struct.pack("<QQQQIQ", first, last, moved[at], length, 0, 0)
+            content = head + content[44 + size :]
+        if kind in (3, 4, 8, 11):
+            out += record(kind, content)
+    out += record(2, struct.pack("<QQI", place, 0, 0)) + raw[-8:]
+    file.write_bytes(out)
+    assert [each.index_length for each in chunks_in(file)] == [0] * len(chunks_in(file))
+    assert np.array_equal(arm_in(file), IN_ORDER)
+
+
+def test_fewer_messages_than_the_statistics_say_are_a_problem(file):
+    """A lost chunk leaves a file that can be read without any error."""
+    chunks = count()
+    rewritten(file, lambda kind, content: (
+        [] if kind == 7 or (kind == 6 and next(chunks) == 1) else [(kind, content)]
+    ))  # fmt: skip
+    lost = COUNT - sum(len(each.read(["/arm"], *ALL)["/arm"][0]) for each in chunks_in(file))
+    assert lost > 100
+    with pytest.raises(InputError, match=f"/arm: {COUNT - lost} of {COUNT} messages were found"):
+        arm_in(file)
+
+
+def test_compressed_and_overlapping_chunks_and_files_without_summary(tmp_path):
+    zstd = written(tmp_path / "zstd", mode=CompressionMode.STORAGE) / "zstd.mcap"
     late = TIMES.copy()
     late[:400] += 10_000_000_000  # chunks overlap in time
     mixed = written(tmp_path / "mixed", late) / "mixed.mcap"
@@ -93,11 +234,12 @@ def test_files_of_other_kinds_are_left_to_rosbags(tmp_path):
     raw = bytearray(bare.read_bytes())
     raw[-28:-12] = bytes(16)  # no summary
     bare.write_bytes(raw)
-    for file, times in ((compressed, TIMES), (mixed, late), (bare, TIMES)):
-        assert chunks_of(file) is None
+    for file, times in ((zstd, TIMES), (mixed, late), (bare, TIMES)):
         parts = [each for each in read_joint_states(file) if each.topic == "/arm"]
         stamps = np.concatenate([part.stamp for part in parts])
         assert np.array_equal(np.sort(stamps), np.sort(times))
+        received = np.concatenate([part.received for part in parts])
+        assert (np.diff(received) >= 0).all()
 
 
 def places(raw, chunk):
@@ -129,7 +271,7 @@ def places(raw, chunk):
     ],
 )
 def test_a_damaged_chunk_costs_only_itself(file, part, offset, value):
-    chunks = chunks_of(file)
+    chunks = chunks_in(file)
     raw = bytearray(file.read_bytes())
     place = places(raw, chunks[2])[part] + offset
     raw[place : place + len(value)] = value
@@ -142,7 +284,7 @@ def test_a_damaged_chunk_costs_only_itself(file, part, offset, value):
 
 
 def test_a_checksum_is_checked(file):
-    chunk = chunks_of(file)[0]
+    chunk = chunks_in(file)[0]
     raw = bytearray(file.read_bytes())
     records = slice(chunk.place + RECORDS, chunk.place + chunk.length)
     struct.pack_into("<I", raw, chunk.place + 33, crc32(raw[records]))
@@ -155,7 +297,7 @@ def test_a_checksum_is_checked(file):
 
 
 def test_a_file_that_ends_in_a_chunk(file):
-    chunk = chunks_of(file)[1]
+    chunk = chunks_in(file)[1]
     file.write_bytes(file.read_bytes()[: chunk.place + 20])
     with pytest.raises(InputError, match="damaged"):
         chunk.read(["/arm"], *ALL)

@@ -20,7 +20,12 @@ W = np.array([3.0, 5.0])
 def recorded(duration, gap=None, limit=10**6, **options):
     background = np.full((3, 2), np.nan)
     look = SimpleNamespace(
-        rate=RATE, period=1e9 / RATE, velocity=True, duration=duration, background=background
+        rate=RATE,
+        period=1e9 / RATE,
+        velocity=True,
+        duration=duration,
+        background=background,
+        derived=(),
     )
     for name, value in options.items():
         setattr(look, name, value)

@@ -17,7 +17,7 @@ from multibody_dynamics.validation.smoothed_states import SmoothedStates
 @pytest.mark.parametrize("velocity", [False, True])
 def test_pieces_give_the_same_states(velocity):
     look = SimpleNamespace(
-        rate=200.0, period=5e6, velocity=velocity, background=np.full((3, 2), np.nan)
+        rate=200.0, period=5e6, velocity=velocity, background=np.full((3, 2), np.nan), derived=()
     )
     rows = np.random.default_rng(1).normal(size=(900, 3, 2)).cumsum(axis=0)
     keys = MIDDLE + np.arange(900)

@@ -60,7 +60,12 @@ Data sheets and files:
 quantities        quantities of a data sheet: {value, unit, side of the gear}
 read_yaml         the contents of a YAML file
 read_yaml_documents  its documents, separated by ---
+parse_yaml        the contents of a YAML text
 read_arrays       the arrays of a .npz file by name
+reading           context manager that turns any exception into an InputError naming the file
+file_reader       marks a function whose first argument is the file that it reads
+computable        a number of a file, unless it is too large to compute with
+computable_rows   the same for an array
 
 Records of the control cycle, declared once for Numba and for C:
 
@@ -119,6 +124,7 @@ from .errors import (
     TrajectoryError,
     refused_as,
 )
+from .file_reading import computable, computable_rows, file_reader, reading
 from .independent_copies import IndependentCopies, NeverCopied
 from .inputs import (
     STATE_ROWS,
@@ -146,7 +152,7 @@ from .product_rule import leibniz, product
 from .record_fields import Field, Integers
 from .series import Series, turning
 from .settings import check_setting, declared, setting
-from .yaml_files import read_yaml, read_yaml_documents
+from .yaml_files import parse_yaml, read_yaml, read_yaml_documents
 
 __all__ = [
     # errors
@@ -163,7 +169,8 @@ __all__ = [
     "times", "transposed", "product_rule", "leibniz", "product", "Series", "turning",
     "Baumgarte",
     # data sheets
-    "quantities", "read_yaml", "read_yaml_documents", "read_arrays",
+    "quantities", "read_yaml", "read_yaml_documents", "parse_yaml", "read_arrays",
+    "reading", "file_reader", "computable", "computable_rows",
     "record_fields", "Field", "Integers",
     "BackgroundProcess", "BackgroundThread", "worker_processes", "in_order",
     # compilation

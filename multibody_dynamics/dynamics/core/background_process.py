@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from ...linear_algebra import VARIABLES
-
 from .independent_copies import NeverCopied
 
 if TYPE_CHECKING:  # not imported before the first request: this takes 20 ms

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
-from .errors import InputError
+from .file_reading import reading
 from .inputs import as_path
 
 
@@ -21,19 +21,11 @@ def read_arrays(path: str | PathLike[str]) -> dict[str, NDArray[Any]]:
 
     Raises InputError, naming the file, for anything else.
     """
-    file = as_path(path)
-    try:
-        archive = np.load(file, allow_pickle=False)
+    with reading(path, "a NumPy archive of numbers"):
+        archive = np.load(as_path(path), allow_pickle=False)
         if isinstance(archive, NpzFile):
             with archive:
                 return {name: np.asarray(archive[name]) for name in archive.files}
-        reason: object = (
+        raise ValueError(
             "it contains a single unnamed array (numpy.save), not named arrays (numpy.savez)"
         )
-    except OSError as error:
-        if error.errno is not None:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-        reason = error  # of NumPy
-    except Exception as error:  # of NumPy, zipfile, zlib and tokenize; and of memory
-        reason = str(error) or type(error).__name__
-    raise InputError(f"{path}: not a NumPy archive of numbers: {reason}")

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .errors import InputError
+from .file_reading import computable
 from .yaml_files import read_yaml
 
 _TURN, _DEGREE = 2.0 * np.pi, np.pi / 180.0
@@ -185,14 +186,17 @@ def _gear_ratio(value: Any, where: str, motion: str) -> tuple[float, str]:
 def quantity(data: Any, where: str, dimension: Dimension, gear: Gear) -> float:
     """A value {value, unit, side} in SI units on the link side."""
     entry = entries(data, where, required=("value", "unit", "side"), optional=())
-    return number(entry["value"], where) * to_link_side(entry, where, dimension, gear)
+    factor = to_link_side(entry, where, dimension, gear)
+    return computable(f"{where}: ", number(entry["value"], where) * factor)
 
 
 def quantities(data: Any, where: str, dimension: Dimension, gear: Gear) -> tuple[float, ...]:
     """Values {values: [...], unit, side} in SI units on the link side."""
     entry = entries(data, where, required=("values", "unit", "side"), optional=())
     factor = to_link_side(entry, where, dimension, gear)
-    return tuple(value * factor for value in numbers(entry["values"], where))
+    return tuple(
+        computable(f"{where}: ", value * factor) for value in numbers(entry["values"], where)
+    )
 
 
 def numbers(values: Any, where: str) -> tuple[float, ...]:
@@ -211,7 +215,7 @@ def to_link_side(entry: Mapping[str, Any], where: str, dimension: Dimension, gea
     if side == "link":
         return factor
     power = dimension.to_link_side if isinstance(dimension, Powers) else _TO_LINK_SIDE[dimension]
-    return factor * gear.ratio**power
+    return factor * computable(f"{where}: a gear ratio to the power {power}: ", gear.ratio**power)
 
 
 def _factor(unit: Any, where: str, dimension: Dimension, motion: str) -> float:
@@ -253,7 +257,7 @@ def number(value: Any, where: str) -> float:
         raise InputError(f"{where}: {value!r} is not a number") from None
     if np.isnan(found):
         raise InputError(f"{where}: NaN is not allowed")
-    return found
+    return computable(f"{where}: ", found)
 
 
 def positive(value: Any, where: str) -> float:

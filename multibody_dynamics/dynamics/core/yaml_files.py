@@ -6,6 +6,7 @@
 The files are YAML 1.1, as PyYAML reads them, except that
 
 - a key that is given twice is an error; YAML would silently use the last value;
+- keys are text, so that a joint may be called 1 or on;
 - 1e-4 is a number, as in YAML 1.2; YAML 1.1 requires a decimal point and a sign in the exponent;
 - 100:1, a gear ratio on a data sheet, is an error; YAML 1.1 reads it as 60 * 100 + 1;
 - dates remain text.
@@ -20,9 +21,14 @@ from typing import Any
 import yaml
 
 from .errors import InputError
+from .file_reading import computable, reading
 from .inputs import as_path
 
 DIGITS = 300  # of an integer; with more it does not fit into a float64
+
+
+TEXT = "tag:yaml.org,2002:str"
+NOT_TEXT = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "bool", "null"))
 
 
 class _Loader(yaml.SafeLoader):
@@ -36,6 +42,8 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
+            if key_node.tag in NOT_TEXT:
+                key_node.tag = TEXT
             key = self.construct_object(key_node, deep=True)
             if key in seen:
                 raise InputError(f"key {key!r:.60} is given twice ({_line(key_node)})")
@@ -50,8 +58,11 @@ class _Loader(yaml.SafeLoader):
             )
         if len(text) > DIGITS:
             raise InputError(f"a number of {len(text)} digits ({_line(node)}) is too large")
-        kind = node.tag.rpartition(":")[2]
-        return (self.construct_yaml_int if kind == "int" else self.construct_yaml_float)(node)
+        if node.tag.endswith("int"):
+            whole: int = self.construct_yaml_int(node)
+            computable(f"{_line(node)}: ", whole)
+            return whole
+        return computable(f"{_line(node)}: ", self.construct_yaml_float(node))
 
 
 for _kind in ("int", "float"):
@@ -79,19 +90,23 @@ def read_yaml_documents(path: str | PathLike[str]) -> list[Any]:
 
     Raises InputError, naming the file, if it cannot be read or parsed.
     """
-    file = as_path(path)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: cannot be read: not UTF-8 text: {error}") from None
+    with reading(path, "text in UTF-8"):
+        text = as_path(path).read_text(encoding="utf-8")
+    return _documents(text, f"{path}: ")
+
+
+def parse_yaml(text: str) -> Any:
+    """The contents of a YAML text. Raises InputError if it cannot be parsed."""
+    return next(iter(_documents(text, "")), None)
+
+
+def _documents(text: str, where: str) -> list[Any]:
     try:
         return list(yaml.load_all(text, _Loader))
     except RecursionError:
-        raise InputError(f"{path}: not valid YAML: nested too deeply") from None
+        raise InputError(f"{where}not valid YAML: nested too deeply") from None
     except Exception as error:  # PyYAML's own, and any that its constructors raise
-        raise InputError(f"{path}: not valid YAML: {_reason(error)}") from None
+        raise InputError(f"{where}not valid YAML: {_reason(error)}") from None
 
 
 def _line(node: yaml.Node) -> str:

@@ -45,7 +45,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from ..core import InputError
+from ..core import InputError, file_reader
 from ..core.quantities import entries, joint_entries, joint_motion
 from .actuator import Actuator
 from .actuators import Actuators, TorqueSource
@@ -54,6 +54,7 @@ from .kinds import KINDS, SeriesElastic
 _COMMON_KEYS = ("motion", "torque_source")
 
 
+@file_reader
 def load_actuators(
     source: str | PathLike[str] | Mapping[str, Any],
     joint_names: Sequence[str],

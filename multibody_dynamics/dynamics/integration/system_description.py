@@ -46,7 +46,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Array, DynamicsError, InputError, as_array, exactly, read_yaml
+from ..core import Array, DynamicsError, InputError, as_array, exactly, file_reader, read_yaml
 from ..core.quantities import entries
 from ..lie import se3, so3
 from ..model import joints as kinds
@@ -68,6 +68,7 @@ _VECTORS = ("com", "position", "rotation", "omega", "velocity")
 _SPRING = ("first", "second", "first_point", "second_point", "stiffness")
 
 
+@file_reader
 def load_system(source: str | PathLike[str] | Mapping[str, Any]) -> AbsoluteSystem:
     """The system of a YAML file or of its parsed mapping; an InputError names file and key."""
     if isinstance(source, Mapping):

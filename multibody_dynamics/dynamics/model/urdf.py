@@ -27,7 +27,15 @@ from xml.etree import ElementTree
 import numpy as np
 from urdf_parser_py.urdf import URDF
 
-from ..core import Array, ModelError, ModelWarning, as_path, refused_as
+from ..core import (
+    Array,
+    DynamicsError,
+    ModelError,
+    ModelWarning,
+    as_path,
+    computable,
+    refused_as,
+)
 from ..lie import se3, so3
 from . import inertia, joints
 from .multibody_model import (
@@ -108,8 +116,10 @@ def _load(text: str | bytes, gravity: Any, strict: bool, source: str) -> Multibo
         clean = _sift(root, "", ignored)
         robot = URDF.from_xml_string(ElementTree.tostring(clean))
         model = _build(robot, gravity, strict, ignored)
-    except ModelError as error:
+    except DynamicsError as error:
         raise ModelError(f"{source}{error}") from None
+    except Exception as error:  # of the parsers and of linear algebra
+        raise ModelError(f"{source}not a robot: {error or type(error).__name__}") from None
     if ignored.suspicious:
         listed = "; ".join(_listed(ignored.suspicious))
         warnings.warn(
@@ -257,7 +267,7 @@ def _numbers(text: str, count: int, where: str) -> list[float]:
             finite = False
         if not finite:
             raise ModelError(f"{where}: '{word}' is not a finite number")
-    return [float(word) for word in words]
+    return [computable(f"{where}: ", float(word)) for word in words]
 
 
 # The tree

@@ -46,6 +46,7 @@ Checks of the model:
 
 check_model                       masses, inertias and limits that look wrong
 Finding                           one of them; `severe` if it makes the torques wrong
+doubtful_range                    what is doubtful about the unit of the limits of a joint
 postures                          random configurations (count, n) within the joint ranges
 
 Forward dynamics:
@@ -193,7 +194,7 @@ from .kinematics import (
 )
 from .linearization import LinearModel, linearize
 from .loads import joint_wrenches, load_cell_reading, load_wrench
-from .model_check import Finding, check_model, postures
+from .model_check import Finding, check_model, doubtful_range, postures
 from .momentum_solver import MomentumSolver
 from .passive_dynamics import (
     ReferenceMotion,
@@ -241,7 +242,7 @@ __all__ = [
     # matrices of the equations of motion, M q'' + C q' + g = tau
     "mass_matrix", "mass_matrix_dot", "coriolis_matrix", "christoffel_symbols",
     "christoffel_symbols_binet", "gravity_forces",
-    "check_model", "Finding", "postures",
+    "check_model", "Finding", "doubtful_range", "postures",
     # forward dynamics
     "forward_dynamics", "forward_dynamics_rates", "ForwardDynamics", "ForwardDynamicsSolver",
     "generic_forward_dynamics", "hybrid_dynamics", "HybridDynamics", "articulated_bodies",

@@ -87,13 +87,20 @@ def _check_limits(model: MultibodyModel, j: int, weight: float) -> Iterator[Find
         yield Finding(True, f"{joint} has the effort limit 0: every torque becomes zero")
     if model.limits.velocity[j] == 0.0:
         yield Finding(True, f"{joint} has the velocity limit 0: it cannot move")
-    travel = model.limits.upper[j] - model.limits.lower[j]
+    if doubt := doubtful_range(model, j):
+        yield Finding(False, doubt)
+
+
+def doubtful_range(model: MultibodyModel, j: int) -> str:
+    """What is doubtful about the unit of the limits of joint j; "" if nothing."""
+    joint, travel = model.joint_names[j], model.limits.upper[j] - model.limits.lower[j]
     if model.joint_types[j] == "revolute" and TURNING[0] < travel < TURNING[1]:
         turns = travel / (2.0 * np.pi)
         text = f"{joint} has a range of {travel:.4g} rad, {turns:.3g} turns"
-        yield Finding(False, f"{text}; are its limits in degrees?")
+        return f"{text}; are its limits in degrees?"
     if model.joint_types[j] == "prismatic" and SLIDING[0] < travel < SLIDING[1]:
-        yield Finding(False, f"{joint} has a range of {travel:.4g} m; are its limits in mm?")
+        return f"{joint} has a range of {travel:.4g} m; are its limits in mm?"
+    return ""
 
 
 def postures(model: MultibodyModel, count: int = POSTURES) -> Array:

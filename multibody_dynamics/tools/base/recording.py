@@ -22,7 +22,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from ...dynamics.control import TrajectoryRequest
-from ...dynamics.core import Array, InputError, read_arrays
+from ...dynamics.core import Array, InputError, read_arrays, reading
 from ...dynamics.motion import Reference, hold, match_joints, splice
 from ...nodes.base.messages import JointMatcher, nanoseconds, read_trajectory
 from .node_parameters import CONTROLLER, FEEDFORWARD
@@ -131,10 +131,8 @@ class Recording:
     def load(cls, path: Path) -> Recording:
         """Read a file written by `save`. Raises InputError, naming the file, for any other."""
         file = read_arrays(path)
-        try:
+        with reading(path, "a recording of the demo"):
             return cls._of(file, json.loads(str(file["facts"])))
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{path}: not a recording of the demo: {error}") from None
 
     @classmethod
     def _of(cls, file: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Recording:

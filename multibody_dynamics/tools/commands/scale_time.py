@@ -35,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         " motor_speed or deflection, on the link side, in N m, N m/s, rad/s, rad"
                         " (N, m); inf: none; may be repeated")  # fmt: skip
     parser.add_argument("--stiffness", metavar="K1,K2,...", type=numbers,
-                        help="stiffness of the joints with variable stiffness,"
-                        " N m/rad")  # fmt: skip
+                        help="stiffness, N m/rad, of the joints with variable stiffness, or the"
+                        " pretension that they regulate")  # fmt: skip
     add_hold(parser)
     add_gravity(parser)
     parser.add_argument("--topic", metavar="NAME", default="",
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ...dynamics import load_actuators, load_urdf
+    from ...dynamics import InputError, load_actuators, load_urdf
     from ...dynamics.control import scale_time
     from ...validation.trajectory_files import read_points, write_points
     from ..motions.scaled_trajectory import (
@@ -63,6 +63,11 @@ def run(options: argparse.Namespace) -> int:
 
     model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
     actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
+    if (joints := actuators.variable_joints) and len(options.stiffness or ()) != len(joints):
+        raise InputError(
+            f"--stiffness: expected {len(joints)} comma-separated numbers, of {', '.join(joints)}: "
+            "the stiffness, N m/rad, or, of an antagonistic joint that regulates it, the pretension"
+        )
     points = read_points(options.trajectory, topic=options.topic, message=options.message)
     motion = motion_through(points, model, dict(options.hold))
     limits = limits_of(model, actuators, options.limit)

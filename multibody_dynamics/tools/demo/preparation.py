@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from ...dynamics.core import InputError
+from ...dynamics.core import InputError, parse_yaml
 from ...dynamics.elastic import VARIANTS, load_actuators
 from ...dynamics.model import MultibodyModel
 from ...nodes.base.robot import find_file
@@ -213,7 +213,7 @@ def _springs(folder: Path, model: MultibodyModel, elastic_joints: str) -> tuple[
         actuators = load_actuators(file, model.joint_names, model.joint_types)
     else:
         file, text = folder / SPRINGS, generated_springs(model)
-        actuators = load_actuators(yaml.safe_load(text), model.joint_names, model.joint_types)
+        actuators = load_actuators(parse_yaml(text), model.joint_names, model.joint_types)
     if actuators.motor_names != model.joint_names:
         raise InputError(f"{file}: the demo does not support joints with two motors")
     return file, text

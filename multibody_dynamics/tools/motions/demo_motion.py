@@ -18,6 +18,7 @@ from ...dynamics.motion import (
     rest_to_rest_motion,
     sampled,
 )
+from ...validation.recordings import write_columns
 
 HEAD = ("joint", "q min", "q max", "|q'|", "|q''|", "|q'''|", "|q''''|", "of speed limit")
 
@@ -54,5 +55,4 @@ def write_csv(model: MultibodyModel, motion: Reference, file: Path) -> None:
     times = np.append(np.arange(0.0, motion.duration - 1e-9, 0.01), motion.duration)
     states = motion.sample(motion.start_time + times).reshape(len(times), -1)
     names = [f"{q} {joint}" for q in DERIVATIVES for joint in model.joint_names]
-    table = np.column_stack([times, states])
-    np.savetxt(file, table, "%.12g", ",", header=",".join(["t", *names]), comments="")
+    write_columns(file, {"t": times} | dict(zip(names, states.T, strict=True)))

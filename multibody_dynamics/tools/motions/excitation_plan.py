@@ -21,6 +21,7 @@ from ...dynamics.motion import (
     approach_time,
     interpolate,
 )
+from ...dynamics.rigid import doubtful_range
 from ...validation.settings import load_robot
 from ..base.progress import ProgressBar
 from .collision_geometry import CollisionGeometry, collision_geometry
@@ -90,6 +91,8 @@ def make_plan(options: PlanOptions) -> Plan:
     no motion within the limits.
     """
     robot = load_robot(options.robot, options.data, options.elastic_joints)
+    for doubt in filter(None, (doubtful_range(robot.model, j) for j in range(robot.model.n))):
+        raise InputError(f"{options.robot}: {doubt} No motion is planned over such a range")
     wanted = options.runs or ((FOURIER, "friction") + (("chirps",) if robot.actuators else ()))
     for name in wanted:
         if name not in RUNS:

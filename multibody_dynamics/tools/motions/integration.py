@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import dynamics as dyn
+from ...validation.recordings import write_columns
 from ..base.figures import BLUE, VERMILION, new_figure, save
 from ..base.progress import progress_bar
 
@@ -170,8 +171,7 @@ def write_states(result: dyn.integration.Integration, file: Path) -> None:
     for k, joint in enumerate(system.joint_names):
         names += [f"{joint} {x}" for x in ("violation", "m1", "m2", "m3", "f1", "f2", "f3")]
         columns += [result.constraint[:, k], *result.reaction[:, k].T]
-    table = np.column_stack(columns)
-    np.savetxt(file, table, "%.17g", ",", header=",".join(names), comments="")
+    write_columns(file, dict(zip(names, columns, strict=True)))
 
 
 def draw(results: dict[str, dyn.integration.Integration], folder: Path) -> list[Path]:

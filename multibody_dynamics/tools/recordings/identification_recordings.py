@@ -18,6 +18,7 @@ joints whose stiffness is an input that no motor sets.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -25,10 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from ...dynamics.core import Array, InputError, read_arrays
+from ...dynamics.core import Array, InputError, file_reader, read_arrays
 from ...dynamics.identification import CarriedPayload, MeasuredRun
 from ...dynamics.model import MultibodyModel
 from ...validation.alignment import GAP
+from ...validation.doubtful_signals import Stretch, contradicting_velocities
 from ...validation.recordings import Recording, read_columns, signal_in, times_in
 from ...validation.survey import turning_joints
 from .pairing import pair
@@ -51,6 +53,7 @@ ON_TIME = 1e-3  # periods; samples this close to evenly spaced times are used as
 
 
 # wide: how a recording is read
+@file_reader
 def read_run(
     path: Path,
     model: MultibodyModel,
@@ -167,11 +170,34 @@ def _of_table(
             if rows_of is not None:
                 rows_of[:, model.joint_index(joint)] = constant
     turning = turning_joints(model)
+    _drop_wrong_velocities(path, t, signals, model.joint_names, turning)
     if motors == model.joint_names:
         _remove_turns(signals.get("q"), signals.get("theta"), turning)
     elif (q := signals.get("q")) is not None:
         q[:, turning] = np.unwrap(q[:, turning], axis=0)
     return _run(path, t, signals, payload)
+
+
+def _drop_wrong_velocities(
+    path: Path,
+    t: Array,
+    signals: dict[str, Array | None],
+    names: Sequence[str],
+    turning: NDArray[np.bool_],
+) -> None:
+    """Velocities that contradict the positions become missing, in place, with a warning."""
+    q, qd = signals.get("q"), signals.get("qd")
+    if q is None or qd is None:
+        return
+    positions = q.copy()
+    positions[:, turning] = np.unwrap(q[:, turning], axis=0)
+    wrong = contradicting_velocities([Stretch(t, positions, qd)])
+    for j, text in wrong.items():
+        qd[:, j] = np.nan
+        warnings.warn(
+            f"{path}: {names[j]}: its velocities {text}; its positions are differentiated instead",
+            stacklevel=2,
+        )
 
 
 def _remove_turns(q: Array | None, theta: Array | None, turning: NDArray[np.bool_]) -> None:

@@ -25,7 +25,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...dynamics.core import Array, InputError, read_arrays
+from ...dynamics.core import (
+    Array,
+    InputError,
+    as_real,
+    computable_rows,
+    file_reader,
+    read_arrays,
+    reading,
+)
 from ...dynamics.elastic import KINDS
 from ...dynamics.model import MultibodyModel
 from ...validation.recordings import (
@@ -93,6 +101,7 @@ class _Sides(NamedTuple):
     problem: str = ""
 
 
+@file_reader
 def read_motion(
     path: Path,
     model: MultibodyModel | None = None,
@@ -292,14 +301,14 @@ def _read_csv(path: Path) -> tuple[dict[str, Array], tuple[str, ...], tuple[str,
 def _read_npz(path: Path) -> _Sides:
     arrays = read_arrays(path)
     if "facts" in arrays:
-        try:
-            joints = tuple(json.loads(str(arrays["facts"]))["joint_names"])
-            batches = [
-                JointSamples(topic, joints, stamp, stamp, arrays[f"{topic}.values"])
-                for topic, stamp in ((each, arrays[f"{each}.stamp"]) for each in (LINKS, MOTORS))
-            ]
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{path}: not a recording of the demo: {error}") from None
+        with reading(path, "a recording of the demo"):
+            joints = tuple(map(str, json.loads(str(arrays["facts"]))["joint_names"]))
+            batches = []
+            for topic in (LINKS, MOTORS):
+                stamp = arrays[f"{topic}.stamp"].astype(np.int64).reshape(-1)
+                shape = len(stamp), 3, len(joints)
+                rows = computable_rows("", as_real(topic, arrays[f"{topic}.values"]))
+                batches.append(JointSamples(topic, joints, stamp, stamp, rows.reshape(shape)))
         return _Sides(batches, (LINKS,), MOTORS)
     names = np.atleast_1d(arrays.pop("joint_names", np.array([], dtype=str)))
     motors = np.atleast_1d(arrays.pop("motor_names", names))

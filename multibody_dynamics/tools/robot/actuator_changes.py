@@ -10,9 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
-from ...dynamics.core import InputError
+from ...dynamics.core import InputError, parse_yaml
 from ...dynamics.core.quantities import Gear, joint_entries, joint_motion, motor_values, quantity
 from ...dynamics.elastic import Actuator, described_kind, load_actuators
 from ...dynamics.model import MultibodyModel
@@ -72,7 +70,7 @@ def write_actuators(
             _note_rest(found, place, rest)
     edited = text.edited(comment)
     if text.changed():  # a law may be impossible for the kind of the joint
-        load_actuators(yaml.safe_load(edited), model.joint_names, model.joint_types)
+        load_actuators(parse_yaml(edited), model.joint_names, model.joint_types)
     return edited.encode()
 
 

@@ -12,14 +12,13 @@ All quantities are in SI units, on the link side of the gear.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...dynamics.core import InputError, read_yaml
+from ...dynamics.core import InputError, file_reader, read_yaml
 from ...dynamics.identification import leaves, read_identified
 
 JSON, REPORT, SPRINGS = "identified.json", "report.json", "springs.yaml"
@@ -74,6 +73,7 @@ class Results:
     notes: tuple[str, ...] = ()
 
 
+@file_reader
 def read_results(path: Path) -> Results:
     """The results in a folder, or in one of these files.
 
@@ -101,13 +101,6 @@ def read_results(path: Path) -> Results:
         found.bodies, found.joints, found.motors, found.springs, found.laws,
         tuple(dict.fromkeys(sources)), tuple(notes),
     )  # fmt: skip
-
-
-def _load(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{file}: cannot be read: {error}") from None
 
 
 def _read_json(file: Path, found: Results) -> list[str]:

@@ -58,6 +58,11 @@ def write_back(
         found.files[elastic_joints.name] = write_actuators(
             found, model, results, elastic_joints, provenance(results, elastic_joints, today)
         )
+    elif results.laws and not (results.bodies or results.joints or results.motors):
+        raise InputError(
+            f"{', '.join(map(str, results.sources))}: has only springs, which are not part of a"
+            " URDF: give the file of springs and motors as --elastic-joints"
+        )
     elif results.springs or results.laws:
         found.notes.append("springs and motors were identified: --elastic-joints writes them back")
     else:
@@ -208,10 +213,13 @@ def _write_friction(
             before = tag.number(written[key]) if tag and key in written else None
             remark = "in data.yaml" if key in FRICTION else "not part of the files"
             remark = "" if key in written else remark
+            if key in written and not figure.determined:
+                remark = "not determined: kept"
             found.changes.append(Change(joint, key, before, figure, remark))
         if tag:
             viscous, coulomb = (
-                figures[key].value if key in figures else None for key in ("viscous", "coulomb")
+                figures[key].value if key in figures and figures[key].determined else None
+                for key in ("viscous", "coulomb")
             )
             text.set_friction(joint, viscous, coulomb)
 

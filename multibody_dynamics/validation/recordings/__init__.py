@@ -7,6 +7,7 @@ Reads rosbag2 recordings (MCAP and sqlite3, split and compressed) and tables (CS
 batch holds messages of one topic with the same joint names; nothing is sorted or corrected here.
 
 Recording           a recording of any kind: its overview, and its samples as a stream
+Bag                 a rosbag2 recording, whose other topics are read as bytes
 JointSamples        k messages of n joints: times of receipt, stamps, rows (k, 3, n)
 Overview            topics, numbers of messages, and the time span of a recording
 JOINT_STATE         name of the message type, "sensor_msgs/msg/JointState"
@@ -14,21 +15,23 @@ JointStateLayout    a JointState's CDR bytes as arrays: reads and writes thousan
 Samples             stamps (k,) ns and rows (k, 3, n) of messages with one layout
 read_columns        the columns of a .csv file by name
 stacked             columns as one array (k, n)
+write_columns       writes such a file, with all digits
 times_in            checked times (k,), s
+from_start          times (k,), s, from zero on if they are Unix times
 signal_in           a checked signal (k, n)
 """
 
-from .bags import JOINT_STATE, JointSamples, Overview
-from .columns import read_columns, signal_in, stacked, times_in
+from .bags import JOINT_STATE, Bag, JointSamples, Overview
+from .columns import from_start, read_columns, signal_in, stacked, times_in, write_columns
 from .joint_state_layout import JointStateLayout, Samples
 from .recording import Recording
 
 __all__ = [
-    "Recording", "JointSamples", "Overview", "JOINT_STATE",
+    "Recording", "Bag", "JointSamples", "Overview", "JOINT_STATE",
     # messages
     "JointStateLayout", "Samples",
     # tables
-    "read_columns", "stacked", "times_in", "signal_in",
+    "read_columns", "write_columns", "stacked", "times_in", "from_start", "signal_in",
 ]  # fmt: skip
 
 

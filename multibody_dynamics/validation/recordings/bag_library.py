@@ -9,6 +9,8 @@ of one of these names then raises an InputError that says what to install.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from importlib import import_module
 from typing import Any, NoReturn
 
 from ...dynamics.core import InputError
@@ -48,7 +50,25 @@ def require_bags() -> None:
     Reader()
 
 
+COMPRESSIONS = {"lz4": ["lz4.frame"], "zstd": ["compression.zstd", "backports.zstd"]}
+"""The modules with which rosbags decompresses, of which the first one there is used."""
+
+
+def decompressed(compression: str, data: bytes) -> bytes:
+    """The data of an MCAP chunk, or of a compressed message.
+
+    Raises ValueError for an unknown compression, and the errors of its library.
+    """
+    if compression == "":
+        return data
+    for name in COMPRESSIONS.get(compression, ()):
+        with suppress(ModuleNotFoundError):
+            return bytes(import_module(name).decompress(data))
+    raise ValueError(f"unknown compression {compression!r}")
+
+
 __all__ = [
     "Reader", "StoragePlugin", "Stores", "TypesysError", "Writer", "WriterError",
-    "dump_qos_v9", "get_types_from_msg", "get_typestore", "interfaces", "require_bags",
+    "decompressed", "dump_qos_v9", "get_types_from_msg", "get_typestore", "interfaces",
+    "require_bags",
 ]  # fmt: skip

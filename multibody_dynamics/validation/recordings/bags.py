@@ -15,17 +15,17 @@ from typing import Any
 from weakref import finalize
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
 from ...dynamics.core import Array, InputError
-from .bag_library import Reader
+from .bag_library import Reader, decompressed
 from .joint_state_layout import JointStateReader, Packed
-from .mcap_chunks import Chunk, Messages, chunks_of
+from .mcap_chunks import Chunk, Messages, chunks_of, in_order
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 BATCH = 8192  # messages; 8 s of a topic at 1 kHz, about 3 MB
 FOREVER = 2**63 - 1  # ns
+LARGEST = 1e30  # with larger numbers one cannot compute
 LISTED = 5  # problems that are listed individually
 
 Batch = dict[str, list[Messages]]  # by topic
@@ -84,39 +84,45 @@ class Bag:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self._reader = Reader(path)
-            self._reader.open()
-            finalize(self, self._reader.close)
-            self._chunks = self._indexed()
+            reader = Reader(path)
+            reader.open()
+            finalize(self, reader.close)
+            # By the files themselves: the counts and the order in metadata.yaml may be wrong.
+            files = getattr(reader.storage, "storages", [reader.storage])
+            self._files = sorted(files, key=lambda file: file.metadata.start_time)
+            self._packed = reader.compression_mode == "message"
+            self._groups = self._in_order()
         except InputError:
             raise
         except Exception as error:  # sqlite, MCAP, YAML and zstd each raise their own errors
             raise InputError(f"{path}: not a readable recording: {_advised(error)}") from None
 
-    def _indexed(self) -> list[Chunk] | None:
-        """The chunks of all files if they are MCAP files that `mcap_chunks` can read, else None."""
-        files = [self.path]
-        if self.path.is_dir():
-            content = yaml.safe_load((self.path / "metadata.yaml").read_text(encoding="utf-8"))
-            names = content["rosbag2_bagfile_information"]["relative_file_paths"]
-            files = [self.path / Path(name).name for name in names]
-        if self._reader.compression_mode or any(file.suffix != ".mcap" for file in files):
+    def _in_order(self) -> list[list[Chunk]] | None:
+        """The chunks of all files if they are MCAP files, else None."""
+        if self._packed or any(file.path.suffix != ".mcap" for file in self._files):
             return None
-        found = [chunks_of(file) for file in files]
-        return None if None in found else [chunk for chunks in found for chunk in chunks or ()]
+        chunks: list[Chunk] = []
+        for file in self._files:
+            topics = {each.id: each.topic for each in file.connections}
+            chunks += chunks_of(file.path, topics)
+        return in_order(chunks)
 
     @cached_property
     def overview(self) -> Overview:
-        """From the index or the metadata, without reading messages."""
-        reader = self._reader
-        try:
-            there = sorted(reader.topics.items())
-            topics = {name: topic.msgcount for name, topic in there if topic.msgtype == JOINT_STATE}
-            others = {name: str(topic.msgtype) for name, topic in there if name not in topics}
-            begin = reader.start_time
-            return Overview(topics, begin, max(reader.end_time - 1, begin), others)
-        except Exception as error:  # values of other types in the metadata
-            raise InputError(f"{self.path}: not a readable recording: {error}") from None
+        """From the index or the metadata of the files, without reading messages."""
+        topics: dict[str, int] = {}
+        others: dict[str, str] = {}
+        for each in sorted((c for f in self._files for c in f.connections), key=_topic):
+            if each.msgtype == JOINT_STATE:
+                topics[each.topic] = topics.get(each.topic, 0) + each.msgcount
+            else:
+                others[each.topic] = each.msgtype
+        begin = min((file.metadata.start_time for file in self._files), default=FOREVER)
+        end = max((file.metadata.end_time - 1 for file in self._files), default=begin)
+        for group in self._groups or ():
+            begin = min(begin, min(chunk.first for chunk in group))
+            end = max(end, max(chunk.last for chunk in group))
+        return Overview(topics, begin, max(end, begin), others)
 
     def read(
         self,
@@ -141,29 +147,72 @@ class Bag:
         total = sum(self.overview.topics[name] for name in wanted)
         readers = {name: JointStateReader() for name in wanted}
         problems: list[str] = []
-        if self._chunks is None:
-            connections = [each for each in self._reader.connections if each.topic in wanted]
-            fill = _one_by_one(self._reader.messages(connections, start, stop), batch)
+        if self._groups is None:
+            fill = _one_by_one(self._messages(wanted, start, stop), batch)
         else:
             span = start or 0, FOREVER if stop is None else stop
-            fill = _by_chunks(self._chunks, wanted, *span, problems)
+            fill = _by_chunks(self._groups, wanted, *span, problems)
         done = 0
+        counts = dict.fromkeys(wanted, 0)
         for messages in _batched(fill, batch, problems):
             for name, parts in sorted(messages.items()):
                 received = np.concatenate([at for at, _ in parts])
                 packed = [each for _, each in parts]
                 for names, which, (stamp, rows) in readers[name].read_packed(packed):
-                    yield JointSamples(name, names, received[which], stamp, rows)
+                    at = received[which]
+                    rows = np.where(np.abs(rows) > LARGEST, np.nan, rows)  # is none
+                    if (at[1:] < at[:-1]).any():  # of chunks that overlap in time
+                        order = np.argsort(at, kind="stable")
+                        at, stamp, rows = at[order], stamp[order], rows[order]
+                    yield JointSamples(name, names, at, stamp, rows)
                 done += len(received)
+                counts[name] += len(received)
             progress(done, total)
         problems += [
             f"{name}: {each.refused} messages were skipped: {each.reason}"
             for name, each in readers.items()
             if each.refused
         ]
+        if start is None and stop is None:
+            problems += [
+                f"{name}: {counts[name]} of {self.overview.topics[name]} messages were found"
+                for name in wanted
+                if counts[name] < self.overview.topics[name]
+            ]
         if problems:
             more = [f"and {len(problems) - LISTED} more"] if len(problems) > LISTED else []
             raise InputError(f"{self.path}: {'; '.join(problems[:LISTED] + more)}")
+
+    def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
+        """Times of receipt, ns, and contents of all messages on a topic of any type, in order.
+
+        Raises InputError, naming the recording, if it cannot be read completely.
+        """
+        try:
+            if self._groups is None:
+                yield from ((at, raw) for _, at, raw in self._messages((topic,), None, None))
+                return
+            for group in self._groups:
+                parts = [chunk.read((topic,), 0, FOREVER).get(topic) for chunk in group]
+                pairs = [
+                    (at, memory[begin : begin + size])
+                    for received, (memory, begins, sizes) in filter(None, parts)
+                    for at, begin, size in zip(
+                        received.tolist(), begins.tolist(), sizes.tolist(), strict=True
+                    )
+                ]
+                yield from sorted(pairs, key=lambda pair: pair[0])
+        except Exception as error:  # sqlite and zstd raise their own errors
+            raise InputError(f"{self.path}: cannot be read completely: {_advised(error)}") from None
+
+    def _messages(
+        self, topics: Sequence[str], start: int | None, stop: int | None
+    ) -> Iterator[tuple[str, int, bytes]]:
+        """Topic, time of receipt and content of each message, one by one, with rosbags."""
+        for file in self._files:
+            chosen = [each for each in file.connections if each.topic in topics]
+            for each, at, raw in file.messages(chosen, start, stop) if chosen else ():
+                yield each.topic, at, decompressed("zstd", raw) if self._packed else raw
 
 
 def overview(path: Path) -> Overview:
@@ -192,13 +241,17 @@ def _advised(error: Exception) -> str:
     return text
 
 
-def _one_by_one(messages: Iterator[Any], size: int) -> Fill:
+def _topic(connection: Any) -> str:
+    return str(connection.topic)
+
+
+def _one_by_one(messages: Iterator[tuple[str, int, bytes]], size: int) -> Fill:
     def fill(batch: Batch) -> int:
         # The garbage collector tracks tuples, but not numbers and bytes: two lists cost less.
         found: dict[str, tuple[list[int], list[bytes]]] = defaultdict(lambda: ([], []))
         try:
-            for connection, at, raw in islice(messages, size):
-                received, contents = found[connection.topic]
+            for topic, at, raw in islice(messages, size):
+                received, contents = found[topic]
                 received.append(at)
                 contents.append(raw)
         finally:
@@ -210,22 +263,29 @@ def _one_by_one(messages: Iterator[Any], size: int) -> Fill:
 
 
 def _by_chunks(
-    chunks: Sequence[Chunk], topics: Sequence[str], start: int, stop: int, problems: list[str]
+    groups: Sequence[Sequence[Chunk]],
+    topics: Sequence[str],
+    start: int,
+    stop: int,
+    problems: list[str],
 ) -> Fill:
-    """Reads chunk by chunk; a damaged chunk only adds a problem."""
-    left = (each for each in chunks if each.first < stop and each.last >= start)
+    """Reads group by group; a damaged chunk only adds a problem."""
+    left = iter(groups)
 
     def fill(batch: Batch) -> int:
         count = 0
-        while not count and (chunk := next(left, None)):
-            try:
-                found = chunk.read(topics, start, stop)
-            except InputError as error:
-                problems.append(f"{error}; its messages are missing")
-                continue
-            for topic, messages in found.items():
-                batch[topic].append(messages)
-                count += len(messages[0])
+        while not count and (group := next(left, None)):
+            for chunk in group:
+                if chunk.first >= stop or chunk.last < start:
+                    continue
+                try:
+                    found = chunk.read(topics, start, stop)
+                except InputError as error:
+                    problems.append(f"{error}; its messages are missing")
+                    continue
+                for topic, messages in found.items():
+                    batch[topic].append(messages)
+                    count += len(messages[0])
         return count
 
     return fill

@@ -20,14 +20,15 @@ from pathlib import Path
 
 import numpy as np
 
-from ...dynamics.core import Array, InputError, read_arrays
+from ...dynamics.core import Array, InputError, file_reader, read_arrays
 from .bags import JointSamples
-from .columns import read_columns, signal_in, times_in
+from .columns import nanoseconds, read_columns, signal_in, times_in
 
 SUFFIXES = (".csv", ".npz")
 SIGNALS = ("q", "qd")  # besides the effort
 
 
+@file_reader
 def read_table(path: Path, effort: str = "joint") -> JointSamples:
     """Read a table; effort : that of the "joint" or of its "motor".
 
@@ -36,7 +37,7 @@ def read_table(path: Path, effort: str = "joint") -> JointSamples:
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     t, names, rows = (_read_csv if path.suffix == ".csv" else _read_npz)(path, effort)
-    stamp = np.round(1e9 * t).astype(np.int64)
+    stamp = nanoseconds(t)
     if not stamp.any():
         raise InputError(f"{path}: t is zero in all rows; expected increasing times in seconds")
     return JointSamples(path.name, names, stamp, stamp, rows)

@@ -57,8 +57,8 @@ def test_a_mass_that_is_too_large_to_compute_with():
 
 def test_a_trajectory_at_an_impossible_time(tmp_path):
     file = tmp_path / "motion.yaml"
-    file.write_text(examples.ROWS.replace("0.5, 1.0]", "0.5, 1e300]", 1))
-    assert "t reaches 1e+300: expected seconds" in refusal(read_points, file)
+    file.write_text(examples.ROWS.replace("0.5, 1.0]", "0.5, 1e20]", 1))
+    assert "t reaches 1e+20: expected seconds" in refusal(read_points, file)
 
 
 def test_a_bag_of_a_rigid_robot_is_read(tmp_path):
@@ -75,10 +75,10 @@ def test_metadata_of_other_types_and_of_several_lines(tmp_path):
     text = file.read_text()
     file.write_text(text + "...\n [\n")
     assert "not a readable recording" in refusal(lambda: Recording(bag).overview)
-    counted = text.replace("message_count: 120", "message_count: [1]")
+    counted = text.replace("message_count: 120", "message_count: [1]")  # of no consequence
     assert counted != text
     file.write_text(counted)
-    assert "not a readable recording" in refusal(lambda: Recording(bag).overview)
+    assert set(Recording(bag).overview.topics.values()) == {120}
 
 
 def test_names_of_joints_without_a_dimension(tmp_path):
@@ -93,7 +93,7 @@ def test_names_of_joints_without_a_dimension(tmp_path):
 def test_a_learned_correction_of_other_shapes(tmp_path, change):
     file = tmp_path / "learned.npz"
     np.savez(file, **(_learned() | change))
-    assert "is not a learned correction" in refusal(IterativeLearning.load, file)
+    assert "not a learned correction: " in refusal(IterativeLearning.load, file)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_memory_of_drift_node_of_other_shapes(tmp_path, change):
     file = tmp_path / "drift.npz"
     np.savez(file, **(_drift() | change))
     watch = _watch()
-    assert "cannot be read" in refusal(watch.load, file)
+    assert refusal(watch.load, file).startswith(f"{file}: ")
     assert watch.stamp == 0
 
 
@@ -129,7 +129,7 @@ def test_identified_values_of_other_types(tmp_path):
     file.write_text(json.dumps(content))
     assert "joints: expected a mapping" in refusal(read_results, file)
     file.write_text("[" * 100_000)
-    assert "cannot be read" in refusal(read_results, file)
+    assert "not a JSON file: nested too deeply" in refusal(read_results, file)
 
 
 def test_springs_and_data_of_other_types(tmp_path):
@@ -137,7 +137,7 @@ def test_springs_and_data_of_other_types(tmp_path):
     file.write_text("joints: {elbow: [1, 2]}")
     assert "joints.elbow: expected a mapping" in refusal(read_results, file)
     file.write_text("1.5: x\nfrictions: y\n")
-    assert "[1.5, 'frictions']" in refusal(load_robot, ARM, file)
+    assert "['1.5', 'frictions']" in refusal(load_robot, ARM, file)
 
 
 def test_a_folder_of_a_demo_with_other_files(tmp_path):

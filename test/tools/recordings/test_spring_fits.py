@@ -288,7 +288,7 @@ def test_missing_data_in_a_recording_is_reported(tmp_path, capsys):
         assert says in capsys.readouterr().err
     np.savez(tmp_path / "demo.npz", facts=json.dumps({"joint_names": ["a"]}))
     assert cli.main(["identify-springs", str(tmp_path / "demo.npz")]) == 2
-    assert "not a recording of the demo: 'joint_states.stamp'" in capsys.readouterr().err
+    assert "not a recording of the demo: 'joint_states.stamp' is missing" in capsys.readouterr().err
 
 
 def test_missing_data_in_a_bag_is_reported(tmp_path, capsys):

@@ -183,6 +183,20 @@ def test_friction_in_the_urdf_and_xacro_blocks(tmp_path):
     assert macro.get("name") == "inertial_a"
     assert macro.find("inertial/mass").get("value") == "2"
 
+    content["joints"]["j"] = {"viscous": leaf(0.0, None, False), "coulomb": leaf(0.7)}
+    (tmp_path / "identified.json").write_text(json.dumps(content))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = write_back(read_results(tmp_path), urdf)
+    assert b'<dynamics damping="0.1" friction="0.7"/>' in found.files["arm.urdf"]
+
+
+def test_springs_without_a_file_to_write_them_into(tmp_path):
+    file = tmp_path / "springs.yaml"
+    file.write_text(SPRINGS.read_text())
+    with pytest.raises(dyn.InputError, match=r"springs\.yaml: has only springs.*--elastic-joints"):
+        write_back(read_results(file), PANDA)
+
 
 @pytest.mark.parametrize(
     ("path", "value", "message"),

@@ -41,7 +41,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from ...core import Array, InputError, as_real, read_only, read_yaml
+from ...core import Array, InputError, as_real, file_reader, read_only, read_yaml
 from ...core.quantities import entries, number, positive
 from ..signals.derivative_filter import ORDERS
 from .state_estimation import FILTER_BANDWIDTH, FILTER_ORDER, SOURCES
@@ -152,6 +152,7 @@ class CollisionThresholds:
 _SETTINGS = tuple(DetectionSettings.__dataclass_fields__)
 
 
+@file_reader
 def load_collision_thresholds(
     source: str | PathLike[str] | Mapping[str, Any],
     joint_names: Sequence[str],

@@ -48,7 +48,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core import Array, InputError, as_array, read_arrays
+from ...core import Array, InputError, as_array, read_arrays, reading
 from .learned_correction import LearnedCorrection
 
 FORMAT = 1
@@ -327,10 +327,8 @@ class IterativeLearning:
             given = read_arrays(path)
         except InputError as error:
             raise InputError(f"cannot read a learned correction: {error}") from None
-        try:
+        with reading(path, "a learned correction"):
             return cls._of(given)
-        except (KeyError, ValueError, TypeError, OverflowError) as error:
-            raise InputError(f"{path} is not a learned correction: {error}") from None
 
     @classmethod
     def _of(cls, given: dict[str, Array]) -> IterativeLearning:

@@ -34,7 +34,8 @@ LARGEST_PHASE = 0.7  # rad at the cut-off, for which the derivatives represent a
 @dataclass
 class Parameters:
     """Names, priors and bounds of all parameters, (p,) each. weights : of the divergences of the
-    bodies that are identified, by the index of their first parameter."""
+    bodies that are identified, by the index of their first parameter. kept : values known before,
+    by name, of parameters that were sought, but that the recordings do not determine."""
 
     names: list[str] = field(default_factory=list)
     mean: list[float] = field(default_factory=list)
@@ -43,6 +44,7 @@ class Parameters:
     upper: list[float] = field(default_factory=list)
     free: list[bool] = field(default_factory=list)
     weights: dict[int, float] = field(default_factory=dict)
+    kept: dict[str, float] = field(default_factory=dict)
 
     # wide: the properties of one parameter
     def add(
@@ -63,6 +65,15 @@ class Parameters:
             strict=True,
         ):
             row.append(value)  # type: ignore[attr-defined]
+
+    def keep(self, name: str, value: float) -> None:
+        """No longer identify a parameter, which keeps the value known before."""
+        i = self.index[name]
+        self.free[i] = False
+        is_log = name.endswith("_velocity")
+        inside = np.clip(np.log(value) if is_log else value, self.lower[i], self.upper[i])
+        self.mean[i] = float(inside)
+        self.kept[name] = value
 
     @property
     def index(self) -> dict[str, int]:

@@ -10,7 +10,7 @@ together with all samples over which the filters spread them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -30,6 +30,8 @@ NOISE_SAMPLES = 6_000  # states from which the effect of the noise of positions 
 OUTLIER = 8.0  # robust standard deviations
 CLOSE = 1e-3  # rms of residuals, relative to the left side: tabulated friction is no more accurate
 AT_REST = 0.01  # of the rms velocity
+STILL = 1e-3  # rad/s or m/s: slower joints rest
+NOISE = 5.0  # standard deviations of the noise of a velocity
 RATE_SPREAD = 0.05  # relative difference of sampling rates that count as equal
 
 
@@ -134,9 +136,9 @@ def filtered_blocks(
             continue
         state = equations.states(run, stretch, filters)
         table = equations.table(run, state, middle)
-        reach = reach_of(filters)
+        reach, still = reach_of(filters), _still(plan.runs[piece.run], filters)
         found += [
-            Block(piece.run, rows, _moving(equations, rows, reach))
+            Block(piece.run, rows, _moving(equations, rows, reach, still))
             for rows in filters.equations.blocks(table, slice(0, len(state.times)))
             if len(rows) >= SHORTEST
         ]
@@ -173,14 +175,35 @@ def position_noise(run: MeasuredRun) -> list[Array]:
     return found
 
 
-def _moving(equations: DriveEquations, rows: Array, reach: int) -> NDArray[np.bool_]:
+def _still(run: MeasuredRun, filters: Filters) -> dict[str, Array]:
+    """Velocities (n,) of links and (m,) of motors below which filtered noise could be all."""
+    place, rate = filters.states.kernels[:2]
+    of_place, of_rate = (float(np.sqrt(np.sum(kernel**2))) for kernel in (place, rate))
+    n, m = (0 if rows is None else rows.shape[1] for rows in (run.q, run.theta))
+    links, motors = (of_rate * noise for noise in position_noise(run))
+    if run.qd is not None:
+        links = of_place * position_noise(replace(run, q=run.qd, qd=None))[0]
+    width = max(n, m)
+    sides = [NOISE * each if len(each) else np.zeros(width) for each in (links, motors)]
+    found = [np.maximum(each, STILL) for each in sides]
+    return dict(zip(("link", "motor"), found, strict=True))
+
+
+def _moving(
+    equations: DriveEquations, rows: Array, reach: int, still: Mapping[str, Array]
+) -> NDArray[np.bool_]:
     """(k, channels): where the friction of an equation is that of a moving joint. At rest, it can
-    have any value up to the breakaway friction."""
+    have any value up to the breakaway friction.
+
+    still : velocities of links and motors that count as rest.
+    """
     used = np.ones((len(rows), len(equations.channels)), dtype=bool)
     for k, (channel, place) in enumerate(zip(equations.channels, equations.places, strict=True)):
         if channel.kind == "spring":
             continue
-        slow = AT_REST * equations.nodes_of(channel).speed
+        side = equations.side_of(channel)
+        rest = still[side][channel.joint if side == "link" else channel.motor]
+        slow = max(AT_REST * equations.nodes_of(channel).speed, float(rest))
         velocity = rows[:, place][:, channel.blocks["viscous"].start]
         fastest = maximum_filter1d(np.abs(velocity), 2 * reach + 1)
         resting = (fastest < slow).astype(np.float64)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...core import Array, InputError, as_real, read_arrays
+from ...core import Array, InputError, as_real, read_arrays, reading
 
 FILE = "covariance.npz"
 
@@ -57,12 +57,10 @@ class IdentifiedCovariance:
         """
         file = path / FILE if path.is_dir() else path
         content = read_arrays(file)
-        try:
+        with reading(file, "a covariance"):
             names = tuple(str(name) for name in content["names"])
             values, covariance = (as_real(key, content[key]) for key in ("values", "covariance"))
             links = int(content["links"])
-        except (ValueError, KeyError, TypeError, OverflowError) as error:
-            raise InputError(f"{file}: cannot be read: {error}") from None
         m = len(names)
         if values.shape != (m,) or covariance.shape != (m, m) or not 0 <= links <= m:
             raise InputError(

@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...core import InputError
+from ...core import InputError, reading
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..bodies.joint_friction import JointFriction
@@ -113,10 +113,8 @@ def read_identified(path: Path) -> dict[str, Any]:
     Raises InputError, naming the file, if its content is something else.
     """
     file = path / FILE if path.is_dir() else path
-    try:
+    with reading(file, "a JSON file"):
         content = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{file}: cannot be read: {error}") from None
     if not isinstance(content, dict) or not set(PARTS[:2]) <= set(content) <= set(PARTS):
         raise InputError(f"{file}: expected a mapping with {', '.join(PARTS)}")
     found = {part: _read(content.get(part, {}), f"{file}: {part}") for part in PARTS}

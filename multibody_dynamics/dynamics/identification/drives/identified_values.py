@@ -13,7 +13,7 @@ that the recordings do not contradict it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
@@ -48,9 +48,10 @@ class Reader:
         fit: Fit,
         gains: NDArray[np.bool_],
         widenings: Mapping[str, Widening],
+        friction: JointFriction,
     ) -> None:
         self._equations, self._parameters = equations, parameters
-        self._widenings = widenings
+        self._widenings, self._friction_before = widenings, friction
         self._theta, self._index = fit.theta, parameters.index
         self._gains, self._solver, self._fit = gains, solver, fit
         self._model = equations.model
@@ -65,7 +66,11 @@ class Reader:
             Uncertainty(wide.factor * each.error, each.determined and wide.is_closed)
             for each, wide in zip(self._uncertainties(rows), self._wide(names), strict=True)
         ]
-        return _valued(values, errors)
+        kept = self._parameters.kept
+        return [
+            IdentifiedValue(kept[name], np.nan, False) if name in kept else each
+            for name, each in zip(names, _valued(values, errors), strict=True)
+        ]
 
     def _wide(self, names: Sequence[str]) -> list[Widening]:
         return [self._widenings.get(name, Widening(1.0, True)) for name in names]
@@ -113,7 +118,9 @@ class Reader:
                 (delay,) = self._numbers([f"{joint}.sensor delay"])
                 delays.setdefault(joint, {})["sensor"] = delay
         model = self._with_links(links, motors)
-        friction = equations.known_friction or _link_friction(joints, model.joint_names)
+        friction = equations.known_friction or _link_friction(
+            joints, model.joint_names, self._friction_before
+        )
         return IdentifiedRobot(
             model,
             friction,
@@ -148,7 +155,8 @@ class Reader:
             delays[name] = {"command": delay}
 
     def _is_free(self, name: str) -> bool:
-        return self._parameters.free[self._index[name]]
+        """Whether a parameter was sought."""
+        return self._parameters.free[self._index[name]] or name in self._parameters.kept
 
     def _friction(self, site: str) -> dict[str, IdentifiedValue]:
         names = ["viscous", "coulomb", "coulomb_velocity", "offset"]
@@ -346,14 +354,15 @@ def _about_com(ten: Any) -> Any:
 
 
 def _link_friction(
-    joints: dict[str, dict[str, IdentifiedValue]], names: Sequence[str]
+    joints: dict[str, dict[str, IdentifiedValue]], names: Sequence[str], before: JointFriction
 ) -> JointFriction:
-    """Viscous and Coulomb friction and offset of the links."""
-    rows = np.zeros((5, len(names)))
-    rows[3] = 1.0
+    """Viscous and Coulomb friction and offset of the links, as before where nothing about it was
+    determined."""
+    rows = np.array([getattr(before, each.name) for each in fields(before)])
     for j, name in enumerate(names):
-        if name in joints:
-            found = joints[name]
+        found = joints.get(name, {})
+        if any(value.determined for value in found.values()):
+            rows[4, j] = 0.0
             rows[0, j], rows[1, j] = found["viscous"].value, found["offset"].value
             rows[2, j] = 2.0 * found["coulomb"].value
             rows[3, j] = 2.0 / found["coulomb_velocity"].value

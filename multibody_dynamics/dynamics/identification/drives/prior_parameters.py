@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -79,7 +79,8 @@ class PriorParameters:
     """Chooses the parameters of the equations of drives, with their priors.
 
     friction : of the links as known so far. gains : (m,) mask of the motors of which only the
-    current was measured.
+    current was measured. resting : sites of friction (see :meth:`.DriveEquations.site_of`) that
+    did not move, whose friction stays as it is known.
 
     >>> parameters = PriorParameters(equations, settings, friction, payloads, gains).of(sums)
     """
@@ -92,10 +93,12 @@ class PriorParameters:
         payloads: Sequence[CarriedPayload],
         gains: NDArray[np.bool_],
         cutoff: float,
+        resting: Collection[str] = (),
     ) -> None:
         self.model, self.actuators = equations.model, equations.actuators
         self.equations, self.settings, self.friction = equations, settings, friction
         self.payloads, self.gains, self.cutoff = payloads, gains, cutoff
+        self.resting = resting
         self.motor_names = equations.motor_names
 
     def of(self, sums: EquationSums) -> Parameters:
@@ -199,6 +202,11 @@ class PriorParameters:
         parameters.add(f"{site}.load", 0.0, 1.0, free=used and options.load_friction)
         parameters.add(f"{site}.viscous drift", 0.0, slow, free=False)
         parameters.add(f"{site}.coulomb drift", 0.0, wide, free=False)
+        if used and site in self.resting:
+            for name, value in known.items():
+                parameters.keep(f"{site}.{name}", value or (start if "velocity" in name else 0.0))
+            for name in ("stribeck", "stribeck_velocity", "load"):
+                parameters.free[parameters.index[f"{site}.{name}"]] = False
 
     def _known_friction(self, side: str, j: int) -> dict[str, float]:
         """Friction of link or motor j as known so far; that of links which is kept is in the

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,9 +23,7 @@ from .drive_equations import (
     motor_names,
     sources_of,
 )
-from .drive_parameters import (
-    Coefficients,
-)
+from .drive_parameters import FRICTION, Coefficients
 from .equation_sums import ROUNDS, EquationSums, Fit, LeastSquares, left_side
 from .filtered_rows import (
     NOISE_SAMPLES,
@@ -168,11 +166,13 @@ class _Identification:
         """All steps in order."""
         plan = self.plan
         blocks = filtered_blocks(self.equations, plan, plan.pieces, self.middle)
-        self._require(blocks)
+        blocks, resting = self._without_resting(blocks)
         sums = self._sums(blocks)
         self.parameters = PriorParameters(
-            self.equations, self.settings, self.friction, self.payloads, self.gains, self.cutoff
-        ).of(sums)
+            self.equations, self.settings, self.friction, self.payloads, self.gains, self.cutoff,
+            resting,
+        ).of(sums)  # fmt: skip
+        prior = [*self.parameters.mean]
         self.coefficients = Coefficients(self.equations, self.parameters, self.gains)
         initial = [
             self.coefficients.of(each, np.array(self.parameters.mean))[0]
@@ -183,15 +183,19 @@ class _Identification:
             for _ in range(LOADS):
                 self._take_loads(fit)
                 blocks = filtered_blocks(self.equations, plan, plan.pieces, self.middle)
+                blocks, _ = self._without_resting(blocks)
                 sums = self._sums(blocks)
                 fit = self._fitted(sums, fit.theta)
         sums, fit, rejected = self._without_outliers(blocks, sums, fit)
         solver, fit, bias = self._without_noise(sums, fit)
-        solver, fit = self._again(*self._with_drift(solver, fit))
+        solver, fit = self._with_known(*self._with_drift(solver, fit), prior)
+        solver, fit = self._again(solver, fit)
         widenings = friction_widenings(
             self.equations, self.coefficients, self.parameters, solver, fit
         )
-        reader = Reader(self.equations, self.parameters, solver, fit, self.gains, widenings)
+        reader = Reader(
+            self.equations, self.parameters, solver, fit, self.gains, widenings, self.friction
+        )
         robot = reader.robot(self.settings.links)
         combinations = reader.combinations() if self.settings.links else {}
         self._remark(rejected, bias, reader)
@@ -254,22 +258,55 @@ class _Identification:
             if share <= rejected:
                 break
             rejected = share
-            self._require(kept)
-            sums = self._sums(kept)
+            sums = self._sums(self._enough(kept, blocks))
             fit = self._solver(sums, sums).fit(fit.theta)
         return sums, fit, rejected
 
-    def _require(self, blocks: Sequence[Block]) -> None:
+    def _counts(self, blocks: Sequence[Block]) -> Array:
+        """(channels,) samples that are used."""
+        return np.sum([block.used.sum(axis=0) for block in blocks], axis=0)
+
+    def _without_resting(self, blocks: Sequence[Block]) -> tuple[list[Block], frozenset[str]]:
+        """The blocks without the equations of joints that hardly move, and the sites of their
+        friction. Raises InputError if no joint moves."""
         if not blocks:
             raise InputError(f"no stretch is long enough for the filter at {self.cutoff:g} Hz")
-        counts = sum((block.used.sum(axis=0) for block in blocks), np.zeros(1))
-        for channel, count in zip(self.equations.channels, counts.tolist(), strict=False):
-            if count < channel.unknowns:
+        channels, counts = self.equations.channels, self._counts(blocks)
+        few = counts < [channel.unknowns for channel in channels]
+        if few.all():
+            joint = self.model.joint_names[channels[0].joint]
+            raise InputError(
+                f"joint '{joint}': {int(counts[0])} samples in motion remain after filtering at "
+                f"{self.cutoff:g} Hz, for {channels[0].unknowns} coefficients, and no other joint "
+                "has enough: use longer recordings or a higher cut-off"
+            )
+        friction = [channel for channel in channels if channel.kind != "spring"]
+        resting, moving = (
+            {
+                self.equations.site_of(each)
+                for each, lacks in zip(channels, few.tolist(), strict=True)
+                if lacks is wanted and each in friction
+            }
+            for wanted in (True, False)
+        )
+        for site in sorted(resting - moving):
+            text = f"{site}: did not move: its friction and its other parameters stay as known"
+            if text not in self.notes:
+                self.notes.append(text)
+        kept = [replace(block, used=block.used & ~few) for block in blocks]
+        return kept, frozenset(resting - moving)
+
+    def _enough(self, kept: Sequence[Block], blocks: Sequence[Block]) -> Sequence[Block]:
+        """The blocks without outliers. Raises InputError if these leave too few samples."""
+        before, after = self._counts(blocks), self._counts(kept)
+        for channel, had, count in zip(self.equations.channels, before, after, strict=True):
+            if had and count < channel.unknowns:
                 raise InputError(
-                    f"joint '{self.model.joint_names[channel.joint]}': {int(count)} samples in "
-                    f"motion remain after filtering at {self.cutoff:g} Hz, for "
-                    f"{channel.unknowns} coefficients: use longer recordings or a higher cut-off"
+                    f"joint '{self.model.joint_names[channel.joint]}': {int(count)} samples that "
+                    "follow the equations remain, for "
+                    f"{channel.unknowns} coefficients: use longer recordings, or keep outliers"
                 )
+        return kept
 
     def _solver(self, sums: EquationSums, noisy: EquationSums) -> LeastSquares:
         return LeastSquares(
@@ -357,6 +394,45 @@ class _Identification:
             spectral=self.settings.spectral, noisy=solver._noisy,
         )  # fmt: skip
         return kept, kept.fit(fit.theta)
+
+    def _with_known(
+        self, solver: LeastSquares, fit: Fit, prior: Sequence[float]
+    ) -> tuple[LeastSquares, Fit]:
+        """The fit in which friction that the recordings do not determine is as known before. Of one
+        site, the least certain parameter comes first: the others may be certain without it."""
+        index = self.parameters.index
+        channels = [each for each in self.equations.channels if each.kind != "spring"]
+        sites = dict.fromkeys(map(self.equations.site_of, channels))
+        while True:
+            names = [
+                name
+                for name in (f"{site}.{kind}" for site in sites for kind in FRICTION)
+                if self.parameters.free[index[name]]
+            ]
+            rows = np.eye(len(fit.theta))[[index[name] for name in names]]
+            doubtful: dict[str, tuple[float, str]] = {}
+            for name, each in zip(
+                names, solver.uncertainties(fit, rows) if names else (), strict=True
+            ):
+                if not each.determined:
+                    doubt = each.error / self.parameters.spread[index[name]], name
+                    site = name.rpartition(".")[0]
+                    doubtful[site] = max(doubtful.get(site, doubt), doubt)
+            if not doubtful:
+                return solver, fit
+            for site, (_, name) in doubtful.items():
+                self.parameters.keep(name, prior[index[name]])
+                velocity = f"{site}.coulomb_velocity"
+                if name.endswith(".coulomb") and not self.parameters.free[index[f"{site}.load"]]:
+                    self.parameters.keep(velocity, float(np.exp(prior[index[velocity]])))
+            solver = LeastSquares(
+                solver._sums, self.coefficients, self.parameters,
+                spectral=self.settings.spectral, noisy=solver._noisy,
+            )  # fmt: skip
+            kept = [index[name] for name in self.parameters.kept]
+            theta = fit.theta.copy()
+            theta[kept] = np.array(prior)[kept]
+            fit = solver.fit(theta)
 
     def _again(self, solver: LeastSquares, fit: Fit) -> tuple[LeastSquares, Fit]:
         """A last fit with the prior centred on the result of the one before, so that a wrong data

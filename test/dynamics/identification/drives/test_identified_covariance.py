@@ -72,7 +72,7 @@ def test_a_written_file_is_read_back(tmp_path):
         ({"values": np.zeros(3)}, "do not belong together"),
         ({"links": 5}, "do not belong together"),
         ({"covariance": np.full((2, 2), np.nan)}, "not finite"),
-        ({"names": None}, "cannot be read"),
+        ({"names": None}, "not a covariance: .* is missing"),
     ],
 )
 def test_other_files_are_refused_by_name(tmp_path, change, says):

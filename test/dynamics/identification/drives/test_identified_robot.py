@@ -59,7 +59,7 @@ def test_numbers_that_are_not_determined_are_null_in_the_file(tmp_path):
     ("text", "says"),
     [
         ("[1, 2]", "expected a mapping with links, joints"),
-        ("{", "cannot be read"),
+        ("{", "not a JSON file"),
         ('{"links": {"a": {"mass": 3}}, "joints": {}}', "links.a.mass: expected a mapping"),
         ('{"links": {"a": {"value": "x"}}, "joints": {}}', "links.a: expected a number"),
     ],

@@ -68,6 +68,74 @@ def test_residuals_of_a_held_out_run_are_the_noise():
         assert each.held_before > 3.0 * each.held_after
 
 
+def rigid_run(still, seed, jitter=0.0, velocities=True, noise=0.02):
+    """The planar arm without springs; some joints rest, up to the noise of their encoders."""
+    model, _ = planar()
+    q, qd, qdd = motion(model, 20.0, seed=4, rate=200.0)[:3].copy()
+    q[:, still], qd[:, still], qdd[:, still] = 0.3, 0.0, 0.0
+    tau = dyn.inverse_dynamics(model, q, qd, qdd).tau + REST_FRICTION.torque(qd)
+    rng = np.random.default_rng(seed)
+    q[:, still] += jitter * rng.normal(size=q[:, still].shape)
+    qd[:, still] += 10.0 * jitter * rng.normal(size=q[:, still].shape)
+    sensor = tau + noise * rng.normal(size=q.shape)
+    return idn.MeasuredRun("run", 200.0, q=q, qd=qd if velocities else None, sensor=sensor)
+
+
+REST_FRICTION = idn.JointFriction.smooth_coulomb([0.6, 0.4], [0.5, 0.3], [0.1, -0.1], 0.05)
+
+
+@pytest.mark.parametrize("jitter", [0.0, 1e-4])
+@pytest.mark.parametrize("velocities", [True, False])
+@pytest.mark.parametrize("joint", [0, 1])
+def test_a_joint_at_rest_keeps_its_friction_and_others_are_found(jitter, velocities, joint):
+    """Noise has no friction; a joint exactly at rest refuses nothing."""
+    model, _ = planar()
+    known = idn.JointFriction.smooth_coulomb([1.5, 1.2], [0.9, 0.8], [0.0, 0.0], 0.07)
+    rest, moves = model.joint_names[joint], model.joint_names[1 - joint]
+    for seed in range(2):
+        run = rigid_run([joint], seed, jitter, velocities)
+        settings = Settings(cutoff=6.0, links=False, rotors=False, delays=False)
+        found = idn.identify_robot(model, [run], friction=known, settings=settings)
+        friction = found.robot.friction
+        for row in ("viscous", "offset", "amplitude", "steepness", "shift"):
+            assert getattr(friction, row)[joint] == getattr(known, row)[joint], row
+        for name, value in {"viscous": 1.5 - 0.3 * joint, "coulomb": 0.9 - 0.1 * joint}.items():
+            each = found.robot.joints[rest][name]
+            assert not each.determined
+            assert each.value == pytest.approx(value, rel=1e-12)
+        true = REST_FRICTION.viscous[1 - joint]
+        assert within(found.robot.joints[moves]["viscous"], true)
+        assert f"link {rest}: did not move" in "".join(found.notes)
+        assert not any(name.startswith(f"{rest}.") for name in found.covariance.names)
+
+
+def test_a_robot_that_rests_is_refused():
+    with pytest.raises(dyn.InputError, match="no other joint has enough"):
+        idn.identify_robot(planar()[0], [rigid_run([0, 1], 0)], settings=Settings(cutoff=6.0))
+
+
+def test_friction_at_one_speed_is_not_split_at_random():
+    """At a constant speed, only the sum of viscous and Coulomb friction can be found."""
+    model, _ = planar()
+    t = np.arange(4000) / 200.0
+    speed = 0.05
+    q = np.stack([speed * t - 0.5, 0.4 * np.sin(3.0 * t)], axis=1)
+    qd = np.stack([np.full_like(t, speed), 1.2 * np.cos(3.0 * t)], axis=1)
+    qdd = np.stack([np.zeros_like(t), -3.6 * np.sin(3.0 * t)], axis=1)
+    tau = dyn.inverse_dynamics(model, q, qd, qdd).tau + REST_FRICTION.torque(qd)
+    true = float(REST_FRICTION.torque([speed, 0.0])[0])
+    settings = Settings(cutoff=6.0, links=False, rotors=False, delays=False)
+    for seed in range(3):
+        noise = 0.05 * np.random.default_rng(seed).normal(size=q.shape)
+        run = idn.MeasuredRun("run", 200.0, q=q, qd=qd, sensor=tau + noise)
+        found = idn.identify_robot(model, [run], settings=settings).robot
+        joint = found.joints[model.joint_names[0]]
+        kept = [name for name in ("viscous", "coulomb", "offset") if not joint[name].determined]
+        assert len(kept) == 2
+        assert all(joint[name].value == 0.0 for name in kept)
+        assert found.friction.torque([speed, 0.0])[0] == pytest.approx(true, abs=0.02)
+
+
 def test_a_robot_with_motor_torques_only_or_sensors_only():
     model, actuators = planar()
     _, real = real_planar()

@@ -1,0 +1,196 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Recorded signals that cannot be what their names say, and the likely cause.
+
+A velocity is compared with positions by its integral over a short time w:
+
+    q(t + w) - q(t) = integral of v from t to t + w, minus the delay of v times v(t + w) - v(t)
+
+which noise and quantisation disturb far less than derivatives of positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dynamics.core import Array
+from ..dynamics.identification import Residuals
+from ..dynamics.model import MultibodyModel
+
+WINDOW = 0.25  # s
+DELAY = 0.1  # s, up to which a velocity may lag behind, as filtered ones do
+CONTRADICTS = 0.15  # of the movement, in what velocities and positions differ
+RELEVANT = 0.02  # of the fastest joint's movement
+SLOW = 0.01  # rad/s or m/s, rms: a joint at rest, or a difference of no importance
+NOISE = 5.0  # standard deviations
+ALIKE = 0.98  # correlation of proportional signals
+NEAR = 0.15  # relative distance to a known factor
+BEYOND = 0.1  # of the range of a joint, by which it may leave its limits
+EFFORTS_ALIKE = 0.85  # correlation of efforts with those of the model
+EFFORT_RATIO = 2.0  # between efforts and those of the model, which friction does not explain
+STEADY = 3.0  # standard deviations by which the mean of an effort exceeds its changes
+FEWEST = 16  # windows
+DEGREES = 180.0 / np.pi
+VELOCITIES = {
+    -1.0: "the other sign",
+    DEGREES: "in degrees/s",
+    30.0 / np.pi: "in rpm",
+    1e3: "in mm/s or mrad/s",
+}
+
+
+class Stretch(NamedTuple):
+    """Times (k,) in s, positions and velocities (k, n) of joints."""
+
+    t: Array
+    q: Array
+    qd: Array
+
+
+class _Movement(NamedTuple):
+    """In k windows of n joints: of the positions, by the velocities, changes of the velocities; and
+    standard deviations (n,) of their noise."""
+
+    moved: Array
+    integral: Array
+    change: Array
+    noise: Array
+
+
+def contradicting_velocities(stretches: Iterable[Stretch]) -> dict[int, str]:
+    """What is wrong with the velocities of joints, by index; joints not named are consistent."""
+    stretches = [each for each in stretches if len(each.t) > 2]
+    parts = [part for each in stretches if (part := _movement(each)) is not None]
+    if sum(len(part.moved) for part in parts) < FEWEST:
+        return {}
+    moved, integral, change = (np.concatenate([p[k] for p in parts]) for k in range(3))
+    noise = np.max([part.noise for part in parts], axis=0)
+    q, qd = (np.concatenate([part[k] for part in stretches]) for k in (1, 2))
+    error = moved - integral
+    delay = -np.einsum("kj,kj->j", error, change) / np.maximum((change**2).sum(axis=0), 1e-300)
+    error += np.clip(delay, -DELAY, DELAY) * change
+    rms = [np.sqrt((rows**2).mean(axis=0)) for rows in (error, moved, integral)]
+    size = np.maximum(rms[1], rms[2])
+    wrong = rms[0] > np.maximum(CONTRADICTS * size, NOISE * noise)
+    wrong &= rms[0] > np.maximum(RELEVANT * rms[1].max(), SLOW * WINDOW)
+    return {
+        int(j): _about_velocity(moved[:, j], integral[:, j], q[:, j], qd[:, j])
+        for j in np.flatnonzero(wrong)
+    }
+
+
+def _movement(stretch: Stretch) -> _Movement | None:
+    """The movements in all windows of a stretch, which may have gaps; None if it is too short."""
+    t, q, qd = stretch
+    steps = np.diff(t)
+    count = max(round(WINDOW / max(float(np.median(steps)), 1e-9)), 1)
+    if len(t) <= count:
+        return None
+    areas = 0.5 * steps[:, None] * (qd[1:] + qd[:-1])
+    area = np.concatenate([np.zeros((1, q.shape[1])), np.cumsum(areas, axis=0)])
+    lasted = t[count:] - t[:-count]
+    whole = (lasted > 0.0) & (lasted < 1.5 * max(count * float(np.median(steps)), WINDOW))
+    moved, integral, change = (rows[count:] - rows[:-count] for rows in (q, area, qd))
+    whole &= np.isfinite(moved).all(axis=1) & np.isfinite(integral).all(axis=1)
+    if not whole.any():
+        return None
+    bends = [np.diff(rows, 2, axis=0) for rows in (q, qd)]
+    of_q, of_qd = (np.sqrt(np.nanmedian(each**2, axis=0) / 2.7) for each in bends)
+    step = float(np.median(steps))
+    noise = np.sqrt(2.0) * of_q + of_qd * np.sqrt(step * WINDOW)
+    return _Movement(moved[whole], integral[whole], change[whole], noise)
+
+
+def _about_velocity(moved: Array, integral: Array, q: Array, qd: Array) -> str:
+    """The likely cause of a contradiction."""
+    if not qd.any():
+        return "are all zero"
+    if np.ptp(qd) <= 1e-9 * np.abs(qd).max():
+        return f"are all {qd[0]:.4g}"
+    if abs(_correlation(qd, q)) > ALIKE > abs(_correlation(integral, moved)):
+        return f"are proportional to the positions ({float(np.ptp(qd) / np.ptp(q)):.3g} times)"
+    if abs(_correlation(integral, moved)) > ALIKE:
+        factor = float(moved @ integral / (moved @ moved))
+        cause = _cause(factor, VELOCITIES)
+        return f"are {factor:.3g} times the derivatives of the positions{cause}"
+    return "do not follow from the positions"
+
+
+def _correlation(one: Array, other: Array) -> float:
+    finite = np.isfinite(one) & np.isfinite(other)
+    if np.ptp(one[finite]) == 0.0 or np.ptp(other[finite]) == 0.0:
+        return 0.0
+    return float(np.corrcoef(one[finite], other[finite])[0, 1])
+
+
+def _cause(factor: float, known: dict[float, str]) -> str:
+    causes = [text for value, text in known.items() if abs(factor / value - 1.0) < NEAR]
+    return f": {causes[0]}?" if causes else ""
+
+
+def positions_beyond_limits(
+    model: MultibodyModel, joint: int, lowest: float, highest: float
+) -> str:
+    """What is wrong with recorded positions from `lowest` to `highest`; "" if nothing is."""
+    low, high = float(model.limits.lower[joint]), float(model.limits.upper[joint])
+    slides = model.joint_types[joint] == "prismatic"
+    unit = "m" if slides else "rad"
+    room = BEYOND * (high - low)
+    if not np.isfinite(high - low) or (low - room <= lowest and highest <= high + room):
+        return ""
+
+    def fits(factor: float, shift: float = 0.0) -> bool:
+        return bool(
+            low - room <= factor * lowest + shift and factor * highest + shift <= high + room
+        )
+
+    turns = 2.0 * np.pi * round((0.5 * (low + high) - 0.5 * (lowest + highest)) / (2.0 * np.pi))
+    if slides:
+        cause = "are they in mm?" if fits(1e-3) else "is its zero elsewhere?"
+    elif turns and fits(1.0, turns):
+        cause = f"is its zero {-turns:.4g} rad away?"
+    elif fits(1.0 / DEGREES):
+        cause = "are they in degrees?"
+    else:
+        cause = "are they encoder counts, or those of the motor before its gear?"
+    text = f"positions from {lowest:.4g} to {highest:.4g} {unit} are outside of its limits"
+    return f"{text} {low:.4g} to {high:.4g} {unit}; {cause}"
+
+
+def doubtful_efforts(
+    names: Sequence[str], residual: Residuals, gears: NDArray[np.float64] | None = None
+) -> list[str]:
+    """What is wrong with efforts that follow those of the model, but with another sign or size.
+
+    gears : ratios of the joints, if they are known.
+    """
+    notes = []
+    count = max(residual.count, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = residual.spread[0, 1] / residual.spread[0, 0]
+    for j, name in enumerate(names):
+        alike, factor = float(residual.correlation[j]), float(slope[j])
+        mean = residual.mean[:, j]
+        if not abs(alike) > EFFORTS_ALIKE:
+            # Torques that gravity keeps constant have a size, but hardly a shape.
+            steady = abs(mean) > STEADY * np.sqrt(np.diag(residual.spread[:, :, j]) / count)
+            if not steady.all():
+                continue
+            factor = float(mean[1] / mean[0])
+        if 1.0 / EFFORT_RATIO < factor < EFFORT_RATIO or not np.isfinite(factor):
+            continue
+        known = {-1.0: "the other sign", 1e3: "in mN m", -1e3: "in mN m, with the other sign"}
+        if gears is not None and gears[j] > EFFORT_RATIO:
+            known[1.0 / gears[j]] = "torques of the motor before its gear"
+        cause = _cause(factor, known) or (
+            ": currents or a share of the rated torque?"
+            if factor > 0.0
+            else ": currents with the other sign, or another axis?"
+        )
+        notes.append(f"{name}: its efforts are {factor:.3g} times those of the model{cause}")
+    return notes

@@ -1,0 +1,173 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Commands with files whose numbers cannot be computed with, or that cannot be written: one line
+that names the file."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.tools import cli
+from multibody_dynamics.tools.fuzzing import examples
+
+URDF = examples.config("robots", "planar_two_link.urdf").read_text()
+SPRINGS = examples.config("elastic_joints", "planar_two_link.yaml").read_text()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    for name, data in {
+        "robot.urdf": URDF.encode(),
+        "springs.yaml": SPRINGS.encode(),
+        "motion.csv": examples.table(),
+        "trajectory.csv": examples.trajectory_table(),
+    }.items():
+        (tmp_path / name).write_bytes(data)
+    np.savez(tmp_path / "motion.npz", **examples.arrays())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def refused(command, capsys, *named):
+    """Run a command that has to be refused in one line with these words; warnings are errors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        status = cli.main(command.split())
+    lines = [
+        line for line in capsys.readouterr().err.splitlines()
+        if "compil" not in line and "warning:" not in line
+    ]  # fmt: skip
+    assert status == 2, lines
+    assert len(lines) == 1
+    for word in named:
+        assert word in lines[0]
+
+
+COMMANDS = [
+    "identify-springs motion.npz --urdf robot.urdf --elastic-joints springs.yaml",
+    "identify-springs motion.npz --law cubic --robust",
+    "identify motion.npz --urdf robot.urdf --elastic-joints springs.yaml",
+    "validate motion.npz --urdf robot.urdf",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("signal", ["t", "q", "theta", "Q", "tau"])
+@pytest.mark.parametrize("value", [1e308, -1e200])
+def test_recordings_that_overflow(folder, capsys, command, signal, value):
+    if signal in ("theta", "tau") and command.startswith("validate"):
+        return  # not read
+    arrays = examples.arrays()
+    arrays[signal] = arrays[signal].copy()
+    arrays[signal].flat[5] = value
+    np.savez(folder / "motion.npz", **arrays)
+    refused(command, capsys, "motion.npz")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data[: len(data) // 2],
+        lambda data: data[:200] + bytes(50) + data[250:],
+        lambda data: b"",
+        lambda data: data.replace(b"joint_names", b"joint_mames"),
+    ],
+)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_damaged_archives(folder, capsys, command, change):
+    file = folder / "motion.npz"
+    file.write_bytes(change(file.read_bytes()))
+    refused(command, capsys, "motion.npz")
+
+
+@pytest.mark.parametrize(
+    "facts", ["{}", "[]", '{"joint_names": [1, 2]}', '{"joint_names": ["a", "b", "c"]}']
+)
+def test_damaged_recordings_of_the_demo(folder, capsys, facts):
+    stamp = np.arange(50) * 10**7
+    np.savez(
+        folder / "motion.npz", facts=facts,
+        **{f"{topic}.{key}": rows for topic in ("joint_states", "motor_states")
+           for key, rows in (("stamp", stamp), ("values", np.zeros((50, 2, 2))))},
+    )  # fmt: skip
+    refused(COMMANDS[1], capsys, "motion.npz", "not a recording of the demo")
+
+
+@pytest.mark.parametrize("value", ["1e308", "1e200", "1e-320", "5e-324"])
+@pytest.mark.parametrize("key", ["gear_ratio", "value"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "inspect robot.urdf --no-timing --elastic-joints springs.yaml",
+        "scale-time trajectory.csv --urdf robot.urdf --elastic-joints springs.yaml -o out",
+        COMMANDS[0],
+    ],
+)
+def test_springs_that_overflow_or_underflow(folder, capsys, command, key, value):
+
+    text = re.sub(rf"{key}: [0-9.e+-]+", f"{key}: {value}", SPRINGS, count=1)
+    assert text != SPRINGS
+    (folder / "springs.yaml").write_text(text)
+    refused(command, capsys, "springs.yaml")
+
+
+@pytest.mark.parametrize("value", ["1e308", "-1e200"])
+def test_robots_that_overflow(folder, capsys, value):
+    for name in ("mass", "ixx"):
+        pattern = r'(<mass value=")[^"]+' if name == "mass" else r'(ixx=")[^"]+'
+        (folder / "robot.urdf").write_text(re.sub(pattern, rf"\g<1>{value}", URDF, count=1))
+        refused("inspect robot.urdf --no-timing", capsys, "robot.urdf", "too large to compute")
+
+
+def test_systems_that_overflow(folder, capsys):
+    name, data = examples.contents("systems", "*.yaml")[0]
+
+    text = re.sub(r"mass: [0-9.]+", "mass: 1e308", data.decode(), count=1)
+    assert text != data.decode(), name
+    (folder / "system.yaml").write_text(text)
+    refused("integrate system.yaml --duration 0.01 -o out", capsys, "system.yaml")
+
+
+def test_a_full_disk_is_reported_with_the_name_of_the_file(folder, capsys):
+    (folder / "out.csv").symlink_to("/dev/full")
+    refused("trajectory robot.urdf --csv out.csv", capsys, "out.csv: No space left on device")
+    (folder / "out.png").symlink_to("/dev/full")
+    refused("plot robot.urdf -o out.png", capsys, "out.png: No space left on device")
+
+
+def test_limits_in_degrees_are_not_planned_with(folder, capsys):
+
+    text = re.sub(r'lower="[^"]+" upper="[^"]+"', 'lower="-120" upper="120"', URDF, count=1)
+    (folder / "robot.urdf").write_text(text)
+    refused("excite robot.urdf -o plan", capsys, "robot.urdf: shoulder", "limits in degrees?")
+
+
+def test_joints_that_are_called_by_numbers(folder, capsys):
+    for name, number in (("shoulder", "1"), ("elbow", "2")):
+        for file in ("robot.urdf", "springs.yaml"):
+            text = (folder / file).read_text()
+            (folder / file).write_text(text.replace(name, number))
+    assert "\n  1:" in (folder / "springs.yaml").read_text()
+    trajectory = examples.ROWS.replace("shoulder, elbow", "1, 2")
+    (folder / "trajectory.yaml").write_text(trajectory)
+    command = "scale-time trajectory.yaml --urdf robot.urdf --elastic-joints springs.yaml -o out"
+    assert cli.main([*command.split(), "--limit", "joint_speed.1=0.5"]) == 0
+    assert "joint_speed   1" in capsys.readouterr().out
+    command = "write-back springs.yaml --urdf robot.urdf --elastic-joints springs.yaml -o new"
+    assert cli.main(command.split()) == 0
+
+
+def test_the_option_that_scale_time_needs_for_a_variable_stiffness(folder, capsys):
+    names = ("antagonistic_elbow.urdf", "antagonistic.yaml")
+    for name, kind, to in zip(
+        names, ("robots", "elastic_joints"), ("a.urdf", "a.yaml"), strict=True
+    ):
+        (folder / to).write_bytes(examples.config(kind, name).read_bytes())
+    command = "scale-time trajectory.csv --urdf a.urdf --elastic-joints a.yaml"
+    refused(command, capsys, "--stiffness: expected 1 comma-separated numbers, of elbow")
+    refused(f"{command} --stiffness 1,2", capsys, "--stiffness: expected 1")

@@ -1,0 +1,131 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Signals that are not what they are called are noticed, and true ones are left alone."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics.identification import Residuals
+from multibody_dynamics.dynamics.model import parse_urdf
+from multibody_dynamics.validation.doubtful_signals import (
+    DEGREES,
+    Stretch,
+    contradicting_velocities,
+    doubtful_efforts,
+    positions_beyond_limits,
+)
+
+RATE = 200.0
+T = np.arange(4000) / RATE
+W = np.array([1.5, 4.0, 9.0])
+Q = 0.5 * np.sin(np.outer(T, W)) + [0.3, -0.2, 1.0]
+QD = 0.5 * W * np.cos(np.outer(T, W))
+
+
+def found(qd, q=Q, t=T):
+    return contradicting_velocities([Stretch(t, q, qd)])
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda v: 0.0 * v, "are all zero"),
+        (lambda v: 0.0 * v - 0.4, "are all -0.4"),
+        (lambda v: DEGREES * v, r"are 57\.[23] times .*: in degrees/s\?"),
+        (lambda v: -v, r"are -(1|0\.999) times .*: the other sign\?"),
+        (lambda v: 30.0 / math.pi * v, r"are 9\.5[45] times .*: in rpm\?"),
+        (lambda v: 1.3 * v, r"are 1\.3 times the derivatives of the positions$"),
+        (lambda v: np.gradient(v, 1.0 / RATE, axis=0), "do not follow|times"),
+        (lambda v: np.roll(v, 400, axis=0), "do not follow"),
+    ],
+)
+def test_velocities_that_contradict_the_positions(change, text):
+    wrong = found(change(QD))
+    assert set(wrong) == {0, 1, 2}
+    for each in wrong.values():
+        assert re.search(text, each), each
+
+
+@pytest.mark.parametrize("factor", [0.2, 1.0, 30.0])
+def test_velocities_that_are_proportional_to_the_positions(factor):
+    wrong = found(factor * Q)
+    assert set(wrong) == {0, 1, 2}
+    assert all(f"proportional to the positions ({factor:.3g} times)" in x for x in wrong.values())
+
+
+@pytest.mark.parametrize("joint", range(3))
+def test_a_single_joint(joint):
+    qd = QD.copy()
+    qd[:, joint] = 0.0
+    assert found(qd) == {joint: "are all zero"}
+
+
+def test_true_velocities_with_noise_delay_rounding_gaps_and_rest():
+    rng = np.random.default_rng(3)
+    for bits in (12, 16, 20):
+        step = 2.0 * np.pi / 2**bits
+        assert found(QD, step * np.round(Q / step)) == {}
+    assert found(QD + 0.3 * rng.normal(size=QD.shape)) == {}
+    assert found(QD, Q + 2e-3 * rng.normal(size=Q.shape)) == {}
+    late = 0.5 * W * np.cos(np.outer(T - 0.03, W))
+    assert found(late) == {}
+    kept = (T < 4.0) | (T > 4.7)
+    assert found(QD[kept], Q[kept], T[kept]) == {}
+    still = np.zeros_like(Q) + 1e-5 * rng.integers(0, 2, size=Q.shape)
+    assert found(np.zeros_like(Q), still) == {}
+    assert found(np.array(2e-3 * rng.normal(size=Q.shape)), still) == {}
+    assert found(QD[:5], Q[:5], T[:5]) == {}
+
+
+def arm(kind="revolute"):
+    inertia = '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>'
+    return parse_urdf(
+        '<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/>'
+        f'{inertia}</inertial></link><joint name="j" type="{kind}"><parent link="a"/>'
+        '<child link="b"/><axis xyz="0 0 1"/><limit lower="-2" upper="2" effort="9" velocity="1"/>'
+        "</joint></robot>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "ends", "text"),
+    [
+        ("revolute", (-1.9, 2.1), ""),
+        ("revolute", (-90.0, 60.0), "are they in degrees?"),
+        ("revolute", (5.5, 7.0), "is its zero 6.283 rad away?"),
+        ("revolute", (-14.0, -11.0), "is its zero -12.57 rad away?"),
+        ("revolute", (1000.0, 60_000.0), "encoder counts"),
+        ("prismatic", (-400.0, 1500.0), "are they in mm?"),
+        ("continuous", (-90.0, 60.0), ""),
+    ],
+)
+def test_positions_far_outside_of_their_limits(kind, ends, text):
+    doubt = positions_beyond_limits(arm(kind), 0, *ends)
+    assert text in doubt
+    assert bool(doubt) == bool(text)
+
+
+def efforts(change, gears=None, noise=0.05):
+    rng = np.random.default_rng(5)
+    predicted = np.stack([20.0 * np.sin(3.0 * T), 8.0 + 0.2 * np.sin(T)], axis=1)
+    measured = change(predicted) + noise * rng.normal(size=predicted.shape)
+    return doubtful_efforts(("a", "b"), Residuals.of(T, predicted, measured), gears)
+
+
+def test_efforts_with_another_sign_or_unit():
+    assert efforts(lambda x: x) == []
+    assert efforts(lambda x: 1.4 * x + 0.5) == []  # friction, a payload
+    for text in efforts(lambda x: -x):
+        assert re.search(r"-1(\.01)? times those of the model: the other sign\?", text)
+    assert len(efforts(lambda x: -x)) == 2
+    assert all("in mN m?" in text for text in efforts(lambda x: 1e3 * x))
+    assert all("currents or a share" in text for text in efforts(lambda x: x / 13.0, noise=1e-3))
+    by_gear = efforts(lambda x: x / 100.0, np.array([100.0, 100.0]), noise=1e-3)
+    assert all("of the motor before its gear?" in text for text in by_gear)
+    assert efforts(lambda x: 0.0 * x) == []  # unrelated: nothing can be said
