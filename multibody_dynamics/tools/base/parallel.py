@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
-from .progress import ProgressBar
+from ...reporting.progress import ProgressBar
 
 MANY = 200  # with more jobs than this, several are sent to a process at once
 Result = TypeVar("Result")

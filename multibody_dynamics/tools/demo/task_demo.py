@@ -34,8 +34,8 @@ from ...dynamics.rigid import frame_pose
 from ...nodes.base.messages import JointMatcher, nanoseconds, read_trajectory
 from ...nodes.base.robot import find_file
 from ...nodes.base.runtime import make_executor
+from ...reporting.figures import SKY, VERMILION, legend_below, new_mosaic, save
 from ...resources import share_directory
-from ..base.figures import SKY, VERMILION, save, styled_pyplot
 from ..base.models import load_quietly
 from ..base.processes import NodeProcesses, RunError, require_one_publisher
 from ..base.recording import QUEUE
@@ -228,30 +228,26 @@ def _nearest(motion: Callable[[float], Array], duration: float, goal: Array) -> 
 
 def _draw(file: Path, joint_names: tuple[str, ...], hand: _HandMotion) -> None:
     """Draw the path and its error on the left, the torques and their rates on the right."""
-    figure = styled_pyplot().figure(figsize=(12.0, 8.0), layout="constrained")
-    grid = figure.add_gridspec(6, 2)
-    _draw_path(figure.add_subplot(grid[:4, 0], projection="3d"), hand)
+    layout = [["path", "Q"]] * 2 + [["path", "Q'"]] * 2 + [["position", "Q''"], ["angle", "Q''"]]
+    space = {"path": {"projection": "3d"}}
+    figure, axes = new_mosaic(layout, (12.0, 8.0), per_subplot_kw=space)
+    _draw_path(axes["path"], hand)
     limits = (hand.times[0], hand.times[-1])
-    errors = (
-        (1e6 * hand.position_error, "position\n[µm]"),
-        (1e6 * hand.orientation_error, "orientation\n[µrad]"),
-    )
-    for row, (values, label) in enumerate(errors):
-        axis = figure.add_subplot(grid[4 + row, 0])
-        axis.plot(hand.times, values, color=VERMILION)
-        axis.set(ylabel=label, xlim=limits, ylim=(0, None))
-        if row == 0:
-            axis.set_title("error of the hand of the elastic arm")
-    axis.set_xlabel("time  [s]")
-    labels = ("Q  [N m]", "Q'  [N m/s]", "Q''  [N m/s²]")
-    for row, ((at, rows), label) in enumerate(zip(hand.torques, labels, strict=True)):
-        axis = figure.add_subplot(grid[2 * row : 2 * row + 2, 1])
-        axis.plot(at, rows, lw=1.1, label=joint_names)
-        axis.set(ylabel=label, xlim=limits)
-        if row == 0:
-            axis.set_title("feedforward torques of the joints, and their rates")
-            axis.legend(ncols=4, fontsize=7, loc="upper right", bbox_to_anchor=(1.0, 0.87))
-    axis.set_xlabel("time  [s]")
+    for name, values, label in (
+        ("position", 1e6 * hand.position_error, "position\n[µm]"),
+        ("angle", 1e6 * hand.orientation_error, "orientation\n[µrad]"),
+    ):
+        axes[name].plot(hand.times, values, color=VERMILION)
+        axes[name].set(ylabel=label, xlim=limits, ylim=(0, None))
+    axes["position"].set_title("error of the hand of the elastic arm")
+    units = {"Q": "N m", "Q'": "N m/s", "Q''": "N m/s²"}
+    for (name, unit), (at, rows) in zip(units.items(), hand.torques, strict=True):
+        axes[name].plot(at, rows, lw=1.1, label=joint_names)
+        axes[name].set(ylabel=f"{name}  [{unit}]", xlim=limits)
+    axes["Q"].set_title("feedforward torques of the joints, and their rates")
+    for name in ("angle", "Q''"):
+        axes[name].set_xlabel("time  [s]")
+    legend_below(figure, axes["Q"], ncols=7)
     save(figure, file)
 
 

@@ -21,8 +21,8 @@ from ...dynamics.motion import (
     approach_time,
     interpolate,
 )
+from ...reporting.progress import ProgressBar
 from ...validation.settings import load_robot
-from ..base.progress import ProgressBar
 from .collision_geometry import CollisionGeometry, collision_geometry
 
 FOURIER = "fourier"

@@ -48,7 +48,7 @@ def test_the_report_is_self_contained(bag, tmp_path, capsys):
     page = (folder / "report.html").read_text()
     assert page.count("data:image/png;base64,") == 2
     assert not re.search(r'(src|href)="(?!data:)', page)
-    for part in ("shoulder", "elbow", "Q&#x27;&#x27;, predicted minus measured", "Identified"):
+    for part in ("shoulder", "elbow", "Q&#39;&#39;, predicted minus measured", "Identified"):
         assert part in page
     text = (folder / "report.md").read_text()
     assert "| elbow |" in text
