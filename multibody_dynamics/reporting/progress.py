@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from tqdm import tqdm
@@ -28,3 +29,17 @@ class ProgressBar:
         if done >= total:
             self._bar.close()
             self._bar = None
+
+
+class StatusLine:
+    """A line that is rewritten in place on a terminal; redirected output gets only what stays."""
+
+    def __init__(self) -> None:
+        self.is_live = sys.stdout.isatty()
+
+    def show(self, text: str, *, stays: bool = False) -> None:
+        """Rewrite the line; with `stays`, go on below it."""
+        if self.is_live:
+            print(f"\r{text}\x1b[K", end="\n" if stays else "", flush=True)
+        elif stays:
+            print(text, flush=True)

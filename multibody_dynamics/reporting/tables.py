@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-NUMBER = re.compile(r"[-+±]?[\d.]|-?$|all$|lost|stopped|not determined")
+NUMBER = re.compile(r"[-+±]?[\d.]|-?$|all$|lost|stopped|rigid|not determined")
 """The beginning of a cell in a column of numbers."""
 SAME = 3  # rows from which a column of a single value is written below the table instead
 
@@ -57,15 +57,24 @@ class Table:
         note = f"In every row: {'; '.join(facts)}." if same else ""
         return Table(heads, tuple(rows), self.caption, note)
 
+    def padded(self, least: int = 0) -> list[list[str]]:
+        """The lines, heads first, with cells as wide as their columns, and as `least`."""
+        lines = [self.heads, *self.rows]
+        widths = [max(least, *map(len, column)) for column in zip(*lines, strict=True)]
+        pads = [str.rjust if is_number else str.ljust for is_number in self.is_number]
+        return [[p(c, w) for p, c, w in zip(pads, line, widths, strict=True)] for line in lines]
+
     def text(self, indent: str = "  ") -> list[str]:
         """The lines for a terminal."""
-        lines = [self.heads, *self.rows]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        pads = [str.rjust if is_number else str.ljust for is_number in self.is_number]
-        return [
-            indent + "  ".join(p(c, w) for p, c, w in zip(pads, line, widths, strict=True)).rstrip()
-            for line in lines
-        ]
+        return [indent + "  ".join(line).rstrip() for line in self.padded()]
+
+    def markdown(self) -> str:
+        """The table in Markdown, which is also readable as text."""
+        lines = [tuple(c.replace("|", r"\|") for c in line) for line in (self.heads, *self.rows)]
+        heads, *rows = Table(lines[0], tuple(lines[1:])).padded(4)
+        rules = ["-" * len(c) for c in heads]
+        rules = [r[:-1] + ":" if n else r for r, n in zip(rules, self.is_number, strict=True)]
+        return "\n".join(f"| {' | '.join(line)} |" for line in (heads, rules, *rows))
 
 
 def cell(value: Any, digits: int = 4) -> str:

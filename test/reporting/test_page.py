@@ -87,8 +87,12 @@ def test_markdown_has_the_same_content(tmp_path):
         "```\na:\n  b: 1\n```",
         "![drawn](new.png)",
         "caption",
-        "| law | <em> | \\|e\\| |\n| --- | --- | ---: |\n| pd | met | 0.2 |\n| sf | missing | - |\n"
-        "| <b> | x.html | 2 |",
+        r"| law  | <em>    | \|e\| |"
+        "\n"
+        "| ---- | ------- | ----: |\n"
+        "| pd   | met     |   0.2 |\n"
+        "| sf   | missing |     - |\n"
+        "| <b>  | x.html  |     2 |",
     ]  # the old file has no name relative to this page
     assert (tmp_path / "new.png").stat().st_size > 1000
 

@@ -10,11 +10,8 @@ comparison. `record` records a run in progress, including one started by launch/
 from __future__ import annotations
 
 import os
-import signal
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +24,10 @@ from ...dynamics.core import Array, InputError
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import match_joints
 from ...nodes.base.messages import SECOND, nanoseconds
+from ...reporting.progress import StatusLine
 from ..base.models import load_quietly
 from ..base.node_parameters import FEEDFORWARD, PARAMETERS, read_parameters
-from ..base.processes import NodeProcesses, RunError
+from ..base.processes import NodeProcesses, RunError, sigterm_as_interrupt
 from ..base.recording import Recorder, Recording, reference_of
 from ..base.ros_settings import ros_context, ros_settings
 from .analysis import stop_reason
@@ -85,7 +83,7 @@ def record(
         until(lambda: bool(recorder.trajectories), lambda: "a trajectory", START_PATIENCE)
         request = recorder.request(names)
         assert request is not None
-        line = StatusLine(variant, demo.model, request, recorder)
+        line = RunStatus(variant, demo.model, request, recorder)
         begin, used = time.monotonic(), cpu()
 
         def is_done() -> bool:
@@ -102,8 +100,8 @@ def record(
         recorder.close()
 
 
-class StatusLine:
-    """Progress of a run in one line, updated in place on a terminal."""
+class RunStatus:
+    """Progress of a run in one line."""
 
     def __init__(
         self,
@@ -117,7 +115,7 @@ class StatusLine:
         self._order = match_joints(model.joint_names, state.name)
         self._reference = reference_of(model.joint_names, request, self._position(state))
         self._unit = error_unit(model.joint_types)
-        self._live = sys.stdout.isatty()
+        self._line = StatusLine()
         self._next = 0.0
         self._peak = 0.0
 
@@ -140,26 +138,22 @@ class StatusLine:
         self._write(
             f"{max(t, 0.0):6.1f} of {self._request.times[-1]:.1f} s"
             f"   tracking error {1e3 * error:9.5f} {self._unit}   {1e9 / max(period, 1.0):5.0f} Hz"
-            f"   state to torque {1e-6 * np.median(delays or [np.nan]):.2f} ms",
-            end="",
+            f"   state to torque {1e-6 * np.median(delays or [np.nan]):.2f} ms"
         )
 
     def close(self, stopped: str) -> None:
         """Write the final line; stopped: why the arm was stopped before the end, or ""."""
         if stopped:
-            self._write(f"stopped: {stopped}", end="\n")
+            self._write(f"stopped: {stopped}", stays=True)
             return
         self._write(
             f"{self._request.times[-1]:.1f} s done, {self._recorder.count('torque')} torques"
             f" received, tracking error up to {1e3 * self._peak:.5f} {self._unit}",
-            end="\n",
+            stays=True,
         )
 
-    def _write(self, text: str, end: str) -> None:
-        if self._live:
-            print(f"\r{self._variant:<32}{text}\x1b[K", end=end, flush=True)
-        elif end:
-            print(f"{self._variant:<32}{text}", flush=True)
+    def _write(self, text: str, *, stays: bool = False) -> None:
+        self._line.show(f"{self._variant:<32}{text}", stays=stays)
 
     def _position(self, state: JointState) -> Array:
         return np.array(state.position)[self._order]
@@ -231,13 +225,3 @@ def record_launched(folder: Path, variant: str, namespace: str = "") -> dict[str
         recording = record(demo, variant, context, lambda: None, is_over, namespace=namespace)
     recording.save(folder / f"{variant}.npz")
     return write_report(folder)
-
-
-@contextmanager
-def sigterm_as_interrupt() -> Iterator[None]:
-    """Treat SIGTERM like Ctrl-C, which stops the nodes."""
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)

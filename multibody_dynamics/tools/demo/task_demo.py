@@ -37,10 +37,14 @@ from ...nodes.base.runtime import make_executor
 from ...reporting.figures import SKY, VERMILION, legend_below, new_mosaic, save
 from ...resources import share_directory
 from ..base.models import load_quietly
-from ..base.processes import NodeProcesses, RunError, require_one_publisher
-from ..base.recording import QUEUE
+from ..base.processes import (
+    NodeProcesses,
+    RunError,
+    require_one_publisher,
+    sigterm_as_interrupt,
+)
 from ..base.ros_settings import ros_context, ros_settings
-from .runs import sigterm_as_interrupt
+from ..base.subscriptions import QUEUE
 
 SIMULATOR, NODE = "elastic_robot_simulator_node", "task_space_node"
 PARAMETERS = "config/task_demo.yaml"

@@ -8,7 +8,7 @@ multibody_dynamics torque-report ROBOT.urdf --elastic-joints SPRINGS.yaml -o rep
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -37,8 +37,19 @@ AMPLITUDES = (0.1, 0.25, 0.5)
 """Shares of the available torque for which the large-torque bandwidth is reported."""
 
 DIGITS = 3  # of all numbers
-DESIGN_HEADS = ("joint", "design", "locked, Hz", "rates, Hz", "free, Hz", "gain", "felt, kg m²",
-                "Re Z, N m s", "at, Hz", "passive, Hz", "noise, N m", "delay, ms")  # fmt: skip
+DESIGN_COLUMNS: dict[str, Callable[[TorqueEvaluation], float]] = {
+    "locked, Hz": lambda found: found.bandwidth,
+    "rates, Hz": lambda found: found.bandwidth_with_rates,
+    "free, Hz": lambda found: found.bandwidth_free,
+    "gain": lambda found: found.gain_free,
+    "felt, kg m²": lambda found: found.rendered_inertia,
+    "Re Z, N m s": lambda found: found.passivity_margin,
+    "at, Hz": lambda found: found.least_passive_at,
+    "passive, Hz": lambda found: found.first_violation,
+    "noise, N m": lambda found: float(found.noise[0]),
+    "delay, ms": lambda found: 1e3 * found.delay_margin,
+}
+DESIGN_HEADS = ("joint", "design", *DESIGN_COLUMNS)
 LIMIT_HEADS = ("joint", "resonance, Hz", "available, N m", *(f"{x:.0%}, Hz" for x in AMPLITUDES))
 
 LEGEND = (
@@ -148,22 +159,11 @@ def _as_one(actuators: Actuators, joint: SingleJoint) -> Motor:
     )
 
 
-def design_row(result: TorqueEvaluation) -> tuple[Any, ...]:
+def design_row(found: TorqueEvaluation) -> tuple[Any, ...]:
     """The cells below DESIGN_HEADS."""
-    return (
-        result.joint,
-        result.design,
-        result.bandwidth,
-        result.bandwidth_with_rates,
-        result.bandwidth_free,
-        result.gain_free,
-        result.rendered_inertia,
-        result.passivity_margin,
-        result.least_passive_at,
-        result.first_violation if isfinite(result.first_violation) else "all",
-        float(result.noise[0]),
-        1e3 * result.delay_margin,
-    )
+    numbers = {head: value(found) for head, value in DESIGN_COLUMNS.items()}
+    cells = numbers | ({} if isfinite(found.first_violation) else {"passive, Hz": "all"})
+    return found.joint, found.design, *cells.values()
 
 
 def limit_row(joint: SingleJoint, limits: TorqueLimits) -> tuple[Any, ...]:
@@ -265,19 +265,16 @@ def _limits(joint: SingleJoint, limits: TorqueLimits) -> dict[str, Any]:
 
 def _design(result: TorqueEvaluation, gains: TorqueGains, joint: SingleJoint) -> dict[str, Any]:
     servo = joint.servo(gains, LoopTiming())
-    row = {
-        f"{name} [{unit}]" if unit else name: None if value == "all" else value
-        for (name, _, unit), value in zip(
-            (head.partition(", ") for head in DESIGN_HEADS[2:]), design_row(result)[2:], strict=True
-        )
-    }
     return {
         "apparent inertia [kg m^2]": result.apparent_inertia,
         "damping [N m s/rad]": servo.damping,
         "integral [1/s]": servo.integral,
         "observer [rad/s]": servo.observer,
         "observer share": servo.observer_share,
-        **row,
+        **{
+            head.replace(", ", " [") + "]" * (", " in head): value(result)
+            for head, value in DESIGN_COLUMNS.items()
+        },
         "peak": result.peak,
         "noise of the spring torque [N m]": float(result.noise[1]),
         "rendered stiffness at high frequency [N m/rad]": result.rendered_stiffness,
