@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -89,9 +89,13 @@ class Page:
     ) -> None:
         """Add a table of text and numbers, see :mod:`.tables`; it has no empty columns, and columns
         of a single value are written below it."""
-        table = Table.of(heads, rows, caption, digits)
-        if table.rows:
-            self._add("table", table.condensed())
+        self._add_table(Table.of(heads, rows, caption, digits))
+
+    def records(
+        self, records: Iterable[Mapping[str, Any]], caption: str = "", digits: int = 4
+    ) -> None:
+        """The same for rows that are mappings from heads to cells."""
+        self._add_table(Table.of_records(records, caption, digits))
 
     def figure(self, drawing: Any, alt: str, file: Path | None = None) -> None:
         """Add a drawing or a PNG file; a drawing is also written to `file`, if given, to which
@@ -107,6 +111,10 @@ class Page:
     def write_markdown(self, file: Path) -> Path:
         """Write the page as Markdown; returns its path."""
         return self._write(file, "page.md")
+
+    def _add_table(self, table: Table) -> None:
+        if table.rows:
+            self._add("table", table.condensed())
 
     def _add(self, kind: str, content: Any) -> None:
         self.blocks.append(Block(kind, content))

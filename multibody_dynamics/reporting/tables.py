@@ -10,7 +10,7 @@ Cells are text or numbers. A float gets the digits of its table; None and what i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -38,6 +38,17 @@ class Table:
         """Convert the cells to text."""
         lines = tuple(tuple(cell(each, digits) for each in row) for row in rows)
         return cls(tuple(heads), lines, caption)
+
+    @classmethod
+    def of_records(
+        cls, records: Iterable[Mapping[str, Any]], caption: str = "", digits: int = 4
+    ) -> Table:
+        """A row per record, a column per key of any of them."""
+        rows = list(records)
+        heads = list(dict.fromkeys(head for row in rows for head in row))
+        return cls.of(
+            heads, ([row.get(head, "") for head in heads] for row in rows), caption, digits
+        )
 
     @property
     def is_number(self) -> list[bool]:

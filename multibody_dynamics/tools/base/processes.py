@@ -60,16 +60,6 @@ class NodeEndedError(RunError):
     """A node exited unexpectedly; the message contains its exit status and the end of its log."""
 
 
-def require_one_publisher(node: Any) -> None:
-    """Raise RunError if more than one node publishes joint_states on the domain of `node`."""
-    count = node.count_publishers("joint_states")
-    if count > 1:
-        raise RunError(
-            f"{count} nodes publish joint_states on ROS domain {node.context.get_domain_id()}:"
-            " another run is in progress there; choose another domain, with --domain-id for demos"
-        )
-
-
 class NodeProcess:
     """`multibody_dynamics.nodes.<name>` as a process that writes its output to the file `log`.
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,11 +26,13 @@ from ...dynamics.core import Array, InputError, read_arrays
 from ...dynamics.motion import Reference, hold, match_joints, splice
 from ...nodes.base.messages import JointMatcher, nanoseconds, read_trajectory
 from .node_parameters import CONTROLLER, FEEDFORWARD
-from .processes import require_one_publisher
+from .processes import RunError
 from .subscriptions import QUEUE, PublicationCount, take_all
 
+STATES = ("joint_states", "motor_states")
 STATE = ("position", "velocity", "effort")
 RATES = {"torque": "Q", "torque_rate": "Q'", "torque_acceleration": "Q''"}  # by key of TOPICS
+POLL_PERIOD = 0.01  # s
 PERCENTILES = (50, 90, 99, 100)
 
 
@@ -50,16 +53,15 @@ def _point(message: JointTrajectory) -> list[Any]:
     return [point.positions, point.velocities, point.accelerations, point.effort]
 
 
-TOPICS = {
-    "joint_states": Topic("joint_states", JointState, _fields(*STATE)),
-    "motor_states": Topic("motor_states", JointState, _fields(*STATE)),
-    "torque": Topic(f"{FEEDFORWARD}/torque", JointState, _fields("effort")),
-    "torque_rate": Topic(f"{FEEDFORWARD}/torque_rate", JointState, _fields("effort")),
-    "torque_acceleration": Topic(
-        f"{FEEDFORWARD}/torque_acceleration", JointState, _fields("effort")
-    ),
-    "motor_command": Topic(f"{FEEDFORWARD}/motor_command", JointTrajectory, _point),
-}
+def topics_of(node: str) -> dict[str, Topic]:
+    """The topics of a run of feedforward_node or task_space_node."""
+    states = {name: Topic(name, JointState, _fields(*STATE)) for name in STATES}
+    torques = {name: Topic(f"{node}/{name}", JointState, _fields("effort")) for name in RATES}
+    command = Topic(f"{node}/motor_command", JointTrajectory, _point)
+    return {**states, **torques, "motor_command": command}
+
+
+TOPICS = topics_of(FEEDFORWARD)
 """The topics of a run with the feedforward."""
 
 CONTROL_TOPICS = {
@@ -190,9 +192,34 @@ class Recorder:
         for message, _ in take_all(self._on_diagnostics):
             self._keep_diagnostics(message)
 
-    def require_one_publisher(self) -> None:
-        """Raise RunError if another run is publishing on this domain."""
-        require_one_publisher(self._node)
+    def until(
+        self,
+        condition: Callable[[], object],
+        what: Callable[[], str],
+        patience: float,
+        check: Callable[[], None],
+    ) -> None:
+        """Poll until the condition holds.
+
+        check : called repeatedly, to raise if a node has exited
+
+        Raises RunError after `patience` s, naming `what` was awaited, or if another run is
+        publishing on this domain.
+        """
+        deadline = time.monotonic() + patience
+        while not condition():
+            check()
+            count = self._node.count_publishers("joint_states")
+            if count > 1:
+                raise RunError(
+                    f"{count} nodes publish joint_states on ROS domain"
+                    f" {self._node.context.get_domain_id()}: another run is in progress there;"
+                    " choose another domain, with --domain-id for demos"
+                )
+            if time.monotonic() > deadline:
+                raise RunError(f"timed out after {patience:.0f} s waiting for {what()}")
+            time.sleep(POLL_PERIOD)
+            self.poll()
 
     def count(self, key: str) -> int:
         """Number of messages received so far on a topic, given by its key."""

@@ -122,10 +122,9 @@ def _page(report: Mapping[str, Any], runs: Sequence[ControlRun], folder: Path) -
     page.figure(draw_control_torques(runs), "motor torques", folder / "torques.png")
     page.heading("Timing")
     page.text("Latency in real time, from sending a joint state to sending its torque:")
-    latencies = {name: run["latency [ms]"] for name, run in report["runs"].items()}
-    page.table(
-        ("run", *(f"{p} [ms]" for p in next(iter(latencies.values())))),
-        ((name, *each.values()) for name, each in latencies.items()),
+    page.records(
+        {"run": name} | {f"{p} [ms]": x for p, x in run["latency [ms]"].items()}
+        for name, run in report["runs"].items()
     )
     add_warnings(page, report["runs"])
     one_plant = [] if len(report["plants"]) > 1 else [f"one plant only: {report['plants'][0]}"]
@@ -137,23 +136,21 @@ def _page(report: Mapping[str, Any], runs: Sequence[ControlRun], folder: Path) -
 def _add_tracking(page: Page, report: Mapping[str, Any]) -> None:
     unit = error_unit(report["joint types"])
     bandwidths = {k: ", ".join(map(short, v)) for k, v in report["bandwidths [rad/s]"].items()}
-    heads = ("plant, law", "bandwidth [rad/s]", f"rms [{unit}]", f"peak [{unit}]",
-             "peak torque / limit", "peak motor speed / limit", "cycles at a limit")  # fmt: skip
-    rows = (
-        (
-            f"{PLANT_TITLES[r['plant']]}, {LAW_TITLES[r['law']]}",
-            bandwidths[r["law"]],
-            1e3 * r["tracking error rms"],
-            1e3 * r["tracking error peak"],
-            f"{100 * r['peak torque, share of limit']:.0f} %",
-            f"{100 * r['peak motor speed, share of limit']:.0f} %",
-            f"{max(r['cycles at a torque limit'], r['cycles beyond a motor speed limit'])}"
-            f" of {r['cycles']}",
-        )
+    beyond = ("cycles at a torque limit", "cycles beyond a motor speed limit")
+    records = (
+        {
+            "plant, law": f"{PLANT_TITLES[r['plant']]}, {LAW_TITLES[r['law']]}",
+            "bandwidth [rad/s]": bandwidths[r["law"]],
+            f"rms [{unit}]": 1e3 * r["tracking error rms"],
+            f"peak [{unit}]": 1e3 * r["tracking error peak"],
+            "peak torque / limit": f"{100 * r['peak torque, share of limit']:.0f} %",
+            "peak motor speed / limit": f"{100 * r['peak motor speed, share of limit']:.0f} %",
+            "cycles at a limit": f"{max(r[each] for each in beyond)} of {r['cycles']}",
+        }
         for r in report["runs"].values()
     )
     page.heading("Link tracking and its cost")
-    page.table(heads, rows, digits=3)
+    page.records(records, digits=3)
     page.text(
         "The controller uses the plant's exact parameters, which no controller of a real robot"
         " has: see docs/control_study.md. MuJoCo computes"
@@ -171,10 +168,8 @@ def _add_joints(page: Page, report: Mapping[str, Any]) -> None:
         ("rms", "rms error", error_unit(kinds), 1e3),
         ("peak torque", "peak torque", torque_unit(kinds), 1.0),
     ):
-        page.table(
-            ("joint", *(f"{title}, {name} [{unit}]" for name in runs)),
-            (
-                (joint, *(scale * r["joints"][joint][key] for r in runs.values()))
-                for joint in next(iter(runs.values()))["joints"]
-            ),
+        page.records(
+            {"joint": joint}
+            | {f"{title}, {v} [{unit}]": scale * r["joints"][joint][key] for v, r in runs.items()}
+            for joint in next(iter(runs.values()))["joints"]
         )

@@ -28,7 +28,6 @@ from .pictures import TITLES, draw_torques, draw_tracking
 
 OUTPUTS = ("report.json", "report.md", "report.html", "report.png", "tracking.png")
 TOLERANCE = 1e-9  # of the largest torque, between published and computed torques
-MS = {"period": "period [ms]", "latency": "latency [ms]"}
 
 
 def write_report(folder: Path) -> dict[str, Any]:
@@ -109,11 +108,7 @@ def _page(report: Mapping[str, Any], runs: Sequence[Run], folder: Path) -> Page:
         " library, as a share of the largest value:"
     )
     results = report["runs"]
-    page.table(
-        ("feedforward", *next(iter(results.values()))["disagreement"]),
-        ((v, *r["disagreement"].values()) for v, r in results.items()),
-        digits=2,
-    )
+    page.records(({"feedforward": v} | r["disagreement"] for v, r in results.items()), digits=2)
     _add_timing(page, report)
     _add_messages(page, results)
     add_warnings(page, results, "Warnings on /diagnostics")
@@ -125,19 +120,16 @@ def _page(report: Mapping[str, Any], runs: Sequence[Run], folder: Path) -> Page:
 def _add_tracking(page: Page, report: Mapping[str, Any]) -> None:
     unit = error_unit(report["joint types"])
     page.heading("Link tracking")
-    page.table(
-        ("feedforward", f"rms [{unit}]", f"peak [{unit}]", "rms, full = 1"),
-        (
-            (
-                TITLES[v],
-                1e3 * r["tracking error rms"],
-                1e3 * r["tracking error peak"],
-                _ratio(report, v),
-            )
-            for v, r in report["runs"].items()
-        ),
-        digits=3,
+    records = (
+        {
+            "feedforward": TITLES[v],
+            f"rms [{unit}]": 1e3 * r["tracking error rms"],
+            f"peak [{unit}]": 1e3 * r["tracking error peak"],
+            "rms, full = 1": _ratio(report, v),
+        }
+        for v, r in report["runs"].items()
     )
+    page.records(records, digits=3)
     page.text(
         "The simulated robot has exactly the parameters that the feedforward uses. The remaining"
         " error of the full feedforward therefore comes from the time steps, from torques that were"
@@ -156,25 +148,20 @@ def _ratio(report: Mapping[str, Any], variant: str) -> str | None:
 def _add_torques(page: Page, report: Mapping[str, Any]) -> None:
     """Peak torques and rates of the first run, and the errors of all, joint by joint."""
     runs, kinds = report["runs"], report["joint types"]
-    rates = zip(RATES.values(), ("", "/s", "/s^2"), strict=True)
-    heads = (f"peak |{q}| [{torque_unit(kinds)}{per}]" for q, per in rates)
+    unit, units = error_unit(kinds), [f"{torque_unit(kinds)}{per}" for per in ("", "/s", "/s^2")]
+    peaks = list(zip(RATES.values(), units, strict=True))
     page.heading("Torques and their rates")
-    page.table(
-        ("joint", *heads, *(f"rms error, {v} [{error_unit(kinds)}]" for v in runs)),
-        (
-            (
-                joint,
-                *(values[f"peak {q}"] for q in RATES.values()),
-                *(1e3 * r["joints"][joint]["rms error"] for r in runs.values()),
-            )
-            for joint, values in next(iter(runs.values()))["joints"].items()
-        ),
-    )
+    page.records(
+        {"joint": joint}
+        | {f"peak |{q}| [{unit}]": values[f"peak {q}"] for q, unit in peaks}
+        | {f"rms error, {v} [{unit}]": 1e3 * r["joints"][joint]["rms error"]
+           for v, r in runs.items()}
+        for joint, values in next(iter(runs.values()))["joints"].items()
+    )  # fmt: skip
 
 
 def _add_timing(page: Page, report: Mapping[str, Any]) -> None:
     runs = report["runs"]
-    first = next(iter(runs.values()))
     late = (
         "The simulation waits for late commands: while the processor is needed elsewhere, simulated"
         " time passes more slowly (real time factor below 1), and nothing is lost."
@@ -186,28 +173,20 @@ def _add_timing(page: Page, report: Mapping[str, Any]) -> None:
         "In real time, by the senders' clocks. Period: time between torques. Latency: time from"
         f" sending a joint state to sending its torque. {late}"
     )
-    page.table(
-        ("feedforward", *(f"{q} {p} [ms]" for q in ("period", "latency") for p in first[MS[q]])),
-        ((v, *r[MS["period"]].values(), *r[MS["latency"]].values()) for v, r in runs.items()),
+    page.records(
+        {"feedforward": v}
+        | {f"{q} {p} [ms]": x for q in ("period", "latency") for p, x in r[f"{q} [ms]"].items()}
+        for v, r in runs.items()
     )
-    page.table(
-        (
-            "feedforward",
-            "real time factor",
-            "states",
-            "without a torque",
-            *(f"CPU {node}" for node in first["cpu"]),
-        ),
-        (
-            (
-                v,
-                r["real time factor"],
-                r["states"],
-                r["states without a torque"],
-                *(f"{100 * x:.0f} %" for x in r["cpu"].values()),
-            )
-            for v, r in runs.items()
-        ),
+    page.records(
+        {
+            "feedforward": v,
+            "real time factor": r["real time factor"],
+            "states": r["states"],
+            "without a torque": r["states without a torque"],
+        }
+        | {f"CPU {node}": f"{100 * x:.0f} %" for node, x in r["cpu"].items()}
+        for v, r in runs.items()
     )
 
 
@@ -217,13 +196,8 @@ def _add_messages(page: Page, runs: Mapping[str, Any]) -> None:
         "Messages received by the recorder, out of those counted by the sender. Messages that the"
         " recorder lost may still have reached the nodes."
     )
-    page.table(
-        ("topic", *runs),
-        (
-            (
-                name,
-                *("{received} of {published}".format(**r["messages"][name]) for r in runs.values()),
-            )
-            for name in next(iter(runs.values()))["messages"]
-        ),
+    page.records(
+        {"topic": name}
+        | {v: "{received} of {published}".format(**r["messages"][name]) for v, r in runs.items()}
+        for name in next(iter(runs.values()))["messages"]
     )

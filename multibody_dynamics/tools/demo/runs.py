@@ -27,7 +27,7 @@ from ...nodes.base.messages import SECOND, nanoseconds
 from ...reporting.progress import StatusLine
 from ..base.models import load_quietly
 from ..base.node_parameters import FEEDFORWARD, PARAMETERS, read_parameters
-from ..base.processes import NodeProcesses, RunError, sigterm_as_interrupt
+from ..base.processes import NodeProcesses, sigterm_as_interrupt
 from ..base.recording import Recorder, Recording, reference_of
 from ..base.ros_settings import ros_context, ros_settings
 from .analysis import stop_reason
@@ -35,7 +35,6 @@ from .page import error_unit
 from .preparation import Demo
 from .report import write_report
 
-POLL_PERIOD = 0.01  # s
 STATUS_PERIOD = 0.25  # s
 START_PATIENCE = 180.0  # s: the very first start compiles
 END_PATIENCE = 60.0  # s beyond the end of the motion: simulated time is slow on a busy computer
@@ -63,24 +62,14 @@ def record(
     recorder = Recorder(context, namespace, topics)
     names = demo.model.joint_names
 
-    def until(condition: Callable[[], bool], what: Callable[[], str], patience: float) -> None:
-        deadline = time.monotonic() + patience
-        while not condition():
-            check()
-            recorder.require_one_publisher()
-            if time.monotonic() > deadline:
-                raise RunError(f"timed out after {patience:.0f} s waiting for {what()}")
-            time.sleep(POLL_PERIOD)
-            recorder.poll()
-
     def silent() -> str:
         return "messages on " + ", ".join(
             topic.name for key, topic in topics.items() if not recorder.count(key)
         )
 
     try:
-        until(lambda: all(map(recorder.count, topics)), silent, START_PATIENCE)
-        until(lambda: bool(recorder.trajectories), lambda: "a trajectory", START_PATIENCE)
+        recorder.until(lambda: all(map(recorder.count, topics)), silent, START_PATIENCE, check)
+        recorder.until(lambda: recorder.trajectories, lambda: "a trajectory", START_PATIENCE, check)
         request = recorder.request(names)
         assert request is not None
         line = RunStatus(variant, demo.model, request, recorder)
@@ -90,7 +79,8 @@ def record(
             line.update()
             return is_over(recorder)
 
-        until(is_done, lambda: "the end of the motion", float(request.times[-1]) + END_PATIENCE)
+        patience = float(request.times[-1]) + END_PATIENCE
+        recorder.until(is_done, lambda: "the end of the motion", patience, check)
         elapsed = time.monotonic() - begin
         share = {name: (t - used[name]) / elapsed for name, t in cpu().items() if name in used}
         recorder.poll()

@@ -93,37 +93,31 @@ def _excitation(page: Page, road: Road) -> None:
 def _recordings(page: Page, road: Road) -> None:
     report = road.artefacts.report
     page.heading("Recordings")
-    page.table(
-        ("recording", "", "duration, s", "rate, Hz", "gaps", "signals", "payload"),
-        (
-            (
-                each["name"],
-                "held out" if each["name"] in report["held out"] else "fitted",
-                each["duration"],
-                each["rate"],
-                each["stretches"] - 1,
-                ", ".join(each["signals"]),
-                each["payload"] or "",
-            )
-            for each in report.get("recordings", ())
-        ),
-        "As used by identify.",
+    fitted = (
+        {
+            "recording": each["name"],
+            "": "held out" if each["name"] in report["held out"] else "fitted",
+            "duration, s": each["duration"],
+            "rate, Hz": each["rate"],
+            "gaps": each["stretches"] - 1,
+            "signals": ", ".join(each["signals"]),
+            "payload": each["payload"] or "",
+        }
+        for each in report.get("recordings", ())
     )
-    page.table(
-        ("recording", "duration, s", "rate, Hz", "messages", "compared", "problems"),
-        (
-            (
-                path.name,
-                after.duration,
-                after.rate,
-                after.messages,
-                f"{after.coverage:.1%}",
-                "; ".join((*after.problems, *after.notes)) or "none",
-            )
-            for path, _, after in road.held
-        ),
-        "For validation. The filter leaves out the ends of each stretch.",
+    page.records(fitted, "As used by identify.")
+    held = (
+        {
+            "recording": path.name,
+            "duration, s": after.duration,
+            "rate, Hz": after.rate,
+            "messages": after.messages,
+            "compared": f"{after.coverage:.1%}",
+            "problems": "; ".join((*after.problems, *after.notes)) or "none",
+        }
+        for path, _, after in road.held
     )
+    page.records(held, "For validation. The filter leaves out the ends of each stretch.")
 
 
 def _parameters(page: Page, road: Road) -> None:

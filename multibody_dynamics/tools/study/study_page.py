@@ -93,27 +93,21 @@ def _about(page: Page, tables: StudyTables) -> None:
         f"parameters off, {study.few} in other rows with a wrong model. In draw k, every law faces "
         f"the same wrong model. Plant: {study.plant}. Seed {study.seed}. {found}.",
     )
-    arms = {arm: load_arm(*arm) for arm in tables.given_arms()}
-    factors = ", ".join(f"{factor:g}" for factor in study.stiffnesses)
-    page.table(
-        ("robot", "joints", "mass, kg", "motion, s", "largest speed, rad/s", "payload, kg",
-         "hit for 20 ms, N", "factors of the stiffness"),
-        (
-            (
-                arm.source.title,
-                loaded.model.n,
-                loaded.model.inertias[:, 5, 5].sum(),
-                loaded.motion.end_time,
-                abs(loaded.motion.peak_values()[1]).max(),
-                loaded.payload,
-                loaded.hit,
-                factors,
-            )
-            for arm, loaded in arms.items()
-        ),
-        "The robots. Stiffer springs carry the same torques.",
-        digits=3,
-    )  # fmt: skip
+    arms = {arm.source.title: load_arm(*arm) for arm in tables.given_arms()}
+    records = (
+        {
+            "robot": title,
+            "joints": arm.model.n,
+            "mass, kg": arm.model.inertias[:, 5, 5].sum(),
+            "motion, s": arm.motion.end_time,
+            "largest speed, rad/s": abs(arm.motion.peak_values()[1]).max(),
+            "payload, kg": arm.payload,
+            "hit for 20 ms, N": arm.hit,
+            "factors of the stiffness": ", ".join(f"{factor:g}" for factor in study.stiffnesses),
+        }
+        for title, arm in arms.items()
+    )
+    page.records(records, "The robots. Stiffer springs carry the same torques.", digits=3)
     if left := [f"{name} ({why})" for name, why in NOT_STUDIED.items()]:
         page.text(f"Not studied: {'; '.join(left)}.")
 
@@ -127,21 +121,17 @@ def _goals(page: Page, tables: StudyTables) -> None:
         "Goals for the default law on the Panda with the given springs. The table also contains "
         "the error against which they were set, and the best law of this study."
     )
-    page.table(
-        ("condition", "goal, mrad", "before, mrad", f"{law_of(REFERENCE).title}, mrad", "",
-         "smallest error"),
-        (
-            (
-                met.goal.title,
-                f"{met.goal.limit:g}",
-                "" if met.goal.before is None else f"{met.goal.before:g}",
-                figure(met.value),
-                "met" if met.holds else "not met",
-                f"{law_of(met.best).title}: {figure(met.best_value)}",
-            )
-            for met in found
-        ),
-    )  # fmt: skip
+    page.records(
+        {
+            "condition": met.goal.title,
+            "goal, mrad": met.goal.limit,
+            "before, mrad": met.goal.before,
+            f"{law_of(REFERENCE).title}, mrad": figure(met.value),
+            "": "met" if met.holds else "not met",
+            "smallest error": f"{law_of(met.best).title}: {figure(met.best_value)}",
+        }
+        for met in found
+    )
     missed = [met.goal.title for met in found if not met.holds]
     page.text(f"Not met: {'; '.join(missed)}." if missed else "The default law meets all of them.")
 
