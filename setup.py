@@ -46,6 +46,7 @@ setup(
     package_data={
         name: [
             "py.typed",
+            "reporting/templates/*",
             "tools/robot/controller_templates/*.*",
             "tools/robot/controller_templates/ros2_control/*",
         ]
@@ -58,12 +59,14 @@ setup(
     python_requires=">=3.10",
     # The lower bounds are the versions that Ubuntu 24.04 ships with ROS 2 Jazzy.
     install_requires=[
+        "jinja2>=3.1",
         "matplotlib>=3.6",
         "numba>=0.58",
         "numpy>=1.26",
         "pyyaml>=6.0",
         "rosbags>=0.11",
         "scipy>=1.11",
+        "tqdm>=4.66",
         "urdfdom-py>=1.2",
     ],
     extras_require={

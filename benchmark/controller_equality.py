@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from realtime_core import NAME, ROBOTS, designed
 
+from multibody_dynamics.reporting.progress import ProgressBar
 from multibody_dynamics.simulation.compiled_controller import CompiledController
-from multibody_dynamics.tools.base.progress import progress_bar
 from multibody_dynamics.tools.robot.c_package import write
 from multibody_dynamics.tools.robot.controller_package import controller_package
 from multibody_dynamics.tools.robot.generated_design import (
@@ -62,7 +62,8 @@ def compare(
     start = start_position(design)
     rest = motors_at_rest(design, start)
     phases = np.arange(1.0, n + len(rest) + 1.0)
-    show, cycles, due = progress_bar(f"{seconds:g} s"), round(seconds / PERIOD), 0.0
+    show = ProgressBar(f"{seconds:g} s", stays=True)
+    cycles, due = round(seconds / PERIOD), 0.0
     following = unequal = 0
     difference = largest = 0.0
     for k in range(cycles + SETTLING):
@@ -91,10 +92,9 @@ def compare(
         python.torque[:] = c.torque
         if python.arm.transfer.law is not None:
             python.arm.transfer.law.applied(c.torque)
-        if show is not None and k % 1000 == 0:
-            show(k / (cycles + SETTLING))
-    if show is not None:
-        show(1.0)
+        if k % 1000 == 0:
+            show(k, cycles + SETTLING)
+    show(cycles + SETTLING, cycles + SETTLING)
     return Comparison(following, unequal, difference, largest)
 
 

@@ -36,8 +36,8 @@ from multibody_dynamics.dynamics.control import FAULTS
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools.base.processes import NodeProcess, NodeProcesses
 from multibody_dynamics.tools.base.ros_settings import ros_context, ros_environment
+from multibody_dynamics.tools.base.subscriptions import PublicationCount
 from multibody_dynamics.tools.live.launched_systems import LAWS
-from multibody_dynamics.tools.live.publication_count import PublicationCount
 from multibody_dynamics.validation.recordings import JointStateLayout
 
 SIMULATOR, CONTROLLER, MOTION = NODES = (

@@ -45,8 +45,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.reporting.progress import ProgressBar
 from multibody_dynamics.resources import share_directory
-from multibody_dynamics.tools.base.progress import progress_bar
 from multibody_dynamics.tools.robot.c_package import write
 from multibody_dynamics.tools.robot.controller_package import controller_package, start_tables
 from multibody_dynamics.tools.robot.controller_plugin import TEMPLATES, in_tables, in_template
@@ -212,17 +212,16 @@ def run(path: Path, mode: str, options: argparse.Namespace) -> tuple[NDArray[Any
     file = path.with_name(f"{mode}.bin")
     command = [str(path), str(file), mode, str(cycles), str(options.processor),
                str(options.priority)]  # fmt: skip
-    show = progress_bar(mode) if mode in ("sleeping", "rehearsed") else None
+    show = ProgressBar(mode, stays=True)
     before, begin, loads = stolen(), time.monotonic(), []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         while process.poll() is None:
             loads.append(os.getloadavg()[0])
-            if show is not None:
+            if mode in ("sleeping", "rehearsed"):
                 show(min((time.monotonic() - begin) / options.duration, 0.999))
             time.sleep(1.0)
         printed = process.stdout.read().split() if process.stdout else []
-    if show is not None:
-        show(1.0)
+    show(1.0)
     if process.returncode:
         raise SystemExit(f"{path.name} {mode} failed")
     is_real, counters, late, refused = map(int, printed)

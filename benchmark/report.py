@@ -20,7 +20,7 @@ import numpy as np
 import operations
 from harness import Group
 
-from multibody_dynamics.tools.base import figures
+from multibody_dynamics.reporting import figures
 
 DOCS = Path(__file__).parents[1] / "docs" / "benchmark.md"
 Times = Mapping[str, Mapping[str, Sequence[float]]]

@@ -19,6 +19,7 @@ IMPORTS = {
     "distributed": Dependency(None, "dask"),
     "hypothesis": Dependency("python3-hypothesis", "hypothesis"),
     "jax": Dependency(None, "jax"),
+    "jinja2": Dependency("python3-jinja2", "jinja2"),
     "llvmlite": Dependency("python3-numba", "numba"),  # installed with Numba, matching it
     "matplotlib": Dependency("python3-matplotlib", "matplotlib"),
     "mpmath": Dependency("python3-sympy", "mpmath"),  # no key of its own; comes with SymPy
@@ -28,6 +29,7 @@ IMPORTS = {
     "pinocchio": Dependency("pinocchio", "pin"),
     "rosbags": Dependency(None, "rosbags"),  # optional: its only key is one for pip
     "scipy": Dependency("python3-scipy", "scipy"),
+    "tqdm": Dependency("python3-tqdm", "tqdm"),
     "urdf_parser_py": Dependency("urdfdom_py", "urdfdom-py"),
     "yaml": Dependency("python3-yaml", "pyyaml"),
     # packaging and testing

@@ -42,7 +42,8 @@ class Compared(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """The result of a comparison. Times in s after `origin` (ns since 1970).
+    """The result of a comparison. Times in s after `origin`, the first stamp (ns since 1970, or
+    since the start of a simulation); `duration` (s) is that of the states, without gaps.
 
     `problems` state why the comparison is incomplete, and `notes` what else a reader should know.
     `recorded` are the samples for an identification, if the settings ask for one.
@@ -249,7 +250,7 @@ class _Pass:
             trace=self._trace.joined(model.n, used),
             samples=self._samples.joined(model.n),
             origin=look.origin,
-            duration=look.duration,
+            duration=self._on_grid / look.rate,
             rate=look.rate,
             compared_rate=look.rate / comparison.step,
             cutoff=look.cutoff,

@@ -5,26 +5,32 @@
 
 from __future__ import annotations
 
-import base64
-import html
-import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .. import __version__
-from ..dynamics.core import Array
 from ..dynamics.identification import IdentifiedValue, Residuals
+from ..reporting.figures import BLUE, GREY, VERMILION, legend_below, new_figure, with_gaps
+from ..reporting.page import Page, finite, write_json
+from ..reporting.tables import text_table
 from .comparison import Validation
 from .identify import Identification
 
-COLUMNS = ("rms", "mae", "max", "bias", "correlation", "r2", "nrms", "worst at")
-HEADS = ("rms", "mean |e|", "max |e|", "bias", "corr.", "R²", "nrms", "worst at, s")
+COLUMNS = {
+    "rms": "rms",
+    "mae": "mean |e|",
+    "max": "max |e|",
+    "bias": "bias",
+    "correlation": "corr.",
+    "r2": "R²",
+    "nrms": "nrms",
+    "worst at": "worst at, s",
+}
 PER_SECOND = ("", "/s", "/s²")
+SIMULATED = 10**18  # ns, in 2001: earlier stamps are those of a simulation
 
 
 def figures(validation: Validation, identification: Identification | None = None) -> dict[str, Any]:
@@ -60,7 +66,7 @@ def figures(validation: Validation, identification: Identification | None = None
     }
     if identification is not None:
         content["identification"] = identification.figures(names)
-    return dict(_finite(content))
+    return dict(finite(content))
 
 
 def write_report(
@@ -68,61 +74,51 @@ def write_report(
 ) -> Path:
     """Write report.html, report.md, report.json and torques.png; rates.png if rates are compared;
     identified.yaml and identified.json after an identification. Returns the HTML file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    content = figures(validation, identification)
-    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-    (folder / "report.json").write_text(text + "\n", encoding="utf-8")
-    pictures = [folder / "torques.png"]
-    _draw_torques(validation, pictures[0])
-    if len(validation.quantities) > 1:
-        pictures.append(folder / "rates.png")
-        _draw_rates(validation, pictures[1])
+    v = validation
+    write_json(figures(v, identification), folder / "report.json")
+    page = Page(f"{Path(v.recording).name}: measured and predicted torques of {v.robot}")
+    page.items(_facts(v))
+    page.items(v.problems, "Problems")
+    page.items(v.notes, "Remarks on the messages")
+    kinds = sorted({_torque_unit(v, j) for j in range(len(v.joint_types))})
+    torque = kinds[0] if len(kinds) == 1 else "(N or N m)"
+    for quantity, unit, residual in zip(v.quantities, PER_SECOND, v.residuals, strict=False):
+        page.heading(f"{quantity}, predicted minus measured, {torque}{unit}")
+        _residual_table(page, v.joint_names, residual)
+    page.text(
+        "nrms: rms error divided by the standard deviation of the measured torque; R² = 1 - nrms²."
+    )
     if identification is not None:
         (folder / "identified.yaml").write_text(identification.yaml, encoding="utf-8")
         identification.found.robot.write(folder)
-    blocks = _blocks(validation, identification)
-    lines = [f"# {_title(validation)}", ""]
-    for kind, value in blocks:
-        lines += _markdown(kind, value)
-    lines += [f"![{picture.stem}]({picture.name})" for picture in pictures]
-    (folder / "report.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    page = folder / "report.html"
-    body = [f"<h1>{html.escape(_title(validation))}</h1>"]
-    body += [_html(kind, value) for kind, value in blocks]
-    body += [_inlined(picture) for picture in pictures]
-    page.write_text(_page(_title(validation), body), encoding="utf-8")
-    return page
+        _describe_identification(page, v, identification)
+    page.figure(_draw_torques(v), "torques", folder / "torques.png")
+    if len(v.quantities) > 1:
+        page.figure(_draw_rates(v), "rates", folder / "rates.png")
+    page.write_markdown(folder / "report.md")
+    return page.write_html(folder / "report.html")
 
 
 def summary(v: Validation, found: Identification | None, page: Path) -> list[str]:
     """The result of a comparison in a few lines, with the path of its report."""
     chosen = "from the data" if v.cutoff_from_data else "as specified"
+    residual = v.residuals[0]
+    heads = {head: each for head, each in COLUMNS.items() if head != "r2"}
     lines = [
         f"{v.recording}: {v.messages} messages, {v.rate:.5g} Hz, cut-off {v.cutoff:.4g} Hz {chosen}"
         f"; {v.seconds:.3g} s",
         *(f"  {note}" for note in v.notes),
-        f"  {'joint':<24}{'rms':>9}{'mae':>9}{'max':>9}{'bias':>10}{'corr':>8}{'nrms':>8}"
-        "  worst at",
-    ]
-    lines += [
-        f"  {name:<24}{x['rms']:9.4f}{x['mae']:9.4f}{x['max']:9.3f}{x['bias']:10.4f}"
-        f"{x['correlation']:8.4f}{x['nrms']:8.4f}  {x['worst at']:.3f} s"
-        for name, x in v.residuals[0].figures(v.joint_names).items()
+        *text_table(("joint", *heads.values()), _residual_rows(v.joint_names, residual, heads)),
     ]
     if found is not None:
         lines.append(
             f"  {', '.join(found.kinds)} fitted until {found.until:.4g} s; nrms afterwards:"
         )
-        lines += [
-            f"  {name:<24}{found.before.normalized[j]:9.4f} before"
-            f"{found.after.normalized[j]:9.4f} after"
-            for j, name in enumerate(v.joint_names)
-        ]
+        shares = zip(v.joint_names, found.before.normalized, found.after.normalized, strict=True)
+        lines += text_table(("joint", "before", "after"), shares)
         estimates = {**found.estimates, **found.found.combinations}
         known = {name: each for name, each in estimates.items() if each.determined}
-        lines += [
-            f"  {name:<32}{value:>14} {error}" for name, value, error in _estimate_rows(known)
-        ]
+        lines += text_table(("parameter", "value", "standard error"), _estimate_rows(known))
         lines += [f"  note: {note}" for note in found.found.notes]
         if len(known) < len(estimates):
             lines.append(f"  not determined by this motion: {len(estimates) - len(known)} more")
@@ -139,261 +135,143 @@ def write_fleet(
     """Write index.html, fleet.md and fleet.json for many recordings.
 
     rows : for each, its path, number of compared samples, largest nrms, the same with the
-    identified parameters, rms of all joints, and its page.
+    identified parameters, rms of all joints, and its page; "-" for what is missing.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     heads = ("recording", "compared", "largest nrms", "identified", "rms of all joints", "report")
-    table = (heads, rows)
-    blocks: list[tuple[str, Any]] = [("table", table)]
+    page = Page(f"{len(rows)} recordings")
+    page.table(heads, rows)
     if totals:
-        blocks += [
-            ("heading", "All recordings combined"),
-            ("table", _residual_table(names, totals[0])),
-        ]
-    if problems:
-        blocks += [("heading", "Problems"), ("list", list(problems))]
-    title = f"{len(rows)} recordings"
-    lines = [f"# {title}", ""]
-    for kind, value in blocks:
-        lines += _markdown(kind, value)
-    (folder / "fleet.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    body = [f"<h1>{title}</h1>", *(_html(kind, value) for kind, value in blocks)]
-    (folder / "index.html").write_text(_page(title, body), encoding="utf-8")
+        page.heading("All recordings combined")
+        _residual_table(page, names, totals[0])
+    page.items(problems, "Problems")
+    page.write_markdown(folder / "fleet.md")
+    page.write_html(folder / "index.html")
     content = {
-        "recordings": [dict(zip(table[0], row, strict=True)) for row in rows],
+        "recordings": [dict(zip(heads, row, strict=True)) for row in rows],
         "all together": {
             q: r.figures(names) for q, r in zip(("Q", "Q'", "Q''"), totals, strict=False)
         },
         "problems": list(problems),
     }
-    text = json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False)
-    (folder / "fleet.json").write_text(text + "\n", encoding="utf-8")
-
-
-def _title(v: Validation) -> str:
-    return f"{Path(v.recording).name}: measured and predicted torques of {v.robot}"
+    write_json(content, folder / "fleet.json")
 
 
 def _date(origin: int) -> str:
     return datetime.fromtimestamp(origin / 1e9, tz=timezone.utc).isoformat(timespec="milliseconds")
 
 
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
-def _blocks(v: Validation, identification: Identification | None) -> list[tuple[str, Any]]:
+def _facts(v: Validation) -> Iterator[str]:
+    begin = (
+        f"{1e-9 * v.origin:.6g} s of simulated time" if v.origin < SIMULATED else _date(v.origin)
+    )
     source = "recorded velocities" if v.velocity else "recorded positions"
     chosen = "chosen from the data" if v.cutoff_from_data else "as specified"
-    facts = [
-        f"{v.messages} messages in {v.duration:.4g} s at {v.rate:.6g} Hz, from {_date(v.origin)}",
+    yield f"{v.messages} messages: {v.duration:.4g} s of states at {v.rate:.6g} Hz, from {begin}"
+    yield (
         f"zero-phase filter: cut-off (gain one half) {v.cutoff:.4g} Hz, {chosen}; derivatives from "
-        f"{source}; measured torques pass through the same filter",
-        f"{v.residuals[0].count} samples compared, {v.compared_rate:.4g} per second, excluding "
-        f"{v.edge:.3g} s at each end of a stretch: {v.coverage:.1%} of the recording",
-    ]
-    blocks: list[tuple[str, Any]] = [("list", facts)]
-    if v.problems:
-        blocks += [("heading", "Problems"), ("list", list(v.problems))]
-    if v.notes:
-        blocks += [("heading", "Remarks on the messages"), ("list", list(v.notes))]
-    for quantity, unit, residual in zip(v.quantities, PER_SECOND, v.residuals, strict=False):
-        kinds = sorted({"N" if kind == "prismatic" else "N m" for kind in v.joint_types})
-        torque = kinds[0] if len(kinds) == 1 else "(N or N m)"
-        blocks += [
-            ("heading", f"{quantity}, predicted minus measured, {torque}{unit}"),
-            ("table", _residual_table(v.joint_names, residual)),
-        ]
-    blocks.append(
-        (
-            "text",
-            "nrms: rms error divided by the standard deviation of the measured torque; "
-            "R² = 1 - nrms².",
-        )
+        f"{source}; measured torques pass through the same filter"
     )
-    if identification is not None:
-        blocks += _identified_blocks(v, identification)
-    return blocks
+    yield (
+        f"{v.residuals[0].count} samples compared, {v.compared_rate:.4g} per second, excluding "
+        f"{v.edge:.3g} s at each end of a stretch: {v.coverage:.1%} of the recording"
+    )
 
 
-def _residual_table(names: Sequence[str], residual: Residuals) -> tuple[Any, Any]:
-    rows = [
-        (name, *(f"{values[column]:.4g}" for column in COLUMNS))
-        for name, values in residual.figures(names).items()
-    ]
-    return ("joint", *HEADS), rows
+def _residual_rows(
+    names: Sequence[str], residual: Residuals, columns: Mapping[str, str]
+) -> Iterator[tuple[Any, ...]]:
+    for name, values in residual.figures(names).items():
+        yield (name, *(values[column] for column in columns))
 
 
-def _identified_blocks(v: Validation, found: Identification) -> list[tuple[str, Any]]:
+def _residual_table(page: Page, names: Sequence[str], residual: Residuals) -> None:
+    page.table(("joint", *COLUMNS.values()), _residual_rows(names, residual, COLUMNS))
+
+
+def _describe_identification(page: Page, v: Validation, found: Identification) -> None:
     before, after = found.before, found.after
-    rows = [
-        (
-            name,
-            *(f"{x[j]:.4g}" for x in (before.rms, after.rms, before.normalized, after.normalized)),
-        )
-        for j, name in enumerate(v.joint_names)
-    ]
-    text = (
+    page.heading("Identified")
+    page.text(
         f"{', '.join(found.kinds)} fitted to {found.states[0]} states until {found.until:.4g} s "
         f"(cut-off {found.found.cutoff:.4g} Hz), tested on the {found.states[1]} later states. "
         "The values are in identified.yaml, which --data accepts, and in identified.json, which "
         "write-back writes into copies of the robot's files."
     )
+    columns = (before.rms, after.rms, before.normalized, after.normalized)
     heads = ("joint", "rms before", "rms after", "nrms before", "nrms after")
-    blocks: list[tuple[str, Any]] = [
-        ("heading", "Identified"),
-        ("text", text),
-        ("table", (heads, rows)),
-    ]
-    blocks += [
-        ("table", (("parameter", "value", "standard error"), _estimate_rows(estimates)))
-        for estimates in (found.estimates, found.found.combinations)
-        if estimates
-    ]
-    if found.found.notes:
-        blocks.append(("list", list(found.found.notes)))
-    blocks.append(
-        (
-            "text",
-            "The interval of 1.96 standard errors on either side of a value contains the true "
-            "value in 95 % of recordings, if friction and dynamics have the form of the model. "
-            "Parameters without a value are not determined by this motion.",
-        )
+    page.table(heads, zip(v.joint_names, *columns, strict=True))
+    for estimates in (found.estimates, found.found.combinations):
+        page.table(("parameter", "value", "standard error"), _estimate_rows(estimates))
+    page.items(found.found.notes)
+    page.text(
+        "The interval of 1.96 standard errors on either side of a value contains the true value in "
+        "95 % of recordings, if friction and dynamics have the form of the model. Parameters "
+        "without a value are not determined by this motion."
     )
-    return blocks
 
 
-def _estimate_rows(estimates: Mapping[str, IdentifiedValue]) -> list[tuple[str, str, str]]:
+def _estimate_rows(estimates: Mapping[str, IdentifiedValue]) -> Iterator[tuple[str, str, str]]:
     """Rows of a table: values with as many digits as their standard errors justify."""
-    rows = []
     for name, (value, error, determined) in estimates.items():
         if not determined:
-            rows.append((name, "not determined", ""))
+            yield name, "not determined", ""
             continue
         digits = 1 - math.floor(math.log10(error)) if error > 0.0 else 6
-        rows.append((name, f"{value:.{min(max(digits, 0), 9)}f}", f"± {error:.2g}"))
-    return rows
-
-
-def _markdown(kind: str, value: Any) -> list[str]:
-    if kind == "heading":
-        return [f"## {value}", ""]
-    if kind == "text":
-        return [value, ""]
-    if kind == "list":
-        return [*(f"- {each}" for each in value), ""]
-    heads, rows = value
-    lines = [heads, ["---"] * len(heads), *rows]
-    return [*("| " + " | ".join(line).replace("|e|", r"\|e\|") + " |" for line in lines), ""]
-
-
-def _html(kind: str, value: Any) -> str:
-    if kind == "heading":
-        return f"<h2>{html.escape(value)}</h2>"
-    if kind == "text":
-        return f"<p>{html.escape(value)}</p>"
-    if kind == "list":
-        return "<ul>" + "".join(f"<li>{html.escape(each)}</li>" for each in value) + "</ul>"
-    heads, rows = value
-    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in heads)
-    lines = ["".join(f"<td>{_cell(cell)}</td>" for cell in row) for row in rows]
-    return f"<table><tr>{head}</tr>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
-
-
-def _cell(text: str) -> str:
-    escaped = html.escape(text)
-    return f'<a href="{escaped}">report</a>' if text.endswith("report.html") else escaped
-
-
-STYLE = (
-    "body{font:16px/1.45 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:0 1em}"
-    "table{border-collapse:collapse;margin:1em 0}td,th{padding:.25em .8em;text-align:right;"
-    "border-bottom:1px solid #ddd}td:first-child,th:first-child{text-align:left}img{max-width:100%}"
-)
-
-
-def _page(title: str, body: Sequence[str]) -> str:
-    head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{STYLE}</style>'
-    return f"<!doctype html><html><head>{head}</head><body>{''.join(body)}</body></html>\n"
-
-
-def _inlined(picture: Path) -> str:
-    data = base64.b64encode(picture.read_bytes()).decode()
-    return f'<p><img alt="{picture.stem}" src="data:image/png;base64,{data}"></p>'
-
-
-MEASURED, PREDICTED, ERROR = "black", "#0072B2", "#D55E00"
-
-
-def _broken(t: Array, values: Array) -> tuple[Array, Array]:
-    """The signal with NaN inserted in gaps, where its plotted line then breaks."""
-    steps = np.diff(t)
-    if not len(steps):
-        return t, values
-    cuts = np.flatnonzero((steps > 3.0 * np.median(steps)) | (steps < 0.0)) + 1
-    return np.insert(t, cuts, np.nan), np.insert(values, cuts, np.nan, axis=0)
+        yield name, f"{value:.{min(max(digits, 0), 9)}f}", f"± {error:.2g}"
 
 
 def _torque_unit(v: Validation, j: int) -> str:
     return "N" if v.joint_types[j] == "prismatic" else "N m"
 
 
-def _draw_torques(v: Validation, file: Path) -> None:
-    from matplotlib.figure import Figure
-
+def _axes(v: Validation) -> tuple[Any, Any]:
+    """A figure with a row of two axes for each joint."""
     n = len(v.joint_names)
-    figure = Figure(figsize=(11.0, 1.5 * n + 1.0), layout="constrained")
-    axes = figure.subplots(n, 2, sharex=True, squeeze=False)
-    t = v.trace.times
-    for j, name in enumerate(v.joint_names):
-        left, right = axes[j]
-        for rows, colour, label, width in (
-            (v.trace.measured, MEASURED, "measured", 1.6),
-            (v.trace.predicted, PREDICTED, "predicted", 1.0),
-        ):
-            left.plot(*_broken(t, rows[0][:, j]), color=colour, lw=width, label=label)
+    figure, axes = new_figure(n, 2, (11.0, 1.5 * n + 1.0), sharex=True, squeeze=False)
+    for axis in axes[-1]:
+        axis.set_xlabel("time  [s]")
+    return figure, axes
+
+
+def _draw_both(axis: Any, v: Validation, k: int, j: int) -> None:
+    """The k-th rate of the torque of a joint, measured and predicted."""
+    for rows, colour, label, width in (
+        (v.trace.measured, "black", "measured", 1.6),
+        (v.trace.predicted, BLUE, "predicted", 1.0),
+    ):
+        axis.plot(*with_gaps(v.trace.times, rows[k][:, j]), color=colour, lw=width, label=label)
+
+
+def _draw_torques(v: Validation) -> Any:
+    """Torques on the left, errors on the right."""
+    figure, axes = _axes(v)
+    residual = v.residuals[0]
+    for j, (name, (left, right)) in enumerate(zip(v.joint_names, axes, strict=True)):
+        _draw_both(left, v, 0, j)
         error = v.trace.predicted[0][:, j] - v.trace.measured[0][:, j]
-        right.plot(*_broken(t, error), color=ERROR, lw=0.8)
-        residual = v.residuals[0]
-        right.axvline(residual.when[j], color="#999999", lw=0.8, ls=":")
+        right.plot(*with_gaps(v.trace.times, error), color=VERMILION, lw=0.8)
+        right.axvline(residual.when[j], color=GREY, lw=0.8, ls=":")
         right.set_title(
             f"rms {residual.rms[j]:.3g}, nrms {residual.normalized[j]:.3g}", fontsize=9, loc="right"
         )
         left.set_ylabel(f"{name}  [{_torque_unit(v, j)}]", fontsize=9)
     axes[0, 0].set_title(v.quantities[0], fontsize=11, loc="left")
     axes[0, 1].set_title("predicted minus measured", fontsize=11, loc="left")
-    for axis in axes[-1]:
-        axis.set_xlabel("time  [s]")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=2, frameon=False)
-    figure.savefig(file, dpi=100)
+    legend_below(figure, axes[0, 0])
+    return figure
 
 
-def _draw_rates(v: Validation, file: Path) -> None:
-    from matplotlib.figure import Figure
-
-    n = len(v.joint_names)
-    figure = Figure(figsize=(11.0, 1.5 * n + 1.0), layout="constrained")
-    axes = figure.subplots(n, 2, sharex=True, squeeze=False)
+def _draw_rates(v: Validation) -> Any:
+    """Q' on the left, Q'' on the right."""
+    figure, axes = _axes(v)
     for j, name in enumerate(v.joint_names):
         for k in (1, 2):
             axis = axes[j, k - 1]
-            for rows, colour, width in (
-                (v.trace.measured, MEASURED, 1.6),
-                (v.trace.predicted, PREDICTED, 1.0),
-            ):
-                axis.plot(*_broken(v.trace.times, rows[k][:, j]), color=colour, lw=width)
+            _draw_both(axis, v, k, j)
             axis.set_title(f"nrms {v.residuals[k].normalized[j]:.3g}", fontsize=9, loc="right")
-            axis.set_ylabel(f"[{_torque_unit(v, j)}{PER_SECOND[k]}]", fontsize=8)
-        axes[j, 0].set_ylabel(f"{name}  [{_torque_unit(v, j)}{PER_SECOND[1]}]", fontsize=9)
+            who = f"{name}  " if k == 1 else ""
+            axis.set_ylabel(f"{who}[{_torque_unit(v, j)}{PER_SECOND[k]}]", fontsize=9)
     axes[0, 0].set_title("Q', measured and predicted", fontsize=11, loc="left")
     axes[0, 1].set_title("Q''", fontsize=11, loc="left")
-    for axis in axes[-1]:
-        axis.set_xlabel("time  [s]")
-    figure.savefig(file, dpi=100)
+    legend_below(figure, axes[0, 0])
+    return figure

@@ -10,8 +10,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -21,21 +21,35 @@ PATIENCE = 5.0  # s for a node to exit after a signal
 
 
 @contextmanager
+def signals_call(handler: Callable[[int], object]) -> Iterator[None]:
+    """Call `handler` with the number of each SIGINT and SIGTERM that arrives during the block."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    previous = {n: signal.signal(n, lambda number, frame: handler(number)) for n in numbers}
+    try:
+        yield
+    finally:
+        for number, former in previous.items():
+            signal.signal(number, former)
+
+
+@contextmanager
 def uninterrupted() -> Iterator[None]:
     """Defer SIGINT and SIGTERM to the end of the block, in the main thread, which receives them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     pending: list[int] = []
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    previous = {n: signal.signal(n, lambda number, frame: pending.append(number)) for n in numbers}
     try:
-        yield
+        with signals_call(pending.append):
+            yield
     finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
         for number in pending[:1]:
             signal.raise_signal(number)
+
+
+def sigterm_as_interrupt() -> AbstractContextManager[None]:
+    """Treat SIGTERM like Ctrl-C, which stops the nodes."""
+    return signals_call(lambda number: signal.default_int_handler(number, None))
 
 
 class RunError(RuntimeError):
@@ -44,16 +58,6 @@ class RunError(RuntimeError):
 
 class NodeEndedError(RunError):
     """A node exited unexpectedly; the message contains its exit status and the end of its log."""
-
-
-def require_one_publisher(node: Any) -> None:
-    """Raise RunError if more than one node publishes joint_states on the domain of `node`."""
-    count = node.count_publishers("joint_states")
-    if count > 1:
-        raise RunError(
-            f"{count} nodes publish joint_states on ROS domain {node.context.get_domain_id()}:"
-            " another run is in progress there; choose another domain, with --domain-id for demos"
-        )
 
 
 class NodeProcess:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,6 @@ import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from numpy.typing import NDArray
 from rclpy.context import Context
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
@@ -26,11 +26,13 @@ from ...dynamics.core import Array, InputError, read_arrays, reading
 from ...dynamics.motion import Reference, hold, match_joints, splice
 from ...nodes.base.messages import JointMatcher, nanoseconds, read_trajectory
 from .node_parameters import CONTROLLER, FEEDFORWARD
-from .processes import require_one_publisher
+from .processes import RunError
+from .subscriptions import QUEUE, PublicationCount, take_all
 
-QUEUE = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)  # 5 s of a 1 kHz topic
+STATES = ("joint_states", "motor_states")
 STATE = ("position", "velocity", "effort")
 RATES = {"torque": "Q", "torque_rate": "Q'", "torque_acceleration": "Q''"}  # by key of TOPICS
+POLL_PERIOD = 0.01  # s
 PERCENTILES = (50, 90, 99, 100)
 
 
@@ -51,16 +53,15 @@ def _point(message: JointTrajectory) -> list[Any]:
     return [point.positions, point.velocities, point.accelerations, point.effort]
 
 
-TOPICS = {
-    "joint_states": Topic("joint_states", JointState, _fields(*STATE)),
-    "motor_states": Topic("motor_states", JointState, _fields(*STATE)),
-    "torque": Topic(f"{FEEDFORWARD}/torque", JointState, _fields("effort")),
-    "torque_rate": Topic(f"{FEEDFORWARD}/torque_rate", JointState, _fields("effort")),
-    "torque_acceleration": Topic(
-        f"{FEEDFORWARD}/torque_acceleration", JointState, _fields("effort")
-    ),
-    "motor_command": Topic(f"{FEEDFORWARD}/motor_command", JointTrajectory, _point),
-}
+def topics_of(node: str) -> dict[str, Topic]:
+    """The topics of a run of feedforward_node or task_space_node."""
+    states = {name: Topic(name, JointState, _fields(*STATE)) for name in STATES}
+    torques = {name: Topic(f"{node}/{name}", JointState, _fields("effort")) for name in RATES}
+    command = Topic(f"{node}/motor_command", JointTrajectory, _point)
+    return {**states, **torques, "motor_command": command}
+
+
+TOPICS = topics_of(FEEDFORWARD)
 """The topics of a run with the feedforward."""
 
 CONTROL_TOPICS = {
@@ -161,13 +162,7 @@ class Recording:
 
 
 class Recorder:
-    """Subscribes to all topics and keeps the serialised messages until `recording`.
-
-    `poll` takes the messages from their queues without an executor. This costs 7 us per message
-    instead of 85 with a SingleThreadedExecutor, which leaves the processor to the nodes under
-    test; and it provides the publisher's own time and count of every message, which rclpy's
-    EventsExecutor (Jazzy) does not.
-    """
+    """Subscribes to all topics and keeps the serialised messages until `recording`."""
 
     def __init__(
         self, context: Context, namespace: str = "", topics: Mapping[str, Topic] = TOPICS
@@ -190,13 +185,39 @@ class Recorder:
     def poll(self) -> None:
         """Take all queued messages; call it at least once a second, before the queues overflow."""
         for key, subscription in self._subscriptions.items():
-            _drain(subscription, self._taken[key].append)
-        _drain(self._on_trajectory, lambda taken: self._keep_trajectory(taken[0]))
-        _drain(self._on_diagnostics, lambda taken: self._keep_diagnostics(taken[0]))
+            self._taken[key] += take_all(subscription)
+        self.trajectories += (sent for sent, _ in take_all(self._on_trajectory) if sent.points)
+        for message, _ in take_all(self._on_diagnostics):
+            self._keep_diagnostics(message)
 
-    def require_one_publisher(self) -> None:
-        """Raise RunError if another run is publishing on this domain."""
-        require_one_publisher(self._node)
+    def until(
+        self,
+        condition: Callable[[], object],
+        what: Callable[[], str],
+        patience: float,
+        check: Callable[[], None],
+    ) -> None:
+        """Poll until the condition holds.
+
+        check : called repeatedly, to raise if a node has exited
+
+        Raises RunError after `patience` s, naming `what` was awaited, or if another run is
+        publishing on this domain.
+        """
+        deadline = time.monotonic() + patience
+        while not condition():
+            check()
+            count = self._node.count_publishers("joint_states")
+            if count > 1:
+                raise RunError(
+                    f"{count} nodes publish joint_states on ROS domain"
+                    f" {self._node.context.get_domain_id()}: another run is in progress there;"
+                    " choose another domain, with --domain-id for demos"
+                )
+            if time.monotonic() > deadline:
+                raise RunError(f"timed out after {patience:.0f} s waiting for {what()}")
+            time.sleep(POLL_PERIOD)
+            self.poll()
 
     def count(self, key: str) -> int:
         """Number of messages received so far on a topic, given by its key."""
@@ -240,6 +261,7 @@ class Recorder:
     def _series(self, key: str, joint_names: Sequence[str]) -> Series:
         topic, taken = self._topics[key], self._taken[key]
         stamp, sent = np.empty((2, len(taken)), dtype=np.int64)
+        count = PublicationCount()
         values: list[Array] = []
         known: list[str] = []
         order = np.empty(0, dtype=np.intp)
@@ -250,15 +272,9 @@ class Recorder:
                 known, order = list(names), match_joints(joint_names, names)
             stamp[k], sent[k] = nanoseconds(message.header.stamp), info["source_timestamp"]
             values.append(np.array(topic.rows(message))[:, order])
-        if not taken:
-            return Series(stamp, sent, np.empty((0, 1, len(joint_names))), 0)
-        first, last = (taken[k][1].get("publication_sequence_number") for k in (0, -1))
-        published = len(taken) if first is None else last - first + 1  # Humble has no numbers
-        return Series(stamp, sent, np.array(values), published)
-
-    def _keep_trajectory(self, message: JointTrajectory) -> None:
-        if message.points:
-            self.trajectories.append(message)
+            count.add(info.get("publication_sequence_number"), data)  # none in Humble
+        rows = np.array(values) if values else np.empty((0, 1, len(joint_names)))
+        return Series(stamp, sent, rows, count.received + count.lost)
 
     def _keep_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
@@ -293,10 +309,3 @@ def reference_of(
         request.times[later],
         *(None if row is None else row[later] for row in rows),
     )
-
-
-def _drain(subscription: Any, keep: Callable[[Any], None]) -> None:
-    take = subscription.handle.take_message
-    with subscription.handle:
-        while (taken := take(subscription.msg_type, subscription.raw)) is not None:
-            keep(taken)

@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from ...dynamics import InputError, load_actuators, load_urdf
     from ...dynamics.core import read_yaml
-    from ..base.progress import ProgressBar
+    from ...reporting.progress import ProgressBar
     from ..recordings.spring_fits import draw_springs, identify, to_yaml
     from ..recordings.spring_recordings import read_motion
 

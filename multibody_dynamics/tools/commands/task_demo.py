@@ -24,10 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from ...reporting.tables import text_table
     from ..demo.task_demo import run_task_demo
 
     print("panda, 7 joints; the very first start takes a minute to compile")
-    for name, value in run_task_demo(options.output, domain_id=options.domain_id).items():
-        print(f"{name:<42}{value:12.4f}")
+    figures = run_task_demo(options.output, domain_id=options.domain_id)
+    print("\n".join(text_table(("", "result"), figures.items())))
     print(f"picture: {options.output / 'task_space.png'}")
     return 0

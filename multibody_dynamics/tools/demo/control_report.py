@@ -1,39 +1,37 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The report that compares the control laws: report.json, report.md, and two pictures."""
+"""The report that compares the control laws, as JSON and as a page with two pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...reporting.page import Page
 from ..base.node_parameters import CONTROLLER, PARAMETERS, SIMULATOR, TRAJECTORY, read_parameters
 from .control_analysis import FLAT, LAWS, PLANTS, ControlRun, load_control_runs
 from .page import (
+    add_setup,
+    add_warnings,
     error_unit,
-    milliseconds,
-    problems_section,
     robot_of,
-    setup_section,
     short,
     stopped_runs,
-    table,
     times,
     torque_unit,
     versions,
-    warning_lines,
     write_files,
 )
 from .pictures import LAW_TITLES, PLANT_TITLES, draw_control_errors, draw_control_torques
 
-OUTPUTS = ("report.json", "report.md", "tracking.png", "torques.png")
+OUTPUTS = ("report.json", "report.md", "report.html", "tracking.png", "torques.png")
 CLEAR = 3.0  # ratio of rms errors above which one is clearly smaller
 
 
 def write_control_report(folder: Path) -> dict[str, Any]:
-    """Write report.json, report.md, tracking.png and torques.png beside the recordings of `folder`.
+    """Write OUTPUTS beside the recordings of `folder`.
 
     Returns the contents of report.json; "problems" is empty if all is well.
     """
@@ -59,9 +57,7 @@ def write_control_report(folder: Path) -> dict[str, Any]:
         "versions": versions(),
     }
     report["problems"] = _problems(report)
-    write_files(folder, report, _page(report))
-    draw_control_errors(runs, folder / "tracking.png")
-    draw_control_torques(runs, folder / "torques.png")
+    write_files(folder, report, _page(report, runs, folder))
     return report
 
 
@@ -108,87 +104,72 @@ def _each_ratio(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str, floa
                 yield plant, classic, flat, ratio
 
 
-def _page(report: Mapping[str, Any]) -> Iterator[str]:
-    """The parts of report.md."""
-    runs = report["runs"]
-    yield f"# {report['robot']} with elastic joints: four laws, the same motion\n"
-    yield (
-        "Simulator, controller and trajectory ran as separate processes over ROS 2"
-        + (", in lockstep.\n" if report["lockstep"] else ", in real time.\n")
+def _page(report: Mapping[str, Any], runs: Sequence[ControlRun], folder: Path) -> Page:
+    page = Page(f"{report['robot']} with elastic joints: four laws, the same motion")
+    page.text(
+        "Simulator, controller and trajectory ran as separate processes over ROS 2, in "
+        + ("lockstep." if report["lockstep"] else "real time.")
     )
-    yield problems_section(report)
-    yield "".join(
-        f"- {PLANT_TITLES[plant]}: {LAW_TITLES[classic]} has {times(ratio)} times the rms error"
-        f" of {LAW_TITLES[flat]}\n"
+    page.problems(report["problems"])
+    page.items(
+        f"{PLANT_TITLES[plant]}: {LAW_TITLES[classic]} has {times(ratio)} times the rms error"
+        f" of {LAW_TITLES[flat]}"
         for plant, classic, flat, ratio in _each_ratio(report)
     )
-    yield "## Link tracking and its cost\n"
-    yield _tracking_table(report)
-    yield (
+    _add_tracking(page, report)
+    page.figure(draw_control_errors(runs), "tracking", folder / "tracking.png")
+    _add_joints(page, report)
+    page.figure(draw_control_torques(runs), "motor torques", folder / "torques.png")
+    page.heading("Timing")
+    page.text("Latency in real time, from sending a joint state to sending its torque:")
+    page.records(
+        {"run": name} | {f"{p} [ms]": x for p, x in run["latency [ms]"].items()}
+        for name, run in report["runs"].items()
+    )
+    add_warnings(page, report["runs"])
+    one_plant = [] if len(report["plants"]) > 1 else [f"one plant only: {report['plants'][0]}"]
+    rate = f"{report['update rate [Hz]']:g} Hz; trajectory: {report['trajectory']}"
+    add_setup(page, report, rate, *one_plant)
+    return page
+
+
+def _add_tracking(page: Page, report: Mapping[str, Any]) -> None:
+    unit = error_unit(report["joint types"])
+    bandwidths = {k: ", ".join(map(short, v)) for k, v in report["bandwidths [rad/s]"].items()}
+    beyond = ("cycles at a torque limit", "cycles beyond a motor speed limit")
+    records = (
+        {
+            "plant, law": f"{PLANT_TITLES[r['plant']]}, {LAW_TITLES[r['law']]}",
+            "bandwidth [rad/s]": bandwidths[r["law"]],
+            f"rms [{unit}]": 1e3 * r["tracking error rms"],
+            f"peak [{unit}]": 1e3 * r["tracking error peak"],
+            "peak torque / limit": f"{100 * r['peak torque, share of limit']:.0f} %",
+            "peak motor speed / limit": f"{100 * r['peak motor speed, share of limit']:.0f} %",
+            "cycles at a limit": f"{max(r[each] for each in beyond)} of {r['cycles']}",
+        }
+        for r in report["runs"].values()
+    )
+    page.heading("Link tracking and its cost")
+    page.records(records, digits=3)
+    page.text(
         "The controller uses the plant's exact parameters, which no controller of a real robot"
         " has: see docs/control_study.md. MuJoCo computes"
         " its own dynamics. All laws run with the stated bandwidths, although rigid computed torque"
         " with this bandwidth may be unstable at some poses of an elastic arm: the controller would"
-        " otherwise lower the settings of such laws or refuse them (unstable_poses).\n"
-    )
-    yield "![tracking](tracking.png)\n"
-    yield "## Joint by joint\n"
-    yield from _joint_tables(report)
-    yield "![motor torques](torques.png)\n"
-    yield "## Timing\n"
-    yield "Latency in real time, from sending a joint state to sending its torque:\n"
-    yield table(
-        ["run", *(f"{p} [ms]" for p in next(iter(runs.values()))["latency [ms]"])],
-        [[name, *map(milliseconds, r["latency [ms]"].values())] for name, r in runs.items()],
-    )
-    yield warning_lines(runs)
-    yield "## Setup\n"
-    one_plant = [] if len(report["plants"]) > 1 else [f"one plant only: {report['plants'][0]}"]
-    rate = f"{report['update rate [Hz]']:g} Hz; trajectory: {report['trajectory']}"
-    yield setup_section(report, rate, *one_plant)
-
-
-def _tracking_table(report: Mapping[str, Any]) -> str:
-    unit = error_unit(report["joint types"])
-    bandwidths = {k: ", ".join(map(short, v)) for k, v in report["bandwidths [rad/s]"].items()}
-    return table(
-        [
-            "plant, law",
-            "bandwidth [rad/s]",
-            f"rms [{unit}]",
-            f"peak [{unit}]",
-            "peak torque / limit",
-            "peak motor speed / limit",
-            "cycles at a limit",
-        ],
-        [
-            [
-                f"{PLANT_TITLES[r['plant']]}, {LAW_TITLES[r['law']]}",
-                bandwidths[r["law"]],
-                f"{1e3 * r['tracking error rms']:.3g}",
-                f"{1e3 * r['tracking error peak']:.3g}",
-                f"{100 * r['peak torque, share of limit']:.0f} %",
-                f"{100 * r['peak motor speed, share of limit']:.0f} %",
-                f"{max(r['cycles at a torque limit'], r['cycles beyond a motor speed limit'])}"
-                f" of {r['cycles']}",
-            ]
-            for r in report["runs"].values()
-        ],
+        " otherwise lower the settings of such laws or refuse them (unstable_poses)."
     )
 
 
-def _joint_tables(report: Mapping[str, Any]) -> Iterator[str]:
+def _add_joints(page: Page, report: Mapping[str, Any]) -> None:
     """rms errors and peak torques."""
-    runs = report["runs"]
-    columns = (
-        ("rms", error_unit(report["joint types"]), "rms error", "{:.3g}", 1e3),
-        ("peak torque", torque_unit(report["joint types"]), "peak torque", "{:.4g}", 1.0),
-    )
-    for title, unit, key, form, scale in columns:
-        yield table(
-            ["joint", *(f"{title}, {name} [{unit}]" for name in runs)],
-            [
-                [joint, *(form.format(scale * r["joints"][joint][key]) for r in runs.values())]
-                for joint in next(iter(runs.values()))["joints"]
-            ],
+    runs, kinds = report["runs"], report["joint types"]
+    page.heading("Joint by joint")
+    for title, key, unit, scale in (
+        ("rms", "rms error", error_unit(kinds), 1e3),
+        ("peak torque", "peak torque", torque_unit(kinds), 1.0),
+    ):
+        page.records(
+            {"joint": joint}
+            | {f"{title}, {v} [{unit}]": scale * r["joints"][joint][key] for v, r in runs.items()}
+            for joint in next(iter(runs.values()))["joints"]
         )

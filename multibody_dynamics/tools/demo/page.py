@@ -1,14 +1,13 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Shared by both reports: Markdown tables, units, and the sections on the setup."""
+"""Shared by both reports: units, and the sections on problems, warnings and the setup."""
 
 from __future__ import annotations
 
-import json
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from ... import __version__
 from ...dynamics.core import read_yaml
 from ...dynamics.elastic import Actuator, Actuators
 from ...dynamics.model import MultibodyModel
+from ...reporting.page import Page, write_json
 
 
 def error_unit(joint_types: Sequence[str]) -> str:
@@ -31,20 +31,9 @@ def torque_unit(joint_types: Sequence[str]) -> str:
     return "N m or N" if "prismatic" in joint_types else "N m"
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown, with all columns but the first aligned to the right."""
-    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-
-def times(ratio: float) -> str:
+def times(ratio: float | None) -> str | None:
     """A ratio for running text."""
-    return f"{ratio:,.0f}" if ratio >= 1000.0 else f"{ratio:.1f}"
-
-
-def milliseconds(duration: float | None) -> str:
-    """A duration in ms for a table."""
-    return "-" if duration is None else f"{duration:.3f}"
+    return None if ratio is None else f"{ratio:,.0f}" if ratio >= 1000.0 else f"{ratio:.1f}"
 
 
 def short(value: Any) -> str:
@@ -52,17 +41,15 @@ def short(value: Any) -> str:
     return value if isinstance(value, str) else f"{value:.4g}"
 
 
-def problems_section(report: Mapping[str, Any]) -> str:
-    """The problems, which open the report."""
-    return "".join(f"**Problem: {text}**\n\n" for text in report["problems"])
-
-
-def warning_lines(runs: Mapping[str, Any]) -> str:
+def add_warnings(page: Page, runs: Mapping[str, Any], heading: str = "") -> None:
     """The warnings of the nodes by run, as a list."""
-    return "".join(
-        f"- {name}: {text} ({count} times)\n"
-        for name, run in runs.items()
-        for text, count in run["warnings"].items()
+    page.items(
+        (
+            f"{name}: {text} ({count} times)"
+            for name, run in runs.items()
+            for text, count in run["warnings"].items()
+        ),
+        heading,
     )
 
 
@@ -75,7 +62,7 @@ def stopped_runs(runs: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def setup_section(report: Mapping[str, Any], *lines: str) -> str:
+def add_setup(page: Page, report: Mapping[str, Any], *lines: str) -> None:
     """Robot, springs, further `lines` and versions, as a list."""
     springs = report["springs and motors"]
     unit = "N m/rad or N/m" if "prismatic" in report["joint types"] else "N m/rad"
@@ -86,7 +73,7 @@ def setup_section(report: Mapping[str, Any], *lines: str) -> str:
         *lines,
         *(f"{name}: {text}" for name, text in report["versions"].items()),
     ]
-    return "".join(f"- {item}\n" for item in items)
+    page.items(items, "Setup")
 
 
 def robot_of(
@@ -130,7 +117,8 @@ def versions() -> dict[str, str]:
     return found | {"system": platform.platform(), "processors": str(os.cpu_count())}
 
 
-def write_files(folder: Path, report: Mapping[str, Any], parts: Iterable[str]) -> None:
-    """Write report.json, and report.md from the non-empty parts."""
-    (folder / "report.json").write_text(json.dumps(report, indent=1) + "\n")
-    (folder / "report.md").write_text("\n".join(part for part in parts if part))
+def write_files(folder: Path, report: Mapping[str, Any], page: Page) -> None:
+    """Write report.json, report.md and report.html."""
+    write_json(report, folder / "report.json")
+    page.write_markdown(folder / "report.md")
+    page.write_html(folder / "report.html")

@@ -1,39 +1,37 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The report that compares the feedforward variants: report.json, report.md, two pictures."""
+"""The report that compares the feedforward variants: as JSON and as a page with two pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...reporting.page import Page
 from ..base.node_parameters import FEEDFORWARD, PARAMETERS, SIMULATOR, TRAJECTORY, read_parameters
 from ..base.recording import RATES
-from .analysis import load_runs
+from .analysis import Run, load_runs
 from .page import (
+    add_setup,
+    add_warnings,
     error_unit,
-    milliseconds,
-    problems_section,
     robot_of,
-    setup_section,
     stopped_runs,
-    table,
     times,
     torque_unit,
     versions,
-    warning_lines,
     write_files,
 )
 from .pictures import TITLES, draw_torques, draw_tracking
 
-OUTPUTS = ("report.json", "report.md", "report.png", "tracking.png")
+OUTPUTS = ("report.json", "report.md", "report.html", "report.png", "tracking.png")
 TOLERANCE = 1e-9  # of the largest torque, between published and computed torques
 
 
 def write_report(folder: Path) -> dict[str, Any]:
-    """Write report.json, report.md, report.png and tracking.png beside the recordings of `folder`.
+    """Write OUTPUTS beside the recordings of `folder`.
 
     Returns the contents of report.json; "problems" is empty if all is well.
     """
@@ -58,9 +56,7 @@ def write_report(folder: Path) -> dict[str, Any]:
         "problems": [],
     }
     report["problems"] = _problems(report)
-    write_files(folder, report, _page(report))
-    draw_torques(runs[0], folder / "report.png")
-    draw_tracking(runs, folder / "tracking.png")
+    write_files(folder, report, _page(report, runs, folder))
     return report
 
 
@@ -92,150 +88,116 @@ def _problems(report: Mapping[str, Any]) -> list[str]:
 # The page
 
 
-def _page(report: Mapping[str, Any]) -> Iterator[str]:
-    """The parts of report.md."""
-    runs = report["runs"]
-    yield f"# {report['robot']} with elastic joints: one demo run\n"
-    yield (
+def _page(report: Mapping[str, Any], runs: Sequence[Run], folder: Path) -> Page:
+    page = Page(f"{report['robot']} with elastic joints: one demo run")
+    page.text(
         "Simulator, feedforward and trajectory ran as separate processes over ROS 2. Robot, drives"
-        " and trajectory were the same, with and without Q' and Q'' in the feedforward:\n"
+        " and trajectory were the same, with and without Q' and Q'' in the feedforward:"
     )
-    yield "".join(
-        f"- {TITLES[v]}: {times(ratio)} times the rms error of the full feedforward\n"
+    page.items(
+        f"{TITLES[v]}: {times(ratio)} times the rms error of the full feedforward"
         for v, ratio in report["ratios of rms errors"].items()
     )
-    yield problems_section(report)
-    yield "## Link tracking\n"
-    yield _tracking_table(report)
-    yield (
+    page.problems(report["problems"])
+    _add_tracking(page, report)
+    page.figure(draw_tracking(runs), "tracking", folder / "tracking.png")
+    _add_torques(page, report)
+    page.figure(draw_torques(runs[0]), "torques", folder / "report.png")
+    page.text(
+        "Largest difference between the published values and those computed offline with the"
+        " library, as a share of the largest value:"
+    )
+    results = report["runs"]
+    page.records(({"feedforward": v} | r["disagreement"] for v, r in results.items()), digits=2)
+    _add_timing(page, report)
+    _add_messages(page, results)
+    add_warnings(page, results, "Warnings on /diagnostics")
+    add_setup(page, report, f"drive: {report['drive']}", f"trajectory: {report['trajectory']}")
+    page.text("To rewrite this report from the recordings: `multibody_dynamics report FOLDER`")
+    return page
+
+
+def _add_tracking(page: Page, report: Mapping[str, Any]) -> None:
+    unit = error_unit(report["joint types"])
+    page.heading("Link tracking")
+    records = (
+        {
+            "feedforward": TITLES[v],
+            f"rms [{unit}]": 1e3 * r["tracking error rms"],
+            f"peak [{unit}]": 1e3 * r["tracking error peak"],
+            "rms, full = 1": _ratio(report, v),
+        }
+        for v, r in report["runs"].items()
+    )
+    page.records(records, digits=3)
+    page.text(
         "The simulated robot has exactly the parameters that the feedforward uses. The remaining"
         " error of the full feedforward therefore comes from the time steps, from torques that were"
         " late (without lockstep), and from oscillations of the springs that had not died out when"
         " the motion began; a real robot adds model errors. The other two variants lack terms, so"
-        " even an exact model does not help them.\n"
-    )
-    yield "![tracking](tracking.png)\n"
-    yield "## Torques and their rates\n"
-    yield _torque_table(report)
-    yield "![torques](report.png)\n"
-    yield (
-        "Largest difference between the published values and those computed offline with the"
-        " library, as a share of the largest value:\n"
-    )
-    yield table(
-        ["feedforward", *next(iter(runs.values()))["disagreement"]],
-        [[v, *(f"{x:.1e}" for x in r["disagreement"].values())] for v, r in runs.items()],
-    )
-    yield from _timing(report)
-    yield "## Messages\n"
-    yield (
-        "Messages received by the recorder, out of those counted by the sender. Messages that the"
-        " recorder lost may still have reached the nodes.\n"
-    )
-    yield _message_table(runs)
-    if lines := warning_lines(runs):
-        yield "## Warnings on /diagnostics\n\n" + lines
-    yield "## Setup\n"
-    yield (
-        setup_section(report, f"drive: {report['drive']}", f"trajectory: {report['trajectory']}")
-        + "\nTo rewrite this report from the recordings: `multibody_dynamics report FOLDER`\n"
+        " even an exact model does not help them."
     )
 
 
-def _tracking_table(report: Mapping[str, Any]) -> str:
-    unit = error_unit(report["joint types"])
-    return table(
-        ["feedforward", f"rms [{unit}]", f"peak [{unit}]", "rms, full = 1"],
-        [
-            [
-                TITLES[v],
-                f"{1e3 * r['tracking error rms']:.3g}",
-                f"{1e3 * r['tracking error peak']:.3g}",
-                _ratio(report, v),
-            ]
-            for v, r in report["runs"].items()
-        ],
-    )
-
-
-def _ratio(report: Mapping[str, Any], variant: str) -> str:
+def _ratio(report: Mapping[str, Any], variant: str) -> str | None:
     if report["runs"][variant]["stopped"]:
         return "stopped"
-    if variant == "full":
-        return "1"
-    ratio = report["ratios of rms errors"].get(variant)
-    return "-" if ratio is None else times(ratio)  # full was not run, or stopped
+    return "1" if variant == "full" else times(report["ratios of rms errors"].get(variant))
 
 
-def _torque_table(report: Mapping[str, Any]) -> str:
+def _add_torques(page: Page, report: Mapping[str, Any]) -> None:
     """Peak torques and rates of the first run, and the errors of all, joint by joint."""
-    runs, unit = report["runs"], torque_unit(report["joint types"])
-    return table(
-        [
-            "joint",
-            f"peak \\|Q\\| [{unit}]",
-            f"peak \\|Q'\\| [{unit}/s]",
-            f"peak \\|Q''\\| [{unit}/s^2]",
-            *(f"rms error, {v} [{error_unit(report['joint types'])}]" for v in runs),
-        ],
-        [
-            [
-                joint,
-                *(f"{values[f'peak {q}']:.4g}" for q in RATES.values()),
-                *(f"{1e3 * r['joints'][joint]['rms error']:.3g}" for r in runs.values()),
-            ]
-            for joint, values in next(iter(runs.values()))["joints"].items()
-        ],
-    )
+    runs, kinds = report["runs"], report["joint types"]
+    unit, units = error_unit(kinds), [f"{torque_unit(kinds)}{per}" for per in ("", "/s", "/s^2")]
+    peaks = list(zip(RATES.values(), units, strict=True))
+    page.heading("Torques and their rates")
+    page.records(
+        {"joint": joint}
+        | {f"peak |{q}| [{unit}]": values[f"peak {q}"] for q, unit in peaks}
+        | {f"rms error, {v} [{unit}]": 1e3 * r["joints"][joint]["rms error"]
+           for v, r in runs.items()}
+        for joint, values in next(iter(runs.values()))["joints"].items()
+    )  # fmt: skip
 
 
-def _timing(report: Mapping[str, Any]) -> Iterator[str]:
+def _add_timing(page: Page, report: Mapping[str, Any]) -> None:
     runs = report["runs"]
-    first = next(iter(runs.values()))
-    yield "## Timing\n"
-    yield (
-        "In real time, by the senders' clocks. Period: time between torques. Latency: time from"
-        " sending a joint state to sending its torque. "
-    ) + (
+    late = (
         "The simulation waits for late commands: while the processor is needed elsewhere, simulated"
-        " time passes more slowly (real time factor below 1), and nothing is lost.\n"
+        " time passes more slowly (real time factor below 1), and nothing is lost."
         if report["lockstep"]
-        else "The simulation does not wait: late commands are lost.\n"
+        else "The simulation does not wait: late commands are lost."
     )
-    yield table(
-        [
-            "feedforward",
-            *(f"{q} {p} [ms]" for q in ("period", "latency") for p in first["period [ms]"]),
-        ],
-        [
-            [v, *(milliseconds(x) for q in ("period [ms]", "latency [ms]") for x in r[q].values())]
-            for v, r in runs.items()
-        ],
+    page.heading("Timing")
+    page.text(
+        "In real time, by the senders' clocks. Period: time between torques. Latency: time from"
+        f" sending a joint state to sending its torque. {late}"
     )
-    cpu = [f"CPU {node}" for node in first["cpu"]]
-    yield table(
-        ["feedforward", "real time factor", "states", "without a torque", *cpu],
-        [
-            [
-                v,
-                f"{r['real time factor']:.3f}",
-                str(r["states"]),
-                str(r["states without a torque"]),
-                *(f"{100 * x:.0f} %" for x in r["cpu"].values()),
-            ]
-            for v, r in runs.items()
-        ],
+    page.records(
+        {"feedforward": v}
+        | {f"{q} {p} [ms]": x for q in ("period", "latency") for p, x in r[f"{q} [ms]"].items()}
+        for v, r in runs.items()
+    )
+    page.records(
+        {
+            "feedforward": v,
+            "real time factor": r["real time factor"],
+            "states": r["states"],
+            "without a torque": r["states without a torque"],
+        }
+        | {f"CPU {node}": f"{100 * x:.0f} %" for node, x in r["cpu"].items()}
+        for v, r in runs.items()
     )
 
 
-def _message_table(runs: Mapping[str, Any]) -> str:
-    return table(
-        ["topic", *runs],
-        [
-            [
-                name,
-                *("{received} of {published}".format(**r["messages"][name]) for r in runs.values()),
-            ]
-            for name in next(iter(runs.values()))["messages"]
-        ],
+def _add_messages(page: Page, runs: Mapping[str, Any]) -> None:
+    page.heading("Messages")
+    page.text(
+        "Messages received by the recorder, out of those counted by the sender. Messages that the"
+        " recorder lost may still have reached the nodes."
+    )
+    page.records(
+        {"topic": name}
+        | {v: "{received} of {published}".format(**r["messages"][name]) for v, r in runs.items()}
+        for name in next(iter(runs.values()))["messages"]
     )

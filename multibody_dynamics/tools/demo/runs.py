@@ -10,11 +10,8 @@ comparison. `record` records a run in progress, including one started by launch/
 from __future__ import annotations
 
 import os
-import signal
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +24,10 @@ from ...dynamics.core import Array, InputError
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import match_joints
 from ...nodes.base.messages import SECOND, nanoseconds
+from ...reporting.progress import StatusLine
 from ..base.models import load_quietly
 from ..base.node_parameters import FEEDFORWARD, PARAMETERS, read_parameters
-from ..base.processes import NodeProcesses, RunError
+from ..base.processes import NodeProcesses, sigterm_as_interrupt
 from ..base.recording import Recorder, Recording, reference_of
 from ..base.ros_settings import ros_context, ros_settings
 from .analysis import stop_reason
@@ -37,7 +35,6 @@ from .page import error_unit
 from .preparation import Demo
 from .report import write_report
 
-POLL_PERIOD = 0.01  # s
 STATUS_PERIOD = 0.25  # s
 START_PATIENCE = 180.0  # s: the very first start compiles
 END_PATIENCE = 60.0  # s beyond the end of the motion: simulated time is slow on a busy computer
@@ -65,34 +62,25 @@ def record(
     recorder = Recorder(context, namespace, topics)
     names = demo.model.joint_names
 
-    def until(condition: Callable[[], bool], what: Callable[[], str], patience: float) -> None:
-        deadline = time.monotonic() + patience
-        while not condition():
-            check()
-            recorder.require_one_publisher()
-            if time.monotonic() > deadline:
-                raise RunError(f"timed out after {patience:.0f} s waiting for {what()}")
-            time.sleep(POLL_PERIOD)
-            recorder.poll()
-
     def silent() -> str:
         return "messages on " + ", ".join(
             topic.name for key, topic in topics.items() if not recorder.count(key)
         )
 
     try:
-        until(lambda: all(map(recorder.count, topics)), silent, START_PATIENCE)
-        until(lambda: bool(recorder.trajectories), lambda: "a trajectory", START_PATIENCE)
+        recorder.until(lambda: all(map(recorder.count, topics)), silent, START_PATIENCE, check)
+        recorder.until(lambda: recorder.trajectories, lambda: "a trajectory", START_PATIENCE, check)
         request = recorder.request(names)
         assert request is not None
-        line = StatusLine(variant, demo.model, request, recorder)
+        line = RunStatus(variant, demo.model, request, recorder)
         begin, used = time.monotonic(), cpu()
 
         def is_done() -> bool:
             line.update()
             return is_over(recorder)
 
-        until(is_done, lambda: "the end of the motion", float(request.times[-1]) + END_PATIENCE)
+        patience = float(request.times[-1]) + END_PATIENCE
+        recorder.until(is_done, lambda: "the end of the motion", patience, check)
         elapsed = time.monotonic() - begin
         share = {name: (t - used[name]) / elapsed for name, t in cpu().items() if name in used}
         recorder.poll()
@@ -102,8 +90,8 @@ def record(
         recorder.close()
 
 
-class StatusLine:
-    """Progress of a run in one line, updated in place on a terminal."""
+class RunStatus:
+    """Progress of a run in one line."""
 
     def __init__(
         self,
@@ -117,7 +105,7 @@ class StatusLine:
         self._order = match_joints(model.joint_names, state.name)
         self._reference = reference_of(model.joint_names, request, self._position(state))
         self._unit = error_unit(model.joint_types)
-        self._live = sys.stdout.isatty()
+        self._line = StatusLine()
         self._next = 0.0
         self._peak = 0.0
 
@@ -140,26 +128,22 @@ class StatusLine:
         self._write(
             f"{max(t, 0.0):6.1f} of {self._request.times[-1]:.1f} s"
             f"   tracking error {1e3 * error:9.5f} {self._unit}   {1e9 / max(period, 1.0):5.0f} Hz"
-            f"   state to torque {1e-6 * np.median(delays or [np.nan]):.2f} ms",
-            end="",
+            f"   state to torque {1e-6 * np.median(delays or [np.nan]):.2f} ms"
         )
 
     def close(self, stopped: str) -> None:
         """Write the final line; stopped: why the arm was stopped before the end, or ""."""
         if stopped:
-            self._write(f"stopped: {stopped}", end="\n")
+            self._write(f"stopped: {stopped}", stays=True)
             return
         self._write(
             f"{self._request.times[-1]:.1f} s done, {self._recorder.count('torque')} torques"
             f" received, tracking error up to {1e3 * self._peak:.5f} {self._unit}",
-            end="\n",
+            stays=True,
         )
 
-    def _write(self, text: str, end: str) -> None:
-        if self._live:
-            print(f"\r{self._variant:<32}{text}\x1b[K", end=end, flush=True)
-        elif end:
-            print(f"{self._variant:<32}{text}", flush=True)
+    def _write(self, text: str, *, stays: bool = False) -> None:
+        self._line.show(f"{self._variant:<32}{text}", stays=stays)
 
     def _position(self, state: JointState) -> Array:
         return np.array(state.position)[self._order]
@@ -231,13 +215,3 @@ def record_launched(folder: Path, variant: str, namespace: str = "") -> dict[str
         recording = record(demo, variant, context, lambda: None, is_over, namespace=namespace)
     recording.save(folder / f"{variant}.npz")
     return write_report(folder)
-
-
-@contextmanager
-def sigterm_as_interrupt() -> Iterator[None]:
-    """Treat SIGTERM like Ctrl-C, which stops the nodes."""
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)

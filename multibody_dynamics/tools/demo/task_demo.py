@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,30 +22,27 @@ from nav_msgs.msg import Path as PathMessage
 from rclpy.context import Context
 from scipy.optimize import minimize_scalar
 from scipy.spatial.transform import Rotation
-from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
 
 from ...dynamics.core import Array, read_yaml
 from ...dynamics.lie import se3, so3
 from ...dynamics.model import MultibodyModel
-from ...dynamics.motion import Trajectory, interpolate
+from ...dynamics.motion import interpolate
 from ...dynamics.rigid import frame_pose
-from ...nodes.base.messages import JointMatcher, nanoseconds, read_trajectory
+from ...nodes.base.messages import nanoseconds
 from ...nodes.base.robot import find_file
-from ...nodes.base.runtime import make_executor
+from ...reporting.figures import SKY, VERMILION, legend_below, new_mosaic, save
 from ...resources import share_directory
-from ..base.figures import SKY, VERMILION, save, styled_pyplot
 from ..base.models import load_quietly
-from ..base.processes import NodeProcesses, RunError, require_one_publisher
-from ..base.recording import QUEUE
+from ..base.processes import NodeProcesses, sigterm_as_interrupt
+from ..base.recording import RATES, Recorder, Recording, topics_of
 from ..base.ros_settings import ros_context, ros_settings
-from .runs import sigterm_as_interrupt
+from ..base.subscriptions import QUEUE
 
 SIMULATOR, NODE = "elastic_robot_simulator_node", "task_space_node"
 PARAMETERS = "config/task_demo.yaml"
 SETTLING = 2_000_000_000  # ns: the arm oscillates a little when its brakes are released
 PATIENCE = 180.0  # s: the very first start compiles
-TORQUES = ("torque", "torque_rate", "torque_acceleration")
+REST = 300_000_000  # ns, recorded after the motion
 
 # Relative to the initial pose of the hand, in its own frame: screws (omega, v) in rad and m.
 POSES = (
@@ -55,8 +51,6 @@ POSES = (
     (0.0, -0.3, 0.2, 0.00, -0.20, 0.05),
     (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
 )
-
-Messages = dict[str, list[Any]]  # by topic
 
 
 def run_task_demo(
@@ -82,9 +76,9 @@ def run_task_demo(
         for name in (SIMULATOR, NODE):
             log = folder / f"{name}.log"
             nodes.start(name, file, log=log, remappings=remappings.get(name))
-        messages = _record(model, goals, context, nodes.check)
+        recording = _record(model, goals, context, nodes.check)
         nodes.stop_cleanly()
-    hand = _hand_motion(model, p["tool"], goals, messages)
+    hand = _hand_motion(model, p["tool"], goals, recording)
     figures = _figures(hand)
     (folder / "task_space.json").write_text(json.dumps(figures, indent=2) + "\n")
     _draw(folder / "task_space.png", model.joint_names, hand)
@@ -93,45 +87,36 @@ def run_task_demo(
 
 def _record(
     model: MultibodyModel, goals: Array, context: Context, check: Callable[[], None]
-) -> Messages:
+) -> Recording:
     """Send the path and record all messages until the robot is at rest again."""
+    recorder = Recorder(context, "", topics_of(NODE))
     peer = rclpy.create_node("task_demo", context=context)
-    executor = make_executor("events", context)
-    executor.add_node(peer)
-    kinds = {"joint_states": JointState, "joint_trajectory": JointTrajectory}
-    kinds |= {f"{NODE}/{name}": JointState for name in TORQUES}
-    kinds[f"{NODE}/motor_command"] = JointTrajectory
-    messages: Messages = {name: [] for name in kinds}
-    for name, kind in kinds.items():
-        peer.create_subscription(kind, name, messages[name].append, QUEUE)
     publisher = peer.create_publisher(PathMessage, "cartesian_path", QUEUE)
 
     def until(condition: Callable[[], object], what: str) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not condition():
-            check()
-            require_one_publisher(peer)
-            if time.monotonic() > deadline:
-                raise RunError(f"timed out after {PATIENCE:.0f} s waiting for {what}")
-            executor.spin_once(timeout_sec=0.05)
+        recorder.until(condition, lambda: what, PATIENCE, check)
+
+    def reached() -> int:
+        """The stamp of the last state that was answered, ns."""
+        message, _ = recorder.newest("motor_command")[0]
+        return nanoseconds(message.header.stamp)
 
     try:
-        commands, states = messages[f"{NODE}/motor_command"], messages["joint_states"]
-        until(lambda: commands and publisher.get_subscription_count(), "motor commands")
-        rest = _stamp(commands[0]) + SETTLING
-        until(lambda: _stamp(commands[-1]) > rest, "the arm to come to rest")
+        until(lambda: recorder.count("motor_command") and publisher.get_subscription_count(),
+              "motor commands")  # fmt: skip
+        rest = reached() + SETTLING
+        until(lambda: reached() > rest, "the arm to come to rest")
         publisher.publish(_path(model.base_name, goals))
-        shown = messages["joint_trajectory"]
-        until(lambda: shown, "a motion; if the path was rejected, the node's log states the reason")
-        end = _stamp(shown[0]) + nanoseconds(shown[0].points[-1].time_from_start) + 300_000_000
-        until(
-            lambda: _stamp(states[-1]) > end and _stamp(commands[-1]) > end,
-            "the end of the motion",
-        )
+        until(lambda: recorder.trajectories,
+              "a motion; if the path was rejected, the node's log states the reason")  # fmt: skip
+        shown = recorder.trajectories[0]
+        duration = nanoseconds(shown.points[-1].time_from_start)
+        end = nanoseconds(shown.header.stamp) + duration + REST
+        until(lambda: reached() > end, "the end of the motion")
+        return recorder.recording(NODE, model.joint_names)
     finally:
-        executor.shutdown()
+        recorder.close()
         peer.destroy_node()
-    return messages
 
 
 class _HandMotion(NamedTuple):
@@ -157,23 +142,35 @@ class _HandMotion(NamedTuple):
         return np.linalg.norm(so3.log(transposed @ self.reached[:, :3, :3]), axis=1)
 
 
-def _hand_motion(model: MultibodyModel, tool: str, goals: Array, messages: Messages) -> _HandMotion:
+def _hand_motion(
+    model: MultibodyModel, tool: str, goals: Array, recording: Recording
+) -> _HandMotion:
     """Desired and measured motion of the hand, from the messages."""
-    shown = messages["joint_trajectory"][0]
-    begin = _stamp(shown)
-    reference = _reference(model, shown, messages["joint_states"][0].position)
+    request = recording.request
+    assert request is not None
+    assert request.start is not None
+    assert request.positions is not None
+    states = recording.series["joint_states"]
+    reference = interpolate(
+        model.joint_names,
+        np.r_[0.0, request.times],
+        [states.values[0, 0], *request.positions],
+        [None, *request.velocities[:-1], None],  # type: ignore[index]
+        [None, *request.accelerations[:-1], None],  # type: ignore[index]
+    )
     duration = reference.duration
 
-    def table(topic: str, field: str) -> tuple[Array, Array]:
-        times = np.array([1e-9 * (_stamp(m) - begin) for m in messages[topic]])
-        rows = np.array([getattr(m, field) for m in messages[topic]])
+    def table(topic: str) -> tuple[Array, Array]:
+        """The first row of its messages during the motion."""
+        series = recording.series[topic]
+        times = 1e-9 * (series.stamp - request.start)
         chosen = (times > -0.2) & (times < duration + 0.3)
-        return times[chosen], rows[chosen]
+        return times[chosen], series.values[chosen, 0]
 
     def pose(t: float) -> Array:
         return frame_pose(model, reference(t)[0], tool)
 
-    times, q = table("joint_states", "position")
+    times, q = table("joint_states")
     return _HandMotion(
         goals,
         duration,
@@ -181,20 +178,7 @@ def _hand_motion(model: MultibodyModel, tool: str, goals: Array, messages: Messa
         wanted=frame_pose(model, reference.sample(times)[:, 0], tool),
         reached=frame_pose(model, q, tool),
         passed=[_nearest(pose, duration, goal) for goal in goals],
-        torques=[table(f"{NODE}/{name}", "effort") for name in TORQUES],
-    )
-
-
-def _reference(model: MultibodyModel, shown: JointTrajectory, start: Any) -> Trajectory:
-    """The desired joint motion from the initial positions on."""
-    request = read_trajectory(shown, JointMatcher(model.joint_names))
-    assert request.positions is not None
-    return interpolate(
-        model.joint_names,
-        np.r_[0.0, request.times],
-        [start, *request.positions],
-        [None, *request.velocities[:-1], None],  # type: ignore[index]
-        [None, *request.accelerations[:-1], None],  # type: ignore[index]
+        torques=[table(name) for name in RATES],
     )
 
 
@@ -228,30 +212,26 @@ def _nearest(motion: Callable[[float], Array], duration: float, goal: Array) -> 
 
 def _draw(file: Path, joint_names: tuple[str, ...], hand: _HandMotion) -> None:
     """Draw the path and its error on the left, the torques and their rates on the right."""
-    figure = styled_pyplot().figure(figsize=(12.0, 8.0), layout="constrained")
-    grid = figure.add_gridspec(6, 2)
-    _draw_path(figure.add_subplot(grid[:4, 0], projection="3d"), hand)
+    layout = [["path", "Q"]] * 2 + [["path", "Q'"]] * 2 + [["position", "Q''"], ["angle", "Q''"]]
+    space = {"path": {"projection": "3d"}}
+    figure, axes = new_mosaic(layout, (12.0, 8.0), per_subplot_kw=space)
+    _draw_path(axes["path"], hand)
     limits = (hand.times[0], hand.times[-1])
-    errors = (
-        (1e6 * hand.position_error, "position\n[µm]"),
-        (1e6 * hand.orientation_error, "orientation\n[µrad]"),
-    )
-    for row, (values, label) in enumerate(errors):
-        axis = figure.add_subplot(grid[4 + row, 0])
-        axis.plot(hand.times, values, color=VERMILION)
-        axis.set(ylabel=label, xlim=limits, ylim=(0, None))
-        if row == 0:
-            axis.set_title("error of the hand of the elastic arm")
-    axis.set_xlabel("time  [s]")
-    labels = ("Q  [N m]", "Q'  [N m/s]", "Q''  [N m/s²]")
-    for row, ((at, rows), label) in enumerate(zip(hand.torques, labels, strict=True)):
-        axis = figure.add_subplot(grid[2 * row : 2 * row + 2, 1])
-        axis.plot(at, rows, lw=1.1, label=joint_names)
-        axis.set(ylabel=label, xlim=limits)
-        if row == 0:
-            axis.set_title("feedforward torques of the joints, and their rates")
-            axis.legend(ncols=4, fontsize=7, loc="upper right", bbox_to_anchor=(1.0, 0.87))
-    axis.set_xlabel("time  [s]")
+    for name, values, label in (
+        ("position", 1e6 * hand.position_error, "position\n[µm]"),
+        ("angle", 1e6 * hand.orientation_error, "orientation\n[µrad]"),
+    ):
+        axes[name].plot(hand.times, values, color=VERMILION)
+        axes[name].set(ylabel=label, xlim=limits, ylim=(0, None))
+    axes["position"].set_title("error of the hand of the elastic arm")
+    units = {"Q": "N m", "Q'": "N m/s", "Q''": "N m/s²"}
+    for (name, unit), (at, rows) in zip(units.items(), hand.torques, strict=True):
+        axes[name].plot(at, rows, lw=1.1, label=joint_names)
+        axes[name].set(ylabel=f"{name}  [{unit}]", xlim=limits)
+    axes["Q"].set_title("feedforward torques of the joints, and their rates")
+    for name in ("angle", "Q''"):
+        axes[name].set_xlabel("time  [s]")
+    legend_below(figure, axes["Q"], ncols=7)
     save(figure, file)
 
 
@@ -282,7 +262,3 @@ def _path(frame: str, poses: Array) -> PathMessage:
             setattr(item.pose.orientation, name, value)
         message.poses.append(item)
     return message
-
-
-def _stamp(message: Any) -> int:
-    return nanoseconds(message.header.stamp)

@@ -5,16 +5,16 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import rclpy
 
+from ...reporting.progress import StatusLine
+from ..base.processes import signals_call
 from ..base.ros_settings import ros_context
 from .topic_recorder import DEFAULT, TopicRecorder, TopicResult
 
@@ -40,7 +40,8 @@ def record(
     start, after which the recording ends.
     """
     wanted = None if everything else (topics or DEFAULT)
-    with _signals() as leave, ros_context() as context:
+    leave = threading.Event()  # a further signal does not interrupt the completion of the bag
+    with signals_call(lambda number: leave.set()), ros_context() as context:
         node = rclpy.create_node("recorder", namespace=namespace, context=context)
         recorder = TopicRecorder(node, folder, wanted, optional=not topics)
         progress = _Progress(recorder)
@@ -114,7 +115,7 @@ class _Progress:
 
     def __init__(self, recorder: TopicRecorder) -> None:
         self._recorder = recorder
-        self._live = sys.stdout.isatty()
+        self._line = StatusLine()
         self._next = 0.0
         self._last = (0.0, 0)
         self.began: float | None = None
@@ -122,7 +123,7 @@ class _Progress:
 
     def say(self, text: str) -> None:
         """Print a line of its own."""
-        print(f"\r\x1b[K{text}" if self._live else text, flush=True)
+        self._line.show(text, stays=True)
 
     def update(self, now: float) -> None:
         """Print the progress if it is due."""
@@ -136,29 +137,16 @@ class _Progress:
             if not total:
                 return
             self.began = now
-        self._next = now + (LIVE if self._live else LOGGED)
+        self._next = now + (LIVE if self._line.is_live else LOGGED)
         rate = (total - self._last[1]) / max(now - self._last[0], 1e-3) if self._last[1] else 0.0
         self._last = (now, total)
-        text = (
+        self._line.show(
             f"{self.seconds:8.1f} s   {total} messages, {rate:.0f}/s, {lost or 'none'} lost,"
-            f" {1e-6 * self._recorder.waiting:.1f} MB waiting for the disk"
+            f" {1e-6 * self._recorder.waiting:.1f} MB waiting for the disk",
+            stays=not self._line.is_live,
         )
-        print(f"\r\x1b[K{text}" if self._live else text, end="" if self._live else "\n", flush=True)
 
     def end(self) -> None:
         """End the progress line of the terminal."""
-        if self._live:
+        if self._line.is_live:
             print()
-
-
-@contextmanager
-def _signals() -> Iterator[threading.Event]:
-    """SIGINT and SIGTERM set the event; further ones do not interrupt the completion of the bag."""
-    leave = threading.Event()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    previous = {n: signal.signal(n, lambda number, frame: leave.set()) for n in numbers}
-    try:
-        yield leave
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)

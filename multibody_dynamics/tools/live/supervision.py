@@ -9,7 +9,6 @@ This is what `ros2 launch` does with the package's launch files, for computers w
 from __future__ import annotations
 
 import json
-import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TextIO
 
-from ..base.processes import NodeProcess, NodeProcesses
+from ..base.processes import NodeProcess, NodeProcesses, signals_call
 from .launched_systems import NodeStart
 
 POLL_PERIOD = 0.05  # s
@@ -64,25 +63,20 @@ def supervise(
     leave = threading.Event()
     processes = NodeProcesses()
 
-    def on_signal(*_: object) -> None:
+    def on_signal(number: int) -> None:
         if leave.is_set():
             processes.kill()
         leave.set()
 
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    previous = {n: signal.signal(n, on_signal) for n in numbers}
-    try:
-        with ExitStack() as stack:
-            folder = logs
-            if folder is None:
-                folder = Path(stack.enter_context(TemporaryDirectory(prefix="loop_")))
-            folder.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(processes)
-            started = [_start(processes, node, folder) for node in nodes]
-            return _run(started, leave, stream or sys.stdout)
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+    with ExitStack() as stack:
+        stack.enter_context(signals_call(on_signal))
+        folder = logs
+        if folder is None:
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="loop_")))
+        folder.mkdir(parents=True, exist_ok=True)
+        stack.enter_context(processes)
+        started = [_start(processes, node, folder) for node in nodes]
+        return _run(started, leave, stream or sys.stdout)
 
 
 def _run(started: Sequence[NodeProcess], leave: threading.Event, stream: TextIO) -> int:

@@ -18,6 +18,7 @@ from ...dynamics.motion import (
     rest_to_rest_motion,
     sampled,
 )
+from ...reporting.tables import text_table
 from ...validation.recordings import write_columns
 
 HEAD = ("joint", "q min", "q max", "|q'|", "|q''|", "|q'''|", "|q''''|", "of speed limit")
@@ -34,14 +35,12 @@ def describe(model: MultibodyModel, motion: Reference) -> list[str]:
     """Extreme values by joint, and the error of sending the motion as a trajectory message."""
     low, high = motion.extremes()
     peak = motion.peak_values()
+    shares = (f"{share:.0%}" for share in peak[1] / model.limits.velocity)
+    rows = zip(model.joint_names, low[0], high[0], *peak[1:], shares, strict=True)
     lines = [
         f"{model.name}: {motion.duration:.2f} s; peak values in rad (m), s, and shares of limits",
-        f"{HEAD[0]:<20}" + "".join(f"{text:>15}" for text in HEAD[1:]),
+        *text_table(HEAD, rows, indent=""),
     ]
-    for j, joint in enumerate(model.joint_names):
-        numbers = (low[0, j], high[0, j], *peak[1:, j])
-        share = peak[1, j] / model.limits.velocity[j]
-        lines.append(f"{joint:<20}" + "".join(f"{x:15.4g}" for x in numbers) + f"{share:15.0%}")
     error = reproduction_error(motion, sampled(motion, 0.02))
     lines.append(
         "error when sent every 20 ms with velocities and accelerations, then interpolated: "

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...dynamics import forward_kinematics
-from ..base.figures import BLUE, GREEN, ORANGE, VERMILION, new_figure, save
+from ...reporting.figures import BLUE, GREEN, ORANGE, VERMILION, new_figure, save
 from .excitation_plan import Plan
 
 COUNT = 1500  # samples of a run
@@ -53,7 +53,7 @@ def _motions(plan: Plan, axes: Any, times: Any, states: Any) -> None:
         for side in (-1.0, 1.0):
             axis.axhline(side, color="black", linewidth=0.8, linestyle="--")
         axis.set_ylabel(f"{name} / limit")
-    axes[0].legend(loc="upper right", fontsize=7, ncols=4)
+    axes[0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=7)
     axes[2].set_xlabel("time (s)")
 
 

@@ -22,8 +22,8 @@ from ...dynamics.motion import (
     interpolate,
 )
 from ...dynamics.rigid import doubtful_range
+from ...reporting.progress import ProgressBar
 from ...validation.settings import load_robot
-from ..base.progress import ProgressBar
 from .collision_geometry import CollisionGeometry, collision_geometry
 
 FOURIER = "fourier"

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import dynamics as dyn
+from ...reporting.figures import BLUE, VERMILION, legend_below, new_figure, save
+from ...reporting.progress import ProgressBar
+from ...reporting.tables import text_table
 from ...validation.recordings import write_columns
-from ..base.figures import BLUE, VERMILION, new_figure, save
-from ..base.progress import progress_bar
 
 GENERALIZED_ALPHA = "generalized_alpha"
 GROUPS = ("SE3", "SO3xR3")
@@ -97,7 +98,7 @@ def integrate(
     scheme.check()
     results = {}
     energy = f"energy {energy_word(system)}"
-    lines = [f"{'':<12}{'joint':<20}{'worst violation':>18}{energy:>18}{'steps/s':>12}"]
+    rows: list[tuple[Any, ...]] = []
     for group in groups:
         s = system.with_group(group)  # type: ignore[arg-type]
         start = None
@@ -105,24 +106,27 @@ def integrate(
             start = dyn.integration.project_state(s, s.initial_pose, s.initial_velocity)
         # The first call includes compilation and is therefore not timed.
         scheme.solve(s, min(scheme.step, duration), start, None)
-        bar = progress_bar(f"{system.name} on {group}")
+        bar = ProgressBar(f"{system.name} on {group}", stays=True)
         begin = time.perf_counter()
         result = scheme.solve(s, duration, start, bar)
-        lines += _result_lines(group, result, time.perf_counter() - begin)
+        rows += _result_rows(group, result, time.perf_counter() - begin)
         results[group] = result
-    print("\n".join(lines))
+    print(
+        "\n".join(text_table(("", "joint", "worst violation", energy, "steps/s"), rows, indent=""))
+    )
     return results
 
 
-def _result_lines(group: str, result: dyn.integration.Integration, seconds: float) -> Iterator[str]:
+def _result_rows(
+    group: str, result: dyn.integration.Integration, seconds: float
+) -> Iterator[tuple[Any, ...]]:
     """The rows of a group: the violation of every joint, and once energy and speed."""
     drift = np.abs(result.energy - result.energy[0]).max()
     worst = result.constraint.max(axis=0)
-    last = f"{drift:16.1e} J{result.steps / seconds:12,.0f}"
+    last = f"{drift:.1e} J", f"{result.steps / seconds:,.0f}"
     for k, joint in enumerate(result.system.joint_names or ("none",)):
-        violation = f"{worst[k]:18.1e}" if worst.size else " " * 18
-        yield f"{group if k == 0 else '':<12}{joint:<20}{violation}{last}"
-        last = ""
+        yield group if k == 0 else "", joint, f"{worst[k]:.1e}" if worst.size else "", *last
+        last = "", ""
 
 
 def energy_word(system: dyn.integration.AbsoluteSystem) -> str:
@@ -207,7 +211,6 @@ def _line(axis: Any, group: str, t: Any, values: Any) -> None:
 
 def _finish(figure: Any, lowest: Any, title: str, file: Path) -> None:
     lowest.set_xlabel("time  [s]")
-    handles, labels = lowest.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper right", ncols=len(labels), frameon=False)
+    legend_below(figure, lowest, fontsize=10)
     figure.suptitle(title, x=0.02, ha="left", fontsize=11)
     save(figure, file)

@@ -16,8 +16,8 @@ from ...dynamics.core import DynamicsError, InputError
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import Trajectory, check_reference, interpolate
+from ...reporting.figures import GREEN, new_figure, save
 from ...validation.trajectory_files import Points
-from ..base.figures import GREEN, new_figure, save
 
 SLACK = 1e-6  # rad or m: a motion may end on a limit
 TITLES = {

@@ -25,6 +25,7 @@ from ...dynamics.core import Array, InputError
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
 from ...dynamics.rigid import forward_kinematics, jacobian
+from ...reporting.tables import text_table
 from .spring_recordings import Motion
 
 POSES, DIRECTIONS = 50, 40
@@ -72,22 +73,19 @@ def lines(learned: LearnedThresholds, model: MultibodyModel, q: Array) -> Iterat
     yield ""
     yield "largest residual of a held-out fifth, as a share of its threshold (1: a false alarm);"
     yield "thresholds in N m (N): constant, median and 95 % quantile during the recording"
-    yield f"{'joint':24}{'hit':>7}{'const.':>9}{'median':>9}{'95 %':>9}   " + (
-        f"{'push':>7}{'const.':>9}{'median':>9}{'95 %':>9}"
+    columns = (learned.held_out, learned.at_rest, learned.median, learned.high)
+    heads = ("const.", "median", "95 %")
+    cells = (row[k] for k in (HIT, PUSH) for row in columns)
+    yield from text_table(
+        ("joint", "hit", *heads, "push", *heads),
+        zip(model.joint_names, *cells, strict=True),
+        digits=3,
+        indent="",
     )
-    for j, name in enumerate(model.joint_names):
-        cells = [
-            f"{learned.held_out[k, j]:7.2f}"
-            + "".join(
-                f"{row[k, j]:9.3g}" for row in (learned.at_rest, learned.median, learned.high)
-            )
-            for k in (HIT, PUSH)
-        ]
-        yield f"{name:24}" + "   ".join(cells)
     yield ""
     yield "smallest sudden torque found within 20 ms, typically:"
-    for name, torque in zip(model.joint_names, learned.smallest_hit, strict=True):
-        yield f"{name:24}{torque:9.3g} N m (N)"
+    rows = zip(model.joint_names, learned.smallest_hit, strict=True)
+    yield from text_table(("joint", "torque, N m (N)"), rows, digits=3, indent="")
     median, most = smallest_force(learned, model, q)
     yield (
         f"smallest sudden force on {model.body_names[-1]} found within 20 ms: {median:.3g} N in "

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dynamics.core import Array, InputError
+from ...dynamics.core import InputError
 from ...dynamics.elastic import Actuators, load_actuators
 from ...dynamics.identification import (
     CarriedPayload,
@@ -26,8 +26,18 @@ from ...dynamics.identification import (
     reported,
 )
 from ...dynamics.model import MultibodyModel, load_urdf
-from ..base.figures import BLUE, VERMILION, new_figure, save
-from ..base.progress import ProgressBar
+from ...reporting.figures import (
+    BLUE,
+    GREY,
+    VERMILION,
+    grid_of_axes,
+    label_edges,
+    legend_below,
+    save,
+    with_gaps,
+)
+from ...reporting.progress import ProgressBar
+from ...reporting.tables import text_table
 from .identification_recordings import read_run
 
 HELD_SHARE = 0.25  # of a single recording, to judge the result on
@@ -213,16 +223,15 @@ def lines(
             f"{len(found.combinations)} base parameters are determined"
         )
     yield ""
-    yield (
-        f"{'rms of the residuals':{WIDTH + 15}}{'torque':>9}{'before':>9}{'after':>9}"
-        + (f"{'held out:':>12}{'before':>9}{'after':>9}" if held else "")
+    yield "rms of the residuals"
+    heads = ["equation", "", "unit", "torque", "before", "after"]
+    columns = ["joint", "kind", "unit", "size", "before", "after"]
+    if held:
+        heads += ["held out: torque", "before", "after"]
+        columns += ["held_size", "held_before", "held_after"]
+    yield from text_table(
+        heads, ([getattr(each, name) for name in columns] for each in found.residuals), digits=3
     )
-    for each in found.residuals:
-        row = f"  {each.joint:{WIDTH}}{each.kind:8}{each.unit:5}{each.size:9.3g}{each.before:9.3g}"
-        row += f"{each.after:9.3g}"
-        if held:
-            row += f"{each.held_size:12.3g}{each.held_before:9.3g}{each.held_after:9.3g}"
-        yield row
     for note in found.notes:
         yield f"note: {note}"
 
@@ -244,35 +253,20 @@ def draw(found: RobotIdentification, file: Path) -> None:
     if course is None:
         return
     count = course.measured.shape[1]
-    columns = min(count, 3)
-    rows = -(-count // columns)
-    figure, axes = new_figure(rows, columns, (4.6 * columns, 2.1 * rows + 0.4), squeeze=False)
-    for axis in axes.flat[count:]:
-        axis.set_visible(False)
+    figure, axes = grid_of_axes(count, 3, (4.6, 2.1))
     every = max(len(course.times) // 3000, 1)
-    t = course.times[::every] - course.times[0]
-    t, breaks = _with_breaks(t)
+    t, sides = with_gaps(
+        course.times[::every] - course.times[0],
+        np.stack([course.measured, course.predicted], axis=-1)[::every],
+    )
     units = " or ".join(sorted({each.unit for each in found.residuals}, reverse=True))
-    for k, residual in enumerate(found.residuals):
-        axis = axes[k // columns, k % columns]
-        measured, predicted = (
-            np.insert(row[::every, k], breaks, np.nan)
-            for row in (course.measured, course.predicted)
-        )
-        axis.plot(t, measured, color="#999999", lw=1.0, label="measured")
+    for axis, residual, (measured, predicted) in zip(
+        axes, found.residuals, np.moveaxis(sides, 0, -1), strict=True
+    ):
+        axis.plot(t, measured, color=GREY, lw=1.0, label="measured")
         axis.plot(t, predicted, color=BLUE, lw=1.0, label="model")
         axis.plot(t, measured - predicted, color=VERMILION, lw=0.8, label="difference")
         axis.set_title(f"{residual.joint}, {residual.kind}", fontsize=9)
-        if k % columns == 0:
-            axis.set_ylabel(f"torque  [{units}]", fontsize=9)
-        if k >= count - columns:
-            axis.set_xlabel("time  [s]", fontsize=9)
-    axes[0, 0].legend(fontsize=7, frameon=False)
+    label_edges(axes, "time  [s]", f"torque  [{units}]")
+    legend_below(figure, axes[0])
     save(figure, file)
-
-
-def _with_breaks(t: Array) -> tuple[Array, Array]:
-    """Times with NaN in gaps, and the places of the gaps."""
-    step = np.diff(t)
-    breaks = np.flatnonzero(np.abs(step) > 3.0 * np.median(np.abs(step))) + 1
-    return np.insert(t, breaks, np.nan), breaks

@@ -39,9 +39,10 @@ from ...validation.survey import Survey
 from ..base.models import load_quietly
 from ..base.node_parameters import FEEDFORWARD
 from ..base.processes import NodeProcesses, RunError
-from ..base.recording import PERCENTILES, QUEUE, RATES, TOPICS, Recorder, reference_of
+from ..base.recording import PERCENTILES, RATES, TOPICS, Recorder, reference_of
 from ..base.recording import Recording as Received
 from ..base.ros_settings import DOMAIN_VARIABLE, ros_context, ros_settings
+from ..base.subscriptions import QUEUE
 
 LONGEST = 60.0  # s of the recording that are replayed
 APPROACH = 3.0  # s from rest at the first position into the motion

@@ -20,8 +20,8 @@ from ...dynamics.elastic import Actuators
 from ...dynamics.identification import SpringFit, identify_spring, motor_side_torque
 from ...dynamics.model import MultibodyModel
 from ...dynamics.rigid import inverse_dynamics
+from ...reporting.figures import BLUE, GREY, VERMILION, new_figure, save
 from ...validation.alignment import GAP
-from ..base.figures import BLUE, VERMILION, new_figure, save
 from .spring_recordings import SIDES, Motion
 
 TORQUES = ("sensor", "links", "motors")
@@ -234,7 +234,7 @@ def draw_springs(fits: Mapping[str, SpringFit], samples: Samples, file: Path) ->
         law.set_visible(True)
         left.set_visible(True)
         every = max(len(phi) // 3000, 1)
-        law.plot(phi[::every], Q[::every], ".", color="#999999", ms=2, label="samples")
+        law.plot(phi[::every], Q[::every], ".", color=GREY, ms=2, label="samples")
         law.set_title(joint, fontsize=10)
         if joint in fits:
             fit = fits[joint]
@@ -242,7 +242,7 @@ def draw_springs(fits: Mapping[str, SpringFit], samples: Samples, file: Path) ->
             law.plot(x, fit.torque(x), color=BLUE, lw=1.6, label=fit.law)
             rest = Q - fit.torque(phi)
             left.plot(phi[::every], rest[::every], ".", color=VERMILION, ms=1.5)
-        law.legend(fontsize=7, frameon=False)
+        law.legend(fontsize=7, frameon=False, loc="upper left")
         unit = "m" if joint in fits and fits[joint].prismatic else "rad"
         left.set_xlabel(f"deflection  [{unit}]", fontsize=9)
         if j % columns == 0:

@@ -16,13 +16,13 @@ from pathlib import Path
 import numpy as np
 
 from ...dynamics.core import InputError
+from ...reporting.progress import ProgressBar
 from ...validation.comparison import Validation, validate
 from ...validation.fleet import Outcome, together, validate_all
 from ...validation.identify import KINDS, identify
 from ...validation.output_bag import OutputBag
 from ...validation.report import summary, write_fleet, write_report
 from ...validation.settings import Robot, Settings
-from ..base.progress import ProgressBar
 
 
 def settings_of(options: argparse.Namespace) -> Settings:

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...dynamics.core import Array, InputError
+from ...reporting.progress import ProgressBar
 from ...validation.comparison import Validation, validate
 from ...validation.settings import Settings
-from ..base.progress import ProgressBar
 from .known_robots import KnownRobots, RobotFiles
 
 

@@ -29,9 +29,9 @@ from ...dynamics.elastic import resting_second_outputs
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import Reference
 from ...dynamics.plant import ElasticRobot, Plant
+from ...reporting.progress import ProgressBar
 from ...simulation.mujoco_robot import MujocoRobot
 from ...validation.trajectory_files import read_points
-from ..base.progress import ProgressBar
 from ..motions.scaled_trajectory import motion_through
 from ..study.conditions import CONDITIONS, Condition
 from ..study.equal_noise import EqualNoise, at_equal_noise, reference_noise

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import inf, isfinite
@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from ... import __version__
-from ..base.pages import heading, listing, paragraph, picture, preformatted, table, write_page
+from ...reporting.page import Page
 from ..robot.changes_table import KEPT, SHARED, Change
 from ..study.studied_laws import REFERENCE, law_of
 from .held_out import HeldEquation, HeldOut, overall
@@ -47,170 +47,160 @@ class Road:
 
 def write_road(road: Road, folder: Path) -> Path:
     """Write report.html; returns its path."""
-    sections = (_brief, _excitation, _recordings, _parameters, _validation, _control, _provenance)
-    parts = (part for section in sections for part in section(road))
-    title = f"{road.known.after[0].name}: from the data sheet to a proven model"
-    return write_page(folder / "report.html", title, parts)
+    page = Page(f"{road.known.after[0].name}: from the data sheet to a proven model")
+    for add in (_brief, _excitation, _recordings, _parameters, _validation, _control, _provenance):
+        add(page, road)
+    return page.write_html(folder / "report.html")
 
 
 # Sections
 
 
-def _brief(road: Road) -> Iterator[str]:
-    rows = []
-    for step in road.artefacts.steps:
-        state = "missing" if step.is_missing else step.done
-        rows.append((step.name, state, step.command if step.is_missing else ""))
+def _brief(page: Page, road: Road) -> None:
+    rows = [
+        (step.name, "missing", step.command) if step.is_missing else (step.name, step.done, "")
+        for step in road.artefacts.steps
+    ]
     rows.append(
-        ("prove", "missing" if road.prediction is None else "this report",
-         "--draws N, with N greater than 0" if road.prediction is None else "")
-    )  # fmt: skip
-    yield table(("step", "result", "how to take it"), rows)
-    yield listing(summary(road))
+        ("prove", "this report", "")
+        if road.prediction
+        else ("prove", "missing", "--draws N, with N greater than 0")
+    )
+    page.table(("step", "result", "how to take it"), rows)
+    page.items(summary(road))
 
 
-def _excitation(road: Road) -> Iterator[str]:
-    yield heading("Excitation: predicted accuracy of the parameters")
+def _excitation(page: Page, road: Road) -> None:
+    page.heading("Excitation: predicted accuracy of the parameters")
     if not road.artefacts.plans:
-        yield paragraph("No plan was given: --excitation adds the folder of `excite`.")
+        page.text("No plan was given: --excitation adds the folder of `excite`.")
     for folder, plan in road.artefacts.plans.items():
         runs = ", ".join(f"{name} {run['duration']:.0f} s" for name, run in plan["runs"].items())
         counts = {verdict: 0 for verdict in VERDICTS}
         for each in plan["parameters"].values():
             counts[each["known"]] = counts.get(each["known"], 0) + 1
         known = ", ".join(f"{count} {name}" for name, count in counts.items() if count and name)
-        yield paragraph(
+        page.text(
             f"{folder}: {runs}. Parameters predicted to be known: {known.replace('-', 'offsets')}."
         )
         lost = [name for name, each in plan["parameters"].items() if each["known"] == "no"]
         if lost:
-            yield paragraph(f"Cannot be known from these runs: {', '.join(lost)}.")
+            page.text(f"Cannot be known from these runs: {', '.join(lost)}.")
         if drawing := road.artefacts.pictures.get(f"plan {folder}"):
-            yield picture(drawing, "planned motions and predicted errors")
+            page.figure(drawing, "planned motions and predicted errors")
 
 
-def _recordings(road: Road) -> Iterator[str]:
-    yield heading("Recordings")
+def _recordings(page: Page, road: Road) -> None:
     report = road.artefacts.report
-    rows = [
-        (
-            each["name"],
-            "held out" if each["name"] in report["held out"] else "fitted",
-            f"{each['duration']:.1f}",
-            f"{each['rate']:.4g}",
-            str(each["stretches"] - 1),
-            ", ".join(each["signals"]),
-            each["payload"] or "",
-        )
+    page.heading("Recordings")
+    fitted = (
+        {
+            "recording": each["name"],
+            "": "held out" if each["name"] in report["held out"] else "fitted",
+            "duration, s": each["duration"],
+            "rate, Hz": each["rate"],
+            "gaps": each["stretches"] - 1,
+            "signals": ", ".join(each["signals"]),
+            "payload": each["payload"] or "",
+        }
         for each in report.get("recordings", ())
-    ]
-    if rows:
-        heads = ("recording", "", "duration, s", "rate, Hz", "gaps", "signals", "payload")
-        yield table(heads, rows, "As used by identify.")
-    rows = [
-        (
-            each.path.name,
-            f"{each.after.duration:.1f}",
-            f"{each.after.rate:.4g}",
-            str(each.after.messages),
-            f"{each.after.coverage:.1%}",
-            "; ".join((*each.after.problems, *each.after.notes)) or "none",
-        )
-        for each in road.held
-    ]
-    if rows:
-        heads = ("recording", "duration, s", "rate, Hz", "messages", "compared", "problems")
-        yield table(heads, rows, "For validation. The filter leaves out the ends of each stretch.")
+    )
+    page.records(fitted, "As used by identify.")
+    held = (
+        {
+            "recording": path.name,
+            "duration, s": after.duration,
+            "rate, Hz": after.rate,
+            "messages": after.messages,
+            "compared": f"{after.coverage:.1%}",
+            "problems": "; ".join((*after.problems, *after.notes)) or "none",
+        }
+        for path, _, after in road.held
+    )
+    page.records(held, "For validation. The filter leaves out the ends of each stretch.")
 
 
-def _parameters(road: Road) -> Iterator[str]:
-    yield heading("Identification: every parameter against the data sheet")
+def _parameters(page: Page, road: Road) -> None:
     report = road.artefacts.report
     combinations = report["combinations"].values()
     known = sum(each["value"] is not None for each in combinations)
-    yield paragraph(
+    page.heading("Identification: every parameter against the data sheet")
+    page.text(
         f"Equations below {report['cutoff']:.3g} Hz; {100 * report['rejected share']:.2g} % of the "
         f"samples were left out as outliers. {known} of {len(combinations)} base parameters of the "
         "links are determined. Intervals contain the true value in 95 % of recordings, if the "
         "model has the right form."
     )
     if (drawing := draw_changes(road.known.changes)) is not None:
-        yield picture(drawing, "changes from the data sheet with 95 % intervals")
-    if notes := [*report["notes"], *road.known.results.notes]:
-        yield listing(notes)
-    heads = ("", "quantity", "data sheet", "identified", "95 % interval", "change", "remark")
-    yield table(heads, [_row(each) for each in road.known.changes])
+        page.figure(drawing, "changes from the data sheet with 95 % intervals")
+    page.items([*report["notes"], *road.known.results.notes])
+    page.table(
+        ("", "quantity", "data sheet", "identified", "95 % interval", "change", "remark"),
+        map(_row, road.known.changes),
+        digits=5,
+    )
     if drawing := road.artefacts.pictures.get("fit"):
-        yield paragraph("Both sides of the equations over the last recording of identify:")
-        yield picture(drawing, "measured and predicted sides of the equations")
+        page.text("Both sides of the equations over the last recording of identify:")
+        page.figure(drawing, "measured and predicted sides of the equations")
 
 
-def _row(change: Change) -> tuple[str, ...]:
+def _row(change: Change) -> tuple[Any, ...]:
     value, error, determined = change.after
-    before = "-" if change.before is None else f"{change.before:.5g}"
-    interval = "-"
+    interval = None
     if determined and isfinite(error):
         interval = f"{value - CERTAIN * error:.5g} to {value + CERTAIN * error:.5g}"
     kept = change.before is not None and abs(value - change.before) <= 1e-9 * abs(change.before)
     remark = change.remark or ("" if determined else KEPT if kept else SHARED)
-    percent = f"{change.percent:+.1f} %" if isfinite(change.percent) else "-"
-    return (change.name, change.quantity, before, f"{value:.5g}", interval, percent, remark)
+    percent = f"{change.percent:+.1f} %" if isfinite(change.percent) else None
+    return change.name, change.quantity, change.before, value, interval, percent, remark
 
 
-def _validation(road: Road) -> Iterator[str]:
-    yield heading("Validation on recordings that were not used for the fit")
+def _validation(page: Page, road: Road) -> None:
+    page.heading("Validation on recordings that were not used for the fit")
     if road.equations:
-        yield paragraph(
+        page.text(
             "The stiffness of this robot can change, so the motion of its links does not determine "
             "that of its motors. These are the residuals of the equations of identify, on the "
             "recordings that it held out."
         )
-        rows = [
-            (each.joint, each.kind, f"{each.before:.3g}", f"{each.after:.3g}", each.unit)
-            for each in road.equations
-        ]
-        yield table(("joint or motor", "equation", "rms before", "after", "unit"), rows)
-        return
-    if not road.held:
-        yield paragraph("No recording was given.")
-        return
+        rows = [(each.joint, each.kind, each.before, each.after, each.unit)
+                for each in road.equations]  # fmt: skip
+        page.table(("joint or motor", "equation", "rms before", "after", "unit"), rows, digits=3)
+    elif not road.held:
+        page.text("No recording was given.")
     fitted = set(road.artefacts.report["fitted"])
-    for each in road.held:
+    for each in () if road.equations else road.held:
         if each.path.stem in fitted:
-            yield paragraph(
+            page.text(
                 f"{each.path.name} has the name of a recording that was fitted: its residuals do "
                 "not show whether the model holds for other motions."
             )
-        rows = [
-            (name, *(f"{row[j]:.3g}" for row in (*each.rms, *each.normalized)))
-            for j, name in enumerate(each.after.joint_names)
-        ]
-        heads = (
-            "joint",
-            f"rms before, {each.unit}",
-            "after",
-            "share of the torque before",
-            "after",
+        page.table(
+            ("joint", f"rms before, {each.unit}", "after", "share of the torque before", "after"),
+            zip(each.after.joint_names, *each.rms, *each.normalized, strict=True),
+            f"{each.path.name}, below {each.after.cutoff:.3g} Hz",
+            digits=3,
         )
-        yield table(heads, rows, f"{each.path.name}, below {each.after.cutoff:.3g} Hz")
-        yield picture(draw_torques(each), f"torques of {each.path.name}")
+        page.figure(draw_torques(each), f"torques of {each.path.name}")
 
 
-def _control(road: Road) -> Iterator[str]:
-    yield heading("Predicted control errors")
+def _control(page: Page, road: Road) -> None:
+    page.heading("Predicted control errors")
     prediction = road.prediction
     if prediction is None:
-        yield paragraph("Not simulated.")
+        page.text("Not simulated.")
         return
-    yield paragraph(conditions(prediction))
-    yield table(("", "law", "number", "median", f"{100 * HIGH:.0f} %", "worst", "lost"),
-                [_law_row(each) for each in prediction.rows],
-                "rms errors of all links over the motion, in mrad (mm)")  # fmt: skip
-    yield picture(draw_prediction(prediction), "predicted errors of all laws")
-    yield from map(paragraph, limits_of(road))
+    page.text(conditions(prediction))
+    page.table(
+        ("", "law", "number", "median", f"{100 * HIGH:.0f} %", "worst", "lost"),
+        map(_law_row, prediction.rows),
+        "rms errors of all links over the motion, in mrad (mm)",
+    )
+    page.figure(draw_prediction(prediction), "predicted errors of all laws")
+    page.text(*limits_of(road))
     if (row := prediction.recommended) is not None:
-        yield paragraph(recommendation(prediction))
-        yield preformatted(node_parameters(row))
+        page.text(recommendation(prediction))
+        page.code(node_parameters(row))
 
 
 def _law_row(row: LawErrors) -> tuple[str, ...]:
@@ -224,12 +214,14 @@ def _error(value: float) -> str:
     return f"{MILLI * value:.3g}" if value < inf else "lost"
 
 
-def _provenance(road: Road) -> Iterator[str]:
-    yield heading("Provenance")
+def _provenance(page: Page, road: Road) -> None:
     now = datetime.now().isoformat(" ", "seconds")
-    yield paragraph(f"Written by multibody_dynamics {__version__} on {now}.")
-    rows = [(str(each.path), each.written, each.digest) for each in road.artefacts.sources]
-    yield table(("file", "last change", "sha256, 16 digits"), rows)
+    page.heading("Provenance")
+    page.text(f"Written by multibody_dynamics {__version__} on {now}.")
+    page.table(
+        ("file", "last change", "sha256, 16 digits"),
+        ((str(each.path), each.written, each.digest) for each in road.artefacts.sources),
+    )
 
 
 # Text

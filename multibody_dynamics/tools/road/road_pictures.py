@@ -11,7 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from ..base.figures import BLUE, GREEN, ORANGE, VERMILION, new_figure
+from ...reporting.figures import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    VERMILION,
+    grid_of_axes,
+    label_edges,
+    legend_below,
+    new_figure,
+)
 from ..robot.changes_table import Change
 from ..study.studied_laws import law_of
 from .held_out import HeldOut
@@ -19,7 +29,6 @@ from .predicted_control import CASES, HIGH, Prediction
 
 CERTAIN = 1.96  # standard errors
 CASE_COLOURS = {"stated": ORANGE, "sheet": VERMILION, "identified": GREEN}
-GREY = "#999999"
 MILLI = 1e3
 
 
@@ -59,14 +68,9 @@ DRIVE_QUANTITIES = ("inertia", "viscous", "coulomb", "stiffness", "cubic_stiffne
 def draw_torques(held: HeldOut) -> Any:
     """Measured torques of a recording, and the errors of both models."""
     before, after = held.before.trace, held.after.trace
-    used = [k for k, _ in enumerate(held.after.joint_names)]
-    columns = min(len(used), 3)
-    rows = -(-len(used) // columns)
-    figure, axes = new_figure(rows, columns, (4.4 * columns, 1.9 * rows + 0.6), squeeze=False)
-    for axis in axes.flat[len(used) :]:
-        axis.set_visible(False)
-    for k, name in enumerate(held.after.joint_names):
-        axis = axes[k // columns, k % columns]
+    names = held.after.joint_names
+    figure, axes = grid_of_axes(len(names), 3, (4.4, 1.9))
+    for k, (axis, name) in enumerate(zip(axes, names, strict=True)):
         measured = after.measured[0][:, k]
         axis.plot(after.times, measured, color=GREY, lw=0.9, label="measured")
         axis.plot(before.times, before.predicted[0][:, k] - before.measured[0][:, k],
@@ -74,20 +78,15 @@ def draw_torques(held: HeldOut) -> Any:
         axis.plot(after.times, after.predicted[0][:, k] - measured, color=BLUE, lw=0.9,
                   label="error of the identified model")  # fmt: skip
         axis.set_title(name, fontsize=9)
-        if k % columns == 0:
-            axis.set_ylabel(f"torque  [{held.unit}]", fontsize=9)
-        if k >= len(used) - columns:
-            axis.set_xlabel("time  [s]", fontsize=9)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
+    label_edges(axes, "time  [s]", f"torque  [{held.unit}]")
+    legend_below(figure, axes[0])
     return figure
 
 
 def draw_prediction(prediction: Prediction) -> Any:
     """Errors of all laws: every drawn robot, median, and the HIGH quantile."""
     laws = list(prediction.numbers)
-    figure, axes = new_figure(1, 1, (max(6.5, 1.7 * len(laws)), 4.2), squeeze=False)
-    axis = axes[0, 0]
+    figure, axis = new_figure(1, 1, (max(6.5, 1.7 * len(laws)), 4.2))
     for c, case in enumerate(CASES):
         for k, law in enumerate(laws):
             row = prediction.row(case, law)
@@ -107,5 +106,5 @@ def draw_prediction(prediction: Prediction) -> Any:
         axis.plot([], [], "o", color=CASE_COLOURS[case], label=title)
     axis.plot([], [], "_", ms=16, mew=2, color="black", label="median")
     axis.plot([], [], "_", ms=9, mew=2, color="black", label=f"{100 * HIGH:.0f} % of the robots")
-    figure.legend(loc="outside lower center", ncols=2, fontsize=8)
+    legend_below(figure, axis, ncols=2)
     return figure

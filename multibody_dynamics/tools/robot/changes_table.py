@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from ...reporting.tables import Table
 from .identified_results import Figure
 
 KEPT = "not determined: previous value kept"
@@ -44,32 +45,18 @@ class WrittenBack:
 
     def table(self) -> str:
         """All changes as a Markdown table that is also readable as text."""
-        rows = [("", "quantity", "data sheet", "identified", "±", "change", "remark")]
-        for each in self.changes:
-            value, error, determined = each.after
-            remarks = [each.remark] if each.remark else []
-            if not determined:
-                is_kept = each.before is not None and math.isclose(
-                    value, each.before, rel_tol=SAME, abs_tol=NOTHING
-                )
-                remarks.append(KEPT if is_kept else SHARED)
-            percent = each.percent
-            rows.append(
-                (
-                    each.name,
-                    each.quantity,
-                    "-" if each.before is None else f"{each.before:.6g}",
-                    f"{value:.6g}",
-                    f"{error:.2g}" if math.isfinite(error) else "-",
-                    f"{percent:+.1f} %" if math.isfinite(percent) else "-",
-                    "; ".join(remarks),
-                )
-            )
-        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-        lines = [
-            "| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) + " |"
-            for row in rows
-        ]
-        return "\n".join(
-            [lines[0], "|" + "|".join("-" * (w + 2) for w in widths) + "|", *lines[1:]]
+        heads = ("", "quantity", "data sheet", "identified", "±", "change", "remark")
+        return Table.of(heads, map(_row, self.changes), digits=6).markdown()
+
+
+def _row(change: Change) -> tuple[Any, ...]:
+    value, error, determined = change.after
+    remarks = [change.remark] if change.remark else []
+    if not determined:
+        is_kept = change.before is not None and math.isclose(
+            value, change.before, rel_tol=SAME, abs_tol=NOTHING
         )
+        remarks.append(KEPT if is_kept else SHARED)
+    spread = f"{error:.2g}" if math.isfinite(error) else None
+    percent = f"{change.percent:+.1f} %" if math.isfinite(change.percent) else None
+    return change.name, change.quantity, change.before, value, spread, percent, "; ".join(remarks)

@@ -24,6 +24,7 @@ from ...dynamics.model import MultibodyModel, load_urdf
 from ...dynamics.model.inertia import decompose
 from ...dynamics.motion import rest_to_rest_motion
 from ...dynamics.rigid import InverseDynamicsSolver, inverse_dynamics, postures
+from ...reporting.tables import text_table
 
 MESSAGES = 0.4  # ms per cycle at 1 kHz for two messages and the node around the solver
 
@@ -105,17 +106,13 @@ def typical_torques(model: MultibodyModel) -> Torques:
 def torque_table(model: MultibodyModel, torques: Torques) -> list[str]:
     """A table of torques and limits."""
     head = ("joint", "at rest, rms", "peak", "moving, peak", "rate, peak", "limit", "used")
-    lines = [f"{head[0]:<24}" + "".join(f"{text:>14}" for text in head[1:])]
+    rows = []
     for j, joint in enumerate(model.joint_names):
         limit = model.limits.effort[j]
         most = max(torques.at_rest_peak[j], torques.moving_peak[j])
-        used = f"{most / limit:.0%}" if 0.0 < limit < np.inf else "-"
-        lines.append(
-            f"{joint:<24}"
-            + "".join(f"{column[j]:14.4g}" for column in torques)
-            + f"{limit:14.4g}{used:>14}"
-        )
-    return lines
+        used = f"{most / limit:.0%}" if 0.0 < limit < np.inf else None
+        rows.append((joint, *(column[j] for column in torques), limit, used))
+    return text_table(head, rows, indent="")
 
 
 class Timing(NamedTuple):

@@ -24,7 +24,7 @@ from ...dynamics.lie import se3
 from ...dynamics.model import MultibodyModel, screw_type
 from ...dynamics.model.inertia import decompose
 from ...dynamics.rigid import forward_kinematics
-from ..base.figures import BLUE, GREEN, HOUSE_STYLE, ORANGE, PURPLE, VERMILION
+from ...reporting.figures import BLUE, GREEN, HOUSE_STYLE, ORANGE, PURPLE, VERMILION
 
 # Each type of joint has its own colour and marker.
 JOINTS = {

@@ -21,6 +21,7 @@ from ...dynamics.elastic import Actuators, motor_motion
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import rest_to_rest_motion
 from ...dynamics.rigid import inverse_dynamics, mass_matrix, postures
+from ...reporting.tables import text_table
 
 POSTURES = 40  # at which the springs are balanced
 RIGID = 1e-6  # 1/s; below, an eigenvalue belongs to a free motion, not to a spring
@@ -137,13 +138,14 @@ def lines(model: MultibodyModel, actuators: Actuators) -> list[str]:
         " or ".join(each) for each in zip(*(k.split(", ") for k in sorted(kinds)), strict=True)
     )
     units = ("", stiffness, "rad/s", "Hz", sag, "of limit", "of limit")
-    table = [f"{name:<24}" + "".join(f"{text:>17}" for text in rest)
-             for name, *rest in (head, units)]  # fmt: skip
-    for j, name in enumerate(actuators.motor_names):
-        cells = [_between(*found.stiffness[:, j]), _between(*found.motor_frequency[:, j]),
-                 _between(*found.link_frequency[:, j]), f"{1e3 * found.sag[j]:.3g}",
-                 _share(found.torque_used[j]), _share(found.speed_used[j])]  # fmt: skip
-        table.append(f"{name:<24}" + "".join(f"{cell:>17}" for cell in cells))
+    rows = [
+        (name, _between(*found.stiffness[:, j]), _between(*found.motor_frequency[:, j]),
+         _between(*found.link_frequency[:, j]), f"{1e3 * found.sag[j]:.3g}",
+         _share(found.torque_used[j]), _share(found.speed_used[j]))
+        for j, name in enumerate(actuators.motor_names)
+    ]  # fmt: skip
+    heads = [f"{name}, {unit}" if unit else name for name, unit in zip(head, units, strict=True)]
+    table = text_table(heads, rows, indent="")
     for text, values in (("free motors", found.free), ("held motors", found.held)):
         if len(values):
             row = ", ".join(f"{x:.3g}" for x in values)

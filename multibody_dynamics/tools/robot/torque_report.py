@@ -8,7 +8,7 @@ multibody_dynamics torque-report ROBOT.urdf --elastic-joints SPRINGS.yaml -o rep
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -30,23 +30,27 @@ from ...dynamics.core import Array, InputError
 from ...dynamics.elastic import Actuators, Motor
 from ...dynamics.model import MultibodyModel
 from ...dynamics.rigid import gravity_forces
+from ...reporting.page import finite
+from ...reporting.tables import text_table
 
 AMPLITUDES = (0.1, 0.25, 0.5)
 """Shares of the available torque for which the large-torque bandwidth is reported."""
 
-DESIGN_COLUMNS = (
-    ("locked", "Hz"),
-    ("rates", "Hz"),
-    ("free", "Hz"),
-    ("gain", ""),
-    ("felt", "kg m²"),
-    ("Re Z", "N m s"),
-    ("at", "Hz"),
-    ("passive", "Hz"),
-    ("noise", "N m"),
-    ("delay", "ms"),
-)
-"""Columns of the table of designs and their units."""
+DIGITS = 3  # of all numbers
+DESIGN_COLUMNS: dict[str, Callable[[TorqueEvaluation], float]] = {
+    "locked, Hz": lambda found: found.bandwidth,
+    "rates, Hz": lambda found: found.bandwidth_with_rates,
+    "free, Hz": lambda found: found.bandwidth_free,
+    "gain": lambda found: found.gain_free,
+    "felt, kg m²": lambda found: found.rendered_inertia,
+    "Re Z, N m s": lambda found: found.passivity_margin,
+    "at, Hz": lambda found: found.least_passive_at,
+    "passive, Hz": lambda found: found.first_violation,
+    "noise, N m": lambda found: float(found.noise[0]),
+    "delay, ms": lambda found: 1e3 * found.delay_margin,
+}
+DESIGN_HEADS = ("joint", "design", *DESIGN_COLUMNS)
+LIMIT_HEADS = ("joint", "resonance, Hz", "available, N m", *(f"{x:.0%}, Hz" for x in AMPLITUDES))
 
 LEGEND = (
     "locked, rates, free: -3 dB bandwidth from reference to spring torque: with the link locked;"
@@ -58,8 +62,8 @@ LEGEND = (
     " impedance Z is the torque opposing the motion over its velocity",
     "Re Z, at: minimum real part of Z and its frequency; if negative, the joint is passive only"
     " with this much viscous friction at the link",
-    "passive: up to this frequency, the joint feeds no energy into a link in sinusoidal motion; -:"
-    " up to half the rate of the loop",
+    "passive: up to this frequency, the joint feeds no energy into a link in sinusoidal motion;"
+    " all: up to half the rate of the loop",
     "noise: standard deviation of the motor torque from the encoders",
     "delay: additional delay at which the loop becomes unstable",
 )
@@ -155,40 +159,24 @@ def _as_one(actuators: Actuators, joint: SingleJoint) -> Motor:
     )
 
 
-def design_row(result: TorqueEvaluation) -> tuple[float, ...]:
-    """The values of DESIGN_COLUMNS."""
-    return (
-        result.bandwidth,
-        result.bandwidth_with_rates,
-        result.bandwidth_free,
-        result.gain_free,
-        result.rendered_inertia,
-        result.passivity_margin,
-        result.least_passive_at,
-        result.first_violation,
-        float(result.noise[0]),
-        1e3 * result.delay_margin,
-    )
+def design_row(found: TorqueEvaluation) -> tuple[Any, ...]:
+    """The cells below DESIGN_HEADS."""
+    numbers = {head: value(found) for head, value in DESIGN_COLUMNS.items()}
+    cells = numbers | ({} if isfinite(found.first_violation) else {"passive, Hz": "all"})
+    return found.joint, found.design, *cells.values()
 
 
-def limit_row(limits: TorqueLimits) -> tuple[float, ...]:
-    """Resonance in Hz, available torque in N m, and the large-torque bandwidths in Hz."""
-    wide = (limits.bandwidth(share * limits.available) for share in AMPLITUDES)
-    if not isfinite(limits.available):
-        wide = (float("inf") for _ in AMPLITUDES)
-    return limits.joint.resonance / (2.0 * np.pi), limits.available, *wide
+def limit_row(joint: SingleJoint, limits: TorqueLimits) -> tuple[Any, ...]:
+    """The cells below LIMIT_HEADS."""
+    resonance, available = limits.joint.resonance / (2.0 * np.pi), limits.available
+    shares = AMPLITUDES if isfinite(available) else ()
+    wide = [limits.bandwidth(share * available) for share in shares] or [None] * len(AMPLITUDES)
+    return joint.name, resonance, available, *wide
 
 
-LIMIT_COLUMNS = (
-    ("resonance", "Hz"),
-    ("available", "N m"),
-    *((f"{share:.0%}", "Hz") for share in AMPLITUDES),
-)
-
-
-def number(value: float) -> str:
-    """Three digits; "-" unless finite."""
-    return f"{value:.3g}" if isfinite(value) else "-"
+def limit_rows(report: TorqueReport) -> Iterator[tuple[Any, ...]]:
+    """The table of limits."""
+    return map(limit_row, report.joints, report.limits)
 
 
 def conditions(report: TorqueReport) -> str:
@@ -207,31 +195,26 @@ def conditions(report: TorqueReport) -> str:
 def lines(report: TorqueReport) -> Iterator[str]:
     """The tables for the terminal."""
     yield f"{report.robot}: {conditions(report)}"
-    head = "".join(f"{name:>9}" for name, _ in DESIGN_COLUMNS)
-    units = "".join(f"{unit:>9}" for _, unit in DESIGN_COLUMNS)
-    yield from ("", f"{'joint':<18}{'design':<17}{head}", f"{'':<35}{units}")
-    for result in report.evaluations:
-        values = "".join(f"{number(value):>9}" for value in design_row(result))
-        yield f"{result.joint:<18}{result.design:<17}{values}"
+    yield from (
+        "",
+        *text_table(DESIGN_HEADS, map(design_row, report.evaluations), DIGITS, indent=""),
+    )
     yield from (f"refused: {text}" for text in report.refused.values())
     yield from (
         f"{name}: no spring; the motor torque acts on the link directly" for name in report.rigid
     )
-    yield from ("", *LEGEND)
-    yield ""
+    yield from ("", *LEGEND, "")
     yield (
         "Large torques with the link locked: the highest frequency at which the motor delivers"
         " these shares of its available torque (limit less friction and gravity)"
     )
-    yield f"{'joint':<18}" + "".join(f"{name + ', ' + unit:>16}" for name, unit in LIMIT_COLUMNS)
-    for joint, limits in zip(report.joints, report.limits, strict=True):
-        yield f"{joint.name:<18}" + "".join(f"{number(x):>16}" for x in limit_row(limits))
+    yield from text_table(LIMIT_HEADS, limit_rows(report), DIGITS, indent="")
 
 
 def as_dict(report: TorqueReport) -> dict[str, Any]:
     """All numbers and curves for JSON; None where not finite."""
     timing = report.timing
-    return {
+    content = {
         "version": __version__,
         "robot": report.robot,
         "conditions": {
@@ -252,7 +235,7 @@ def as_dict(report: TorqueReport) -> dict[str, Any]:
                 "viscous friction [N m s/rad]": joint.joint.viscous,
                 "link inertia at the position [kg m^2]": joint.felt,
                 "smallest link inertia [kg m^2]": joint.link,
-                "limits": _limits(limits),
+                "limits": _limits(joint, limits),
                 "designs": {
                     each.design: _design(each, report.gains[each.design], joint)
                     for each in report.evaluations
@@ -262,33 +245,36 @@ def as_dict(report: TorqueReport) -> dict[str, Any]:
             for joint, limits in zip(report.joints, report.limits, strict=True)
         },
     }
+    return dict(finite(content))
 
 
-def _limits(limits: TorqueLimits) -> dict[str, Any]:
-    row = [_finite(value) for value in limit_row(limits)]
+def _limits(joint: SingleJoint, limits: TorqueLimits) -> dict[str, Any]:
+    _, resonance, available, *wide = limit_row(joint, limits)
     hertz = np.geomspace(0.1, 500.0, 60)
     return {
-        "resonance [Hz]": row[0],
-        "available torque [N m]": row[1],
-        "speed limit [rad/s]": _finite(limits.motor.speed_limit),
+        "resonance [Hz]": resonance,
+        "available torque [N m]": available,
+        "speed limit [rad/s]": limits.motor.speed_limit,
         "large-torque bandwidth [Hz]": {
-            f"{share:.0%}": value for share, value in zip(AMPLITUDES, row[2:], strict=True)
+            f"{share:.0%}": value for share, value in zip(AMPLITUDES, wide, strict=True)
         },
         "frequency [Hz]": hertz.tolist(),
-        "largest torque [N m]": [_finite(value) for value in limits.largest(hertz)],
+        "largest torque [N m]": limits.largest(hertz).tolist(),
     }
 
 
 def _design(result: TorqueEvaluation, gains: TorqueGains, joint: SingleJoint) -> dict[str, Any]:
     servo = joint.servo(gains, LoopTiming())
-    names = [f"{name} [{unit}]" if unit else name for name, unit in DESIGN_COLUMNS]
     return {
         "apparent inertia [kg m^2]": result.apparent_inertia,
         "damping [N m s/rad]": servo.damping,
         "integral [1/s]": servo.integral,
         "observer [rad/s]": servo.observer,
         "observer share": servo.observer_share,
-        **dict(zip(names, map(_finite, design_row(result)), strict=True)),
+        **{
+            head.replace(", ", " [") + "]" * (", " in head): value(result)
+            for head, value in DESIGN_COLUMNS.items()
+        },
         "peak": result.peak,
         "noise of the spring torque [N m]": float(result.noise[1]),
         "rendered stiffness at high frequency [N m/rad]": result.rendered_stiffness,
@@ -303,7 +289,3 @@ def _design(result: TorqueEvaluation, gains: TorqueGains, joint: SingleJoint) ->
 def _complex(values: Sequence[complex] | Array) -> dict[str, list[float]]:
     row = np.asarray(values)
     return {"real": row.real.tolist(), "imaginary": row.imag.tolist()}
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if isfinite(value) else None

@@ -38,8 +38,8 @@ from ...dynamics.core import Array, DynamicsError, in_order, worker_processes
 from ...dynamics.elastic import Actuators, Motor, SeriesElastic
 from ...dynamics.model import MultibodyModel
 from ...dynamics.plant import ElasticRobot, Plant
+from ...reporting.progress import ProgressBar
 from ..base.arguments import whole
-from ..base.progress import ProgressBar
 from .studied_robots import PLANTS, StudiedArm, built_in_robots, load_arm
 
 REACH = 0.5  # share of the joint ranges, about their middle, from which poses are drawn

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Any
 
-from ..base.pages import heading, paragraph, picture, table, write_page
-from .conditions import BITS, GROUPS, KEY_GROUPS
+from ...reporting.page import Page
+from ...reporting.tables import text_table
+from .conditions import BITS, GROUPS, KEY_GROUPS, Condition
 from .single_run import CHECKED, LOST, SWING
 from .studied_laws import (
     COMPENSATION_LAWS,
@@ -44,26 +44,27 @@ from .study_pictures import (
     draw_rates,
     gain_of_rates,
 )
-from .study_plan import JUDGED_DELAY, JUDGED_ERRORS, ArmKey, Judgement
+from .study_plan import JUDGED_DELAY, JUDGED_ERRORS, ArmKey
 from .study_tables import StudyTables, figure
 
 
 def write_report(tables: StudyTables, folder: Path) -> Path:
     """Write report.html; returns its path."""
-    parts = (part for section in SECTIONS for part in section(tables))
-    return write_page(folder / "report.html", "Robustness of the control laws", parts)
+    page = Page("Robustness of the control laws")
+    for section in SECTIONS:
+        section(page, tables)
+    return page.write_html(folder / "report.html")
 
 
 def summary(tables: StudyTables) -> list[str]:
     """The main results as lines of text."""
     lines = []
     for arm in tables.given_arms():
-        lines.append(f"{arm_title(tables, arm)}: rms error in mrad, median / worst")
         conditions = tables.conditions("exact", "error")
-        lines.append("  " + " " * 42 + "".join(f"{each.key:>24}" for each in conditions))
-        for law in tables.laws(arm):
-            cells = (tables.cell(arm, law.key, each.key) for each in conditions)
-            lines.append(f"  {law.title:<42}" + "".join(f"{cell!s:>24}" for cell in cells))
+        lines.append(f"{arm_title(tables, arm)}: rms error in mrad, median / worst")
+        lines += text_table(
+            ("law", *(each.key for each in conditions)), _law_rows(tables, arm, conditions)
+        )
     for met in met_goals(tables):
         verdict = "met" if met.holds else "not met"
         lines.append(
@@ -75,82 +76,69 @@ def summary(tables: StudyTables) -> list[str]:
 # Sections
 
 
-def _about(tables: StudyTables) -> Iterator[str]:
+def _about(page: Page, tables: StudyTables) -> None:
     study = tables.study
     found = ", ".join(f"{name} {value}" for name, value in tables.origin.items())
-    yield paragraph(
+    page.text(
         "Each law follows a fast motion of a simulated arm, cycle by cycle, as "
         "flatness_controller_node would, but without ROS. The tables contain the rms error of all "
         "links over the whole motion, in mrad (mm for prismatic joints); where several draws were "
-        "made, median / worst."
-    )
-    yield paragraph(
+        "made, median / worst.",
         f"A run is lost if a link deviates by more than {LOST:g} rad from its reference, if it "
         f"oscillates by more than {1e3 * SWING:g} mrad rms at the end and this does not decay in "
         f"another {CHECKED:g} s of rest, or if the law has no design or no solution. A lost run "
-        "has no error; a median counts as lost if at least half of the draws are lost."
-    )
-    yield paragraph(
+        "has no error; a median counts as lost if at least half of the draws are lost.",
         f"Encoders have {BITS} bits per turn on the link side, for links and motors, with noise of "
         f"a third of a step, unless stated. Draws: {study.draws} for the main laws with all "
         f"parameters off, {study.few} in other rows with a wrong model. In draw k, every law faces "
-        f"the same wrong model. Plant: {study.plant}. Seed {study.seed}. {found}."
+        f"the same wrong model. Plant: {study.plant}. Seed {study.seed}. {found}.",
     )
-    rows = []
-    for arm in tables.given_arms():
-        loaded = load_arm(*arm)
-        rows.append(
-            (
-                arm.source.title,
-                str(loaded.model.n),
-                f"{loaded.model.inertias[:, 5, 5].sum():.3g}",
-                f"{loaded.motion.end_time:.3g}",
-                f"{abs(loaded.motion.peak_values()[1]).max():.2g}",
-                f"{loaded.payload:.2g}",
-                f"{loaded.hit:.3g}",
-                ", ".join(f"{factor:g}" for factor in study.stiffnesses),
-            )
-        )
-    heads = ("robot", "joints", "mass, kg", "motion, s", "largest speed, rad/s", "payload, kg",
-             "hit for 20 ms, N", "factors of the stiffness")  # fmt: skip
-    yield table(heads, rows, "The robots. Stiffer springs carry the same torques.")
+    arms = {arm.source.title: load_arm(*arm) for arm in tables.given_arms()}
+    records = (
+        {
+            "robot": title,
+            "joints": arm.model.n,
+            "mass, kg": arm.model.inertias[:, 5, 5].sum(),
+            "motion, s": arm.motion.end_time,
+            "largest speed, rad/s": abs(arm.motion.peak_values()[1]).max(),
+            "payload, kg": arm.payload,
+            "hit for 20 ms, N": arm.hit,
+            "factors of the stiffness": ", ".join(f"{factor:g}" for factor in study.stiffnesses),
+        }
+        for title, arm in arms.items()
+    )
+    page.records(records, "The robots. Stiffer springs carry the same torques.", digits=3)
     if left := [f"{name} ({why})" for name, why in NOT_STUDIED.items()]:
-        yield paragraph(f"Not studied: {'; '.join(left)}.")
+        page.text(f"Not studied: {'; '.join(left)}.")
 
 
-def _goals(tables: StudyTables) -> Iterator[str]:
+def _goals(page: Page, tables: StudyTables) -> None:
     found = met_goals(tables)
     if not found:
         return
-    yield heading("Goals")
-    yield paragraph(
+    page.heading("Goals")
+    page.text(
         "Goals for the default law on the Panda with the given springs. The table also contains "
         "the error against which they were set, and the best law of this study."
     )
-    rows = [
-        (
-            met.goal.title,
-            f"{met.goal.limit:g}",
-            "" if met.goal.before is None else f"{met.goal.before:g}",
-            figure(met.value),
-            "met" if met.holds else "not met",
-            f"{law_of(met.best).title}: {figure(met.best_value)}",
-        )
+    page.records(
+        {
+            "condition": met.goal.title,
+            "goal, mrad": met.goal.limit,
+            "before, mrad": met.goal.before,
+            f"{law_of(REFERENCE).title}, mrad": figure(met.value),
+            "": "met" if met.holds else "not met",
+            "smallest error": f"{law_of(met.best).title}: {figure(met.best_value)}",
+        }
         for met in found
-    ]
-    heads = ("condition", "goal, mrad", "before, mrad", f"{law_of(REFERENCE).title}, mrad", "",
-             "smallest error")  # fmt: skip
-    yield table(heads, rows)
+    )
     missed = [met.goal.title for met in found if not met.holds]
-    if missed:
-        yield paragraph(f"Not met: {'; '.join(missed)}.")
-    else:
-        yield paragraph("The default law meets all of them.")
+    page.text(f"Not met: {'; '.join(missed)}." if missed else "The default law meets all of them.")
 
 
-def _noise(tables: StudyTables) -> Iterator[str]:
-    yield heading("Equal noise")
-    yield paragraph(
+def _noise(page: Page, tables: StudyTables) -> None:
+    page.heading("Equal noise")
+    page.text(
         "The number of each law, in most cases its bandwidth in rad/s, is chosen so that the mean "
         "step of the motor torques from cycle to cycle, in the first half of the motion with an "
         f"exact model, is that of {law_of(REFERENCE).title} with its default bandwidth. For torque "
@@ -160,180 +148,173 @@ def _noise(tables: StudyTables) -> Iterator[str]:
         "springs."
     )
     arms = [arm for arm in _arms(tables) if any(key[0] == arm for key in tables.calibrations)]
-    rows = []
-    for law in tables.study.laws:
-        cells = []
-        for arm in arms:
-            found = tables.calibrations.get((arm, law.key))
-            mark = "" if found is None or found.is_equal else "*"
-            cells.append("" if found is None else f"{found.number:.3g}{mark}")
-        rows.append((law.title, *cells))
-    noise = (tables.calibrations[arm, REFERENCE].wanted for arm in arms)
-    rows.append(("noise of all of them, N m", *(f"{value:.2g}" for value in noise)))
-    yield table(("law", *(arm_title(tables, arm) for arm in arms)), rows)
-    yield from map(paragraph, about_noise(tables))
+
+    def number(arm: ArmKey, law: str) -> str:
+        found = tables.calibrations.get((arm, law))
+        return "" if found is None else f"{found.number:.3g}{'' if found.is_equal else '*'}"
+
+    rows = [(law.title, *(number(arm, law.key) for arm in arms)) for law in tables.study.laws]
+    noise = (f"{tables.calibrations[arm, REFERENCE].wanted:.2g}" for arm in arms)
+    rows.append(("noise of all of them, N m", *noise))
+    page.table(("law", *(arm_title(tables, arm) for arm in arms)), rows)
+    page.text(*about_noise(tables))
 
 
-def _errors(tables: StudyTables) -> Iterator[str]:
+def _errors(page: Page, tables: StudyTables) -> None:
     conditions = tables.conditions("exact", "error")
     if not conditions:
         return
-    yield heading("Wrong models")
-    yield paragraph(
+    page.heading("Wrong models")
+    page.text(
         "Every mass and inertia, spring, rotor and friction of the controller's model is off by "
         "the given share, too large or too small at random. Lines: median; dotted: worst draw; a "
         "cross: lost."
     )
-    yield picture(draw_errors(tables, tables.given_arms()), "errors over the error of the model")
-    yield from _law_tables(tables, _arms(tables), conditions)
-    yield from map(paragraph, about_errors(tables))
+    page.figure(draw_errors(tables, tables.given_arms()), "errors over the error of the model")
+    _law_tables(page, tables, _arms(tables), conditions)
+    page.text(*about_errors(tables))
 
 
-def _parts(tables: StudyTables) -> Iterator[str]:
+def _parts(page: Page, tables: StudyTables) -> None:
     conditions = tables.conditions("parts")
     if not conditions:
         return
-    yield heading("Which parameters matter")
-    yield paragraph("One group of parameters is off. The picture is for 30 %.")
-    yield picture(draw_parts(tables, tables.given_arms()), "errors by wrong parameters")
-    yield from _law_tables(tables, tables.given_arms(), conditions)
-    yield from map(paragraph, about_parts(tables))
+    page.heading("Which parameters matter")
+    page.text("One group of parameters is off. The picture is for 30 %.")
+    page.figure(draw_parts(tables, tables.given_arms()), "errors by wrong parameters")
+    _law_tables(page, tables, tables.given_arms(), conditions)
+    page.text(*about_parts(tables))
 
 
-def _rates(tables: StudyTables) -> Iterator[str]:
+def _rates(page: Page, tables: StudyTables) -> None:
     keys = {law.key for law in tables.study.laws}
     conditions = tables.conditions("exact", "error", "speed")
     if not {"pd-full", "pd-quasi"} <= keys or not conditions:
         return
-    yield heading("What Q' and Q'' contribute")
-    yield paragraph(
+    page.heading("What Q' and Q'' contribute")
+    page.text(
         "The median error of motor PD without the rates (quasi-static feedforward), divided by "
         "that with them: at 2, the rates halve the error; at 1, they make no difference. The "
         "figure before the slash is with compensation of disturbances, that after it without."
     )
-    yield picture(draw_rates(tables), "gain of the rates over the error of the model")
-    rows = []
-    for arm in _arms(tables):
-        cells = []
-        for each in conditions:
-            pair = [gain_of_rates(tables, arm, kind, each.key) for kind in ("-comp", "")]
-            cells.append(" / ".join(figure(x) if isfinite(x) else "-" for x in pair))
-        rows.append((arm_title(tables, arm), *cells))
-    yield table(("robot", *(each.title for each in conditions)), rows)
-    yield from map(paragraph, about_rates(tables))
+    page.figure(draw_rates(tables), "gain of the rates over the error of the model")
+
+    def gains(arm: ArmKey, condition: str) -> str:
+        pair = (gain_of_rates(tables, arm, kind, condition) for kind in ("-comp", ""))
+        return " / ".join(figure(gain) if isfinite(gain) else "-" for gain in pair)
+
+    page.table(
+        ("robot", *(each.title for each in conditions)),
+        (
+            (arm_title(tables, arm), *(gains(arm, each.key) for each in conditions))
+            for arm in _arms(tables)
+        ),
+    )
+    page.text(*about_rates(tables))
 
 
-def _delays(tables: StudyTables) -> Iterator[str]:
-    conditions = tables.conditions("exact", "delay", "jitter", "rate")
+def _delays(page: Page, tables: StudyTables) -> None:
     if not tables.conditions("delay", "jitter", "rate"):
         return
-    yield heading("Delay, irregular periods and rate")
-    yield paragraph(
+    page.heading("Delay, irregular periods and rate")
+    page.text(
         "The torque takes effect later than computed. Where the law knows the delay, it predicts "
         "the state. The model is exact."
     )
+    arms = tables.given_arms()
     if tables.conditions("delay"):
-        drawing = draw_delays(tables, tables.given_arms())
-        yield picture(drawing, "errors over the delay; dashed: the delay is known")
-    yield from _law_tables(tables, tables.given_arms(), conditions)
-    yield from map(paragraph, about_delays(tables))
+        page.figure(draw_delays(tables, arms), "errors over the delay; dashed: the delay is known")
+    _law_tables(page, tables, arms, tables.conditions("exact", "delay", "jitter", "rate"))
+    page.text(*about_delays(tables))
 
 
-def _contacts(tables: StudyTables) -> Iterator[str]:
-    conditions = tables.conditions("exact", "contact", "encoders")
+def _contacts(page: Page, tables: StudyTables) -> None:
     if not tables.conditions("contact", "encoders"):
         return
-    yield heading("Payload, hit and encoders")
-    yield paragraph(
+    page.heading("Payload, hit and encoders")
+    page.text(
         "The payload appears after two sevenths of the motion; the hit pushes the last link "
         "sideways, or upwards if the arm is planar, for 20 ms. With observer: the residual of a "
         "momentum observer (20 1/s) is fed back. The model is exact unless stated."
     )
-    yield from _law_tables(tables, tables.given_arms(), conditions)
-    yield from map(paragraph, about_contacts(tables))
+    conditions = tables.conditions("exact", "contact", "encoders")
+    _law_tables(page, tables, tables.given_arms(), conditions)
+    page.text(*about_contacts(tables))
 
 
-def _stability(tables: StudyTables) -> Iterator[str]:
-    laws = [law for law in tables.study.laws if law.is_main]
+def _stability(page: Page, tables: StudyTables) -> None:
     if not tables.results.judgements:
         return
-    yield heading("Stability at other poses")
-    yield paragraph(
+    page.heading("Stability at other poses")
+    page.text(
         f"Share of unstable poses among {tables.study.poses} that fill the joint range, for the "
         f"sampled loop with a delay of {1e3 * JUDGED_DELAY:g} ms. The signs of the parameter "
         "errors differ from pose to pose. Friction and torque limits are left out."
     )
+    heads = ("law", *(f"{100 * error:g} % off" for error in JUDGED_ERRORS))
+    main = [law for law in tables.study.laws if law.is_main]
     for arm in tables.given_arms():
-        rows = []
-        for law in laws:
-            judged = [tables.judgements.get((arm, law.key, error)) for error in JUDGED_ERRORS]
-            if any(judged):
-                cells = map(_share, judged)
-                rows.append((law.title, *cells))
-        heads = ("law", *(f"{100 * error:g} % off" for error in JUDGED_ERRORS))
-        yield table(heads, rows, arm_title(tables, arm))
+        judged = {law: _shares(tables, arm, law.key, JUDGED_ERRORS) for law in main}
+        rows = ((law.title, *shares) for law, shares in judged.items() if any(shares))
+        page.table(heads, rows, arm_title(tables, arm))
 
 
-def _front(tables: StudyTables) -> Iterator[str]:
+def _front(page: Page, tables: StudyTables) -> None:
     if "front" not in tables.study.groups:
         return
-    yield heading("Bandwidth of the compensation against stability")
-    yield paragraph(
+    page.heading("Bandwidth of the compensation against stability")
+    page.text(
         "Motor PD with the full flat map, at equal noise. Faster observers compensate a wrong "
         "model and a payload better, but the loop is stable at fewer poses if the model is 30 % "
         f"off (delay {1e3 * JUDGED_DELAY:g} ms, {tables.study.poses} poses)."
     )
-    yield picture(draw_front(tables, tables.given_arms()), "error against stability")
+    page.figure(draw_front(tables, tables.given_arms()), "error against stability")
     for arm in tables.given_arms():
-        rows = [
+        rows = (
             (f"{w:g}", *_front_cells(tables, arm, key))
             for w, key in zip(FRONT_BANDWIDTHS, COMPENSATION_LAWS, strict=True)
-        ]
-        yield table(("rad/s", *_front_heads()), rows, arm_title(tables, arm))
-    yield from map(paragraph, about_front(tables))
+        )
+        page.table(("rad/s", *FRONT_HEADS), rows, arm_title(tables, arm))
+    page.text(*about_front(tables))
 
 
-def _gains(tables: StudyTables) -> Iterator[str]:
+def _gains(page: Page, tables: StudyTables) -> None:
     if "front" not in tables.study.groups:
         return
-    yield heading("Gains against noise")
-    yield paragraph(
+    page.heading("Gains against noise")
+    page.text(
         "Here the noise of the laws is not equal: each has several bandwidths, and the first "
         "column contains its noise over that of the default law. The flat map is full, and "
         "disturbances are compensated as by default. In the picture, the figures are bandwidths in "
         "rad/s, and the dotted lines are goals."
     )
-    yield picture(draw_gains(tables, tables.given_arms()), "error after a hit against exact model")
+    page.figure(draw_gains(tables, tables.given_arms()), "error after a hit against exact model")
     for arm in tables.given_arms():
-        rows = []
-        for key in GAIN_LAWS:
-            if (found := tables.calibrations.get((arm, key))) is not None:
-                share = figure(found.noise / found.wanted)
-                rows.append((law_of(key).title, share, *_front_cells(tables, arm, key)))
-        yield table(("law", "noise", *_front_heads()), rows, arm_title(tables, arm))
-    yield from map(paragraph, about_gains(tables))
-
-
-def _front_heads() -> tuple[str, ...]:
-    unstable = (f"unstable poses, {100 * error:g} % off" for error in JUDGED_ERRORS[1::2])
-    return (*FRONT_COLUMNS.values(), *unstable)
+        found = {key: tables.calibrations.get((arm, key)) for key in GAIN_LAWS}
+        rows = (
+            (law_of(key).title, figure(x.noise / x.wanted), *_front_cells(tables, arm, key))
+            for key, x in found.items()
+            if x is not None
+        )
+        page.table(("law", "noise", *FRONT_HEADS), rows, arm_title(tables, arm))
+    page.text(*about_gains(tables))
 
 
 def _front_cells(tables: StudyTables, arm: ArmKey, key: str) -> tuple[str, ...]:
     """Errors and shares of unstable poses of a law."""
-    judged = [tables.judgements.get((arm, key, error)) for error in JUDGED_ERRORS[1::2]]
     cells = (tables.cell(arm, key, each) for each in FRONT_COLUMNS)
-    return (
-        *("" if cell is None else str(cell) for cell in cells),
-        *map(_share, judged),
-    )
+    shares = _shares(tables, arm, key, FRONT_ERRORS)
+    return (*("" if cell is None else str(cell) for cell in cells), *shares)
 
 
-def _share(judged: Judgement | None) -> str:
-    """The share of unstable poses; "-" if the law cannot be designed."""
-    if judged is None:
-        return ""
-    return f"{100 * judged.unstable:.0f} %" if isfinite(judged.unstable) else "-"
+def _shares(tables: StudyTables, arm: ArmKey, law: str, errors: Sequence[float]) -> tuple[str, ...]:
+    """The shares of unstable poses with wrong models."""
+    found = (tables.judgements.get((arm, law, error)) for error in errors)
+    return tuple(
+        "" if each is None else f"{100 * each.unstable:.0f} %" if isfinite(each.unstable)
+        else "no design"
+        for each in found
+    )  # fmt: skip
 
 
 FRONT_COLUMNS = {
@@ -346,41 +327,44 @@ FRONT_COLUMNS = {
     "hit": "hit",
     "hit-observer": "hit, with observer",
 }
+FRONT_ERRORS = JUDGED_ERRORS[1::2]
+FRONT_HEADS = (
+    *FRONT_COLUMNS.values(),
+    *(f"unstable poses, {100 * error:g} % off" for error in FRONT_ERRORS),
+)
 
 
-def _plants(tables: StudyTables) -> Iterator[str]:
+def _plants(page: Page, tables: StudyTables) -> None:
     if tables.study.plant != "both":
         return
-    yield heading("The same on MuJoCo")
-    yield paragraph(
+    page.heading("The same on MuJoCo")
+    page.text(
         "MuJoCo uses its own equations of motion. Each cell shows the medians on the internal "
         f"plant and on MuJoCo, of the draws that both have. Repeated: {', '.join(KEY_GROUPS)}."
     )
     conditions = tables.conditions(*KEY_GROUPS)
+
+    def medians(arm: ArmKey, law: str, condition: str) -> str:
+        pair = tables.on_both(arm, law, condition)
+        return "" if pair is None else ", ".join(figure(cell.median) for cell in pair)
+
     for arm in tables.given_arms():
-        rows = []
-        for law in tables.study.laws:
-            pairs = [tables.on_both(arm, law.key, each.key) for each in conditions]
-            if any(pairs):
-                cells = (
-                    "" if pair is None else ", ".join(figure(cell.median) for cell in pair)
-                    for pair in pairs
-                )
-                rows.append((law.title, *cells))
-        if rows:
-            heads = ("law", *(each.title for each in conditions))
-            yield table(heads, rows, arm_title(tables, arm))
-    yield from map(paragraph, about_plants(tables))
+        rows = [
+            (law.title, *(medians(arm, law.key, each.key) for each in conditions))
+            for law in tables.study.laws
+        ]
+        heads = ("law", *(each.title for each in conditions))
+        page.table(heads, (row for row in rows if any(row[1:])), arm_title(tables, arm))
+    page.text(*about_plants(tables))
 
 
-def _conditions(tables: StudyTables) -> Iterator[str]:
-    yield heading("What was studied")
-    rows = [(group, GROUPS[group]) for group in tables.study.groups]
-    yield table(("conditions", ""), rows)
-    yield paragraph("study.json contains every run, study.csv every cell of these tables.")
+def _conditions(page: Page, tables: StudyTables) -> None:
+    page.heading("What was studied")
+    page.table(("conditions", ""), ((group, GROUPS[group]) for group in tables.study.groups))
+    page.text("study.json contains every run, study.csv every cell of these tables.")
 
 
-SECTIONS: tuple[Callable[[StudyTables], Iterator[str]], ...] = (
+SECTIONS: tuple[Callable[[Page, StudyTables], None], ...] = (
     _about, _goals, _noise, _errors, _parts, _rates, _delays, _contacts, _stability, _front,
     _gains, _plants, _conditions,
 )  # fmt: skip
@@ -398,15 +382,18 @@ def _arms(tables: StudyTables) -> list[ArmKey]:
 
 
 def _law_tables(
-    tables: StudyTables, arms: Sequence[ArmKey], conditions: Sequence[Any]
-) -> Iterator[str]:
+    page: Page, tables: StudyTables, arms: Sequence[ArmKey], conditions: Sequence[Condition]
+) -> None:
     """A table per arm: laws by conditions."""
     heads = ("law", *(each.title for each in conditions))
     for arm in arms:
-        rows = []
-        for law in tables.laws(arm):
-            cells = [tables.cell(arm, law.key, each.key) for each in conditions]
-            if any(cells):
-                rows.append((law.title, *("" if cell is None else str(cell) for cell in cells)))
-        if rows:
-            yield table(heads, rows, arm_title(tables, arm))
+        page.table(heads, _law_rows(tables, arm, conditions), arm_title(tables, arm))
+
+
+def _law_rows(
+    tables: StudyTables, arm: ArmKey, conditions: Sequence[Condition]
+) -> Iterator[tuple[str, ...]]:
+    for law in tables.laws(arm):
+        cells = [tables.cell(arm, law.key, each.key) for each in conditions]
+        if any(cells):
+            yield (law.title, *("" if cell is None else str(cell) for cell in cells))

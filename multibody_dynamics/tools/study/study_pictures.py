@@ -11,7 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from ..base.figures import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, new_figure
+from ...reporting.figures import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    legend_below,
+    new_figure,
+)
 from .conditions import DELAYS, ERRORS
 from .model_errors import PARTS
 from .studied_laws import COMPENSATION_LAWS, FAMILIES, FRONT_BANDWIDTHS, StudiedLaw
@@ -29,14 +39,31 @@ COLOURS = {
     "sf-full": GREEN,
     "sf-coupled": BROWN,
 }
-GREY = "#999999"
 NARROW = 9.0  # inches: narrower pictures have fewer columns in the legend
 LOST_MARK = 1.6  # times the last finite error: where lost runs are marked
 
 
-def _size(count: int) -> tuple[float, float]:
-    """The size in inches of a picture with this many axes."""
-    return max(6.5, 4.6 * count), 4.5
+def _axes_of(titles: Sequence[str], x: str, y: str = "", *, log: bool = True) -> tuple[Any, Any]:
+    """A figure with axes side by side, which share a logarithmic scale of the errors."""
+    size = max(6.5, 4.6 * len(titles)), 4.5
+    figure, axes = new_figure(1, len(titles), size, sharey=log, squeeze=False)
+    for axis, title in zip(axes[0], titles, strict=True):
+        axis.set_title(title, fontsize=9)
+        axis.set_xlabel(x)
+        if log:
+            axis.set_yscale("log")
+    axes[0, 0].set_ylabel(y or "rms error of the links  [mrad]")
+    return figure, axes[0]
+
+
+def _titles(arms: Sequence[ArmKey]) -> list[str]:
+    return [arm.source.title for arm in arms]
+
+
+def _median(tables: StudyTables, arm: ArmKey, law: str, condition: str) -> float:
+    """The median error; NaN if it was not studied."""
+    cell = tables.cell(arm, law, condition)
+    return np.nan if cell is None else cell.median
 
 
 def style_of(law: StudiedLaw) -> dict[str, Any]:
@@ -48,66 +75,48 @@ def style_of(law: StudiedLaw) -> dict[str, Any]:
 
 def draw_errors(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
     """rms error over the error of the model: median, and worst draw dotted."""
-    figure, axes = new_figure(1, len(arms), _size(len(arms)), sharey=True, squeeze=False)
+    figure, axes = _axes_of(_titles(arms), "error of all parameters  [%]")
     keys = ["exact", *(f"all-{100 * e:g}" for e in ERRORS)]
     x = [0.0, *(100 * e for e in ERRORS)]
-    for axis, arm in zip(axes[0], arms, strict=True):
+    for axis, arm in zip(axes, arms, strict=True):
         for law in tables.laws(arm):
-            cells = [tables.cell(arm, law.key, key) for key in keys]
-            medians = [np.nan if cell is None else cell.median for cell in cells]
-            worst = [np.nan if cell is None else cell.worst for cell in cells]
-            _line(axis, x, medians, law)
+            _line(axis, x, [_median(tables, arm, law.key, key) for key in keys], law)
             if law.key in COLOURS:
-                shown = [y if isfinite(y) else np.nan for y in worst]
-                axis.plot(x, shown, ":", color=COLOURS[law.key], lw=1.0)
-        axis.set_yscale("log")
-        axis.set_title(arm.source.title, fontsize=9)
-        axis.set_xlabel("error of all parameters  [%]")
-    axes[0, 0].set_ylabel("rms error of the links  [mrad]")
+                cells = [tables.cell(arm, law.key, key) for key in keys]
+                worst = [np.nan if c is None or not isfinite(c.worst) else c.worst for c in cells]
+                axis.plot(x, worst, ":", color=COLOURS[law.key], lw=1.0)
     _legend(figure, tables)
     return figure
 
 
 def draw_delays(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
     """rms error over the delay: unknown (lines) and known (dashed)."""
-    figure, axes = new_figure(1, len(arms), _size(len(arms)), sharey=True, squeeze=False)
+    figure, axes = _axes_of(_titles(arms), "delay of the torque  [ms]")
     x = [0.0, *(1e3 * d for d in DELAYS)]
-    for axis, arm in zip(axes[0], arms, strict=True):
+    for axis, arm in zip(axes, arms, strict=True):
         for known, dashes in (("unknown", "-"), ("known", "--")):
             keys = ["exact", *(f"delay-{1e3 * d:g}-{known}" for d in DELAYS)]
             for law in tables.laws(arm):
-                if law.key not in COLOURS:
-                    continue
-                cells = [tables.cell(arm, law.key, key) for key in keys]
-                values = [np.nan if cell is None else cell.median for cell in cells]
-                _line(axis, x, values, law, ls=dashes)
-        axis.set_yscale("log")
-        axis.set_title(arm.source.title, fontsize=9)
-        axis.set_xlabel("delay of the torque  [ms]")
-    axes[0, 0].set_ylabel("rms error of the links  [mrad]")
+                if law.key in COLOURS:
+                    values = [_median(tables, arm, law.key, key) for key in keys]
+                    _line(axis, x, values, law, ls=dashes)
     _legend(figure, tables, only=COLOURS)
     return figure
 
 
 def draw_parts(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
     """Bars: the median error with one group of parameters off by 30 %."""
-    figure, axes = new_figure(1, len(arms), _size(len(arms)), sharey=True, squeeze=False)
+    figure, axes = _axes_of(_titles(arms), "parameters that are off")
     kinds = [*PARTS, "all"]
-    for axis, arm in zip(axes[0], arms, strict=True):
+    for axis, arm in zip(axes, arms, strict=True):
         laws = [law for law in tables.laws(arm) if law.is_main]
         width = 0.8 / max(len(laws), 1)
         for k, law in enumerate(laws):
-            cells = [tables.cell(arm, law.key, f"{kind}-30") for kind in kinds]
-            heights = [
-                cell.median if cell is not None and isfinite(cell.median) else np.nan
-                for cell in cells
-            ]
+            heights = [_median(tables, arm, law.key, f"{kind}-30") for kind in kinds]
             places = np.arange(len(kinds)) + (k + 0.5) * width - 0.4
-            axis.bar(places, heights, width, color=COLOURS.get(law.key, GREY))
-        axis.set_yscale("log")
+            shown = np.where(np.isfinite(heights), heights, np.nan)
+            axis.bar(places, shown, width, color=COLOURS.get(law.key, GREY))
         axis.set_xticks(range(len(kinds)), kinds, fontsize=8)
-        axis.set_title(arm.source.title, fontsize=9)
-    axes[0, 0].set_ylabel("rms error of the links  [mrad]")
     _legend(figure, tables, only=COLOURS)
     return figure
 
@@ -115,45 +124,36 @@ def draw_parts(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
 def draw_rates(tables: StudyTables) -> Any:
     """What Q' and Q'' contribute: the error of quasi-static over that of full feedforward."""
     robots, factors = tables.study.robots, tables.study.stiffnesses
-    figure, axes = new_figure(1, len(robots), _size(len(robots)), sharey=True, squeeze=False)
+    titles = [robot.title for robot in robots]
+    figure, axes = _axes_of(titles, "error of all parameters  [%]",
+                            "error without rates / with rates")  # fmt: skip
     marks = dict(zip(sorted(factors), ("o", "s", "^", "D", "v"), strict=False))
+    keys = ["exact", *(f"all-{100 * e:g}" for e in ERRORS)]
     x = [0.0, *(100 * e for e in ERRORS)]
-    for axis, robot in zip(axes[0], robots, strict=True):
+    for axis, robot in zip(axes, robots, strict=True):
         for factor in factors:
-            arm = ArmKey(robot, factor)
             for pair, colour in (("-comp", VERMILION), ("", BLUE)):
-                ratios = [
-                    gain_of_rates(tables, arm, pair, key)
-                    for key in ["exact", *(f"all-{100 * e:g}" for e in ERRORS)]
-                ]
+                arm = ArmKey(robot, factor)
+                ratios = [gain_of_rates(tables, arm, pair, key) for key in keys]
                 label = f"springs x {factor:g}, {'' if pair else 'not '}compensated"
                 axis.plot(x, ratios, marks.get(factor, "o") + "-", color=colour, label=label)
         axis.axhline(1.0, color="black", lw=0.8)
-        axis.set_yscale("log")
-        axis.set_title(robot.title, fontsize=9)
-        axis.set_xlabel("error of all parameters  [%]")
-    axes[0, 0].set_ylabel("error without rates / with rates")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8)
+    legend_below(figure, axes[0], ncols=2)
     return figure
 
 
 def gain_of_rates(tables: StudyTables, arm: ArmKey, pair: str, condition: str) -> float:
     """Median error of motor PD with the quasi-static feedforward over that with the full one, both
     compensated (`pair` "-comp") or not (""); NaN if one was lost or not studied."""
-    cells = [tables.cell(arm, f"pd-{kind}{pair}", condition) for kind in ("quasi", "full")]
-    if any(cell is None or not isfinite(cell.median) for cell in cells):
-        return float("nan")
-    slow, full = (cell.median for cell in cells if cell is not None)
-    return slow / full
+    slow, full = (_median(tables, arm, f"pd-{kind}{pair}", condition) for kind in ("quasi", "full"))
+    return slow / full if isfinite(slow) and isfinite(full) else float("nan")
 
 
 def draw_front(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
     """The error with a wrong model against stability with a model that is 30 % off."""
-    figure, axes = new_figure(1, len(arms), _size(len(arms)), squeeze=False)
-    for axis, arm in zip(axes[0], arms, strict=True):
-        cells = [tables.cell(arm, key, "all-10") for key in COMPENSATION_LAWS]
-        errors = [np.nan if cell is None else cell.median for cell in cells]
+    figure, axes = _axes_of(_titles(arms), "bandwidth of the compensation  [rad/s]", log=False)
+    for axis, arm in zip(axes, arms, strict=True):
+        errors = [_median(tables, arm, key, "all-10") for key in COMPENSATION_LAWS]
         judged = [tables.judgements.get((arm, key, 0.3)) for key in COMPENSATION_LAWS]
         shares = [np.nan if each is None else 100 * each.unstable for each in judged]
         axis.plot(FRONT_BANDWIDTHS, errors, "o-", color=VERMILION)
@@ -164,33 +164,29 @@ def draw_front(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
         other.plot(FRONT_BANDWIDTHS, shares, "s--", color=BLUE)
         other.set_ylim(-2.0, 102.0)
         other.set_ylabel("unstable poses, 30 % off  [%]", color=BLUE)
-        axis.set_title(arm.source.title, fontsize=9)
-        axis.set_xlabel("bandwidth of the compensation  [rad/s]")
     return figure
 
 
 def draw_gains(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
     """The error after a hit against that without one, of laws with several bandwidths."""
-    figure, axes = new_figure(1, len(arms), _size(len(arms)), squeeze=False)
+    figure, axes = _axes_of(_titles(arms), "exact model, rms error  [mrad]",
+                            "hit, rms error  [mrad]", log=False)  # fmt: skip
     colours = (VERMILION, PURPLE, BROWN)
-    for axis, arm in zip(axes[0], arms, strict=True):
+    for axis, arm in zip(axes, arms, strict=True):
         for (title, laws), colour in zip(FAMILIES.items(), colours, strict=True):
-            points = np.full((len(laws), 2), np.nan)
+            keys = ("exact", "hit")
+            points = np.array([[_median(tables, arm, law.key, key) for key in keys]
+                               for law in laws])  # fmt: skip
+            points[~np.isfinite(points).all(axis=1)] = np.nan
             for row, law in zip(points, laws, strict=True):
-                cells = [tables.cell(arm, law.key, key) for key in ("exact", "hit")]
-                if all(cell is not None and isfinite(cell.median) for cell in cells):
-                    row[:] = [cell.median for cell in cells if cell is not None]
+                if np.isfinite(row).all():
                     axis.annotate(f"{law.number:g}", row, (4, 3), textcoords="offset points")
             axis.plot(*points.T, "o-", color=colour, label=title)
         if arm == goals_arm(tables):
             limits = {goal.condition: goal.limit for goal in GOALS}
             axis.axvline(limits["exact"], color="black", ls=":", lw=1.0)
             axis.axhline(limits["hit"], color="black", ls=":", lw=1.0)
-        axis.set_title(arm.source.title, fontsize=9)
-        axis.set_xlabel("exact model, rms error  [mrad]")
-        axis.set_ylabel("hit, rms error  [mrad]")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
+    legend_below(figure, axes[0])
     return figure
 
 
@@ -212,4 +208,6 @@ def _legend(figure: Any, tables: StudyTables, only: Any = None) -> None:
     if only is None and len(laws) < len(tables.study.laws):
         handles.append(Line2D([], [], label="other laws, see the table", color=GREY, lw=0.9))
     columns = 2 if figure.get_figwidth() < NARROW else 3
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=8)
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=columns, fontsize=8, frameon=False
+    )

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ...dynamics.control import Arm
 from ...dynamics.core import DynamicsError, in_order, worker_processes
-from ..base.progress import ProgressBar
+from ...reporting.progress import ProgressBar
 from .conditions import (
     CONDITIONS,
     FRONT_CONDITIONS,

@@ -17,7 +17,7 @@ from rosbags.rosbag2 import Reader
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
-from multibody_dynamics.tools.live.topic_recorder import DEPTH
+from multibody_dynamics.tools.base.subscriptions import QUEUE
 from multibody_dynamics.validation.recordings.bags import Bag
 from ros_harness import NAMESPACE, RosHarness, ros
 
@@ -104,7 +104,7 @@ def test_losses_are_counted(ros, tmp_path):
     ros.until(lambda: (tmp_path / "bag").exists(), "the bag")
     ros.spin(0.5)
     recording.process.send_signal(signal.SIGSTOP)
-    count = 3 * DEPTH
+    count = 3 * QUEUE.depth
     for k in range(1, count):
         publisher.publish(state(k))
         if k % 20 == 0:

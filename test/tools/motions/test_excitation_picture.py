@@ -9,7 +9,7 @@ import pytest
 
 from multibody_dynamics.dynamics import identification as idn
 from multibody_dynamics.nodes.base.robot import share_directory
-from multibody_dynamics.tools.base import figures
+from multibody_dynamics.reporting import figures
 from multibody_dynamics.tools.motions import excitation_picture
 from multibody_dynamics.tools.motions.excitation_plan import PlanOptions, make_plan
 

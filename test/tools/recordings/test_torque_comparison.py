@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from bag_files import messages_of, motion, write_bag
+from bag_files import BEGIN, messages_of, motion, write_bag
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools import cli
 from multibody_dynamics.validation.recordings import Recording
@@ -48,10 +48,10 @@ def test_the_report_is_self_contained(bag, tmp_path, capsys):
     page = (folder / "report.html").read_text()
     assert page.count("data:image/png;base64,") == 2
     assert not re.search(r'(src|href)="(?!data:)', page)
-    for part in ("shoulder", "elbow", "Q&#x27;&#x27;, predicted minus measured", "Identified"):
+    for part in ("shoulder", "elbow", "Q&#39;&#39;, predicted minus measured", "Identified"):
         assert part in page
     text = (folder / "report.md").read_text()
-    assert "| elbow |" in text
+    assert "| elbow " in text
     for name in ("torques.png", "rates.png"):
         assert f"]({name})" in text
         pixels = imread(folder / name)[..., :3]
@@ -104,6 +104,17 @@ def test_the_bag_of_predictions(bag, tmp_path):
     assert np.abs(np.gradient(q[inner], 0.01, axis=0) - qd[inner])[1:-1].max() < 0.01
 
 
+def test_the_duration_is_that_of_the_states_in_simulated_time(tmp_path):
+    """A simulation that took four times as long as the motion, and began at 8 s."""
+    t, rows = motion(MODEL, 1000, RATE)
+    messages = messages_of(t, rows, MODEL.joint_names, begin=8_000_000_000)
+    slow = [(topic, BEGIN + 4 * at, raw) for topic, at, raw in messages]
+    path = write_bag(tmp_path / "slow", slow)
+    assert run(path, "--cutoff", 10, "-o", tmp_path / "out") == 0
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "1000 messages: 5 s of states at 200 Hz, from 8 s of simulated time" in text
+
+
 def test_the_exit_status_reports_too_large_errors(bag, tmp_path, capsys):
     limits = ["--cutoff", 10, "-o", tmp_path, "--max-nrms"]
     assert run(bag, *limits, 2) == 0
@@ -124,7 +135,7 @@ def test_several_recordings(bag, tmp_path, capsys):
     assert [row["recording"] for row in content["recordings"]] == [str(bag), str(absent)]
     single = json.loads((out / "day_1" / "report.json").read_text())["residuals"]["Q"]
     assert content["all together"]["Q"] == single
-    assert "| recording |" in (out / "fleet.md").read_text()
+    assert "| recording " in (out / "fleet.md").read_text()
 
 
 def test_the_fleet_shows_the_errors_before_and_after_identification(bag, tmp_path):

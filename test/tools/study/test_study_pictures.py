@@ -3,12 +3,11 @@
 
 """The pictures of the report."""
 
-import base64
+from io import BytesIO
 
 import numpy as np
 import pytest
 
-from multibody_dynamics.tools.base.pages import embedded
 from multibody_dynamics.tools.study import study_pictures
 from multibody_dynamics.tools.study.study_pictures import (
     draw_delays,
@@ -45,11 +44,11 @@ PICTURES = [draw_errors, draw_delays, draw_parts, draw_front, draw_gains, draw_r
 
 
 @pytest.mark.parametrize("draw", PICTURES)
-def test_every_picture_can_be_embedded(draw):
+def test_every_picture_can_be_drawn(draw):
     tables = made_up(robots=("panda", "antagonistic"), stiffnesses=(1.0, 5.0))
     figure = draw(tables) if draw is draw_rates else draw(tables, tables.given_arms())
-    text = embedded(figure)
-    assert base64.b64decode(text.removeprefix("data:image/png;base64,"))[:4] == b"\x89PNG"
+    figure.savefig(BytesIO(), format="png")
+    assert all(axis.get_xlabel() or axis.get_ylabel() for axis in figure.axes)
 
 
 def test_gains_are_points_of_errors_with_and_without_a_hit():

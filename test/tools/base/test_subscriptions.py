@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
-from multibody_dynamics.tools.live.publication_count import PublicationCount
+from multibody_dynamics.tools.base.subscriptions import PublicationCount
 
 MS = 1_000_000  # ns
 
