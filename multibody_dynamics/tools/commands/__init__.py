@@ -43,7 +43,6 @@ COMMANDS = (  # in the order of --help
     "collision_thresholds",
     "scale_time",
     "integrate",
-    "fuzz",
 )
 
 
