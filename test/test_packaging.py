@@ -30,7 +30,7 @@ from dependencies import COMMANDS, IMPORTS
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "multibody_dynamics"
 RUNTIME = (NAME, "launch")
-DEVELOPMENT = ("test", "benchmark", "examples")
+DEVELOPMENT = ("test", "benchmark", "examples", "studies")
 # Only for launch/gazebo.launch.py: docs/gazebo.md says how to install them, instead of rosdep.
 GAZEBO = {"controller_manager", "robot_state_publisher", "ros_gz_bridge", "ros_gz_sim"}
 # Describes the nodes that launch files start; runs xacro for them.

@@ -3,7 +3,7 @@
 
 """Collision detection on simulated contacts: what is found, how fast, and the false alarms.
 
-    python -m multibody_dynamics.tools.study.collision_study [--plant mujoco] [--minutes 30]
+    python -m studies.collisions [--plant mujoco] [--minutes 30]
 
 The Panda with the springs of the demo moves between random points under the default law of
 flatness_controller_node, with 18-bit encoders, in one process and without messages. Every inertia,
@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...dynamics import control
-from ...dynamics.control import (
+from multibody_dynamics.dynamics import control
+from multibody_dynamics.dynamics.control import (
     HIT,
     Arm,
     CollisionThresholds,
@@ -35,13 +35,18 @@ from ...dynamics.control import (
     RecordedMotion,
     learn_thresholds,
 )
-from ...dynamics.core import Array, DynamicsError
-from ...dynamics.model import MultibodyModel, inertia
-from ...dynamics.motion import Reference, interpolate
-from ...dynamics.plant import Encoder
-from ...dynamics.rigid import forward_kinematics, jacobian
-from .model_errors import mistaken
-from .studied_robots import PLANTS, StudiedArm, built_in_robots, load_arm
+from multibody_dynamics.dynamics.core import Array, DynamicsError
+from multibody_dynamics.dynamics.model import MultibodyModel, inertia
+from multibody_dynamics.dynamics.motion import Reference, interpolate
+from multibody_dynamics.dynamics.plant import Encoder
+from multibody_dynamics.dynamics.rigid import forward_kinematics, jacobian
+from multibody_dynamics.tools.study.model_errors import mistaken
+from multibody_dynamics.tools.study.studied_robots import (
+    PLANTS,
+    StudiedArm,
+    built_in_robots,
+    load_arm,
+)
 
 PERIOD = 1e-3  # s
 START = 1_000_000_000  # ns, stamp of the first cycle
@@ -213,7 +218,9 @@ class Simulation:
         if error:
             believed = mistaken(*believed, error, np.random.default_rng([draw, 1]))
         self.believed = believed
-        from ...nodes.following.flatness_controller_parameters import FlatnessControllerParameters
+        from multibody_dynamics.nodes.following.flatness_controller_parameters import (
+            FlatnessControllerParameters,
+        )
 
         p = replace(
             FlatnessControllerParameters(), collision_reaction="off", tracking_tolerance=0.0,
@@ -527,10 +534,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
                         help="of every parameter of the model (%(default)s)")  # fmt: skip
     parser.add_argument("--draw", type=int, default=0,
                         help="number of the random draw of its signs (%(default)s)")  # fmt: skip
+    parser.add_argument("--quick", action="store_true",
+                        help="seconds of motion and one contact of every kind")  # fmt: skip
     options = parser.parse_args(arguments)
+    seconds = MINUTE
+    if options.quick:
+        seconds, options.minutes, options.hits = 6.0, 0.05, 1
     study = Study(options.plant, options.error, options.draw)
     try:
-        learned = study.learn()
+        learned = study.learn(seconds)
     except DynamicsError as error:
         print(error, file=sys.stderr)
         return 2

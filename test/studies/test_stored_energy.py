@@ -10,7 +10,7 @@ import pytest
 
 from contacts import ARMS, CLAIMS, claimed, random_states
 from elastic_arms import at_start, linear_arm
-from multibody_dynamics.dynamics.control.laws.stored_energy import arm_energy, stored_energy
+from studies.stored_energy import arm_energy, stored_energy
 
 
 @pytest.mark.parametrize("make", ARMS)

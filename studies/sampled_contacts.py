@@ -26,18 +26,20 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ...core import Array, InputError, as_array, read_only
-from ...lie.screws import cross
-from ...model import inertia
-from ...model.records import POSE, POSITION, SCREW, TWIST
-from ...rigid import InverseDynamicsSolver, gravity_forces
-from ..controllers.controllers import Controller
-from ..controllers.hold_controller import HoldController
-from ..controllers.torque_controller import TorqueController
-from ..impedance.elastic_structure import ElasticStructureController
-from ..impedance.impedance import ImpedanceController
-from ..signals.derivative_filter import DerivativeFilter
-from .stored_energy import ArmStates, arm_energy, at_rest, check_claim, stored_energy
+from multibody_dynamics.dynamics.control import (
+    Controller,
+    DerivativeFilter,
+    ElasticStructureController,
+    HoldController,
+    ImpedanceController,
+    TorqueController,
+)
+from multibody_dynamics.dynamics.core import Array, read_only
+from multibody_dynamics.dynamics.lie.screws import cross
+from multibody_dynamics.dynamics.model import inertia
+from multibody_dynamics.dynamics.model.records import POSE, POSITION, SCREW, TWIST
+from multibody_dynamics.dynamics.rigid import InverseDynamicsSolver, gravity_forces
+from studies.stored_energy import ArmStates, arm_energy, at_rest, stored_energy
 
 WINDOW = 0.02  # s, for each contact
 BOUT = 20  # contacts without a rest between them
@@ -116,18 +118,8 @@ def sampled_contacts(
     delay : cycles after which a torque acts.
     velocity_filter : order and bandwidth in Hz of the filter from which the law gets velocities
         (:class:`.DerivativeFilter`); None if it gets the true ones.
-
-    Raises InputError for a law and actuators for which no storage function is claimed.
     """
-    check_claim(law)
-    n = law.actuators.n
-    if restiffens and not isinstance(law, ImpedanceController):
-        raise InputError(f"restiffens: {type(law).__name__} has no stiffness that may change")
-    references = np.atleast_2d(
-        as_array("reference", reference, (np.size(reference) // n, n))
-        if np.ndim(reference) == 2
-        else as_array("reference", reference, (n,), law.actuators.joint_names)
-    )
+    references = np.reshape(reference, (-1, law.actuators.n))
     given = law.ramp.target.copy() if isinstance(law, ImpedanceController) else None
     rng, found = np.random.default_rng(seed), []
     for first in range(0, count, BOUT):

@@ -3,7 +3,7 @@
 
 """Passivity in simulated contacts: the energy that each law creates, on both plants.
 
-    python -m multibody_dynamics.tools.study.passivity_study [--plant mujoco] [--contacts 10000]
+    python -m studies.passivity [--plant mujoco] [--contacts 10000]
 
 The Panda with the springs of the demo, without motor friction, which would hide energy that a law
 creates, is held by each law that claims to be passive, at random poses, and touched at random: see
@@ -26,21 +26,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...dynamics.control import (
-    BOUT,
-    PASSIVITY_CLAIMS,
-    Controller,
-    JointImpedance,
-    SampledContacts,
-    sampled_contacts,
+from multibody_dynamics.dynamics.control import Controller, JointImpedance
+from multibody_dynamics.dynamics.core import Array, DynamicsError
+from multibody_dynamics.dynamics.elastic import Actuators, Motor, SeriesElastic
+from multibody_dynamics.dynamics.model import MultibodyModel
+from multibody_dynamics.dynamics.plant import ElasticRobot, Plant
+from multibody_dynamics.tools.base.arguments import whole
+from multibody_dynamics.tools.base.parallel import processes, results_of
+from multibody_dynamics.tools.study.studied_robots import (
+    PLANTS,
+    StudiedArm,
+    built_in_robots,
+    load_arm,
 )
-from ...dynamics.core import Array, DynamicsError
-from ...dynamics.elastic import Actuators, Motor, SeriesElastic
-from ...dynamics.model import MultibodyModel
-from ...dynamics.plant import ElasticRobot, Plant
-from ..base.arguments import whole
-from ..base.parallel import processes, results_of
-from .studied_robots import PLANTS, StudiedArm, built_in_robots, load_arm
+from studies.passivity_claims import PASSIVITY_CLAIMS
+from studies.sampled_contacts import BOUT, SampledContacts, sampled_contacts
 
 REACH = 0.5  # share of the joint ranges, about their middle, from which poses are drawn
 PART = 500  # contacts with one seed, in one process
@@ -110,7 +110,7 @@ def frictionless(arm: StudiedArm, plant: str) -> Arm:
         ),
     )
     if plant == "mujoco":
-        from ...simulation.mujoco_robot import MujocoRobot
+        from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
 
         robot: Plant = MujocoRobot(model, bare, arm.source.urdf.read_bytes())
     else:
@@ -208,7 +208,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                         help="%(default)s")  # fmt: skip
     parser.add_argument("--workers", metavar="N", type=whole(1, 1024),
                         default=os.cpu_count() or 1, help="processes (one per core)")  # fmt: skip
+    parser.add_argument("--quick", action="store_true", help="8 contacts for each condition")
     options = parser.parse_args(arguments)
+    if options.quick:
+        options.contacts = options.few = 8
     fails = False
     with processes(options.workers) as executor:
         for title, conditions in (("Claims", claimed()), ("Beyond the claims", unclaimed())):

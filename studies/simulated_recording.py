@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...dynamics.core import Array, DynamicsError, InputError
-from ...dynamics.elastic import Actuators, motor_motion, resting_second_outputs
-from ...dynamics.model import MultibodyModel
-from ...dynamics.motion import Reference
-from ...dynamics.plant import ElasticRobot, MotorDrive
-from ...dynamics.rigid import inverse_dynamics
-from ...simulation.mujoco_robot import MujocoRobot
-from .conditions import Condition
-from .single_run import LOST, SETTLING
+from multibody_dynamics.dynamics.core import Array, DynamicsError, InputError
+from multibody_dynamics.dynamics.elastic import Actuators, motor_motion, resting_second_outputs
+from multibody_dynamics.dynamics.model import MultibodyModel
+from multibody_dynamics.dynamics.motion import Reference
+from multibody_dynamics.dynamics.plant import ElasticRobot, MotorDrive
+from multibody_dynamics.dynamics.rigid import inverse_dynamics
+from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
+from multibody_dynamics.tools.study.conditions import Condition
+from multibody_dynamics.tools.study.single_run import LOST, SETTLING
 
 DRIVE_BANDWIDTH = 15.0  # Hz, of the position loops, as in the demo
 

@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from multibody_dynamics.dynamics.control import PASSIVITY_CLAIMS
 from multibody_dynamics.tools.base.parallel import processes
-from multibody_dynamics.tools.study import passivity_study
-from multibody_dynamics.tools.study.passivity_study import (
+from studies import passivity
+from studies.passivity import (
     HEAD,
     REACH,
     Condition,
@@ -26,8 +25,9 @@ from multibody_dynamics.tools.study.passivity_study import (
     studied_arm,
     unclaimed,
 )
+from studies.passivity_claims import PASSIVITY_CLAIMS
 
-PAGE = Path(__file__).parents[3] / "docs" / "impedance.md"
+PAGE = Path(__file__).parents[2] / "docs" / "impedance.md"
 
 
 @pytest.mark.parametrize("plant", ["internal", "mujoco"])
@@ -43,7 +43,7 @@ def test_an_impedance_creates_no_energy_and_the_row_says_so(plant):
 
 
 def test_parts_of_a_row_do_not_depend_on_the_processes_that_run_them(monkeypatch):
-    monkeypatch.setattr(passivity_study, "PART", 2)
+    monkeypatch.setattr(passivity, "PART", 2)
     condition = Condition("changing", "joint_impedance, changing", options={"restiffens": True})
     with processes(2) as executor:
         found = run("internal", condition, 5, 3, executor)

@@ -18,19 +18,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core import Array, InputError, as_array
-from ...elastic import Actuators
-from ...model import MultibodyModel
-from ...rigid import forward_dynamics, gravity_forces
-from ..controllers.controllers import Controller, LinearFeedback
-from ..controllers.hold_controller import HoldController
-from ..controllers.scheduled_feedback import ScheduledFeedback
-from ..controllers.torque_controller import TorqueController
-from ..impedance.elastic_structure import ElasticStructureController
-from ..impedance.impedance import ImpedanceController
-from .stored_energy import (
+from multibody_dynamics.dynamics.control import (
+    Controller,
+    ElasticStructureController,
+    HoldController,
+    ImpedanceController,
+    LinearFeedback,
+    ScheduledFeedback,
+    TorqueController,
+)
+from multibody_dynamics.dynamics.core import Array, as_array
+from multibody_dynamics.dynamics.elastic import Actuators
+from multibody_dynamics.dynamics.model import MultibodyModel
+from multibody_dynamics.dynamics.rigid import forward_dynamics, gravity_forces
+from studies.stored_energy import (
     ArmStates,
-    check_claim,
     coupled_model,
     modal_motors,
     stored_energy,
@@ -75,12 +77,8 @@ def power_balance(
     reference : (n,) at which the law holds the arm.
     deflection : (k, n) of the virtual springs of ESP where they are damped; default: settled.
 
-    Second outputs are those of the law. Raises InputError for a law and actuators for which no
-    storage function is claimed.
+    Second outputs are those of the law, which is one of :data:`.PASSIVITY_CLAIMS`.
     """
-    check_claim(law)
-    if isinstance(law, ElasticStructureController) and law.observer is not None:
-        raise InputError("the balance of ESP is for known contacts: set contact_bandwidth to 0")
     actuators, n = law.actuators, law.actuators.n
     external = as_array("external", external, (n,), actuators.joint_names)
     desired = np.zeros((5, n))

@@ -12,15 +12,14 @@ import pytest
 
 from contacts import CLAIMS, frictionless_arm
 from elastic_arms import shipped, without_coulomb
-from multibody_dynamics.dynamics.control.laws.passivity_claims import PASSIVITY_CLAIMS
-from multibody_dynamics.dynamics.control.laws.sampled_contacts import (
-    SampledContacts,
-    sampled_contacts,
-)
-from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
 from robots import CONFIG
+from studies.passivity_claims import PASSIVITY_CLAIMS
+from studies.sampled_contacts import (
+    SampledContacts,
+    sampled_contacts,
+)
 
 URDF = CONFIG / "robots" / "planar_two_link.urdf"
 SAMPLED = [name for name, claim in PASSIVITY_CLAIMS.items() if claim.sampled]
@@ -98,11 +97,6 @@ def test_walls_push_only_while_they_are_touched_and_repeat_with_the_seed():
     np.testing.assert_array_equal(one.supplied, again.supplied)
     assert (one.supplied != other.supplied).any()
     assert (one.supplied >= 0.0).all()
-
-
-def test_a_stiffness_that_does_not_exist_cannot_change():
-    with pytest.raises(InputError, match="restiffens: HoldController has no stiffness"):
-        touched("hold", count=1, restiffens=True)
 
 
 def test_every_claim_has_a_storage_that_is_tested():

@@ -11,7 +11,7 @@ torque sensor is used. In the recordings, the robot is driven by the feedforward
 and the position loops of its drives. Afterwards, the laws follow the fast motion of the study on
 the hidden robot, with the data sheet and with the identified model.
 
-    python benchmark/road.py --arm panda --robots 8
+    python -m studies.road --arm panda --robots 8
 
 The recordings take minutes of computing time per robot. Everything is kept in the folder --output,
 and a run that was interrupted continues there. With --write, only the files of the hidden robot are
@@ -37,7 +37,6 @@ from multibody_dynamics.tools.motions.scaled_trajectory import motion_through
 from multibody_dynamics.tools.robot.identified_results import Figure, Results
 from multibody_dynamics.tools.robot.write_back import write_back
 from multibody_dynamics.tools.study.conditions import CONDITIONS
-from multibody_dynamics.tools.study.simulated_recording import drive_of, motor_commands, record
 from multibody_dynamics.tools.study.single_run import simulate
 from multibody_dynamics.tools.study.studied_laws import STUDIED_LAWS
 from multibody_dynamics.tools.study.studied_robots import (
@@ -49,6 +48,7 @@ from multibody_dynamics.tools.study.studied_robots import (
 from multibody_dynamics.validation.comparison import validate
 from multibody_dynamics.validation.settings import Settings
 from multibody_dynamics.validation.trajectory_files import read_points
+from studies.simulated_recording import drive_of, motor_commands, record
 
 Array = NDArray[np.float64]
 ARMS = {"panda": "panda", "six_joint_arm": "six_joint_arm"}
@@ -292,7 +292,10 @@ def main() -> None:
     parser.add_argument("--runs", default="fourier,chirps", help="to identify from")
     parser.add_argument("--write", type=Path, help="only write the files of the first robot here")
     parser.add_argument("-o", "--output", type=Path, default=Path("road"))
+    parser.add_argument("--quick", action="store_true", help="one robot, short motions")
     options = parser.parse_args()
+    if options.quick:
+        options.robots, options.seconds, options.periods, options.runs = 1, 5.0, 1, "fourier"
     source = built_in_robots()[ARMS[options.arm]]
     if options.write:
         write_hidden(source, options.first, options.write)

@@ -32,16 +32,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core import Array, DynamicsError, InputError, as_array
-from ...elastic import (
+from multibody_dynamics.dynamics.control import (
+    CartesianImpedance,
+    Controller,
+    ElasticStructureController,
+    HoldController,
+    ImpedanceController,
+    JointImpedance,
+    LinearFeedback,
+    ScheduledFeedback,
+    TorqueController,
+)
+from multibody_dynamics.dynamics.core import Array, DynamicsError, InputError, as_array
+from multibody_dynamics.dynamics.elastic import (
     Actuators,
     Spring,
     motor_motion,
     rigid_rotors,
 )
-from ...lie import so3
-from ...model import MultibodyModel
-from ...rigid import (
+from multibody_dynamics.dynamics.lie import so3
+from multibody_dynamics.dynamics.model import MultibodyModel
+from multibody_dynamics.dynamics.rigid import (
     forward_dynamics,
     frame_pose,
     gravity_forces,
@@ -51,12 +62,6 @@ from ...rigid import (
     passive_inverse_dynamics,
     potential_energy,
 )
-from ..controllers.controllers import Controller, LinearFeedback
-from ..controllers.hold_controller import HoldController
-from ..controllers.scheduled_feedback import ScheduledFeedback
-from ..controllers.torque_controller import TorqueController
-from ..impedance.elastic_structure import ElasticStructureController
-from ..impedance.impedance import CartesianImpedance, ImpedanceController, JointImpedance
 
 ITERATIONS = 200
 SETTLED = 1e-11
@@ -86,10 +91,9 @@ def stored_energy(
     stiffness : of an impedance in each state, (k, s) in the order of `law.ramp`, for a law whose
         stiffness changes; default: the present one. The energy in its tank must be added.
 
-    Raises InputError for a law and actuators for which no storage function is claimed, and
-    DynamicsError where the equilibrium of an impedance is not found.
+    The law is one of :data:`.PASSIVITY_CLAIMS`. Raises DynamicsError where the equilibrium of an
+    impedance is not found.
     """
-    check_claim(law)
     reference = as_array("reference", reference, (law.actuators.n,), law.actuators.joint_names)
     if isinstance(law, ElasticStructureController):
         return _structure_energy(law, states, reference, external, deflection)
@@ -109,7 +113,8 @@ def stored_energy(
         return np.asarray(energy + held - _hanging_energy(law, states, _no_potential))
     if isinstance(law, TorqueController):
         return _torque_source_energy(law, states, energy, reference)
-    assert isinstance(law, ImpedanceController)
+    if not isinstance(law, ImpedanceController):
+        raise InputError(f"{type(law).__name__}: no storage function is claimed for this law")
     shaped = law.actuators.motor_inertia - law.shaping.apparent_inertia
     energy = energy - 0.5 * (shaped * states.thetad**2).sum(axis=-1)
     rows = law.ramp.value if stiffness is None else np.asarray(stiffness, dtype=np.float64)
@@ -135,64 +140,21 @@ def arm_energy(
     )
 
 
-def check_claim(law: Controller) -> None:
-    """Raise InputError unless a storage function is claimed for the law."""
-    for name, actuator in zip(law.actuators.joint_names, law.actuators.actuators, strict=True):
-        if not actuator.has_storage:
-            raise InputError(
-                f"joint '{name}': no storage function is claimed for variable stiffness"
-            )
-    what = type(law).__name__
-    if isinstance(law, ScheduledFeedback):
-        modal_motors(law)
-    elif isinstance(law, TorqueController):
-        _check_torque_source(law)
-    elif isinstance(law, HoldController):
-        pass
-    elif isinstance(law, LinearFeedback):
-        is_plain = law.compensation is None and law.adaptive is None and not law.integral.any()
-        if not is_plain or law.gains.values[:2].any():
-            raise InputError(
-                f"{what}: a storage function is claimed only for PD control of the motors, without "
-                f"compensation of disturbances, integral, adaptation or gains on link errors"
-            )
-    elif isinstance(law, ElasticStructureController):
-        if (np.asarray(law.friction) != 1.0).any():
-            raise InputError(
-                f"{what}: a storage function is claimed only for full friction compensation (1)"
-            )
-    elif not isinstance(law, ImpedanceController):
-        raise InputError(f"{what}: no storage function is claimed for this law")
-
-
-def _check_linear(law: Controller) -> Array:
-    """(n,) stiffness of the springs. Raises InputError unless all are linear and undamped."""
-    K = np.zeros(law.actuators.n)
-    for i, actuator, _, _ in law.actuators.each():
-        spring = actuator.series_spring
-        stiffness = None if spring is None else spring.constant_stiffness
-        if stiffness is None or law.actuators.damping[i]:
-            raise InputError(
-                f"{type(law).__name__}, joint '{law.actuators.joint_names[i]}': a storage function "
-                f"is claimed only for linear springs without dampers"
-            )
-        K[i] = stiffness
-    return K
+def _stiffness(law: Controller) -> Array:
+    """(n,) stiffness of the springs, which must be linear and undamped."""
+    K = [actuator.series_spring.constant_stiffness for _, actuator, _, _ in law.actuators.each()]
+    if None in K or law.actuators.damping.any():
+        raise InputError("storage is known only for linear springs without dampers")
+    return np.array(K)
 
 
 def modal_motors(law: ScheduledFeedback) -> tuple[Array, Array, Array]:
-    """B_d, K_p and K_d (n, n) of :func:`.modal_gains`, from the gains in use.
+    """B_d, K_p and K_d (n, n) of :func:`.modal_gains`, from the constant gains in use.
 
-    Raises InputError unless the gains are constant, and these matrices symmetric and positive
-    semidefinite: the condition under which the motors are passive.
+    Raises InputError unless these matrices are symmetric and positive semidefinite: the condition
+    under which the motors are passive.
     """
-    is_plain = law.compensation is None and law.adaptive is None and not law.integral.any()
-    if not is_plain or law.update_time or len(law.past):
-        raise InputError(
-            f"{type(law).__name__}: a storage function is claimed only for constant gains "
-            f"(update_time 0), without compensation of disturbances, integral or adaptation"
-        )
-    K = _check_linear(law)
+    K = _stiffness(law)
     n = len(K)
     links, link_rates, motors, rates = (law.current[:, n * i : n * (i + 1)] for i in range(4))
     shaping = np.linalg.inv(np.eye(n) - links / K)  # (B B_d^-1)^-1
@@ -201,35 +163,16 @@ def modal_motors(law: ScheduledFeedback) -> tuple[Array, Array, Array]:
         size = np.abs(each).max()
         is_symmetric = np.abs(each - each.T).max() <= 1e-9 * size
         if link_rates.any() or not is_symmetric or np.linalg.eigvalsh(each)[0] < -1e-9 * size:
-            raise InputError(
-                f"{type(law).__name__}: a storage function is claimed only for modal gains "
-                f"(gain_design 'modal')"
-            )
+            raise InputError("storage is known only for modal gains (gain_design 'modal')")
     inertia, proportional, derivative = found
     return inertia, proportional, derivative
-
-
-def _check_torque_source(law: TorqueController) -> None:
-    _check_linear(law)
-    gains = law.gains
-    for name, motor in zip(law.actuators.motor_names, law.actuators.motors, strict=True):
-        if motor.viscous or motor.coulomb:
-            raise InputError(
-                f"{type(law).__name__}, motor '{name}': a storage function is claimed only for "
-                f"motors without friction"
-            )
-    if gains.integral.any() or gains.observer.any():
-        raise InputError(
-            f"{type(law).__name__}: a storage function is claimed only for inertia shaping, "
-            f"without integral and observer"
-        )
 
 
 def _torque_source_energy(
     law: TorqueController, states: ArmStates, energy: Array, reference: Array
 ) -> Array:
     """(k,) J, under the constant torques that hold the links at the reference."""
-    K, gains, torque = _check_linear(law), law.gains, gravity_forces(law.model, reference)
+    K, gains, torque = _stiffness(law), law.gains, gravity_forces(law.model, reference)
     q, _, theta, thetad = states
     inertia = law.shaping.apparent_inertia
     bent = theta - q
@@ -241,7 +184,7 @@ def _torque_source_energy(
 
 def torque_source_loss(law: TorqueController, states: ArmStates, torque: Array) -> Array:
     """(k,) W that a torque source dissipates under the constant joint torques (n,)."""
-    K, gains = _check_linear(law), law.gains
+    K, gains = _stiffness(law), law.gains
     x = states.theta - states.q - torque / K
     return np.asarray((K * gains.damping / law.shaping.apparent_inertia * x**2).sum(axis=-1))
 

@@ -13,8 +13,8 @@ from multibody_dynamics.dynamics.motion import exciting_motion
 from multibody_dynamics.dynamics.plant import ElasticRobot
 from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
 from multibody_dynamics.tools.study.conditions import CONDITIONS
-from multibody_dynamics.tools.study.simulated_recording import drive_of, motor_commands, record
 from road_arm import EXACT, NOISE, URDF, sheet
+from studies.simulated_recording import drive_of, motor_commands, record
 
 QUIET = replace(CONDITIONS["exact"], bits=0)
 

@@ -13,23 +13,21 @@ import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.control import HIT, DetectionSettings
-from multibody_dynamics.tools.study.collision_study import (
+from multibody_dynamics.tools.study.studied_robots import built_in_robots, load_arm
+from studies.collisions import (
     CONTACTS,
     HEAD,
-    Found,
     Impact,
     Push,
     Study,
     Wall,
-    compared_rows,
     front_rows,
     ramp_response,
     random_motions,
     row,
 )
-from multibody_dynamics.tools.study.studied_robots import built_in_robots, load_arm
 
-PAGE = Path(__file__).parents[3] / "docs" / "collisions.md"
+PAGE = Path(__file__).parents[2] / "docs" / "collisions.md"
 
 
 @cache
@@ -96,21 +94,6 @@ def test_walls_are_found_sooner_the_stiffer_and_faster_they_are():
     assert times[1, 1] == 20.0
     assert (np.diff(times[1:], axis=0) <= 0.0).all()
     assert (np.diff(times[1:], axis=1) <= 0.0).all()
-
-
-def test_computed_and_simulated_times_of_walls_are_compared_in_groups():
-    settings, wall = DetectionSettings(), Wall(2e3)
-    times = np.array([0.012, 0.018, 0.03, 0.05])
-    forces = 2e3 * 0.5 * ramp_response(settings, times)
-    late = [0.002, 0.004, 0.0, np.inf]
-    found = [
-        Found(t + more, 10.0, 5.0, 0.5, f) for t, more, f in zip(times, late, forces, strict=True)
-    ]
-    rows = [line.split(" | ") for line in compared_rows(wall, found[::-1], settings)][2:]
-    assert [cells[1] for cells in rows] == ["12 ms", "18 ms", "30 ms", "50 ms"]
-    assert [cells[3] for cells in rows] == ["14 ms", "22 ms", "30 ms", "not found"]
-    assert [cells[2] for cells in rows] == ["1", "1", "0", "0"]
-    assert [cells[4].rstrip(" |") for cells in rows] == ["1", "0", "0", "0"]
 
 
 def test_a_soft_wall_is_found_about_when_it_is_computed_to_be():
