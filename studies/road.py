@@ -146,14 +146,12 @@ def drive(
 
 def tracked(hidden: StudiedArm, assumed: StudiedArm, plant: str, seed: int) -> dict[str, float]:
     """rms error in mrad of each law on the hidden robot, with the model `assumed`."""
-    robot = hidden.plant(plant)
+    believed = assumed.model, assumed.actuators
     found = {}
     for key in LAWS:
-        law = STUDIED_LAWS[key]
         outcome = simulate(
-            hidden, robot, law, law.default, CONDITIONS["exact"], seed=seed,
-            assumed=(assumed.model, assumed.actuators),
-        ).outcome  # fmt: skip
+            hidden, STUDIED_LAWS[key], CONDITIONS["exact"], plant=plant, assumed=believed, seed=seed
+        )
         found[key] = float("inf") if outcome.lost else 1e3 * outcome.rms
     return found
 

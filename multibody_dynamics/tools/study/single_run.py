@@ -44,14 +44,6 @@ class Outcome(NamedTuple):
     lost: str = ""
 
 
-class Recording(NamedTuple):
-    """A run in detail: the outcome, errors (k, n), and motor torques (k, m) from t = 0 on."""
-
-    outcome: Outcome
-    errors: Array
-    torques: Array
-
-
 class _Times(NamedTuple):
     """Starts of the cycles in s, the motion beginning at `cycles[first]` = 0, and their lengths.
     The run ends before cycle `end`; those from there on are run only after an oscillation."""
@@ -71,56 +63,54 @@ def plant_of(arm: StudiedArm, name: str) -> Plant:
 # wide: what identifies a run
 def simulate(
     arm: StudiedArm,
-    plant: Plant,
     law: StudiedLaw,
-    number: float,
     condition: Condition,
     *,
+    plant: Plant | str = "internal",
+    assumed: tuple[MultibodyModel, Actuators] | None = None,
     seed: int = 0,
     draw: int = 0,
     until: float = np.inf,
-    assumed: tuple[MultibodyModel, Actuators] | None = None,
-) -> Recording:
-    """Run the law with its `number` under a condition, with the random numbers of a draw, until the
-    time `until` in s or, by default, AFTER s after the motion. The same arguments give the same
-    result.
+) -> Outcome:
+    """Run the law under a condition, with the random numbers of a draw, until the time `until` in s
+    or, by default, AFTER s after the motion. The same arguments give the same result.
 
+    plant : one of PLANTS, or another plant that moves like the arm.
     assumed : the robot as the law knows it; by default the true one, `arm`."""
+    if isinstance(plant, str):
+        plant = plant_of(arm, plant)
     model, actuators = assumed or (arm.model, arm.actuators)
     if condition.error:
         rng = np.random.default_rng([draw, 1, seed])
         model, actuators = mistaken(model, actuators, condition.error, rng, condition.parts)
     times = _times(arm, condition, until, [draw, 2, seed])
-    n, m = arm.model.n, len(actuators.motors)
-    errors: Array = np.zeros((len(times.cycles), n))
-    torques: Array = np.zeros((len(times.cycles), m))
+    errors: Array = np.zeros((len(times.cycles), arm.model.n))
+    torques: Array = np.zeros((len(times.cycles), len(actuators.motors)))
     try:
-        settings = law.flatness_settings(arm, number, condition)
+        settings = law.flatness_settings(arm, condition)
         _reset(arm, plant)
-        followed = _GivenMotion(arm)
-        controller = Arm(model, actuators, settings, _cycle(arm, condition), motion=followed)
+        motion = _GivenMotion(arm)
+        controller = Arm(model, actuators, settings, _cycle(arm, condition), motion=motion)
         controller.design(plant.q.copy())
     except DynamicsError as error:
-        return Recording(Outcome(lost=f"no design: {error}"), errors[:0], torques[:0])
+        return Outcome(lost=f"no design: {error}")
     cycle = _Cycle(arm, plant, controller, condition, times, [draw, 0, seed])
-    begin, k = times.first, 0
+    k, end = 0, times.end
     try:
         for k in range(len(times.cycles)):
-            if k == times.end and _swing(errors[k - round(ENDING / condition.period) : k]) < SWING:
+            if k == end and _swing(errors[k - round(ENDING / condition.period) : k]) < SWING:
                 break
             torques[k], lost = cycle.run(k)
             errors[k] = cycle.error
+            if k >= times.first and not np.abs(cycle.error).max() < LOST:
+                lost = lost or f"further than {LOST:g} rad from the reference"
             if lost:
-                return Recording(Outcome(lost=lost), errors[begin:k], torques[begin:k])
-            if k >= begin and not np.abs(cycle.error).max() < LOST:
-                text = f"further than {LOST:g} rad from the reference"
-                return Recording(Outcome(lost=text), errors[begin:k], torques[begin:k])
+                return Outcome(lost=lost)
         else:
             k = len(times.cycles)
     except DynamicsError as error:
-        return Recording(Outcome(lost=str(error)), errors[begin:k], torques[begin:k])
-    outcome = _outcome(errors[begin : times.end], torques[begin : times.end], errors[times.end : k])
-    return Recording(outcome, errors[begin : times.end], torques[begin : times.end])
+        return Outcome(lost=str(error))
+    return _outcome(errors[times.first : end], torques[times.first : end], errors[end:k])
 
 
 def _outcome(errors: Array, torques: Array, after: Array) -> Outcome:

@@ -13,33 +13,11 @@ from typing import Any
 from ..base.pages import heading, paragraph, picture, table, write_page
 from .conditions import BITS, GROUPS, KEY_GROUPS
 from .single_run import CHECKED, LOST, SWING
-from .studied_laws import (
-    COMPENSATION_LAWS,
-    FRONT_BANDWIDTHS,
-    GAIN_LAWS,
-    NOT_STUDIED,
-    REFERENCE,
-    law_of,
-)
+from .studied_laws import NOT_STUDIED, REFERENCE, STUDIED_LAWS
 from .studied_robots import load_arm
-from .study_conclusions import (
-    about_contacts,
-    about_delays,
-    about_errors,
-    about_front,
-    about_gains,
-    about_noise,
-    about_parts,
-    about_plants,
-    about_rates,
-    arm_title,
-)
-from .study_goals import met_goals
 from .study_pictures import (
     draw_delays,
     draw_errors,
-    draw_front,
-    draw_gains,
     draw_parts,
     draw_rates,
     gain_of_rates,
@@ -64,12 +42,14 @@ def summary(tables: StudyTables) -> list[str]:
         for law in tables.laws(arm):
             cells = (tables.cell(arm, law.key, each.key) for each in conditions)
             lines.append(f"  {law.title:<42}" + "".join(f"{cell!s:>24}" for cell in cells))
-    for met in met_goals(tables):
-        verdict = "met" if met.holds else "not met"
-        lines.append(
-            f"{met.goal.title}: {figure(met.value)} mrad, goal {met.goal.limit:g}: {verdict}"
-        )
     return lines
+
+
+def arm_title(tables: StudyTables, arm: ArmKey) -> str:
+    """The name of an arm, with the stiffness of its springs if there are several."""
+    if tables.study.stiffnesses == (1.0,):
+        return arm.source.name
+    return f"{arm.source.name}, springs x {arm.stiffness:g}"
 
 
 # Sections
@@ -118,46 +98,16 @@ def _about(tables: StudyTables) -> Iterator[str]:
         yield paragraph(f"Not studied: {'; '.join(left)}.")
 
 
-def _goals(tables: StudyTables) -> Iterator[str]:
-    found = met_goals(tables)
-    if not found:
-        return
-    yield heading("Goals")
-    yield paragraph(
-        "Goals for the default law on the Panda with the given springs. The table also contains "
-        "the error against which they were set, and the best law of this study."
-    )
-    rows = [
-        (
-            met.goal.title,
-            f"{met.goal.limit:g}",
-            "" if met.goal.before is None else f"{met.goal.before:g}",
-            figure(met.value),
-            "met" if met.holds else "not met",
-            f"{law_of(met.best).title}: {figure(met.best_value)}",
-        )
-        for met in found
-    ]
-    heads = ("condition", "goal, mrad", "before, mrad", f"{law_of(REFERENCE).title}, mrad", "",
-             "smallest error")  # fmt: skip
-    yield table(heads, rows)
-    missed = [met.goal.title for met in found if not met.holds]
-    if missed:
-        yield paragraph(f"Not met: {'; '.join(missed)}.")
-    else:
-        yield paragraph("The default law meets all of them.")
-
-
 def _noise(tables: StudyTables) -> Iterator[str]:
     yield heading("Equal noise")
     yield paragraph(
         "The number of each law, in most cases its bandwidth in rad/s, is chosen so that the mean "
         "step of the motor torques from cycle to cycle, in the first half of the motion with an "
-        f"exact model, is that of {law_of(REFERENCE).title} with its default bandwidth. For torque "
-        "control, the number is the ratio of the bandwidth of the torque loops to the resonance of "
-        "the motors on their springs (the bandwidth of the links is 10 rad/s times this number); "
-        "for joint impedance, it is the ratio of the stiffness of the links to that of the "
-        "springs."
+        f"exact model, is that of {STUDIED_LAWS[REFERENCE].title} with its default bandwidth. For "
+        "torque control, the number is the ratio of the bandwidth of the torque loops to the "
+        "resonance of the motors on their springs (the bandwidth of the links is 10 rad/s times "
+        "this number); for joint impedance, it is the ratio of the stiffness of the links to that "
+        "of the springs."
     )
     arms = [arm for arm in _arms(tables) if any(key[0] == arm for key in tables.calibrations)]
     rows = []
@@ -171,7 +121,10 @@ def _noise(tables: StudyTables) -> Iterator[str]:
     noise = (tables.calibrations[arm, REFERENCE].wanted for arm in arms)
     rows.append(("noise of all of them, N m", *(f"{value:.2g}" for value in noise)))
     yield table(("law", *(arm_title(tables, arm) for arm in arms)), rows)
-    yield from map(paragraph, about_noise(tables))
+    for (arm, key), each in tables.calibrations.items():
+        if each.note:
+            title = f"{arm_title(tables, arm)}, {STUDIED_LAWS[key].title}"
+            yield paragraph(f"* {title}: {each.note}.")
 
 
 def _errors(tables: StudyTables) -> Iterator[str]:
@@ -186,7 +139,6 @@ def _errors(tables: StudyTables) -> Iterator[str]:
     )
     yield picture(draw_errors(tables, tables.given_arms()), "errors over the error of the model")
     yield from _law_tables(tables, _arms(tables), conditions)
-    yield from map(paragraph, about_errors(tables))
 
 
 def _parts(tables: StudyTables) -> Iterator[str]:
@@ -197,7 +149,6 @@ def _parts(tables: StudyTables) -> Iterator[str]:
     yield paragraph("One group of parameters is off. The picture is for 30 %.")
     yield picture(draw_parts(tables, tables.given_arms()), "errors by wrong parameters")
     yield from _law_tables(tables, tables.given_arms(), conditions)
-    yield from map(paragraph, about_parts(tables))
 
 
 def _rates(tables: StudyTables) -> Iterator[str]:
@@ -220,7 +171,6 @@ def _rates(tables: StudyTables) -> Iterator[str]:
             cells.append(" / ".join(figure(x) if isfinite(x) else "-" for x in pair))
         rows.append((arm_title(tables, arm), *cells))
     yield table(("robot", *(each.title for each in conditions)), rows)
-    yield from map(paragraph, about_rates(tables))
 
 
 def _delays(tables: StudyTables) -> Iterator[str]:
@@ -236,7 +186,6 @@ def _delays(tables: StudyTables) -> Iterator[str]:
         drawing = draw_delays(tables, tables.given_arms())
         yield picture(drawing, "errors over the delay; dashed: the delay is known")
     yield from _law_tables(tables, tables.given_arms(), conditions)
-    yield from map(paragraph, about_delays(tables))
 
 
 def _contacts(tables: StudyTables) -> Iterator[str]:
@@ -250,7 +199,6 @@ def _contacts(tables: StudyTables) -> Iterator[str]:
         "momentum observer (20 1/s) is fed back. The model is exact unless stated."
     )
     yield from _law_tables(tables, tables.given_arms(), conditions)
-    yield from map(paragraph, about_contacts(tables))
 
 
 def _stability(tables: StudyTables) -> Iterator[str]:
@@ -274,78 +222,11 @@ def _stability(tables: StudyTables) -> Iterator[str]:
         yield table(heads, rows, arm_title(tables, arm))
 
 
-def _front(tables: StudyTables) -> Iterator[str]:
-    if "front" not in tables.study.groups:
-        return
-    yield heading("Bandwidth of the compensation against stability")
-    yield paragraph(
-        "Motor PD with the full flat map, at equal noise. Faster observers compensate a wrong "
-        "model and a payload better, but the loop is stable at fewer poses if the model is 30 % "
-        f"off (delay {1e3 * JUDGED_DELAY:g} ms, {tables.study.poses} poses)."
-    )
-    yield picture(draw_front(tables, tables.given_arms()), "error against stability")
-    for arm in tables.given_arms():
-        rows = [
-            (f"{w:g}", *_front_cells(tables, arm, key))
-            for w, key in zip(FRONT_BANDWIDTHS, COMPENSATION_LAWS, strict=True)
-        ]
-        yield table(("rad/s", *_front_heads()), rows, arm_title(tables, arm))
-    yield from map(paragraph, about_front(tables))
-
-
-def _gains(tables: StudyTables) -> Iterator[str]:
-    if "front" not in tables.study.groups:
-        return
-    yield heading("Gains against noise")
-    yield paragraph(
-        "Here the noise of the laws is not equal: each has several bandwidths, and the first "
-        "column contains its noise over that of the default law. The flat map is full, and "
-        "disturbances are compensated as by default. In the picture, the figures are bandwidths in "
-        "rad/s, and the dotted lines are goals."
-    )
-    yield picture(draw_gains(tables, tables.given_arms()), "error after a hit against exact model")
-    for arm in tables.given_arms():
-        rows = []
-        for key in GAIN_LAWS:
-            if (found := tables.calibrations.get((arm, key))) is not None:
-                share = figure(found.noise / found.wanted)
-                rows.append((law_of(key).title, share, *_front_cells(tables, arm, key)))
-        yield table(("law", "noise", *_front_heads()), rows, arm_title(tables, arm))
-    yield from map(paragraph, about_gains(tables))
-
-
-def _front_heads() -> tuple[str, ...]:
-    unstable = (f"unstable poses, {100 * error:g} % off" for error in JUDGED_ERRORS[1::2])
-    return (*FRONT_COLUMNS.values(), *unstable)
-
-
-def _front_cells(tables: StudyTables, arm: ArmKey, key: str) -> tuple[str, ...]:
-    """Errors and shares of unstable poses of a law."""
-    judged = [tables.judgements.get((arm, key, error)) for error in JUDGED_ERRORS[1::2]]
-    cells = (tables.cell(arm, key, each) for each in FRONT_COLUMNS)
-    return (
-        *("" if cell is None else str(cell) for cell in cells),
-        *map(_share, judged),
-    )
-
-
 def _share(judged: Judgement | None) -> str:
     """The share of unstable poses; "-" if the law cannot be designed."""
     if judged is None:
         return ""
     return f"{100 * judged.unstable:.0f} %" if isfinite(judged.unstable) else "-"
-
-
-FRONT_COLUMNS = {
-    "exact": "exact",
-    "all-10": "10 % off",
-    "all-30": "30 % off",
-    "delay-3-unknown": "unknown delay, 3 ms",
-    "payload": "payload",
-    "payload-observer": "payload, with observer",
-    "hit": "hit",
-    "hit-observer": "hit, with observer",
-}
 
 
 def _plants(tables: StudyTables) -> Iterator[str]:
@@ -370,7 +251,6 @@ def _plants(tables: StudyTables) -> Iterator[str]:
         if rows:
             heads = ("law", *(each.title for each in conditions))
             yield table(heads, rows, arm_title(tables, arm))
-    yield from map(paragraph, about_plants(tables))
 
 
 def _conditions(tables: StudyTables) -> Iterator[str]:
@@ -381,8 +261,7 @@ def _conditions(tables: StudyTables) -> Iterator[str]:
 
 
 SECTIONS: tuple[Callable[[StudyTables], Iterator[str]], ...] = (
-    _about, _goals, _noise, _errors, _parts, _rates, _delays, _contacts, _stability, _front,
-    _gains, _plants, _conditions,
+    _about, _noise, _errors, _parts, _rates, _delays, _contacts, _stability, _plants, _conditions,
 )  # fmt: skip
 
 

@@ -14,8 +14,7 @@ import numpy as np
 from ..base.figures import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, new_figure
 from .conditions import DELAYS, ERRORS
 from .model_errors import PARTS
-from .studied_laws import COMPENSATION_LAWS, FAMILIES, FRONT_BANDWIDTHS, StudiedLaw
-from .study_goals import GOALS, goals_arm
+from .studied_laws import StudiedLaw
 from .study_plan import ArmKey
 from .study_tables import StudyTables
 
@@ -146,52 +145,6 @@ def gain_of_rates(tables: StudyTables, arm: ArmKey, pair: str, condition: str) -
         return float("nan")
     slow, full = (cell.median for cell in cells if cell is not None)
     return slow / full
-
-
-def draw_front(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
-    """The error with a wrong model against stability with a model that is 30 % off."""
-    figure, axes = new_figure(1, len(arms), _size(len(arms)), squeeze=False)
-    for axis, arm in zip(axes[0], arms, strict=True):
-        cells = [tables.cell(arm, key, "all-10") for key in COMPENSATION_LAWS]
-        errors = [np.nan if cell is None else cell.median for cell in cells]
-        judged = [tables.judgements.get((arm, key, 0.3)) for key in COMPENSATION_LAWS]
-        shares = [np.nan if each is None else 100 * each.unstable for each in judged]
-        axis.plot(FRONT_BANDWIDTHS, errors, "o-", color=VERMILION)
-        axis.set_ylim(0.0, None)
-        axis.set_ylabel("median rms error, 10 % off  [mrad]", color=VERMILION)
-        other = axis.twinx()
-        other.grid(False)
-        other.plot(FRONT_BANDWIDTHS, shares, "s--", color=BLUE)
-        other.set_ylim(-2.0, 102.0)
-        other.set_ylabel("unstable poses, 30 % off  [%]", color=BLUE)
-        axis.set_title(arm.source.title, fontsize=9)
-        axis.set_xlabel("bandwidth of the compensation  [rad/s]")
-    return figure
-
-
-def draw_gains(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
-    """The error after a hit against that without one, of laws with several bandwidths."""
-    figure, axes = new_figure(1, len(arms), _size(len(arms)), squeeze=False)
-    colours = (VERMILION, PURPLE, BROWN)
-    for axis, arm in zip(axes[0], arms, strict=True):
-        for (title, laws), colour in zip(FAMILIES.items(), colours, strict=True):
-            points = np.full((len(laws), 2), np.nan)
-            for row, law in zip(points, laws, strict=True):
-                cells = [tables.cell(arm, law.key, key) for key in ("exact", "hit")]
-                if all(cell is not None and isfinite(cell.median) for cell in cells):
-                    row[:] = [cell.median for cell in cells if cell is not None]
-                    axis.annotate(f"{law.number:g}", row, (4, 3), textcoords="offset points")
-            axis.plot(*points.T, "o-", color=colour, label=title)
-        if arm == goals_arm(tables):
-            limits = {goal.condition: goal.limit for goal in GOALS}
-            axis.axvline(limits["exact"], color="black", ls=":", lw=1.0)
-            axis.axhline(limits["hit"], color="black", ls=":", lw=1.0)
-        axis.set_title(arm.source.title, fontsize=9)
-        axis.set_xlabel("exact model, rms error  [mrad]")
-        axis.set_ylabel("hit, rms error  [mrad]")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
-    return figure
 
 
 def _line(axis: Any, x: Sequence[float], y: Sequence[float], law: StudiedLaw, **own: Any) -> None:
