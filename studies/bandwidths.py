@@ -69,10 +69,8 @@ def jobs(robot: str, draws: int, poses: int) -> tuple[list[Job], list[Job]]:
 
 def cells(job: Job) -> list[str]:
     """The cells of a row: relative noise, errors in mrad, and shares of unstable poses."""
-    arm, law = (
-        load_arm(built_in_robots()[job.robot]),
-        linear("", job.title, job.law, **job.settings),
-    )
+    arm = load_arm(built_in_robots()[job.robot])
+    law = linear(job.title, job.title, job.law, **job.settings)
     wanted = reference_noise(arm)
     law = law.at(at_equal_noise(arm, law, wanted).number if job.has_equal_noise else job.number)
     return [figure(noise(arm, law) / wanted), *errors(job, law), *shares(job, law)]

@@ -173,7 +173,10 @@ def to_link_side(entry: Mapping[str, Any], where: str, dimension: str, gear: Gea
     if not isinstance(side, str) or side not in gear.motions:
         raise InputError(f"{where}: side (of the gear) must be motor or link, got {side!r}")
     factor = _factor(entry["unit"], where, dimension, gear.motions[side])
-    return factor * gear.ratio ** _TO_LINK_SIDE[dimension] if side == "motor" else factor
+    try:
+        return factor * gear.ratio ** _TO_LINK_SIDE[dimension] if side == "motor" else factor
+    except OverflowError:
+        raise InputError(f"{where}: a gear ratio of {gear.ratio:g} is too large") from None
 
 
 def _factor(unit: Any, where: str, dimension: str, motion: str) -> float:
