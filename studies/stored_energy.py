@@ -21,8 +21,7 @@ of the springs, and Newton's method.
 The last row follows from the law, a M_m theta'' + D (theta' - q') + K (theta - q) = tau_d: the rate
 of x . K x / 2 + w . a M_m w / 2 is -q' . K x - x . K (a M_m)^-1 D x, and the first term is what the
 springs take from the links.
-:meth:`.ImpedanceController.storage` and :meth:`.ElasticStructureController.storage` give V of one
-state for any reference, and with the tank.
+:meth:`.ImpedanceController.storage` gives V of one state for any reference, and with the tank.
 """
 
 from __future__ import annotations

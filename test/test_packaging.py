@@ -85,7 +85,8 @@ def imported_by(file: Path) -> frozenset[str]:
 
 def imported(*folders: str) -> dict[str, Path]:
     """Third-party packages imported below `folders`, each with a file that imports it."""
-    own = {NAME, *(file.stem for folder in (*DEVELOPMENT, "scripts") for file in sources(folder))}
+    own = {NAME, *DEVELOPMENT}
+    own |= {file.stem for folder in (*DEVELOPMENT, "scripts") for file in sources(folder)}
     found = {name: file for file in sources(*folders) for name in imported_by(file)}
     return {k: v for k, v in found.items() if k not in own | sys.stdlib_module_names}
 
