@@ -205,12 +205,12 @@ class Arm:
 
     def activate(self, torque: Array | None = None) -> None:
         """Take over with the next sample, from `torque` (m,) or, by default, from the one that
-        balances the springs; the motion is then a hold."""
+        balances the springs; the motion is then a hold. The filters run on, so an arm that moves
+        is stopped first: at once, or when they have settled."""
         self._is_active, self._has_begun, self._first_torque = True, False, torque
-        self._stamp = 0
         self._period = self._lead = 0.0
         self.laws.renew()
-        self.restart()
+        self._begin_anew()
 
     def deactivate(self) -> None:
         """Answer no more samples with a torque; they are measured as before."""
@@ -225,11 +225,16 @@ class Arm:
         if why and self.supervisor.mode.is_following:
             self._fail(TIME, why)
         self.measured.restart()
+        self._origin, self._measured_at = 0, np.inf
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Forget what the torques were."""
         self.acting.restart()
         self._flat_map.settle()
         self.motion.release()
         self.second.release()
-        self._origin, self._stamp, self._measured_at = 0, 0, np.inf
+        self._stamp = 0
 
     def choose(self, name: str) -> None:
         """Follow with another law from now on, changing over from the one that acts."""
@@ -339,7 +344,7 @@ class Arm:
     def update(self, sample: Sample) -> Command:
         """Answer a sample. Without signals, only modes and faults change; in LOST there is no
         torque, and the caller sends that of :meth:`rest`, once or in every cycle. Nor is there one
-        before :meth:`activate`, with which the filters start anew."""
+        before :meth:`activate`."""
         now, step = sample.stamp, self._step_to(sample.stamp)
         contact = torque = None
         try:
@@ -392,7 +397,8 @@ class Arm:
         )
         self.motion.hold(measured.estimator.state.q, now)
         if not self._has_begun:
-            self.supervisor.activate(self._seconds(now), *measured.velocities)
+            knows_speed = measured.knows_speed
+            self.supervisor.activate(self._seconds(now), *measured.velocities, knows_speed)
             self._has_begun = True
         else:  # after time jumped: the velocities are not known yet
             self._start_law(now)

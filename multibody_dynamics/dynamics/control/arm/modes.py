@@ -191,6 +191,7 @@ class Memory(NamedTuple):
     fault: Annotated[Integers, Field("the present one")]
     on_links: Annotated[Integers, Field("1 while the stop runs on link states alone")]
     tolerates_delay: Annotated[Integers, Field("1 if the stop is the one for late torques")]
+    is_unsure: Annotated[Integers, Field("1 until it is known whether the arm moved at first")]
     is_new: Annotated[Integers, Field(
         "1 from a change of the acting law until the caller has started it"
     )]
@@ -245,6 +246,15 @@ def are_motors_slow(p, thetad):
     return True
 
 
+def _moves(p, s, qd, thetad):
+    """Whether a joint moves; motors that only change a stiffness do not count."""
+    measure_speed(p, s, qd, thetad)
+    for i in range(qd.shape[0]):  # noqa: SIM110 (C has no any())
+        if s.speed[i] > p.recovery_speed:
+            return True
+    return False
+
+
 def begin_stop(p, s, qd, thetad):
     """The speeds at which a stop begins decide how fast it may ever be."""
     measure_speed(p, s, qd, thetad)
@@ -283,14 +293,15 @@ def fail(p, s, now, fault, mode, qd, thetad):
     return True
 
 
-def activate(p, s, now, qd, thetad):
-    """Start: hold, or stop first if the arm moves."""
+def activate(p, s, now, qd, thetad, knows_speed):
+    """Start: hold, or stop first if the arm moves, as soon as that is known."""
     s.fault[0] = NONE
     s.on_links[0] = 0
     s.tolerates_delay[0] = 0
     s.recovered[0] = 0
     s.on_time[0] = now
     s.late_at[0] = NEVER
+    s.is_unsure[0] = 0 if knows_speed else 1
     begin_stop(p, s, qd, thetad)
     if p.follows and are_motors_slow(p, thetad):
         enter(s, HOLDING, p.transfer_time)
@@ -371,8 +382,12 @@ def supervise(p, s, now, x):
 
 def _watch(p, s, now, x):
     """What stops an arm that follows, with all states there."""
+    was_unsure = s.is_unsure[0]
+    s.is_unsure[0] = 0 if x.knows_speed else was_unsure
     if x.elapsed > p.link_timeout:
         fail(p, s, now, TIME, STOPPING, x.qd, x.thetad)
+    elif was_unsure and x.knows_speed and _moves(p, s, x.qd, x.thetad):
+        fail(p, s, now, SETTLING, STOPPING, x.qd, x.thetad)
     elif x.contact:
         fail(p, s, now, CONTACT, x.contact, x.qd, x.thetad)
     elif x.is_lost:

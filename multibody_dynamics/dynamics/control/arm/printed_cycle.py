@@ -82,7 +82,7 @@ MEMORIES: dict[Any, Any] = {
     late_hold: late_hold.SmoothedMotors, cycle_clock: cycle_clock.CycleClock,
 }  # fmt: skip
 """The records that arguments are; `s` is that of the module of a function."""
-WHOLE = ("row", "may_end", "mode", "fault")
+WHOLE = ("row", "may_end", "mode", "fault", "knows_speed")
 """Arguments that are integers."""
 
 REFERENCE = {

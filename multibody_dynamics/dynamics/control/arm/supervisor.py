@@ -12,6 +12,7 @@ from . import modes
 from .modes import FAULTS, LATE, SETTLING, STOP_FAILED, TRACKING, Fault, Mode, Rules
 
 MODES = tuple(Mode)
+MOVING = "the arm moves"
 CLEARED = "cleared, following again"
 REQUESTED = "cleared, following again once the arm is at rest"
 
@@ -79,10 +80,10 @@ class Supervisor:
         """s, in which the new law fades in."""
         return float(self._memory.duration[0])
 
-    def activate(self, now: float, qd: Array, thetad: Array) -> None:
-        """Start at `now` (s), at these velocities of links (n,) and motors (m,)."""
-        modes.activate(self.rules, self._memory, now, qd, thetad)
-        self.text = "the arm moves" if self.fault is not None else ""
+    def activate(self, now: float, qd: Array, thetad: Array, knows_speed: bool) -> None:
+        """Start at `now` (s), at these velocities of links (n,) and motors (m,), if known."""
+        modes.activate(self.rules, self._memory, now, qd, thetad, int(knows_speed))
+        self.text = MOVING if self.fault is not None else ""
 
     def deactivate(self) -> None:
         """Nothing acts on the arm, and there is no fault."""
@@ -158,6 +159,8 @@ class Supervisor:
                 f"'{name}' still moves at {value:.3g} after more than {rules.stop_timeout:g} s"
                 " (stop_timeout)"
             )
+        if fault == SETTLING:
+            return MOVING
         if fault == modes.REPEATED:
             return (
                 f"interrupted {rules.recovery_limit + 1} times within {rules.recovery_window:g} s"

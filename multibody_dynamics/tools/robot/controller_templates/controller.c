@@ -28,7 +28,8 @@ static void begin(robot_controller *c)
         robot_start_law(c, c->parameters.transfer_time);
         return;
     }
-    robot_begin_modes(&c->parameters, &c->modes, c->clock.time, c->samples.qd, c->samples.thetad);
+    robot_begin_modes(&c->parameters, &c->modes, c->clock.time, c->samples.qd, c->samples.thetad,
+                      1);
     c->has_begun = 1;
 }
 

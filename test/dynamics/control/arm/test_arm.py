@@ -112,6 +112,27 @@ def test_an_arm_that_is_not_active_is_measured_and_gets_no_torque():
     assert (command.mode, command.torque) == (Mode.INACTIVE, None)
 
 
+@pytest.mark.parametrize("before", [0, 30])
+def test_an_arm_that_moves_at_activation_is_stopped_first(before):
+    """At once if it has been measured `before`, or when the filters have settled."""
+    arm = linear_arm()
+    made = at_rest_under(arm)
+    (q, _, theta, _), _, _ = at_start(arm)
+    made.deactivate()
+    for k in range(-before, 0):
+        made.update(sample_of(made, k * PERIOD, q + k * PERIOD, theta + k * PERIOD))
+    made.activate()
+    modes = [
+        made.update(sample_of(made, k * PERIOD, q + k * PERIOD, theta + k * PERIOD)).mode
+        for k in range(30)
+    ]
+    held = modes.index(Mode.STOPPING)
+    assert modes[:held] == [Mode.HOLDING] * held
+    assert held == 0 if before else 0 < PERIOD * held < 0.02
+    assert set(modes[held:]) == {Mode.STOPPING}
+    assert made.supervisor.text == "the arm moves"
+
+
 def test_a_command_is_a_value_that_later_cycles_do_not_change():
     arm = linear_arm()
     made = at_rest_under(arm)
@@ -212,7 +233,9 @@ def test_observed_external_torques_are_compensated():
     arm, push = linear_arm(), np.array([0.0, 2.0])
     alone = holding(arm, "motor_pd", disturbance_bandwidth=0.0)
     without = closed_loop(at_rest_under(arm, **alone), arm, 1.0, push)[-1] - arm.rest
-    cycle = ArmSettings(tracking_tolerance=0.0, transfer_time=0.1, observer_feedback=True)
+    cycle = ArmSettings(  # the push, from the first cycle on, is not to be taken for motion
+        tracking_tolerance=0.0, transfer_time=0.1, observer_feedback=True, recovery_speed=1.0
+    )
     made = at_rest_under(arm, cycle=cycle, **alone, observer_gain=20.0)
     countered = closed_loop(made, arm, 1.0, push)[-1] - arm.rest
     assert np.abs(made.measured.observer.residual).max() == pytest.approx(2.0, rel=0.02)
@@ -499,6 +522,8 @@ class Loop:
         self.waiting = load.copy()
         self.answer()
         self.observer, self.filter = made.measured.estimator._observer, made.measured._motor_filter
+        while not made.measured.knows_speed:  # until then, an arm that moves would be stopped
+            self.step()
 
     def answer(self) -> None:
         plant = self.plant

@@ -45,7 +45,7 @@ class Machine:
 
     def __init__(self, **changes) -> None:
         self.rules, self.memory, self.now = RULES._replace(**changes), modes.memory(2), 0.0
-        modes.activate(self.rules, self.memory, self.now, STILL, STILL)
+        modes.activate(self.rules, self.memory, self.now, STILL, STILL, 1)
 
     def cycle(self, count: int = 1, **changes) -> int:
         """So many cycles that find this; the mode after them."""
@@ -78,10 +78,21 @@ def test_the_table_lists_each_fault_once_in_the_order_of_the_codes():
 @pytest.mark.parametrize(("speed", "mode"), [(0.05, HOLDING), (0.2, STOPPING)])
 def test_an_arm_that_moves_at_activation_is_stopped_first(speed, mode):
     machine = Machine()
-    modes.activate(machine.rules, machine.memory, 0.0, STILL, np.full(2, speed))
+    modes.activate(machine.rules, machine.memory, 0.0, STILL, np.full(2, speed), 1)
     assert machine.mode == mode
     assert machine.fault == (NONE if mode == HOLDING else SETTLING)
     assert machine.cycle() == HOLDING
+
+
+def test_an_arm_is_stopped_once_it_is_known_to_have_moved_at_activation():
+    machine = Machine()
+    moving = np.full(2, 0.2)
+    modes.activate(machine.rules, machine.memory, 0.0, STILL, STILL, 0)
+    assert machine.cycle(thetad=moving, knows_speed=0) == HOLDING
+    assert machine.cycle(thetad=moving) == STOPPING
+    assert machine.fault == SETTLING
+    assert machine.cycle() == HOLDING
+    assert machine.cycle(thetad=moving) == HOLDING  # from now on it may follow
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ NAMES = ("shoulder", "elbow")
 @pytest.fixture
 def supervisor() -> Supervisor:
     found = Supervisor(NAMES, RULES)
-    found.activate(0.0, STILL, STILL)
+    found.activate(0.0, STILL, STILL, True)
     return found
 
 
