@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import islice, pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +14,6 @@ import pytest
 from multibody_dynamics.dynamics.control import HIT, DetectionSettings
 from multibody_dynamics.tools.study.studied_robots import built_in_robots, load_arm
 from studies.collisions import (
-    CONTACTS,
-    HEAD,
     Impact,
     Push,
     Study,
@@ -24,10 +21,7 @@ from studies.collisions import (
     front_rows,
     ramp_response,
     random_motions,
-    row,
 )
-
-PAGE = Path(__file__).parents[2] / "docs" / "collisions.md"
 
 
 @cache
@@ -119,11 +113,3 @@ def test_the_force_at_the_threshold_is_that_of_a_contact_there():
     assert run.law.measured.detector is not None
     smallest = run.law.measured.detector.threshold[HIT].min()
     assert (forces > 0.5 * smallest).all()  # no lever is longer than 2 m
-
-
-def test_the_page_has_the_rows_and_columns_of_the_tool():
-    text = PAGE.read_text()
-    assert text.count("| " + " | ".join(HEAD) + " |") == 2
-    for contact in CONTACTS:
-        assert text.count(f"| {contact} |") == 2
-    assert row(CONTACTS[0], []).count("|") == len(HEAD) + 1
