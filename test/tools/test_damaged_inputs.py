@@ -84,7 +84,7 @@ def bounded(seconds: float) -> Iterator[None]:
             yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, limits)
-    assert [each for each in caught if issubclass(each.category, RuntimeWarning)] == []
+    assert [str(each) for each in caught if issubclass(each.category, RuntimeWarning)] == []
     assert time.process_time() - before < seconds
 
 

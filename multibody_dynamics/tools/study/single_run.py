@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dynamics.control import Arm, ArmSettings, DesiredMotion, Sample
+from ...dynamics.control import Arm, ArmSettings, Command, DesiredMotion, Sample
 from ...dynamics.core import Array, DynamicsError
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
@@ -23,6 +23,7 @@ from .studied_laws import StudiedLaw
 from .studied_robots import LEVER, StudiedArm, motion_rows
 
 START = 1.0  # s, stamp of the first cycle
+FILTERING = 0.2  # s at rest before, in which the filters settle
 SETTLING = 0.3  # s at rest before the motion, while the law takes over
 AFTER = 0.3  # s after the motion, included in the errors
 LOST = 0.2  # rad, error at which the node stops the arm
@@ -207,7 +208,6 @@ class _Cycle:
         self.lead = controller.acting.lead
         self.ahead = LEAD * dt + condition.known_delay
         self.error: Array = np.zeros(arm.model.n)
-        controller.activate()
         self.signals: dict[str, Any] = {
             "link_position": self.encoders[0].position,
             "motor_position": self.encoders[1].position,
@@ -217,6 +217,17 @@ class _Cycle:
         self.payload_at = PAYLOAD_AT * end if condition.has_payload else np.inf
         self.hit_at = HIT_AT * end if condition.has_hit else np.inf
         self._rows = [self._motion(shift) for shift in (self.lead, self.ahead, None)]
+        for encoder, row in zip(self.encoders, (plant.q, plant.theta), strict=True):
+            encoder.restart(row, np.zeros_like(row))
+        for k in range(round(FILTERING / dt), 0, -1):
+            self._measure(times.cycles[0] - k * dt)
+        controller.activate()
+
+    def _measure(self, t: float) -> Command:
+        """Read the encoders at a time in s, and let the controller answer."""
+        for encoder, row in zip(self.encoders, (self.plant.q, self.plant.theta), strict=True):
+            encoder.update(row, np.zeros_like(row))
+        return self.controller.update(Sample(round(1e9 * (t + SETTLING + START)), self.signals))
 
     def _motion(self, shift: float | None) -> NDArray[np.float64]:
         """(k, 5, n) the motion at each cycle, `shift` s later; None: at the ends of the cycles."""
@@ -233,13 +244,10 @@ class _Cycle:
         controller has stopped the arm."""
         controller, plant = self.controller, self.plant
         t, length = float(self.times.cycles[k]), float(self.times.lengths[k])
-        for encoder, row in zip(self.encoders, (plant.q, plant.theta), strict=True):
-            (encoder.update if k else encoder.restart)(row, np.zeros_like(row))
         motion = controller.motion
         assert isinstance(motion, _GivenMotion)
         motion.now, motion.ahead = self._rows[0][k], self._rows[1][k]
-        stamp = round(1e9 * (t + SETTLING + START))
-        command = controller.update(Sample(stamp, self.signals))
+        command = self._measure(t)
         torque = command.torque
         if torque is None or not command.mode.is_following:
             return np.zeros(len(self.plant.theta)), "; ".join(map(str, command.events))
