@@ -24,11 +24,12 @@ RULES = Rules(
     transfer_time=0.5,
     stop_transfer_time=0.05,
     velocity=np.array([2.0, np.inf]),
+    torque_limit=np.array([40.0, 20.0]),
     joint_of_motor=np.arange(2),
     link_share=np.ones(2),
 )
 STILL = np.zeros(2)
-AT_REST = Situation(0, 0, 0.004, 0, 1, 1, 0, STILL, STILL, STILL)
+AT_REST = Situation(0, 0, 0.004, 0, 1, 1, 0, STILL, STILL, STILL, STILL)
 
 
 def moving(*speed: float) -> Situation:

@@ -41,7 +41,8 @@ from .following.trajectory_action import TrajectoryAction
 from .following.trajectory_input import TrajectoryInput
 from .following.wrench_input import WrenchInput
 
-COASTING = 2.5  # cycles without a pair, after which one side alone keeps the filters running
+LATE = 2.5  # cycles without a pair, after which the torque follows the reference
+TICK = 0.004  # s, from one cycle without a pair to the next
 
 
 class FlatnessControllerNode(ManagedNode[FlatnessControllerParameters]):
@@ -81,6 +82,7 @@ class ControllerCycle:
         self._node, self._setup, self._arm, self._outputs = node, setup, arm, setup.outputs
         self._is_checked = bool(p.design_position)
         self._is_silent, self._mode = True, Mode.INACTIVE
+        self._late_cycles = self._late_stamp = self._sent_at = 0
         arm.activate()
         setup.laws.renew()
 
@@ -109,6 +111,8 @@ class ControllerCycle:
             states.watch(side, supervisor.watch(partial(self._on_stale, side)))
             quality = best_effort(p.state_queue_depth)
             inputs.listen(JointState, topic, partial(self._on_states, side, topic), quality)
+        if not supervisor.has_timer:
+            node.activation.timer(TICK, self._on_tick)
         self._diagnostics = Diagnostics(node, robot.model.name, self._statuses)
         self.reconfigure(p)
         node.get_logger().info(f"active; law: {setup.laws.in_force}; state from {p.state_source}")
@@ -126,6 +130,7 @@ class ControllerCycle:
         self._wrench.wrench.restart()
         self._states.restart()
         self._newest.cancel()
+        self._late_stamp = self._sent_at = 0
 
     def _end(self) -> None:
         self._newest.cancel()
@@ -136,8 +141,7 @@ class ControllerCycle:
     # Inputs
 
     def _on_states(self, side: str, topic: str, message: JointState) -> None:
-        """Run a cycle if this completes a pair, or if the other side is missing; if a cycle is
-        overdue, keep the filters running."""
+        """Run a cycle if this completes a pair, or if the other side is missing."""
         begin = time.monotonic_ns()
         supervisor, states = self._supervisor, self._states
         if not supervisor.take(topic, states.sides[side], message):
@@ -157,37 +161,51 @@ class ControllerCycle:
             self._newest.arrived(begin, states.stamp, self._node.parameters.state_timeout)
         elif is_alone:
             self._run(stamp, begin)
-        elif self._is_overdue(stamp):
-            states.read()
-            self._arm.coast(Sample(stamp, states.signals), side)
 
-    def _is_overdue(self, stamp: int) -> bool:
-        """Whether a pair is long overdue at `stamp`."""
-        is_waiting = self._states.has_begun and not self._newest.is_due
-        return is_waiting and self._supervisor.step_to(stamp) > COASTING * self._arm.period
+    def _on_tick(self) -> None:
+        """While pairs are late, keep the torque on the reference."""
+        supervisor, arm = self._supervisor, self._arm
+        if self._newest.is_due or not (self._sent_at and arm.supervisor.mode.is_following):
+            return
+        late = supervisor.now() - self._sent_at
+        if LATE * arm.period < 1e-9 * late < self._node.parameters.state_timeout:
+            self._run(self._states.stamp + late, time.monotonic_ns(), is_late=True)
 
     # The cycle
 
-    def _run(self, stamp: int, begin: int) -> None:
-        """Run one cycle with this stamp (ns), which began at `begin`, monotonic ns."""
+    def _run(self, stamp: int, begin: int, *, is_late: bool = False) -> None:
+        """Run one cycle with this stamp (ns), which began at `begin`, monotonic ns; is_late: a pair
+        should have arrived."""
+        if stamp <= self._late_stamp:  # its time has been answered without it
+            self._newest.skipped += 1
+            return
         if self._supervisor.comes_late("motor_states", stamp):
             return
         states = self._states
         measured, wanted = self._arm.measured.estimator.state, self._arm.motion.wanted
         external = self._wrench.joint_torque(stamp, wanted, measured.q)
-        sample = Sample(stamp, states.signals, states.missing, states.why, external)
+        sample = Sample(stamp, states.signals, states.missing, states.why, external, is_late)
         if not self._is_checked:  # takes too long for a cycle: start with the next state
             self._is_checked = self._setup.check_first(sample)
             self._answer(self._arm.command(stamp))
             return
+        if is_late:
+            self._late_cycles += 1
+            self._late_stamp = stamp
+            self._node.get_logger().warning(
+                f"no matching states for {1e-9 * (stamp - states.stamp):.3f} s: the torque follows"
+                " the reference", throttle_duration_sec=1.0,
+            )  # fmt: skip
         command = self._arm.update(sample)
         self._answer(command)
         if command.torque is None:
-            self._supervisor.last_stamp = stamp  # no output is due: the filters need not coast
+            self._supervisor.last_stamp = stamp  # no output is due
             return
         self._publish(command)
         states.has_begun = True
-        self._arm.note_delay(self._supervisor.record(begin, stamp))
+        now = self._supervisor.record(begin, stamp)
+        self._arm.note_delay(now)
+        self._sent_at = self._sent_at if is_late else now
 
     def _answer(self, command: Command) -> None:
         """Report what has changed, fall silent if the arm is lost, and judge the goal."""
@@ -248,7 +266,8 @@ class ControllerCycle:
     def _statuses(self) -> Iterator[Status]:
         reaction = self._node.parameters.collision_reaction
         yield self._supervisor.status(self._states.ages, self._faults.problem())
-        yield self._inputs.status(self._states.counts | {"pairs skipped": self._newest.skipped})
+        own = {"pairs skipped": self._newest.skipped, "cycles without a pair": self._late_cycles}
+        yield self._inputs.status(self._states.counts | own)
         yield self._limits.status()
         yield from report.statuses(self._setup, self._followed, reaction)
 

@@ -10,6 +10,7 @@ Not among them are the faults that only the node can have: the C has no observer
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 
@@ -64,6 +65,10 @@ class Node:
         if not arm.is_stuck:
             self.plant.step(arm.torque, PERIOD)
 
+    @property
+    def torque(self) -> np.ndarray:
+        return self.arm.torque.copy()
+
     def run(self, seconds: float, **what: bool) -> None:
         for _ in range(round(seconds / PERIOD)):
             self.cycle(**what)
@@ -72,20 +77,21 @@ class Node:
         for _ in range(round(seconds / PERIOD)):
             self.cycle(late=3 * STEP)
 
-    def run_away(self, seconds: float) -> None:
+    def run_away(self, seconds: float, speed: float = AWAY) -> None:
         self.arm.is_stuck = True
         for _ in range(round(seconds / PERIOD)):
-            turn(self.plant)
+            turn(self.plant, speed)
             self.cycle()
         self.arm.is_stuck = False
 
-    def run_pushed(self, seconds: float) -> None:
+    def run_pushed(self, seconds: float, size: float = HUGE, sign: int = 1) -> None:
+        """Told of a push that changes by `sign` in every cycle."""
         message = WrenchStamped()
         message.header.frame_id = self.arm.model.body_names[-1]
-        for axis in "xyz":
-            setattr(message.wrench.force, axis, HUGE)
-            setattr(message.wrench.torque, axis, HUGE)
-        for _ in range(round(seconds / PERIOD)):
+        for k in range(round(seconds / PERIOD)):
+            for axis in "xyz":
+                setattr(message.wrench.force, axis, size * sign**k)
+                setattr(message.wrench.torque, axis, size * sign**k)
             set_stamp(message.header.stamp, self.arm.now)
             self._contact.publish(message)
             self.cycle()
@@ -144,6 +150,10 @@ class Generated:
         if not self.is_stuck:
             self.plant.step(self.c.torque.copy(), PERIOD)
 
+    @property
+    def torque(self) -> np.ndarray:
+        return self.c.torque.copy()
+
     def note(self, before: str) -> None:
         """A fault is told when it comes, and when it is over; settling is not."""
         own, settling = self.c.fault, FAULTS[Cause.SETTLING].text
@@ -164,16 +174,17 @@ class Generated:
             self.c.update(self.time, self.plant.q, self.plant.theta)  # reports the fault
             self.note(before)
 
-    def run_away(self, seconds: float) -> None:
+    def run_away(self, seconds: float, speed: float = AWAY) -> None:
         self.is_stuck = True
         for _ in range(round(seconds / PERIOD)):
-            turn(self.plant)
+            turn(self.plant, speed)
             self.cycle()
         self.is_stuck = False
 
-    def run_pushed(self, seconds: float) -> None:
-        self.c.set_external_torque([HUGE, HUGE])
-        self.run(seconds)
+    def run_pushed(self, seconds: float, size: float = HUGE, sign: int = 1) -> None:
+        for k in range(round(seconds / PERIOD)):
+            self.c.set_external_torque(np.full(2, size * sign**k))
+            self.cycle()
         self.c.set_external_torque([0.0, 0.0])
 
     def set_clock_back(self) -> None:
@@ -198,10 +209,15 @@ def two_links() -> Robot:
     return Robot(model, load_actuators(springs, model.joint_names), np.full(2, -0.4))
 
 
-def turn(plant: ElasticRobot) -> None:
+def turn(plant: ElasticRobot, speed: float) -> None:
     """Links and motors turn, whatever the torque."""
-    plant.q[:] += PERIOD * AWAY
-    plant.theta[:] += PERIOD * AWAY
+    plant.q[:] += PERIOD * speed
+    plant.theta[:] += PERIOD * speed
+
+
+def run_fast(arm: Node | Generated) -> None:
+    """Faster than the limits of both joints, 3 and 4 rad/s, in the direction of the motion."""
+    arm.run_away(0.1, math.copysign(5.2, -0.4 - arm.plant.q[0]))
 
 
 def lose(**what: bool) -> Callable[[Node | Generated], None]:
@@ -233,6 +249,8 @@ INJECTIONS: dict[str, tuple[Callable, list[tuple[Cause, str]]]] = {
     "blocked": (block, [(Cause.TRACKING, STOPS)]),
     "late": (lambda arm: arm.run_late(0.3), [(Cause.LATE, STOPS)]),
     "pushed": (lambda arm: arm.run_pushed(0.1), [(Cause.NOT_FINITE, STOPS)]),
+    "fast": (run_fast, [(Cause.OVERSPEED, STOPS)]),
+    "chatter": (lambda arm: arm.run_pushed(0.2, 200.0, -1), [(Cause.CHATTER, STOPS)]),
     "interrupted": (interrupt, [*INTERRUPTED, (Cause.NO_LINKS, STOPS), (Cause.REPEATED, STOPS)]),
     "away": (
         lambda arm: arm.run_away(3.0), [(Cause.TRACKING, STOPS), (Cause.STOP_FAILED, "lost")],
@@ -279,3 +297,31 @@ def test_every_fault_has_the_same_answer(ros, tmp_path):
         ends = {end for _, rows in INJECTIONS.values() for each, end in rows if each == cause}
         assert ends <= {FAULTS[cause].mode.name.lower(), "cleared"}
     assert "Traceback" not in node.arm.node.output
+
+
+def torques(arm: Node | Generated, gap: int, **what: bool) -> np.ndarray:
+    """Those of a motion during which there is a gap of so many cycles, and those after it."""
+    here = arm.plant.q
+    arm.move(here - np.copysign(0.6, here + 0.4), 1.0)
+    arm.run(0.4)
+    found = [arm.torque]
+    for k in range(100):
+        if isinstance(arm, Node):  # whether to wait for an answer
+            arm.arm.is_answered = k >= gap or (len(what) < 2 and k > 2)
+        arm.cycle(**(what if k < gap else {}))
+        found.append(arm.torque)
+    arm.run(0.8)
+    return np.array(found)
+
+
+@needs_compiler
+def test_no_gap_in_the_states_shakes_the_torque(ros, tmp_path):
+    """Neither without one side nor without both, for up to 60 of the 100 ms until the arm stops."""
+    limit = two_links().actuators.torque_limit
+    for arm in (Generated(two_links(), tmp_path), Node(ros)):
+        smooth = np.abs(np.diff(torques(arm, 0), axis=0)).max(axis=0)
+        for gap in (2, 5, 30):
+            for what in ({"links": False}, {"motors": False}, {"links": False, "motors": False}):
+                found = np.abs(np.diff(torques(arm, gap, **what), axis=0)).max(axis=0)
+                assert (found <= smooth + 0.05 * limit).all(), (type(arm), gap, what)
+        assert arm.events() == []

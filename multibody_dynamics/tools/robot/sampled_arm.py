@@ -62,6 +62,7 @@ class SegmentMotion:
 
     def release(self) -> None:
         self.is_there = False
+        self.wanted[1:] = 0.0
 
     def evaluate(self, time: int, out: Array) -> None:
         segments.compiled_follow(
@@ -237,8 +238,9 @@ class SampledArm:
         elapsed = self.clock.elapsed[0]
         if does == cycle_clock.RUNS:
             samples.compiled_take_samples(
-                p, self.filters.samples, self.counts, time, link_time, motor_time, q, theta, elapsed
-            )
+                p, self.filters.samples, self.counts, time, link_time, motor_time, q, theta,
+                elapsed, *self.arm.reference,
+            )  # fmt: skip
             if self.is_active:
                 self._run()
         elif does == cycle_clock.SET_BACK:

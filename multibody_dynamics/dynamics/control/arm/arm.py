@@ -44,7 +44,7 @@ from .measured_arm import MeasuredArm
 from .modes import CONTACT, NOT_FINITE, STOPPING, TIME, YIELDING, Mode, Rules, Situation
 from .stiffness_reference import StiffnessReference
 from .supervisor import Event, Supervisor
-from .torque_steps import CycleTimes, next_period, torque_step
+from .torque_steps import CycleTimes, feedback_share, next_period, torque_step
 
 SECOND = 1_000_000_000  # ns
 STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
@@ -56,7 +56,8 @@ class Sample(NamedTuple):
 
     signals : by name, those of the state estimator; None if no states arrive. missing : whose
     states have timed out, "", LINKS, MOTORS or BOTH, and `why`, for messages. external : (n,) known
-    external joint torques in N m.
+    external joint torques in N m. is_late : whether there should be new signals, but are none: the
+    arm is taken to follow its reference as closely as before.
     """
 
     stamp: int
@@ -64,6 +65,7 @@ class Sample(NamedTuple):
     missing: str = ""
     why: str = ""
     external: Array | None = None
+    is_late: bool = False
 
 
 class Command(NamedTuple):
@@ -150,9 +152,11 @@ class Arm:
         self._flat_map.update()  # compile now, too
         self._flat_map.advance(PERIOD)
         self._motors: Array = self._flat_map.result.copy()
+        self._rates = self.motion.wanted[1:3], self._motors[1:3]
         self.chosen = self.name = settings.law
         self.times = CycleTimes(settings.controllers[settings.law].period, MAX_STEP)
         self._period = self._lead = 0.0
+        self._share = 1.0  # of the feedback
         self._events: list[Event] = []
         self._cuts: list[LimitEvent] = []
         self.supervisor = Supervisor(model.joint_names, self._rules())
@@ -181,6 +185,7 @@ class Arm:
             transfer_time=p.transfer_time,
             stop_transfer_time=STOP_TRANSFER,
             velocity=self.model.limits.velocity,
+            torque_limit=self.transfer.limits.torque,
             joint_of_motor=actuators.joint_of_motor,
             link_share=actuators.link_of_motors.sum(axis=1),
         )
@@ -201,6 +206,7 @@ class Arm:
     def limit(self, limits: JointCommandLimits) -> None:
         """Keep torques within these limits of the motors from the next cycle on."""
         self.transfer.limits = limits
+        self.supervisor.rules = self._rules()
         self.laws.limit(limits.torque)
 
     def activate(self, torque: Array | None = None) -> None:
@@ -215,7 +221,7 @@ class Arm:
     def deactivate(self) -> None:
         """Answer no more samples with a torque; they are measured as before."""
         self._is_active = self._has_begun = False
-        self.motion.release()
+        self._release()
         self.supervisor.deactivate()
 
     def restart(self, why: str = "") -> None:
@@ -232,9 +238,14 @@ class Arm:
         """Forget what the torques were."""
         self.acting.restart()
         self._flat_map.settle()
-        self.motion.release()
+        self._release()
         self.second.release()
         self._stamp = 0
+
+    def _release(self) -> None:
+        """End the motion; sides without samples are then carried along nothing."""
+        self.motion.release()
+        self._motors[1:3] = 0.0
 
     def choose(self, name: str) -> None:
         """Follow with another law from now on, changing over from the one that acts."""
@@ -280,6 +291,11 @@ class Arm:
         """'stopped', or what the motion does."""
         return "stopped" if self.supervisor.fault is not None else self.motion.mode
 
+    @property
+    def reference(self) -> tuple[Array, Array]:
+        """(5, n) and (4, m): the desired state of the links, and motors, of the last cycle."""
+        return self.motion.wanted, self._motors
+
     # What is measured
 
     @property
@@ -314,22 +330,11 @@ class Arm:
         self._measured_at = t
         acted = self.acting.acted(t, self.transfer.torque)
         self.measured.announced[:] = 0.0 if sample.external is None else sample.external
-        self.measured.update(t, signals, acted, second)
-        self.acting.update(t, second[:2])
-
-    def coast(self, sample: Sample, side: str) -> None:
-        """Keep the filters running on states of one `side` alone, while those of the other are
-        late: that side is assumed to continue at its velocity for a period, and a stop then starts
-        from the right velocity. Motors coast only if links alone can stop the arm."""
-        assert sample.signals is not None
-        state, step = self.measured.estimator.state, self._period
-        if side == MOTORS:
-            late = {"link_position": state.q + step * state.qd}
-        elif self.laws.on_links is not None:
-            late = {"motor_position": state.theta + step * state.thetad}
+        if sample.is_late:
+            self.measured.carry(t, self._rates, second)
         else:
-            return
-        self.measure(sample._replace(signals={**sample.signals, **late}))
+            self.measured.update(t, signals, acted, second)
+        self.acting.update(t, second[:2])
 
     def motors_at_rest(self, q: Array) -> Array:
         """(m,) motor positions with the links at rest at q (n,); needs `laws.on_links`."""
@@ -436,6 +441,7 @@ class Arm:
             qd=0.0 * qd if lacks_links else qd,
             thetad=0.0 * thetad if lacks_motors else thetad,
             error=self.motion.wanted[0] - self.acting.state.q,
+            sent=self.transfer.torque,
         )
         why = sample.why or measured.lost or (contact.text if contact else "")
         if step > self.cycle.state_timeout and not sample.missing:
@@ -472,6 +478,8 @@ class Arm:
         self.name = self._law_of_mode()
         self.transfer.duration = supervisor.duration
         self.transfer.activate(self.laws[self.name], self.transfer.torque.copy())
+        self._share = 1.0
+        self._motors[1:3] = 0.0
         if self.motion.is_there:
             self.motion.hold(self.acting.state.q, now)
 
@@ -492,6 +500,7 @@ class Arm:
         elif acting.diverged:
             raise DynamicsError(acting.diverged)
         dt = torque_step(self.times, step, self._period)
+        self._share = feedback_share(self.times, step, dt, self._share)
         self._wanted.update()
         self._ahead.update()
         if abs(self._lead - law.lead) > 0.1 * self._lead:
@@ -506,6 +515,7 @@ class Arm:
             past=acting.past,
             computed=Computed(self._wanted.result, self._ahead.result, self.measured.springs),
             elapsed=step,
+            feedback_share=self._share,
         )
         reference = law.motor_reference
         if reference is None:

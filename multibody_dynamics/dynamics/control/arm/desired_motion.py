@@ -93,6 +93,7 @@ class DesiredMotion:
     def release(self) -> None:
         """Drop the motion."""
         self._running = self._next = None
+        self.wanted[1:] = 0.0
 
     def hold(self, position: Array, time: int) -> None:
         """Hold `position` (n,) from `time` on, which becomes the origin of a new time axis."""

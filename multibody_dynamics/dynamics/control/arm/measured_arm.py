@@ -6,7 +6,7 @@ and gravity, external torques, collisions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,23 +106,31 @@ class MeasuredArm:
         Raises InputError for invalid signals, and then leaves the state unchanged. With
         motor_encoders only invalid motor positions raise; any other failure sets `lost`.
         """
-        springs = self.springs
         if self._motor_filter is None:
             self.estimator.update(t, stiffness=second[:2], **signals)
         else:
             self._filter_motors(self._motor_filter, t, signals["motor_position"])
             self._observe(t, signals, second[:2])
-        state = self.estimator.state
-        springs.stiffness[:] = second[:2]
-        springs.update()
-        self.weigh(state.q)
+        self._load_springs(second)
         if self.observer is None and self.detector is None:
             return
-        driving = self._driving.of(springs.torque, signals, acted)
+        state = self.estimator.state
+        driving = self._driving.of(self.springs.torque, signals, acted)
         if self.observer is not None:
             self.observer.update(t, state.q, state.qd, driving)
         if self.detector is not None:
             self.detector.update(t, state.q, state.qd, driving, self.announced)
+
+    def carry(self, t: float, references: Sequence[Array], second: Array) -> None:
+        """Take the arm to follow its reference as closely as before up to t in s, see
+        :meth:`.StateEstimator.carry`; observers of external torques wait for samples."""
+        self.estimator.carry(t, *references)
+        self._load_springs(second)
+
+    def _load_springs(self, second: Array) -> None:
+        self.springs.stiffness[:] = second[:2]
+        self.springs.update()
+        self.weigh(self.estimator.state.q)
 
     def weigh(self, q: Array) -> None:
         """Set `gravity` to that at q (n,), computed where it is asked for."""

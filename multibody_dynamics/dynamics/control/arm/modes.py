@@ -39,6 +39,8 @@ LATE_FOR = 0.1  # s during which every torque is late before the arm is stopped
 FASTER = 1.5  # times the speed at the fault that a stop may have
 SHARE = 0.25  # of the velocity limit, in addition: braking one joint moves the others
 UNLIMITED_SPEED = 2.0  # rad/s or m/s, velocity limit of joints that have none
+OVERSPEED_FACTOR = 1.2  # times the velocity limit that a joint which follows may reach
+CHATTER_FOR = 0.1  # s during which a torque jumps back and forth by its limit
 LASTING = 0.05  # s; shorter peaks of a speed may be caused by the velocity filters
 AT_REST = 0.2  # s below the speed of rest; an oscillation exceeds this speed again sooner
 SLOWEST = 0.01  # rad/s or m/s; the speed of rest is never taken below this
@@ -82,10 +84,12 @@ class Cause(IntEnum):
     NO_DESIGN = 10
     STOP_FAILED = 11
     REPEATED = 12
+    OVERSPEED = 13
+    CHATTER = 14
 
 
 NONE, SETTLING, NO_LINKS, NO_MOTORS, TRACKING, NOT_FINITE, TIME, *_others = map(int, Cause)
-LATE, ESTIMATE, CONTACT, NO_DESIGN, STOP_FAILED, REPEATED = _others
+LATE, ESTIMATE, CONTACT, NO_DESIGN, STOP_FAILED, REPEATED, OVERSPEED, CHATTER = _others
 
 
 class Fault(NamedTuple):
@@ -126,6 +130,8 @@ FAULTS = (
     Fault(NO_DESIGN, "no stable gains", Mode.LOST, FINAL, "the first cycle"),
     Fault(STOP_FAILED, "stop failed", Mode.LOST, FINAL, "50 ms (too fast), stop_timeout (moving)"),
     Fault(REPEATED, "interrupted repeatedly", Mode.STOPPING, LATCHED, "the same cycle"),
+    Fault(OVERSPEED, "too fast", Mode.STOPPING, LATCHED, "50 ms"),
+    Fault(CHATTER, "torque chatters", Mode.STOPPING, LATCHED, "0.1 s"),
 )
 """All faults by code: the table of which every other one is made."""
 
@@ -144,8 +150,8 @@ class Rules(NamedTuple):
     sample to its torque, 0 for none. stop_speed_limit : of a stop, for all joints; 0: FASTER and
     SHARE apply. stop_timeout : s until a stopped arm must be at rest. transfer_time,
     stop_transfer_time : s, of the fade to the chosen law, and to any other. velocity : (n,) limits
-    of the joints. joint_of_motor : (m,), and link_share : (m,) of each motor in the position of its
-    joint.
+    of the joints. torque_limit : (m,). joint_of_motor : (m,), and link_share : (m,) of each motor
+    in the position of its joint.
     """
 
     follows: int
@@ -162,6 +168,7 @@ class Rules(NamedTuple):
     transfer_time: float
     stop_transfer_time: float
     velocity: Array
+    torque_limit: Array
     joint_of_motor: Integers
     link_share: Array
 
@@ -180,6 +187,7 @@ class Situation(NamedTuple):
     qd: Annotated[Array, Field("velocities of the links, zero if they are not measured", ("n",))]
     thetad: Annotated[Array, Field("of the motors, zero if they are not measured", ("m",))]
     error: Annotated[Array, Field("desired less measured positions of the links", ("n",))]
+    sent: Annotated[Array, Field("N m or N, the last torques", ("m",))]
     # fmt: on
 
 
@@ -203,6 +211,10 @@ class Memory(NamedTuple):
     fast_since: Annotated[Array, Field("s, of the present stop")]
     moving_since: Annotated[Array, Field("s, of the present stop")]
     slow_since: Annotated[Array, Field("s, of the present stop")]
+    over_since: Annotated[Array, Field("s, since when a joint is faster than it may be")]
+    chatter: Annotated[Array, Field("s, for which each torque has jumped back and forth", ("m",))]
+    last_sent: Annotated[Array, Field("N m or N, torques before the last ones", ("m",))]
+    last_jump: Annotated[Array, Field("N m or N, of each torque, by its limit or more", ("m",))]
     on_time: Annotated[Array, Field("s, sample of the last torque on time")]
     late_at: Annotated[Array, Field("s, sample of the last late one")]
     speed: Annotated[Array, Field("rad/s or m/s, in this cycle", ("n",))]
@@ -211,9 +223,9 @@ class Memory(NamedTuple):
     # fmt: on
 
 
-def memory(n: int) -> Memory:
-    """The memory of an inactive arm with n joints."""
-    return record_fields.zeros(Memory, n=n, recoveries=RECOVERIES)
+def memory(n: int, m: int) -> Memory:
+    """The memory of an inactive arm with n joints and m motors."""
+    return record_fields.zeros(Memory, n=n, m=m, recoveries=RECOVERIES)
 
 
 def is_following(mode):
@@ -392,6 +404,10 @@ def _watch(p, s, now, x):
         fail(p, s, now, CONTACT, x.contact, x.qd, x.thetad)
     elif x.is_lost:
         fail(p, s, now, ESTIMATE, STOPPING, x.qd, x.thetad)
+    elif _exceeds_speed(p, s, now, x):
+        fail(p, s, now, OVERSPEED, STOPPING, x.qd, x.thetad)
+    elif _chatters(p, s, x):
+        fail(p, s, now, CHATTER, STOPPING, x.qd, x.thetad)
     elif p.tracking_tolerance > 0.0:
         worst = 0
         for i in range(x.error.shape[0]):
@@ -402,6 +418,49 @@ def _watch(p, s, now, x):
             s.value[0] = abs(x.error[worst])
             s.allowed[0] = p.tracking_tolerance
             fail(p, s, now, TRACKING, STOPPING, x.qd, x.thetad)
+
+
+def _exceeds_speed(p, s, now, x):
+    """Whether a joint is faster than it may be, for longer than the filters explain."""
+    measure_speed(p, s, x.qd, x.thetad)
+    worst = 0
+    excess = 0.0
+    for i in range(s.speed.shape[0]):
+        if s.speed[i] - OVERSPEED_FACTOR * p.velocity[i] > excess:
+            excess = s.speed[i] - OVERSPEED_FACTOR * p.velocity[i]
+            worst = i
+    if not excess > 0.0:
+        s.over_since[0] = NEVER
+        return False
+    if s.over_since[0] == NEVER:
+        s.over_since[0] = now
+    s.joint[0] = worst
+    s.value[0] = s.speed[worst]
+    s.allowed[0] = OVERSPEED_FACTOR * p.velocity[worst]
+    return now - s.over_since[0] >= LASTING
+
+
+def _chatters(p, s, x):
+    """Whether a torque has jumped by its limit, back and forth, for CHATTER_FOR s. Cycles without a
+    jump count against it, by a quarter."""
+    found = False
+    for j in range(x.sent.shape[0]):
+        jump = x.sent[j] - s.last_sent[j]
+        s.last_sent[j] = x.sent[j]
+        is_wide = abs(jump) >= p.torque_limit[j]
+        if is_wide and jump * s.last_jump[j] < 0.0:
+            s.chatter[j] += x.elapsed
+        else:
+            s.chatter[j] = max(s.chatter[j] - 0.25 * x.elapsed, 0.0)
+        if is_wide:
+            s.last_jump[j] = jump
+        if s.chatter[j] >= CHATTER_FOR:
+            s.chatter[j] = 0.0
+            s.joint[0] = p.joint_of_motor[j]
+            s.value[0] = abs(jump)
+            s.allowed[0] = p.torque_limit[j]
+            found = True
+    return found
 
 
 def _judge_stop(p, s, now, x):

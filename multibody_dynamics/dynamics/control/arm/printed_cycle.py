@@ -150,6 +150,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "limit_torque": limit_torque,
             "next_period": torque_steps.next_period,
             "torque_step": torque_steps.torque_step,
+            "feedback_share": torque_steps.feedback_share,
         },
     ),
 }

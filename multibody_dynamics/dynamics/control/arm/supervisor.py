@@ -38,7 +38,7 @@ class Supervisor:
 
     def __init__(self, joint_names: tuple[str, ...], rules: Rules) -> None:
         self.joint_names, self.rules = joint_names, rules
-        self._memory = modes.memory(len(joint_names))
+        self._memory = modes.memory(len(joint_names), len(rules.joint_of_motor))
         self.text = ""
 
     @property
@@ -161,6 +161,16 @@ class Supervisor:
             )
         if fault == SETTLING:
             return MOVING
+        if fault == modes.OVERSPEED:
+            return (
+                f"'{name}' moves at {value:.3g}; allowed: {allowed:.3g},"
+                f" {modes.OVERSPEED_FACTOR:g} times its velocity limit"
+            )
+        if fault == modes.CHATTER:
+            return (
+                f"the torque of '{name}' jumps back and forth by {value:.3g}; its limit:"
+                f" {allowed:.3g}. Lower the bandwidths, or use finer encoders"
+            )
         if fault == modes.REPEATED:
             return (
                 f"interrupted {rules.recovery_limit + 1} times within {rules.recovery_window:g} s"

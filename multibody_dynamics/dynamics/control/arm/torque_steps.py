@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 LONGEST_PERIOD = 1.5  # times the last one: a single long step, after missed cycles, is no period
+LATE, SHORT = 2.5, 0.006  # periods, and s, for which a torque may always act
+REGAINED = 0.02  # s in which feedback returns after a late cycle
 LONGEST_STEP = 2.0  # periods by which a torque may change after missed cycles
 
 
@@ -35,3 +37,15 @@ def torque_step(p, step, period):
     known = period if period > 0.0 else p.period
     longest = min(step, LONGEST_STEP * known)
     return min(longest if longest > 0.0 else p.period, p.max_step)
+
+
+def feedback_share(p, step, dt, share):
+    """The share of the gains that acts in a cycle `step` s after the last torque; `share` is that
+    of the cycle before, `dt` ago.
+
+    A torque acts until the next one is sent. If that takes more than LATE periods, the gains, which
+    are those for the period in p, would act for too long: the share keeps their impulse within that
+    of LATE periods. Afterwards it returns steadily, because the arm has moved on by itself.
+    """
+    regained = min(share + dt / REGAINED, 1.0)
+    return min(regained, max(LATE * p.period, SHORT) / step) if step > 0.0 else regained

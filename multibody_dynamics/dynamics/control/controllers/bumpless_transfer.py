@@ -137,12 +137,20 @@ class BumplessTransfer:
         self._elapsed = 0.0
         self._held[:] = self.torque
 
-    def update(self, dt: float, *state: Any, elapsed: float = 0.0, **references: Any) -> Array:
+    def update(
+        self,
+        dt: float,
+        *state: Any,
+        elapsed: float = 0.0,
+        feedback_share: float = 1.0,
+        **references: Any,
+    ) -> Array:
         """Compute `torque`, to be sent `dt` s after the last one. The other arguments are those of
         :meth:`.Controller.update`, which this calls.
 
         elapsed : s that have actually passed since the last torque, if more than `dt`. Observers of
             disturbances take it into account, but the torque changes only by what `dt` allows.
+        feedback_share : see :class:`.Controller`.
 
         Raises the errors of that method for `law`, and InputError before the first activation;
         `torque` is then unchanged.
@@ -154,8 +162,9 @@ class BumplessTransfer:
             raise InputError(f"dt is {dt} s; the time since the last torque must be positive")
         elapsed, dt = max(elapsed, dt), min(dt, self.max_step)
         for each in (law, before):
-            if each is not None and elapsed > dt:
-                each.elapsed = each.elapsed or elapsed
+            if each is not None:
+                each.feedback_share = feedback_share
+                each.elapsed = each.elapsed or (elapsed if elapsed > dt else 0.0)
         law.period = dt
         wanted = law.update(*state, **references)
         if before is not None:

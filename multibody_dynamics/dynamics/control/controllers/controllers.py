@@ -118,6 +118,8 @@ class Controller(ABC):
     period : s from one update to the next; may be set before every update.
     elapsed : s since the last update; the caller sets it where cycles may be missing, because
         `period` is limited. A value applies to one update only; without one, `period` applies.
+    feedback_share : of the gains that the next update may use, 0 to 1, see
+        :func:`.torque_steps.feedback_share`; laws without gains of the whole state ignore it.
     lead : s by which `ahead` leads `desired`; laws that predict the state use it.
 
     Not thread-safe. Raises InputError if robot and actuators do not match.
@@ -142,6 +144,7 @@ class Controller(ABC):
         self.friction = friction
         self.period = period
         self.elapsed = 0.0
+        self.feedback_share = 1.0
         self.lead = 0.0
         self._inverse = InverseDynamicsSolver(model, "body")
         self._is_damped = bool(actuators.is_damped.any())
@@ -366,12 +369,12 @@ class Controller(ABC):
 
 # wide: all states and references
 @inlined_exactly
-def feed_back(joint_of_motor, gains, desired, q, qd, reference, theta, thetad, torque):
-    """Torques of the gains (4, m) on the errors of q, q' of the links that the motors drive, and of
-    theta, theta' from the first two rows of their `reference`."""
+def feed_back(joint_of_motor, share, gains, desired, q, qd, reference, theta, thetad, torque):
+    """Torques of a `share` of the gains (4, m) on the errors of q, q' of the links that the motors
+    drive, and of theta, theta' from the first two rows of their `reference`."""
     for j in range(torque.shape[0]):
         i = joint_of_motor[j]
-        torque[j] = (
+        torque[j] = share * (
             gains[0, j] * (desired[0, i] - q[i])
             + gains[1, j] * (desired[1, i] - qd[i])
             + gains[2, j] * (reference[0, j] - theta[j])
@@ -533,8 +536,8 @@ class LinearFeedback(Controller):
     def _feed_back(self) -> None:
         """Fill `torque` from the errors of links and motors."""
         _FEED_BACK(
-            self._joint_of_motor, self.gains.values, self._desired, *self._links, self._now.result,
-            *self._motors, self.torque,
+            self._joint_of_motor, self.feedback_share, self.gains.values, self._desired,
+            *self._links, self._now.result, *self._motors, self.torque,
         )  # fmt: skip
 
     @property

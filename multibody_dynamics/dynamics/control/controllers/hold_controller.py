@@ -38,13 +38,14 @@ ITERATIONS = 3
 # wide: the stop in numbers
 @inlined_exactly
 def hold_step(
-    joint_of_motor, reference, q, theta, thetad, load, gains, lower, upper, stop_time, limit, dt,
-    torque
+    joint_of_motor, reference, q, theta, thetad, load, share, gains, lower, upper, stop_time, limit,
+    dt, torque
 ):  # fmt: skip
     """The torques of the stop, and its reference dt later.
 
-    `load` are the torques that hold the motors, q the positions of the links at rest; `gains` are
-    those on theta and theta', `lower` and `upper` the ranges of the links that the motors drive.
+    `load` are the torques that hold the motors, q the positions of the links at rest; a `share` of
+    the `gains` on theta and theta' acts; `lower` and `upper` are the ranges of the links that the
+    motors drive.
     """
     decay = exp(-dt / stop_time)
     for j in range(theta.shape[0]):
@@ -54,8 +55,8 @@ def hold_step(
         slowest = min((lower[j] - link) / stop_time, 0.0)
         fastest = max((upper[j] - link) / stop_time, 0.0)
         velocity = min(max(velocity, slowest), fastest)
-        wanted = (
-            load[j] + gains[0, j] * (position - theta[j]) + gains[1, j] * (velocity - thetad[j])
+        wanted = load[j] + share * (
+            gains[0, j] * (position - theta[j]) + gains[1, j] * (velocity - thetad[j])
         )
         torque[j] = min(max(wanted, -limit[j]), limit[j])
         reference[0, j] = position + (torque[j] - wanted) / gains[0, j]
@@ -123,6 +124,12 @@ class HoldController(Controller):
         self.reference[:] = self.torque[:] = 0.0
 
     @property
+    def motor_reference(self) -> Array:
+        """(4, m): the reference of the next update, and the torque."""
+        theta, thetad = self.reference
+        return np.array([theta, thetad, np.zeros_like(theta), self.torque])
+
+    @property
     def torque_limit(self) -> Array:
         return self._torque_limit
 
@@ -174,8 +181,8 @@ class HoldController(Controller):
         """Fill `torque`, and advance the reference by a period."""
         _HOLD(
             self._joint_of_motor, self.reference, self.q, *self._motors, load,
-            self.gains.values[2:], self._lower, self._upper, self.stop_time, self._torque_limit,
-            self.period, self.torque,
+            self.feedback_share, self.gains.values[2:], self._lower, self._upper, self.stop_time,
+            self._torque_limit, self.period, self.torque,
         )  # fmt: skip
 
     def _weight(self, q: Array) -> tuple[Array, None]:

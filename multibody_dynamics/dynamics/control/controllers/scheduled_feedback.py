@@ -170,7 +170,7 @@ class ScheduledFeedback(LinearFeedback):
         n, state = self.actuators.n, self._state
         state[: 2 * n] = (self._desired[:2] - self._links).ravel()
         state[2 * n :] = (self._now.result[:2] - self._motors).ravel()
-        np.dot(self.current, state, out=self.torque)
+        np.dot(self.current, self.feedback_share * state, out=self.torque)
         for gain, sent in zip(self.past, self._sent, strict=True):
             self.torque -= gain @ sent
         self._feedback_torque[:] = self.torque

@@ -190,6 +190,14 @@ class StateEstimator:
         self._time = t
         return self.state
 
+    def carry(self, t: float, links: Array, motors: Array) -> JointState:
+        """Carry `state` to t in s without signals, along the velocities and accelerations of a
+        reference, (2, n) and (2, m), see :meth:`.DerivativeFilter.carry`; an observer waits."""
+        if self._observer is None:
+            self._filter.carry(t, *np.concatenate([links, motors], axis=1))
+            self._time = t
+        return self.state
+
     def _behind_springs(self, step: float, theta: Array, Q: Array, stiffness: Any) -> Array:
         """Link positions (n,) from motor positions and joint torques, `step` s after the last
         update."""

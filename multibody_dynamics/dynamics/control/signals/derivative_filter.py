@@ -66,17 +66,19 @@ def filter_gains(order, pole, step):
 
 
 @inlined_exactly
-def advance_filter(state, order, pole, step, y):
-    """Advance positions and derivatives, rows of `state`, by `step` to the positions y."""
-    gains = filter_gains(order, pole, step)
+def advance_filter(state, order, pole, step, since, y, first):
+    """Advance positions and derivatives, rows of `state`, in the columns from `first` on, by `step`
+    to the positions y, `since` after those before them."""
+    gains = filter_gains(order, pole, since)
     half = step * step / 2.0
     sixth = step * step * step / 6.0
-    for i in range(y.shape[0]):
+    for k in range(y.shape[0]):
+        i = first + k
         x1 = state[1, i]
         x2 = state[2, i] if order > 2 else 0.0
         x3 = state[3, i] if order > 3 else 0.0
         predicted = state[0, i] + step * x1 + half * x2 + sixth * x3
-        innovation = y[i] - predicted
+        innovation = y[k] - predicted
         state[0, i] = predicted + gains[0] * innovation
         state[1, i] = x1 + step * x2 + half * x3 + gains[1] * innovation
         if order > 2:
@@ -86,18 +88,38 @@ def advance_filter(state, order, pole, step, y):
 
 
 @inlined_exactly
-def start_filter(state, y, gap, max_step):
-    """Start at rest at y; after a gap of up to BRIDGED max_step, with the mean velocity in it."""
-    for i in range(y.shape[0]):
-        moved = y[i] - state[0, i]
-        for k in range(state.shape[0]):
-            state[k, i] = 0.0
-        state[0, i] = y[i]
+def carry_filter(state, step, velocity, acceleration, first):
+    """Carry these columns along a reference by `step`, without a sample: the differences from its
+    position and velocity stay as they are."""
+    for k in range(velocity.shape[0]):
+        state[0, first + k] += step * velocity[k] + step * step / 2.0 * acceleration[k]
+        state[1, first + k] += step * acceleration[k]
+
+
+@inlined_exactly
+def rest_filter(state, count, first):
+    """Let these columns rest where they are."""
+    for row in range(1, state.shape[0]):
+        for k in range(count):
+            state[row, first + k] = 0.0
+
+
+@inlined_exactly
+def start_filter(state, y, gap, max_step, first):
+    """Start these columns at rest at y; after a gap of up to BRIDGED max_step, with the mean
+    velocity in it."""
+    for k in range(y.shape[0]):
+        i = first + k
+        moved = y[k] - state[0, i]
+        for row in range(state.shape[0]):
+            state[row, i] = 0.0
+        state[0, i] = y[k]
         if 0.0 < gap <= BRIDGED * max_step:
             state[1, i] = moved / gap
 
 
 _ADVANCE = compiled_exactly(advance_filter)
+_CARRY = compiled_exactly(carry_filter)
 _START = compiled_exactly(start_filter)
 
 
@@ -132,11 +154,11 @@ class DerivativeFilter:
         self.max_step = positive("max_step", max_step, "s")
         self.state: Array = np.zeros((order, len(self.joint_names)))
         self.starts = 0
-        self._time: float | None = None
-        self._started = 0.0
-        self._measured = np.zeros(len(self.joint_names))
-        _START(self.state, self._measured, 0.0, self.max_step)  # compiles
-        _ADVANCE(self.state, self.order, self._pole, 1.0, self._measured)
+        self._measured = still = np.zeros(len(self.joint_names))
+        _START(self.state, still, 0.0, self.max_step, 0)  # compiles
+        _ADVANCE(self.state, self.order, self._pole, 1.0, 1.0, still, 0)
+        _CARRY(self.state, 1.0, still, still, 0)
+        self.reset()
 
     @property
     def _pole(self) -> float:
@@ -144,7 +166,9 @@ class DerivativeFilter:
 
     def reset(self) -> None:
         """Clear the state: the next sample restarts the filter."""
-        self._time = None
+        self._time: float | None = None
+        self._sampled: float | None = None
+        self._started = 0.0
         self.state[:] = 0.0
 
     def update(self, t: float, position: Any) -> Array:
@@ -163,16 +187,26 @@ class DerivativeFilter:
 
     def advance(self, t: float, position: Array) -> Array:
         """Like :meth:`update`, with a position (n,) that the caller has checked."""
-        step = time_step(t, self._time)
+        step, since = time_step(t, self._time), time_step(t, self._sampled)
         if -self.max_step <= step <= 0.0:
             return self.state
-        if 0.0 < step <= self.max_step:
-            _ADVANCE(self.state, self.order, self._pole, step, position)
+        if 0.0 < step <= self.max_step and since <= BRIDGED * self.max_step:
+            _ADVANCE(self.state, self.order, self._pole, step, since, position, 0)
         else:
-            _START(self.state, position, step, self.max_step)
+            _START(self.state, position, since, self.max_step, 0)
             self.starts += 1
             self._started = t
-        self._time = t
+        self._time = self._sampled = t
+        return self.state
+
+    def carry(self, t: float, velocity: Array, acceleration: Array) -> Array:
+        """Carry `state` to t in s along a reference (n,), without a sample: the differences from
+        its position and velocity stay as they are. The next sample corrects it for the whole time
+        since the last one."""
+        step = time_step(t, self._time)
+        if 0.0 < step <= self.max_step:
+            _CARRY(self.state, step, velocity, acceleration, 0)
+            self._time = t
         return self.state
 
     @property

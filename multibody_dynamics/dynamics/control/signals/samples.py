@@ -4,8 +4,9 @@
 """The measured positions in the control cycle: which samples are valid, and what is missing.
 
 A sample counts if it is new, finite, not from the future, and not farther from the last one than
-the speed limits allow. A side without a new sample continues at its velocity until it has timed
-out, and then comes to rest. Filters (:mod:`derivative_filter`) give the velocities.
+the speed limits allow. A side without a new sample is carried along its reference, so that feedback
+stays as it is, until it has timed out, and then rests. Filters (:mod:`derivative_filter`) give the
+velocities; the next sample corrects them for the whole time since the last one.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from math import inf, isfinite, pi
 from typing import Annotated, NamedTuple
 
 from ...core import Array, Field, Integers, compiled_exactly, inlined_exactly
-from .derivative_filter import advance_filter, start_filter
+from .derivative_filter import BRIDGED, advance_filter, carry_filter, rest_filter, start_filter
 
 TWO_PI = 2.0 * pi
 
@@ -32,7 +33,6 @@ class Samples(NamedTuple):
     last_q: Annotated[Array, Field("rad or m, in that sample", ("n",))]
     last_theta: Annotated[Array, Field("rad or m, in that sample", ("m",))]
     filter: Annotated[Array, Field("positions and their derivatives", (4, "n + m"))]
-    y: Annotated[Array, Field("positions that the filters take in this cycle", ("n + m",))]
     q: Annotated[Array, Field("rad or m", ("n",))]
     qd: Annotated[Array, Field("rad/s or m/s", ("n",))]
     theta: Annotated[Array, Field("rad or m", ("m",))]
@@ -80,19 +80,23 @@ def knows_speed(p, s, now):
     return s.is_started[0] != 0 and s.time[0] - started >= p.settling_time
 
 
+# wide: the record, and what is known of one side
 @inlined_exactly
-def _choose_positions(s, q, theta, has_links, has_motors, of_links, of_motors):
-    """The positions that the filters take: those of new samples, or where the velocity leads in so
-    many seconds on either side."""
-    n = q.shape[0]
-    for i in range(s.y.shape[0]):
-        s.y[i] = s.filter[0, i] + (of_links if i < n else of_motors) * s.filter[1, i]
-    if has_links:
-        for i in range(n):
-            s.y[i] = s.last_q[i] = q[i]
-    if has_motors:
-        for j in range(theta.shape[0]):
-            s.y[n + j] = s.last_theta[j] = theta[j]
+def _filter_side(p, s, first, row, last, since, step, timeout, is_lost, velocity, acceleration):
+    """Advance the filters of one side by `step`: to the sample `row`, `since` after the one before;
+    without a sample (`since` is 0) along the reference, or to rest if the side is lost."""
+    if since > 0.0:
+        for i in range(row.shape[0]):
+            last[i] = row[i]
+    if since > p.max_step and (since > timeout or since > BRIDGED * p.max_step):
+        start_filter(s.filter, row, since, p.max_step, first)
+    elif since > 0.0:
+        pole = TWO_PI * p.filter_bandwidth
+        advance_filter(s.filter, p.filter_order, pole, step, since, row, first)
+    elif is_lost:
+        rest_filter(s.filter, row.shape[0], first)
+    else:
+        carry_filter(s.filter, step, velocity, acceleration, first)
 
 
 @inlined_exactly
@@ -100,7 +104,7 @@ def _read_filters(s):
     """Positions and velocities of both sides; overflow ends all."""
     n = s.q.shape[0]
     for k in range(4):
-        for i in range(s.y.shape[0]):
+        for i in range(s.filter.shape[1]):
             if not isfinite(s.filter[k, i]):
                 forget_samples(s)
                 return
@@ -126,57 +130,57 @@ def lacks_motors(p, s, now):
 
 # wide: the record, and a sample of both sides with its times
 @inlined_exactly
-def take_samples(p, s, counts, now, link_time, motor_time, q, theta, dt):
+def take_samples(
+    p, s, counts, now, link_time, motor_time, q, theta, dt, desired, reference
+):  # fmt: skip
     """Take what is new and valid in the samples q, theta with their times, `dt` after the last.
 
-    A new sample counts even if the filter has coasted beyond its time: samples may have become
-    later, and would all be missed otherwise. Filters settle anew after a side was missing for long,
-    and after a late cycle.
+    Sides without a sample follow `desired` (rows of the links from q on) and `reference` (of the
+    motors from theta on). A new sample counts even if the filter has been carried beyond its time:
+    samples may have become later, and would all be missed otherwise. Filters settle anew after a
+    side was missing for long, and after a late cycle.
     """
     latest = now + p.max_step
     is_started = s.is_started[0] != 0
-    has_links = has_motors = False
+    since_links = since_motors = 0.0
     if link_time > s.link_time[0]:
-        has_links = is_valid(
-            q, s.last_q, p.link_speed, link_time, s.link_time[0], latest, is_started
-        )
-        counts.refused_samples[0] += 0 if has_links else 1
+        if is_valid(q, s.last_q, p.link_speed, link_time, s.link_time[0], latest, is_started):
+            since_links = link_time - s.link_time[0]
+        counts.refused_samples[0] += 0 if since_links > 0.0 else 1
     if motor_time > s.motor_time[0]:
-        has_motors = is_valid(
+        if is_valid(
             theta, s.last_theta, p.motor_speed, motor_time, s.motor_time[0], latest, is_started
-        )
-        counts.refused_samples[0] += 0 if has_motors else 1
-    if not is_started and not (has_links and has_motors):
+        ):
+            since_motors = motor_time - s.motor_time[0]
+        counts.refused_samples[0] += 0 if since_motors > 0.0 else 1
+    if not is_started and not (since_links > 0.0 and since_motors > 0.0):
         return
     newest = -inf
-    if has_links:
+    if since_links > 0.0:
         newest = s.link_time[0] = link_time
-    if has_motors:
+    if since_motors > 0.0:
         newest = max(newest, motor_time)
         s.motor_time[0] = motor_time
-    counts.coasted_cycles[0] += 0 if has_links and has_motors else 1
+    counts.coasted_cycles[0] += 0 if since_links > 0.0 and since_motors > 0.0 else 1
     before = s.time[0]
-    is_newer = not is_started or newest > before
-    time = newest if is_newer else before + dt
-    restarts = not is_started or time - before > p.max_step
-    coasting = 0.0 if restarts else time - before
+    time = newest if not is_started or newest > before else before + dt
+    step = time - before
     has_no_links, has_no_motors = lacks_links(p, s, now), lacks_motors(p, s, now)
-    of_links = 0.0 if has_no_links else coasting
-    of_motors = 0.0 if has_no_motors else coasting
-    _choose_positions(s, q, theta, has_links, has_motors, of_links, of_motors)
-    if restarts:
-        gap = time - before if is_started else 0.0
-        start_filter(s.filter, s.y, gap, p.max_step)
-        s.links_started[0] = s.motors_started[0] = time
-        s.is_started[0] = 1
-    else:
-        advance_filter(s.filter, p.filter_order, TWO_PI * p.filter_bandwidth, coasting, s.y)
+    _filter_side(
+        p, s, 0, q, s.last_q, since_links, step, p.link_timeout, has_no_links, desired[1],
+        desired[2],
+    )  # fmt: skip
+    _filter_side(
+        p, s, q.shape[0], theta, s.last_theta, since_motors, step, p.motor_timeout, has_no_motors,
+        reference[1], reference[2],
+    )  # fmt: skip
+    s.is_started[0] = 1
     s.time[0] = time
     is_late = dt > p.link_timeout
     counts.late_cycles[0] += 1 if is_late else 0
-    if is_late or has_no_links:
+    if is_late or has_no_links or since_links > p.max_step:
         s.links_started[0] = time
-    if is_late or has_no_motors:
+    if is_late or has_no_motors or since_motors > p.max_step:
         s.motors_started[0] = time
     _read_filters(s)
 

@@ -20,6 +20,15 @@ static void hold(robot_controller *c)
     c->has_motion = 1;
 }
 
+/* End the motion: sides without samples are then carried along nothing. */
+static void end_motion(robot_controller *c)
+{
+    const double rest[4 * JOINTS + 2 * MOTORS] = {0.0};
+    c->has_motion = 0;
+    copy_row(rest, c->desired[1], 4 * JOINTS);
+    copy_row(rest, c->now.result[1], 2 * MOTORS);
+}
+
 /* Hold the measured position, after activation or after the clock jumped. */
 static void begin(robot_controller *c)
 {
@@ -70,6 +79,7 @@ static void supervise(robot_controller *c, double step)
     };
     copy_row(s->qd, x.qd, x.lacks_links ? 0 : JOINTS);
     copy_row(s->thetad, x.thetad, x.lacks_motors ? 0 : MOTORS);
+    copy_row(c->torque, x.sent, MOTORS);
     for (int i = 0; i < JOINTS; ++i) {
         x.error[i] = c->desired[0][i] - s->q[i];
     }
@@ -115,6 +125,7 @@ static void run(robot_controller *c)
         return;
     }
     const double dt = robot_torque_step(&c->parameters, step, c->period);
+    c->feedback_share = robot_feedback_share(&c->parameters, step, dt, c->feedback_share);
     if (robot_is_following(c->modes.mode)) {
         robot_follow(c, dt, fmax(step, dt), wanted);
     } else if (c->modes.on_links) {
@@ -137,7 +148,8 @@ static void forget(robot_controller *c)
     if (robot_is_following(c->modes.mode)) {
         raise_fault(c, ROBOT_TIME, ROBOT_STOPPING);
     }
-    c->has_motion = c->has_torque = 0;
+    c->has_torque = 0;
+    end_motion(c);
     robot_forget_samples(&c->samples);
 }
 
@@ -183,7 +195,8 @@ int robot_activate(robot_controller *c, const double applied_torque[MOTORS])
 void robot_deactivate(robot_controller *c)
 {
     robot_end_modes(&c->modes);
-    c->is_active = c->has_begun = c->has_motion = c->is_fading = 0;
+    c->is_active = c->has_begun = c->is_fading = 0;
+    end_motion(c);
     for (int j = 0; j < MOTORS; ++j) {
         c->torque[j] = 0.0;
     }
@@ -249,7 +262,8 @@ robot_state robot_update(robot_controller *c, const robot_input *in, robot_outpu
     const int clock = robot_advance_clock(&c->parameters, &c->clock, &c->counts, in->time);
     if (clock == CLOCK_RUNS) {
         robot_take_samples(&c->parameters, &c->samples, &c->counts, in->time, in->link_time,
-                           in->motor_time, in->q, in->theta, c->clock.elapsed);
+                           in->motor_time, in->q, in->theta, c->clock.elapsed, c->desired,
+                           c->now.result);
         if (c->is_active) {
             run(c);
         }

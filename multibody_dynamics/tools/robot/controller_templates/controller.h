@@ -30,11 +30,11 @@ typedef struct {
     robot_state state;
     robot_fault fault;
     double desired[5][ROBOT_JOINTS];
-    /* Of the motors along `desired`, by the flat map; while following, as are the flags. */
+    /* Of the motors: along `desired`, by the flat map, or that of a stop. */
     double desired_theta[ROBOT_MOTORS];
     double q[ROBOT_JOINTS], qd[ROBOT_JOINTS];
     double theta[ROBOT_MOTORS], thetad[ROBOT_MOTORS];
-    int flags[ROBOT_MOTORS]; /* 1: spring beyond its travel, 2: second output clipped */
+    int flags[ROBOT_MOTORS]; /* while following, 1: spring beyond its travel, 2: second output clipped */
     robot_counts counts;
 } robot_output;
 
@@ -85,7 +85,7 @@ typedef struct {
 
     /* transfer and limits */
     double torque[ROBOT_MOTORS], held[ROBOT_MOTORS];
-    double elapsed, duration;
+    double elapsed, duration, feedback_share;
     int is_fading;
 } robot_controller;
 

@@ -64,8 +64,8 @@ void robot_follow(robot_controller *c, double dt, double elapsed, double torque[
     }
     copy_row(&c->desired[0][0], &c->now.state[0][0], 5 * JOINTS);
     map_motion(c, flat, dt);
-    robot_feed_back(c->parameters.gains, c->desired, x->q, x->qd, flat->result, x->theta, x->thetad,
-                    torque);
+    robot_feed_back(c->feedback_share, c->parameters.gains, c->desired, x->q, x->qd, flat->result,
+                    x->theta, x->thetad, torque);
     if (lead > 0.0) {
         flat = &c->later;
         robot_reference_evaluate(&c->reference, c->clock.time + lead, c->clock.time, flat->state);
@@ -121,9 +121,10 @@ void robot_stop_and_hold(robot_controller *c, double dt, double elapsed, double 
     }
     hang(c, theta, c->hold_is_started ? ITERATIONS : 10 * ITERATIONS, load);
     c->hold_is_started = 1;
-    robot_hold_step(c->hold_reference, c->hold_q, theta, thetad, load,
+    robot_hold_step(c->hold_reference, c->hold_q, theta, thetad, load, c->feedback_share,
                     is_late ? p->late_gains : p->hold_gains, p->hold_lower, p->hold_upper,
                     is_late ? p->late_time : p->stop_time, p->torque_limit, dt, torque);
+    copy_row(&c->hold_reference[0][0], &c->now.result[0][0], 2 * MOTORS);
 }
 
 /* The torques that hold the links at rest at c->samples.q, pushed by `external`. */
@@ -164,9 +165,12 @@ void robot_start_law(robot_controller *c, double duration)
 {
     c->modes.is_new = 0;
     c->elapsed = 0.0;
+    c->feedback_share = 1.0;
     c->duration = duration;
     c->is_fading = duration > 0.0;
     copy_row(c->torque, c->held, MOTORS);
+    const double rest[2 * MOTORS] = {0.0};
+    copy_row(rest, c->now.result[1], 2 * MOTORS);
     settle_springs(&c->now);
     settle_springs(&c->later);
     robot_reset_disturbances(&c->disturbances);

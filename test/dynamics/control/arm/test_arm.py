@@ -133,6 +133,58 @@ def test_an_arm_that_moves_at_activation_is_stopped_first(before):
     assert made.supervisor.text == "the arm moves"
 
 
+def torques_with_gap(law: str, period: float, gap: float, ticks: float = 4e-3) -> np.ndarray:
+    """Torques of every cycle of a motion at 1 rad/s; without states for `gap` s, there are late
+    cycles at `ticks`, as in the node."""
+    arm = shipped("planar_two_link")
+    cycle = ArmSettings(transfer_time=0.1)
+    own = {
+        name: ControllerSettings(law=name, period=period, position=arm.rest)
+        for name in (law, "hold")
+    }
+    made = at_rest_under(arm, None, cycle, law=law, controllers=own, estimation=StateEstimation(
+        "link_and_motor_encoders", bandwidth=100.0, max_step=0.1))  # fmt: skip
+    plant = ElasticRobot(arm.model, arm.actuators, step=1e-3)
+    q, qd, theta, thetad = at_start(arm)[0]
+    plant.reset(q, qd, theta=theta, thetad=thetad)
+    torques = []
+    for k in range(round(1.2 / period)):
+        t = k * period
+        if k == round(0.2 / period):
+            made.motion.go(arm.rest + 1.0, 2.0)
+        since = t - 0.8
+        sample = sample_of(made, t, plant.q, plant.theta)
+        if not 0.0 < since < gap - 1e-9:
+            torques.append(made.update(sample).torque)
+        elif since > 2.5 * period and since % ticks < period - 1e-9:
+            torques.append(made.update(sample._replace(is_late=True)).torque)
+        else:
+            torques.append(torques[-1])
+        plant.step(torques[-1], period)
+    return np.array(torques)
+
+
+@pytest.mark.parametrize(("law", "period"), [("motor_pd", 1e-3), ("state_feedback", 4e-3)])
+def test_no_gap_in_the_states_shakes_the_torque(law, period):
+    """No step is greater than without the gap by more than 5 % of the limit, and the torque is soon
+    what it would have been."""
+    limit = shipped("planar_two_link").actuators.torque_limit
+    smooth = torques_with_gap(law, period, 0.0)
+    allowed = np.abs(np.diff(smooth, axis=0)).max(axis=0) + 0.05 * limit
+    for gap in (3 * period, 0.03, 0.19):
+        found = torques_with_gap(law, period, gap)
+        begin, end = round(0.8 / period), round((0.8 + gap + 0.02) / period)
+        assert (np.abs(np.diff(found[begin:end], axis=0)) <= allowed + 1e-9).all()
+        assert (np.abs(found - smooth)[end:] < 0.05 * limit).all()
+
+
+def test_feedback_after_a_long_silence_returns_in_steps():
+    """If no cycle runs for 100 ms, as in a suspended process, not even late ones."""
+    limit = shipped("planar_two_link").actuators.torque_limit
+    found = torques_with_gap("motor_pd", 1e-3, 0.1, ticks=1.0)
+    assert (np.abs(np.diff(found, axis=0)).max(axis=0) < 0.15 * limit).all()
+
+
 def test_a_command_is_a_value_that_later_cycles_do_not_change():
     arm = linear_arm()
     made = at_rest_under(arm)

@@ -44,7 +44,7 @@ class Machine:
     """An arm with two joints that has been activated at rest."""
 
     def __init__(self, **changes) -> None:
-        self.rules, self.memory, self.now = RULES._replace(**changes), modes.memory(2), 0.0
+        self.rules, self.memory, self.now = RULES._replace(**changes), modes.memory(2, 2), 0.0
         modes.activate(self.rules, self.memory, self.now, STILL, STILL, 1)
 
     def cycle(self, count: int = 1, **changes) -> int:
@@ -93,6 +93,43 @@ def test_an_arm_is_stopped_once_it_is_known_to_have_moved_at_activation():
     assert machine.fault == SETTLING
     assert machine.cycle() == HOLDING
     assert machine.cycle(thetad=moving) == HOLDING  # from now on it may follow
+
+
+def test_a_joint_that_is_too_fast_for_long_is_stopped():
+    """2 rad/s is the limit of the first joint; the second one has none."""
+    for fast, fault in (((2.3, 0.0), NONE), ((0.0, 9.0), NONE), ((-2.5, 0.0), modes.OVERSPEED)):
+        machine = Machine()
+        for _ in range(3):
+            machine.moving(*fast)  # an estimate may jump
+            machine.cycle()
+        for _ in range(round(modes.LASTING / PERIOD) + 2):
+            machine.moving(*fast)
+        assert machine.fault == fault
+
+
+@pytest.mark.parametrize("pattern", [(1.0, -1.0), (1.0, 1.0, -1.0, -1.0), (0.4, -0.4), (0.0, 1.0)])
+def test_a_torque_that_jumps_back_and_forth_by_its_limit_is_stopped(pattern):
+    machine = Machine()
+    wide = [np.diff(np.r_[pattern, pattern[0]]) * 20.0]
+    for k in range(round(4.0 * modes.CHATTER_FOR / PERIOD)):
+        machine.cycle(sent=np.array([0.0, 20.0 * pattern[k % len(pattern)]]))
+        if machine.fault:
+            break
+    assert (machine.fault == modes.CHATTER) == (np.abs(wide).max() >= 20.0)
+    if machine.fault:
+        assert machine.memory.joint[0] == 1
+        assert machine.now > modes.CHATTER_FOR
+
+
+def test_noise_below_the_limit_and_single_jumps_are_no_chatter():
+    machine = Machine()
+    rng = np.random.default_rng(0)
+    for k in range(1000):
+        sent = 0.4 * RULES.torque_limit * rng.uniform(-1.0, 1.0, 2)
+        if k % 20 == 0:
+            sent = RULES.torque_limit * (-1.0) ** (k // 20)
+        machine.cycle(sent=sent)
+    assert machine.fault == NONE
 
 
 @pytest.mark.parametrize(
@@ -344,6 +381,7 @@ SITUATIONS = st.builds(
     qd=st.builds(lambda a, b: np.array([a, b]), st.floats(-5.0, 5.0), st.floats(-5.0, 5.0)),
     thetad=st.builds(lambda a, b: np.array([a, b]), st.floats(-1.0, 1.0), st.floats(-1.0, 1.0)),
     error=st.builds(lambda a: np.array([a, 0.0]), st.floats(-0.3, 0.3)),
+    sent=st.builds(lambda a, b: np.array([a, b]), st.floats(-40.0, 40.0), st.floats(-20.0, 20.0)),
 )
 STEPS = st.lists(
     st.tuples(

@@ -192,6 +192,29 @@ def test_the_filter_handles_time_jumps_gaps_and_repeats():
     np.testing.assert_array_equal(estimator.update(0.011, [4.0]), [[4.0], [0.0], [0.0]])
 
 
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_a_filter_that_is_carried_along_its_reference_keeps_its_errors_and_knows_the_gap(order):
+    """The next sample counts for the whole gap: one where the velocity leads changes little."""
+    rng = np.random.default_rng(order)
+    step, gap = 1e-3, 30
+    motion = np.polynomial.Polynomial(rng.normal(size=order))
+    carried = DerivativeFilter(["a"], order, 60.0)
+    for k in range(200):
+        carried.update(k * step, [motion(k * step)])
+    velocity, acceleration = rng.normal(size=(2, 1))
+    before = carried.state.copy()
+    for k in range(200, 200 + gap):
+        carried.carry(k * step, velocity + (k - 200) * step * acceleration, acceleration)
+    moved = gap * step * velocity + 0.5 * (gap * step) ** 2 * acceleration
+    np.testing.assert_allclose(carried.state[0], before[0] + moved, atol=1e-12)
+    np.testing.assert_allclose(carried.state[1], before[1] + gap * step * acceleration, atol=1e-12)
+    end = (200 + gap) * step
+    followed = carried.state.copy()
+    carried.update(end, followed[0] + step * followed[1])  # just where its velocity leads
+    assert np.abs(carried.state[1] - followed[1]).max() <= np.abs(followed[2:]).sum() * gap * step
+    assert carried.starts == 1
+
+
 def test_the_filter_rejects_bad_inputs():
     for arguments, says in (
         ((5, 20.0), "order of the filter is 5"),

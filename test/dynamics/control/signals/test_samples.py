@@ -33,12 +33,18 @@ class Sampled:
         self.time = 0.0
         samples.forget_samples(self.s)
 
+    def reference(self):
+        """Desired rows of links and motors that move as `moving` does."""
+        rows = np.zeros((5, N)), np.zeros((4, M))
+        rows[0][1], rows[1][1] = moving(1.0)
+        return rows
+
     def cycle(self, q, theta, *, links=True, motors=True, ahead=0.0):
         self.time += DT
         new = self.time + ahead
         samples.compiled_take_samples(
             self.p, self.s, self.counts, self.time, new if links else self.s.link_time[0],
-            new if motors else self.s.motor_time[0], q, theta, DT,
+            new if motors else self.s.motor_time[0], q, theta, DT, *self.reference(),
         )  # fmt: skip
         return np.concatenate([self.s.q, self.s.theta])
 
@@ -72,7 +78,7 @@ def test_nothing_starts_before_both_sides_have_a_sample():
     assert sampled.s.is_started[0]
 
 
-def test_a_side_without_samples_continues_at_its_velocity():
+def test_a_side_without_samples_follows_its_reference():
     sampled = Sampled()
     for _ in range(100):
         sampled.cycle(*moving(sampled.time + DT))
@@ -81,6 +87,21 @@ def test_a_side_without_samples_continues_at_its_velocity():
     np.testing.assert_allclose(found, np.concatenate(moving(sampled.time)), atol=1e-9)
     assert sampled.counts.coasted_cycles[0] == 5
     assert sampled.counts.refused_samples[0] == 0
+
+
+def test_after_a_gap_the_filter_knows_how_long_it_was():
+    """Motors that accelerate while they are carried at constant velocity: their velocity is found
+    by one sample, where a filter that took their motion for that of one cycle would jump by
+    0.75 a t^2 / dt = 1.2 rad/s."""
+    sampled = Sampled()
+    a, since = 40.0, 7  # rad/s^2, cycles
+    for _ in range(100):
+        sampled.cycle(*moving(sampled.time + DT))
+    for k in range(1, since + 1):
+        q, theta = moving(sampled.time + DT)
+        sampled.cycle(q, theta + 0.5 * a * (k * DT) ** 2, motors=k == since)
+    error = sampled.s.thetad - moving(1.0)[1] - a * since * DT
+    assert np.abs(error).max() < 0.35 * a * since * DT
 
 
 def test_a_side_that_has_timed_out_comes_to_rest_and_settles_anew():
