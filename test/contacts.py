@@ -24,8 +24,6 @@ from elastic_arms import (
     series,
     two_links,
 )
-from multibody_dynamics.dynamics.control.laws.passivity_claims import PASSIVITY_CLAIMS
-from multibody_dynamics.dynamics.control.laws.stored_energy import ArmStates
 from multibody_dynamics.dynamics.core.inputs import Array
 from multibody_dynamics.dynamics.elastic import (
     Antagonistic,
@@ -36,6 +34,8 @@ from multibody_dynamics.dynamics.elastic import (
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.springs import CubicSpring
 from robots import random_tree
+from studies.passivity_claims import PASSIVITY_CLAIMS
+from studies.stored_energy import ArmStates
 
 CLAIMS = ("motor_pd", "joint_impedance", "cartesian_impedance", "esp", "esp_impedance", "hold")
 """Keys of the claims for springs of any kind."""

@@ -21,8 +21,8 @@ from multibody_dynamics.tools.road.known_robots import RobotFiles
 from multibody_dynamics.tools.robot.identified_results import Figure, Results
 from multibody_dynamics.tools.robot.write_back import write_back
 from multibody_dynamics.tools.study.conditions import CONDITIONS
-from multibody_dynamics.tools.study.simulated_recording import drive_of, motor_commands, record
 from robots import CONFIG
+from studies.simulated_recording import drive_of, motor_commands, record
 
 URDF = CONFIG / "robots" / "planar_two_link.urdf"
 SPRINGS = CONFIG / "elastic_joints" / "planar_two_link.yaml"

@@ -8,7 +8,7 @@ from functools import cache
 from multibody_dynamics.tools.study.conditions import GROUPS
 from multibody_dynamics.tools.study.equal_noise import EqualNoise
 from multibody_dynamics.tools.study.single_run import Outcome
-from multibody_dynamics.tools.study.studied_laws import FRONT_LAWS, REFERENCE, chosen_laws
+from multibody_dynamics.tools.study.studied_laws import REFERENCE, chosen_laws
 from multibody_dynamics.tools.study.studied_robots import RobotSource, built_in_robots, load_arm
 from multibody_dynamics.tools.study.study_plan import (
     JUDGED_ERRORS,
@@ -71,7 +71,7 @@ def made_up(error=None, *, robots=("panda",), laws=("main",), **changes):
     judgements = [
         Judgement(each.arm, each.law, error, error, 10.0 * error - 1.0)
         for each in calibrations
-        if each.law in FRONT_LAWS or each.law == REFERENCE
+        if each.law == REFERENCE
         for error in JUDGED_ERRORS
     ]
     results = StudyResults(tuple(calibrations), tuple(runs), tuple(judgements))

@@ -13,7 +13,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("multibody_dynamics", "launch", "scripts", "test", "benchmark", "examples", "docs")
+FOLDERS = (
+    "multibody_dynamics",
+    "launch",
+    "scripts",
+    "test",
+    "benchmark",
+    "examples",
+    "studies",
+    "docs",
+)
 NOTICE = (
     "Copyright 2026 multibody_dynamics developers",
     "SPDX-License-Identifier: Apache-2.0",

@@ -193,6 +193,18 @@ def symbolic(printed):
         assert number(printed, f"{what} differ by") < 1e-12
 
 
+def bodies_from_a_file(printed):
+    assert "slider_crank" in printed
+    assert "energy should change, as dampers work" in printed
+    rows = [re.findall(f"\\w+ {NUMBER}", row) for row in re.findall("rad: (.*)", printed)]
+    assert [len(row) for row in rows] == [4, 4]
+    assert max(float(x) for row in rows for x in row) < 1e-4
+    lost = [float(x) for x in re.findall(f"at the end {NUMBER} J", printed)]
+    assert lost[0] < 0.0
+    assert lost == pytest.approx([lost[0]] * 2, rel=1e-3)
+    assert number(printed, "end differ by") < 1e-5
+
+
 CHECKS = {
     "01_first_steps": first_steps,
     "02_four_representations": four_representations,
@@ -214,6 +226,7 @@ CHECKS = {
     "18_vendor_interface": vendor_interface,
     "19_jax": symbolic,
     "20_casadi": symbolic,
+    "21_bodies_from_a_file": bodies_from_a_file,
 }
 
 

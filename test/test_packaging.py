@@ -30,7 +30,7 @@ from dependencies import COMMANDS, IMPORTS
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "multibody_dynamics"
 RUNTIME = (NAME, "launch")
-DEVELOPMENT = ("test", "benchmark", "examples")
+DEVELOPMENT = ("test", "benchmark", "examples", "studies")
 # Only for launch/gazebo.launch.py: docs/gazebo.md says how to install them, instead of rosdep.
 GAZEBO = {"controller_manager", "robot_state_publisher", "ros_gz_bridge", "ros_gz_sim"}
 # Describes the nodes that launch files start; runs xacro for them.
@@ -85,7 +85,8 @@ def imported_by(file: Path) -> frozenset[str]:
 
 def imported(*folders: str) -> dict[str, Path]:
     """Third-party packages imported below `folders`, each with a file that imports it."""
-    own = {NAME, *(file.stem for folder in (*DEVELOPMENT, "scripts") for file in sources(folder))}
+    own = {NAME, *DEVELOPMENT}
+    own |= {file.stem for folder in (*DEVELOPMENT, "scripts") for file in sources(folder)}
     found = {name: file for file in sources(*folders) for name in imported_by(file)}
     return {k: v for k, v in found.items() if k not in own | sys.stdlib_module_names}
 

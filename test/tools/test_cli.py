@@ -26,8 +26,8 @@ PANDA = str(share_directory() / "config" / "robots" / "panda.urdf")
 COMMANDS = (
     "demo", "task-demo", "report", "inspect", "torque-report", "plot", "generate", "trajectory",
     "record", "record-demo", "identify", "identify-springs", "write-back", "scale-time",
-    "integrate", "gazebo", "monitor", "compose", "validate", "collision-thresholds", "study",
-    "excite", "prove", "loop", "fuzz",
+    "gazebo", "monitor", "compose", "validate", "collision-thresholds", "study",
+    "excite", "prove", "loop",
 )  # fmt: skip
 
 
@@ -265,7 +265,6 @@ def test_a_command_that_needs_ros_reports_that_it_is_missing():
         ["excite", PANDA, "-o", "plan", "--starts", "0"],
         ["excite", PANDA, "-o", "plan", "--clearance", "nan"],
         ["study", "--draws", "0"],
-        ["integrate", "system.yaml", "--every", "1.5"],
     ],
 )
 def test_numbers_out_of_range(capsys, words):
@@ -283,7 +282,6 @@ BAD_YAML = "joints: [\n  a: {\n"
     [
         ["gazebo", PANDA, "--elastic-joints", "bad.yaml"],
         ["inspect", PANDA, "--no-timing", "--elastic-joints", "bad.yaml"],
-        ["integrate", "bad.yaml"],
         ["scale-time", "motion.csv", "--urdf", PANDA, "--elastic-joints", "bad.yaml"],
         ["identify-springs", "absent.csv", "--elastic-joints", "bad.yaml"],
         ["validate", "absent.csv", "--urdf", PANDA, "--data", "bad.yaml"],

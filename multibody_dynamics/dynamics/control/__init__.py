@@ -148,19 +148,6 @@ DAMPING_RATIO            default damping ratio of the links of ESP and ESPi
 CONTACT_BANDWIDTH        default bandwidth in rad/s of the contact observer of ESP and ESPi
 VirtualSprings           the springs of an arm between errors of links and virtual motors
 
-Passivity:
-
-stored_energy            V (k,) in J that an arm stores under a law that claims to be passive
-arm_energy               (k,) J: kinetic energy, energy of gravity and springs
-ArmStates                q, q', theta, theta' of k states
-power_balance            compares V' with the power of contacts and dampers, in given states
-PowerBalance             result of power_balance: supplied and dissipated power, and V', in W
-sampled_contacts         energy that a law creates in random contacts of a simulated arm
-SampledContacts          result of sampled_contacts: energy supplied, created, and error, in J
-BOUT                     number of contacts that follow each other without a rest between them
-PASSIVITY_CLAIMS         which laws claim to be passive in contacts, and under which conditions
-PassivityClaim           a row of PASSIVITY_CLAIMS
-
 State estimation and observers:
 
 StateEstimator           q, q', theta, theta' from the measured signals of a robot
@@ -330,10 +317,6 @@ from .laws.designed_laws import DesignedLaws
 from .laws.feedforward_law import FeedforwardLaw
 from .laws.flatness_settings import ON_LINKS, FlatnessSettings
 from .laws.judging_process import JudgingProcess, JudgingRequest, Verdict
-from .laws.passivity_claims import PASSIVITY_CLAIMS, PassivityClaim
-from .laws.power_balance import PowerBalance, power_balance
-from .laws.sampled_contacts import BOUT, SampledContacts, sampled_contacts
-from .laws.stored_energy import ArmStates, arm_energy, stored_energy
 from .observers import disturbance_compensation
 from .observers.adaptive_feedforward import ADAPTS, AdaptationSettings, AdaptiveFeedforward
 from .observers.collision_detection import CollisionDetector, DrivingTorque
@@ -441,9 +424,6 @@ __all__ = [
     "LinkEquilibrium", "StiffnessRamp", "impedance_damping", "cartesian_spring",
     "carrying_stiffness", "use_of_springs", "VirtualSprings", "ElasticStructureGains", "esp_gains",
     "esp_impedance_gains", "DAMPING_RATIO", "CONTACT_BANDWIDTH",
-    # passivity
-    "stored_energy", "arm_energy", "ArmStates", "power_balance", "PowerBalance",
-    "sampled_contacts", "SampledContacts", "BOUT", "PASSIVITY_CLAIMS", "PassivityClaim",
     # gains and poles
     "JointPoles", "StateFeedbackGains", "optimal_gains", "placed_gains", "motor_side_gains",
     "coupled_gains", "modal_gains", "CoupledGains", "GainSchedule", "GAIN_DESIGNS",

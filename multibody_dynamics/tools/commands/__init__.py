@@ -42,8 +42,6 @@ COMMANDS = (  # in the order of --help
     "prove",
     "collision_thresholds",
     "scale_time",
-    "integrate",
-    "fuzz",
 )
 
 

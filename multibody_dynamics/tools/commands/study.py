@@ -20,8 +20,8 @@ HELP = "Study how robust the control laws are, and write a report"
 DETAILS = (
     "Simulates the laws on three robots, or on your own, with equally noisy torques: with"
     " wrong models, delays, irregular periods, hits, a payload, coarse encoders, at 500 Hz and at"
-    " lower speeds. The report compares the errors with each other and with stated goals. A run"
-    " that deviates by 0.2 rad from its reference or keeps oscillating is lost and yields no error."
+    " lower speeds. A run that deviates by 0.2 rad from its reference or keeps oscillating is lost"
+    " and yields no error."
     " The results do not depend on the number of processes. The whole study takes over an hour on"
     " two cores, --quick one to two minutes."
 )
@@ -67,7 +67,7 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
                         " included")  # fmt: skip
     parser.add_argument("--conditions", metavar="NAME", type=names,
                         help="comma-separated: exact, error, parts, delay, jitter, contact,"
-                        " encoders, rate, speed, front; or all (all)")  # fmt: skip
+                        " encoders, rate, speed; or all (all)")  # fmt: skip
     parser.add_argument("--plant", choices=PLANTS, default="internal",
                         help="simulator; with both, MuJoCo repeats exact, error and contact of the"
                         " main laws (%(default)s)")  # fmt: skip

@@ -37,7 +37,7 @@ from ..study.conditions import CONDITIONS, Condition
 from ..study.equal_noise import EqualNoise, at_equal_noise, reference_noise
 from ..study.model_errors import mistaken
 from ..study.single_run import Outcome, simulate
-from ..study.studied_laws import REFERENCE, StudiedLaw, chosen_laws, law_of
+from ..study.studied_laws import REFERENCE, STUDIED_LAWS, chosen_laws
 from ..study.studied_robots import (
     FORCE_PER_MASS,
     PAYLOAD_SHARE,
@@ -243,9 +243,7 @@ def _plant(proof: Proof, robot: PossibleRobot) -> Plant:
 
 def _number(job: tuple[Proof, str, float]) -> EqualNoise:
     proof, key, wanted = job
-    law = law_of(key)
-    if key == REFERENCE:
-        return EqualNoise(law.default, wanted, wanted)
+    law = STUDIED_LAWS[key]
     return at_equal_noise(identified_arm(proof), law, wanted, proof.seed, proof.condition)
 
 
@@ -254,14 +252,12 @@ def _run(job: Job) -> Outcome:
     known = load_known(proof.files)
     robot = true_robots(proof, case)[draw]
     arm = replace(identified_arm(proof), model=robot.model, actuators=robot.actuators)
-    law: StudiedLaw = law_of(key)
     return simulate(
         arm,
-        _plant(proof, robot),
-        law,
-        number,
+        STUDIED_LAWS[key].at(number),
         proof.condition,
+        plant=_plant(proof, robot),
         seed=proof.seed,
         draw=draw,
         assumed=known.after if case == "identified" else known.before,
-    ).outcome
+    )

@@ -17,7 +17,7 @@ import yaml
 from ... import __version__
 from ...reporting.page import Page
 from ..robot.changes_table import KEPT, SHARED, Change
-from ..study.studied_laws import REFERENCE, law_of
+from ..study.studied_laws import REFERENCE, STUDIED_LAWS
 from .held_out import HeldEquation, HeldOut, overall
 from .known_robots import KnownRobots
 from .predicted_control import AS_GOOD, CASES, HIGH, LawErrors, Prediction
@@ -204,7 +204,7 @@ def _control(page: Page, road: Road) -> None:
 
 
 def _law_row(row: LawErrors) -> tuple[str, ...]:
-    law = law_of(row.law)
+    law = STUDIED_LAWS[row.law]
     cells = (_error(each) for each in (row.median, row.high, row.worst))
     lost = f"{len(row.lost)} of {len(row.errors)}" if row.lost else ""
     return (CASES[row.case], law.title, f"{row.number:.3g} {law.unit}", *cells, lost)
@@ -249,7 +249,8 @@ def summary(road: Road) -> list[str]:
         for row in road.prediction.rows:
             if row.law in (REFERENCE, getattr(road.prediction.recommended, "law", REFERENCE)):
                 lines.append(
-                    f"{law_of(row.law).title}, {CASES[row.case]}: median {_error(row.median)}, "
+                    f"{STUDIED_LAWS[row.law].title}, {CASES[row.case]}: median "
+                    f"{_error(row.median)}, "
                     f"{100 * HIGH:.0f} % {_error(row.high)}, worst {_error(row.worst)} mrad (mm)"
                 )
         lines.append(recommendation(road.prediction))
@@ -318,7 +319,7 @@ def recommendation(prediction: Prediction) -> str:
             "No law is recommended: with the identified model, every one of them lost at least one "
             "of the drawn robots."
         )
-    law = law_of(row.law)
+    law = STUDIED_LAWS[row.law]
     rule = (
         f"the smallest {100 * HIGH:.0f} % value with the identified model"
         if row.law != REFERENCE
@@ -333,7 +334,7 @@ def recommendation(prediction: Prediction) -> str:
 
 def node_parameters(row: LawErrors) -> str:
     """The parameters of flatness_controller_node for a law."""
-    law = law_of(row.law)
+    law = STUDIED_LAWS[row.law]
     chosen: dict[str, Any] = {"law": law.law}
     if law.law in PARAMETERS and law.unit == "rad/s":
         number = float(f"{row.number:.3g}")

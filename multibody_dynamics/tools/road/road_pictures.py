@@ -23,7 +23,7 @@ from ...reporting.figures import (
     new_figure,
 )
 from ..robot.changes_table import Change
-from ..study.studied_laws import law_of
+from ..study.studied_laws import STUDIED_LAWS
 from .held_out import HeldOut
 from .predicted_control import CASES, HIGH, Prediction
 
@@ -100,7 +100,9 @@ def draw_prediction(prediction: Prediction) -> Any:
             if row.lost:
                 axis.plot(at, MILLI * 0.2, "x", color=CASE_COLOURS[case])
     axis.set_yscale("log")
-    axis.set_xticks(range(len(laws)), [law_of(law).title for law in laws], fontsize=8, rotation=12)
+    axis.set_xticks(
+        range(len(laws)), [STUDIED_LAWS[law].title for law in laws], fontsize=8, rotation=12
+    )
     axis.set_ylabel("rms error of the links  [mrad]")
     for case, title in CASES.items():
         axis.plot([], [], "o", color=CASE_COLOURS[case], label=title)

@@ -6,8 +6,9 @@ encoders, rates and speeds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import pi
 
 from ...dynamics.core import InputError
@@ -76,59 +77,31 @@ def _percent(error: float) -> str:
     return f"{100.0 * error:g} %"
 
 
-def _conditions() -> tuple[Condition, ...]:
-    found = [Condition("exact", "exact model", "exact")]
+def _conditions() -> Iterator[Condition]:
+    yield Condition("exact", "exact model", "exact")
     for e in ERRORS:
-        found.append(Condition(f"all-{100 * e:g}", f"all parameters {_percent(e)} off", "error", e))
-    for part in PARTS:
-        for e in ERRORS:
-            title = f"{part} {_percent(e)} off"
-            found.append(Condition(f"{part}-{100 * e:g}", title, "parts", e, (part,)))
-    for known in (False, True):
-        for d in DELAYS:
-            text = "known" if known else "unknown"
-            title = f"delay of {1e3 * d:g} ms, {text}"
-            key = f"delay-{1e3 * d:g}-{text}"
-            found.append(Condition(key, title, "delay", delay=d, known_delay=d if known else 0.0))
+        yield Condition(f"all-{100 * e:g}", f"all parameters {_percent(e)} off", "error", e)
+    for part, e in product(PARTS, ERRORS):
+        yield Condition(f"{part}-{100 * e:g}", f"{part} {_percent(e)} off", "parts", e, (part,))
+    for known, d in product((0.0, 1.0), DELAYS):
+        name = "known" if known else "unknown"
+        yield Condition(f"delay-{1e3 * d:g}-{name}", f"delay of {1e3 * d:g} ms, {name}", "delay",
+                        delay=d, known_delay=known * d)  # fmt: skip
     for j in JITTERS:
-        found.append(
-            Condition(f"jitter-{100 * j:g}", f"period +-{_percent(j)}", "jitter", jitter=j)
-        )
-    for what in ("payload", "hit"):
-        for gain in (0.0, OBSERVER_GAIN):
-            observed = "-observer" if gain else ""
-            title = f"{what}, with observer" if gain else what
-            found.append(
-                Condition(
-                    f"{what}{observed}",
-                    title,
-                    "contact",
-                    has_payload=what == "payload",
-                    has_hit=what == "hit",
-                    observer_gain=gain,
-                )
-            )
+        yield Condition(f"jitter-{100 * j:g}", f"period +-{_percent(j)}", "jitter", jitter=j)
+    for what, gain in product(("payload", "hit"), (0.0, OBSERVER_GAIN)):
+        key, title = (f"{what}-observer", f"{what}, with observer") if gain else (what, what)
+        yield Condition(key, title, "contact", observer_gain=gain, has_payload=what == "payload",
+                        has_hit=what == "hit")  # fmt: skip
     for bits in (14, 22):
-        found.append(Condition(f"bits-{bits}", f"{bits}-bit encoders", "encoders", bits=bits))
-    for e in (0.0, 0.1):
-        off = f", all parameters {_percent(e)} off" if e else ""
-        found.append(
-            Condition(
-                f"motor-encoders{'-10' if e else ''}",
-                f"motor encoders only{off}",
-                "encoders",
-                e,
-                has_link_encoders=False,
-            )
-        )
-    found.append(Condition("500-hz", "500 Hz", "rate", rate=500.0))
-    for slower in (2.0, 4.0):
-        name = {2.0: "half", 4.0: "quarter"}[slower]
-        for e in (0.0, 0.1):
-            off = f", {_percent(e)} off" if e else ""
-            key = f"{name}-speed{'-10' if e else ''}"
-            found.append(Condition(key, f"{name} speed{off}", "speed", e, slower=slower))
-    return tuple(found)
+        yield Condition(f"bits-{bits}", f"{bits}-bit encoders", "encoders", bits=bits)
+    for e, end, off in ((0.0, "", ""), (0.1, "-10", f"{_percent(0.1)} off")):
+        title = f"motor encoders only{off and ', all parameters '}{off}"
+        yield Condition(f"motor-encoders{end}", title, "encoders", e, has_link_encoders=False)
+    yield Condition("500-hz", "500 Hz", "rate", rate=500.0)
+    for (slower, name), e in product(((2.0, "half"), (4.0, "quarter")), (0.0, 0.1)):
+        end, off = ("-10", f", {_percent(e)} off") if e else ("", "")
+        yield Condition(f"{name}-speed{end}", f"{name} speed{off}", "speed", e, slower=slower)
 
 
 CONDITIONS = {each.key: each for each in _conditions()}
@@ -142,7 +115,6 @@ GROUPS = {
     "encoders": "14-bit and 22-bit encoders, and motor encoders only",
     "rate": "500 Hz",
     "speed": "slower motions",
-    "front": "bandwidths of compensation and gains: accuracy, noise and stability",
 }
 KEY_GROUPS = ("exact", "error", "contact")
 """Repeated on MuJoCo by --plant both, for the main laws and the given springs."""
@@ -150,16 +122,6 @@ OTHER_STIFFNESS_GROUPS = ("exact", "error", "speed")
 """Studied with all stiffnesses; the others with the given springs."""
 MAIN_GROUPS = ("parts", "speed", "jitter")
 """Studied for the main laws only."""
-FRONT_CONDITIONS = (
-    "exact",
-    "all-10",
-    "all-30",
-    "delay-3-unknown",
-    "payload",
-    "payload-observer",
-    "hit",
-    "hit-observer",
-)
 
 
 def chosen_groups(names: Sequence[str]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from math import inf, isfinite, log
 from typing import NamedTuple
 
 from .conditions import CONDITIONS, Condition
-from .single_run import plant_of, simulate
+from .single_run import simulate
 from .studied_laws import REFERENCE, STUDIED_LAWS, StudiedLaw
 from .studied_robots import StudiedArm
 
@@ -50,31 +50,29 @@ class EqualNoise(NamedTuple):
         return f"{share}: a slower law is refused, unstable, or no less noisy"
 
 
-def noise(
-    arm: StudiedArm, law: StudiedLaw, number: float, seed: int = 0, condition: Condition = EXACT
-) -> float:
+def noise(arm: StudiedArm, law: StudiedLaw, seed: int = 0, condition: Condition = EXACT) -> float:
     """Mean step of the motor torques in N m (N); infinite if the arm is lost."""
-    half = 0.5 * arm.motion.end_time
-    plant = plant_of(arm, "internal")
-    outcome = simulate(arm, plant, law, number, condition, seed=seed, until=half).outcome
+    outcome = simulate(arm, law, condition, seed=seed, until=0.5 * arm.motion.end_time)
     return inf if outcome.lost else outcome.step
 
 
 def reference_noise(arm: StudiedArm, seed: int = 0, condition: Condition = EXACT) -> float:
     """The noise of the reference law with its default number."""
-    law = STUDIED_LAWS[REFERENCE]
-    return noise(arm, law, law.default, seed, condition)
+    return noise(arm, STUDIED_LAWS[REFERENCE], seed, condition)
 
 
 def at_equal_noise(
     arm: StudiedArm, law: StudiedLaw, wanted: float, seed: int = 0, condition: Condition = EXACT
 ) -> EqualNoise:
-    """The number of the law whose noise is nearest to `wanted`, within TOLERANCE if possible."""
+    """The number of the law whose noise is nearest to `wanted`, within TOLERANCE if possible; the
+    reference keeps its own."""
+    if law.key == REFERENCE:
+        return EqualNoise(law.default, wanted, wanted)
     tried: dict[float, float] = {}
 
     def measured(number: float) -> float:
         if number not in tried:
-            tried[number] = noise(arm, law, number, seed, condition)
+            tried[number] = noise(arm, law.at(number), seed, condition)
         return tried[number]
 
     below, above = _bracket(measured, law.default, wanted)

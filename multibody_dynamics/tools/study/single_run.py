@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dynamics.control import Arm, ArmSettings, DesiredMotion, Sample
+from ...dynamics.control import Arm, ArmSettings, Command, DesiredMotion, Sample
 from ...dynamics.core import Array, DynamicsError
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
@@ -23,6 +23,7 @@ from .studied_laws import StudiedLaw
 from .studied_robots import LEVER, StudiedArm, motion_rows
 
 START = 1.0  # s, stamp of the first cycle
+FILTERING = 0.2  # s at rest before, in which the filters settle
 SETTLING = 0.3  # s at rest before the motion, while the law takes over
 AFTER = 0.3  # s after the motion, included in the errors
 LOST = 0.2  # rad, error at which the node stops the arm
@@ -44,14 +45,6 @@ class Outcome(NamedTuple):
     lost: str = ""
 
 
-class Recording(NamedTuple):
-    """A run in detail: the outcome, errors (k, n), and motor torques (k, m) from t = 0 on."""
-
-    outcome: Outcome
-    errors: Array
-    torques: Array
-
-
 class _Times(NamedTuple):
     """Starts of the cycles in s, the motion beginning at `cycles[first]` = 0, and their lengths.
     The run ends before cycle `end`; those from there on are run only after an oscillation."""
@@ -71,56 +64,54 @@ def plant_of(arm: StudiedArm, name: str) -> Plant:
 # wide: what identifies a run
 def simulate(
     arm: StudiedArm,
-    plant: Plant,
     law: StudiedLaw,
-    number: float,
     condition: Condition,
     *,
+    plant: Plant | str = "internal",
+    assumed: tuple[MultibodyModel, Actuators] | None = None,
     seed: int = 0,
     draw: int = 0,
     until: float = np.inf,
-    assumed: tuple[MultibodyModel, Actuators] | None = None,
-) -> Recording:
-    """Run the law with its `number` under a condition, with the random numbers of a draw, until the
-    time `until` in s or, by default, AFTER s after the motion. The same arguments give the same
-    result.
+) -> Outcome:
+    """Run the law under a condition, with the random numbers of a draw, until the time `until` in s
+    or, by default, AFTER s after the motion. The same arguments give the same result.
 
+    plant : one of PLANTS, or another plant that moves like the arm.
     assumed : the robot as the law knows it; by default the true one, `arm`."""
+    if isinstance(plant, str):
+        plant = plant_of(arm, plant)
     model, actuators = assumed or (arm.model, arm.actuators)
     if condition.error:
         rng = np.random.default_rng([draw, 1, seed])
         model, actuators = mistaken(model, actuators, condition.error, rng, condition.parts)
     times = _times(arm, condition, until, [draw, 2, seed])
-    n, m = arm.model.n, len(actuators.motors)
-    errors: Array = np.zeros((len(times.cycles), n))
-    torques: Array = np.zeros((len(times.cycles), m))
+    errors: Array = np.zeros((len(times.cycles), arm.model.n))
+    torques: Array = np.zeros((len(times.cycles), len(actuators.motors)))
     try:
-        settings = law.flatness_settings(arm, number, condition)
+        settings = law.flatness_settings(arm, condition)
         _reset(arm, plant)
-        followed = _GivenMotion(arm)
-        controller = Arm(model, actuators, settings, _cycle(arm, condition), motion=followed)
+        motion = _GivenMotion(arm)
+        controller = Arm(model, actuators, settings, _cycle(arm, condition), motion=motion)
         controller.design(plant.q.copy())
     except DynamicsError as error:
-        return Recording(Outcome(lost=f"no design: {error}"), errors[:0], torques[:0])
+        return Outcome(lost=f"no design: {error}")
     cycle = _Cycle(arm, plant, controller, condition, times, [draw, 0, seed])
-    begin, k = times.first, 0
+    k, end = 0, times.end
     try:
         for k in range(len(times.cycles)):
-            if k == times.end and _swing(errors[k - round(ENDING / condition.period) : k]) < SWING:
+            if k == end and _swing(errors[k - round(ENDING / condition.period) : k]) < SWING:
                 break
             torques[k], lost = cycle.run(k)
             errors[k] = cycle.error
+            if k >= times.first and not np.abs(cycle.error).max() < LOST:
+                lost = lost or f"further than {LOST:g} rad from the reference"
             if lost:
-                return Recording(Outcome(lost=lost), errors[begin:k], torques[begin:k])
-            if k >= begin and not np.abs(cycle.error).max() < LOST:
-                text = f"further than {LOST:g} rad from the reference"
-                return Recording(Outcome(lost=text), errors[begin:k], torques[begin:k])
+                return Outcome(lost=lost)
         else:
             k = len(times.cycles)
     except DynamicsError as error:
-        return Recording(Outcome(lost=str(error)), errors[begin:k], torques[begin:k])
-    outcome = _outcome(errors[begin : times.end], torques[begin : times.end], errors[times.end : k])
-    return Recording(outcome, errors[begin : times.end], torques[begin : times.end])
+        return Outcome(lost=str(error))
+    return _outcome(errors[times.first : end], torques[times.first : end], errors[end:k])
 
 
 def _outcome(errors: Array, torques: Array, after: Array) -> Outcome:
@@ -217,7 +208,6 @@ class _Cycle:
         self.lead = controller.acting.lead
         self.ahead = LEAD * dt + condition.known_delay
         self.error: Array = np.zeros(arm.model.n)
-        controller.activate()
         self.signals: dict[str, Any] = {
             "link_position": self.encoders[0].position,
             "motor_position": self.encoders[1].position,
@@ -227,6 +217,17 @@ class _Cycle:
         self.payload_at = PAYLOAD_AT * end if condition.has_payload else np.inf
         self.hit_at = HIT_AT * end if condition.has_hit else np.inf
         self._rows = [self._motion(shift) for shift in (self.lead, self.ahead, None)]
+        for encoder, row in zip(self.encoders, (plant.q, plant.theta), strict=True):
+            encoder.restart(row, np.zeros_like(row))
+        for k in range(round(FILTERING / dt), 0, -1):
+            self._measure(times.cycles[0] - k * dt)
+        controller.activate()
+
+    def _measure(self, t: float) -> Command:
+        """Read the encoders at a time in s, and let the controller answer."""
+        for encoder, row in zip(self.encoders, (self.plant.q, self.plant.theta), strict=True):
+            encoder.update(row, np.zeros_like(row))
+        return self.controller.update(Sample(round(1e9 * (t + SETTLING + START)), self.signals))
 
     def _motion(self, shift: float | None) -> NDArray[np.float64]:
         """(k, 5, n) the motion at each cycle, `shift` s later; None: at the ends of the cycles."""
@@ -243,13 +244,10 @@ class _Cycle:
         controller has stopped the arm."""
         controller, plant = self.controller, self.plant
         t, length = float(self.times.cycles[k]), float(self.times.lengths[k])
-        for encoder, row in zip(self.encoders, (plant.q, plant.theta), strict=True):
-            (encoder.update if k else encoder.restart)(row, np.zeros_like(row))
         motion = controller.motion
         assert isinstance(motion, _GivenMotion)
         motion.now, motion.ahead = self._rows[0][k], self._rows[1][k]
-        stamp = round(1e9 * (t + SETTLING + START))
-        command = controller.update(Sample(stamp, self.signals))
+        command = self._measure(t)
         torque = command.torque
         if torque is None or not command.mode.is_following:
             return np.zeros(len(self.plant.theta)), "; ".join(map(str, command.events))

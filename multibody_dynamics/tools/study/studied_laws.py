@@ -77,11 +77,10 @@ class StudiedLaw:
     """A law of the study.
 
     key : its name on the command line. title : in the report. law : a key of LAWS.
-    number : the default of the number that sets its noise, in `unit`; `numbers` : from it to the
+    number : sets its noise, in `unit`; 0: the default of the law. `numbers` : from it to the
         settings.
     settings : other settings of the law.
     is_main : studied with all draws and all conditions; the others with a fifth of the draws.
-    is_fixed : whether the number stays at its default, whatever the noise.
     """
 
     key: str
@@ -92,18 +91,20 @@ class StudiedLaw:
     number: float = 0.0
     unit: str = "rad/s"
     numbers: Numbers = _bandwidth
-    is_fixed: bool = False
 
     @property
     def default(self) -> float:
-        """The default of `number`."""
+        """`number`, or the default of the law."""
         return self.number or LAWS[self.law].bandwidth
 
-    def flatness_settings(
-        self, arm: StudiedArm, number: float, condition: Condition
-    ) -> FlatnessSettings:
-        """The settings of the whole control cycle, with this number, under a condition."""
-        given = dict(self.settings) | self.numbers(arm, number) | {"period": condition.period}
+    def at(self, number: float) -> StudiedLaw:
+        """The law with another number."""
+        return replace(self, number=number)
+
+    def flatness_settings(self, arm: StudiedArm, condition: Condition) -> FlatnessSettings:
+        """The settings of the whole control cycle under a condition."""
+        given = dict(self.settings) | self.numbers(arm, self.default)
+        given["period"] = condition.period
         own = ControllerSettings(law=self.law, **given)
         if hasattr(own, "velocity_filter"):
             delay = min(condition.known_delay, MAX_DELAY * condition.period)
@@ -133,32 +134,32 @@ WHOLE_ARM = {"gain_design": "coupled", "delay": 1e-3}
 delays; see docs/control_laws.md."""
 
 
-def _linear(key: str, title: str, law: str, is_main: bool = False, **own: Any) -> StudiedLaw:
-    """A law of linear feedback, with and without its compensation of disturbances."""
+def linear(key: str, title: str, law: str, is_main: bool = False, **own: Any) -> StudiedLaw:
+    """A law of linear feedback with settings of its own."""
     return StudiedLaw(key, title, law, own, is_main)
 
 
 def _laws() -> tuple[StudiedLaw, ...]:
     pd, sf = "motor_pd", "state_feedback"
     named = (
-        _linear("pd-full-comp", "motor PD, full, compensated", pd, True),
-        _linear("pd-quasi-comp", "motor PD, quasi-static, compensated", pd, True, **QUASI_STATIC),
-        _linear("pd-rigid-comp", "motor PD, rigid, compensated", pd, variant="rigid"),
-        _linear("pd-full", "motor PD, full", pd, True, **ALONE),
-        _linear("pd-quasi", "motor PD, quasi-static", pd, True, **QUASI_STATIC, **ALONE),
-        _linear("pd-rigid", "motor PD, rigid", pd, variant="rigid", **ALONE),
-        _linear("pd-integral", "motor PD, full, integral 5 1/s", pd, integral=5.0, **ALONE),
-        _linear(
+        linear("pd-full-comp", "motor PD, full, compensated", pd, True),
+        linear("pd-quasi-comp", "motor PD, quasi-static, compensated", pd, True, **QUASI_STATIC),
+        linear("pd-rigid-comp", "motor PD, rigid, compensated", pd, variant="rigid"),
+        linear("pd-full", "motor PD, full", pd, True, **ALONE),
+        linear("pd-quasi", "motor PD, quasi-static", pd, True, **QUASI_STATIC, **ALONE),
+        linear("pd-rigid", "motor PD, rigid", pd, variant="rigid", **ALONE),
+        linear("pd-integral", "motor PD, full, integral 5 1/s", pd, integral=5.0, **ALONE),
+        linear(
             "pd-adaptive",
             "motor PD, full, compensated, adaptive",
             pd,
             adaptation=AdaptationSettings(adapts="links"),
         ),
-        _linear("sf-full-comp", "state feedback, full, compensated", sf, True),
-        _linear("sf-quasi-comp", "state feedback, quasi-static, compensated", sf, **QUASI_STATIC),
-        _linear("sf-full", "state feedback, full", sf, True, **ALONE),
-        _linear("sf-quasi", "state feedback, quasi-static", sf, **QUASI_STATIC, **ALONE),
-        _linear(
+        linear("sf-full-comp", "state feedback, full, compensated", sf, True),
+        linear("sf-quasi-comp", "state feedback, quasi-static, compensated", sf, **QUASI_STATIC),
+        linear("sf-full", "state feedback, full", sf, True, **ALONE),
+        linear("sf-quasi", "state feedback, quasi-static", sf, **QUASI_STATIC, **ALONE),
+        linear(
             "sf-coupled",
             "state feedback of the whole arm, compensated",
             sf,
@@ -202,43 +203,6 @@ DESIGNS = {
 STUDIED_LAWS = {law.key: law for law in _laws()}
 REFERENCE = "pd-full-comp"
 """The law whose noise the others are given: the default of the node, with its default bandwidth."""
-FRONT_BANDWIDTHS = (0.0, 30.0, 60.0, 90.0, 120.0, 180.0, 240.0)  # rad/s
-COMPENSATION_LAWS = {
-    law.key: law
-    for law in (
-        _linear(f"front-{w:g}", f"{w:g} rad/s", "motor_pd", disturbance_bandwidth=w)
-        for w in FRONT_BANDWIDTHS
-    )
-}
-"""Motor PD with the full flat map, and compensation with each of these bandwidths."""
-FAMILIES: Mapping[str, tuple[StudiedLaw, ...]] = MappingProxyType(
-    {
-        title: tuple(
-            StudiedLaw(f"{key}-{w:g}", f"{title}, {w:g} rad/s", law, own, number=w, is_fixed=True)
-            for w in bandwidths
-        )
-        for key, title, law, own, bandwidths in (
-            ("gains-pd", "motor PD", "motor_pd", {}, (40.0, 60.0, 80.0, 120.0)),
-            ("gains-sf", "state feedback", "state_feedback", {}, (20.0, 30.0, 40.0)),
-            (
-                "gains-coupled",
-                "state feedback of the whole arm",
-                "state_feedback",
-                WHOLE_ARM,
-                (20.0, 25.0, 30.0, 40.0, 50.0, 60.0),
-            ),
-        )
-    }
-)
-"""Laws with the full flat map and compensation as by default, each with several bandwidths: more
-noise for more accuracy."""
-GAIN_LAWS = {law.key: law for family in FAMILIES.values() for law in family}
-FRONT_LAWS = {**COMPENSATION_LAWS, **GAIN_LAWS}
-
-
-def law_of(key: str) -> StudiedLaw:
-    """The law with this key."""
-    return STUDIED_LAWS.get(key) or FRONT_LAWS[key]
 
 
 def chosen_laws(keys: Sequence[str]) -> tuple[StudiedLaw, ...]:

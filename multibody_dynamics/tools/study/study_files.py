@@ -10,7 +10,7 @@ import csv
 import json
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from math import inf, isfinite, nan
@@ -22,7 +22,7 @@ from ...dynamics.core import InputError
 from .conditions import CONDITIONS, GROUPS
 from .equal_noise import TOLERANCE, EqualNoise
 from .single_run import CHECKED, ENDING, LOST, SWING, Outcome
-from .studied_laws import FRONT_LAWS, STUDIED_LAWS, law_of
+from .studied_laws import STUDIED_LAWS
 from .studied_robots import RobotSource, built_in_robots
 from .study_plan import ArmKey, Calibration, Judgement, RunKey, Study, StudyResults
 from .study_tables import StudyTables
@@ -72,7 +72,7 @@ def write_tables(tables: StudyTables, folder: Path) -> None:
 def as_dict(tables: StudyTables) -> dict[str, Any]:
     """Everything, for JSON; None where not finite."""
     study, results = tables.study, tables.results
-    keys = dict.fromkeys(each.law for each in results.calibrations)
+    laws = [STUDIED_LAWS[key] for key in dict.fromkeys(each.law for each in results.calibrations)]
     return {
         "format": FORMAT,
         "origin": dict(tables.origin),
@@ -91,60 +91,46 @@ def as_dict(tables: StudyTables) -> dict[str, Any]:
             "tolerance of equal noise": TOLERANCE,
         },
         "robots": [_robot(robot) for robot in study.robots],
-        "laws": {key: {"title": law_of(key).title, "law": law_of(key).law} for key in keys},
+        "laws": {law.key: {"title": law.title, "law": law.law} for law in laws},
         "conditions": {
             each.key: {"title": each.title, "group": each.group} for each in CONDITIONS.values()
         },
-        "equal noise": [_calibration(each) for each in results.calibrations],
-        "runs": [_run(key, outcome) for key, outcome in results.runs],
-        "stability": [_judgement(each) for each in results.judgements],
+        "equal noise": [
+            _arm(each.arm)
+            | {"law": each.law, "unit": STUDIED_LAWS[each.law].unit, "note": each.result.note}
+            | _named(each.result, NOISE)
+            for each in results.calibrations
+        ],
+        "runs": [
+            _arm(key.arm) | _named(key, RUN) | _named(outcome, OUTCOME)
+            for key, outcome in results.runs
+        ],
+        "stability": [_arm(each.arm) | _named(each, JUDGEMENT) for each in results.judgements],
     }
 
 
-def _calibration(each: Calibration) -> dict[str, Any]:
-    return {
-        **_arm(each.arm),
-        "law": each.law,
-        "number": each.result.number,
-        "unit": law_of(each.law).unit,
-        "noise [N m]": _finite(each.result.noise),
-        "noise of the reference [N m]": each.result.wanted,
-        "note": each.result.note,
-    }
+# Names in the files, and of the fields
+NOISE = {"number": "number", "noise [N m]": "noise", "noise of the reference [N m]": "wanted"}
+RUN = {name: name for name in ("plant", "law", "condition", "draw")}
+OUTCOME = {"rms [rad]": "rms", "peak [rad]": "peak", "step [N m]": "step", "lost": "lost"}
+JUDGEMENT = {"law": "law", "error": "error", "unstable share": "unstable", "growth [1/s]": "growth"}
 
 
-def _run(key: RunKey, outcome: Outcome) -> dict[str, Any]:
-    return {
-        **_arm(key.arm),
-        "plant": key.plant,
-        "law": key.law,
-        "condition": key.condition,
-        "draw": key.draw,
-        "rms [rad]": _finite(outcome.rms),
-        "peak [rad]": _finite(outcome.peak),
-        "step [N m]": _finite(outcome.step),
-        "lost": outcome.lost,
-    }
+def _named(value: Any, names: Mapping[str, str]) -> dict[str, Any]:
+    """The fields of a value; None where they are not finite."""
+    row = {name: getattr(value, field) for name, field in names.items()}
+    return {name: x if isinstance(x, str) or isfinite(x) else None for name, x in row.items()}
 
 
-def _judgement(each: Judgement) -> dict[str, Any]:
-    return {
-        **_arm(each.arm),
-        "law": each.law,
-        "error": each.error,
-        "unstable share": _finite(each.unstable),
-        "growth [1/s]": _finite(each.growth),
-    }
+def _fields(row: Mapping[str, Any], names: Mapping[str, str], missing: float = nan) -> Any:
+    """The fields from a row of the file."""
+    return {field: missing if row[name] is None else row[name] for name, field in names.items()}
 
 
 def _robot(robot: RobotSource) -> dict[str, Any]:
     is_built_in = robot == built_in_robots().get(robot.name)
     files = {"urdf": str(robot.urdf), "springs": str(robot.springs)}
     return {"name": robot.name, "built in": is_built_in} | ({} if is_built_in else files)
-
-
-def _finite(value: float) -> float | None:
-    return value if isfinite(value) else None
 
 
 def _arm(arm: ArmKey) -> dict[str, Any]:
@@ -193,61 +179,34 @@ def _read(file: Path) -> StudyTables:
 
 
 def _tables(content: Mapping[str, Any]) -> StudyTables:
+    """The results in a file, without laws and conditions that this version does not have."""
     robots = {each["name"]: _source(each) for each in content["robots"]}
     about = content["study"]
-
-    def arm(each: Mapping[str, Any]) -> ArmKey:
-        return ArmKey(robots[each["robot"]], float(each["stiffness"]))
-
-    keys = [key for key in content["laws"] if key not in FRONT_LAWS]
     study = Study(
         robots=tuple(robots.values()),
         stiffnesses=tuple(about["stiffnesses"]),
-        laws=tuple(STUDIED_LAWS[key] for key in keys),
-        groups=tuple(about["conditions"]),
-        plant=about["plant"],
-        draws=about["draws"],
-        seed=about["seed"],
-        poses=about["poses"],
+        laws=tuple(STUDIED_LAWS[key] for key in content["laws"] if key in STUDIED_LAWS),
+        groups=tuple(group for group in about["conditions"] if group in GROUPS),
+        **{name: about[name] for name in ("plant", "draws", "seed", "poses")},
     )
-    calibrations = [
-        Calibration(
-            arm(each),
-            each["law"],
-            EqualNoise(
-                each["number"],
-                _number(each["noise [N m]"], inf),
-                each["noise of the reference [N m]"],
-            ),
-        )
-        for each in content["equal noise"]
-    ]
-    runs = [
-        (
-            RunKey(arm(each), each["plant"], each["law"], each["condition"], each["draw"]),
-            Outcome(
-                *(_number(each[name], nan) for name in ("rms [rad]", "peak [rad]", "step [N m]")),
-                lost=each["lost"],
-            ),
-        )
-        for each in content["runs"]
-    ]
-    judgements = [
-        Judgement(
-            arm(each),
-            each["law"],
-            each["error"],
-            _number(each["unstable share"], nan),
-            _number(each["growth [1/s]"], nan),
-        )
-        for each in content["stability"]
-    ]
-    results = StudyResults(tuple(calibrations), tuple(runs), tuple(judgements))
+
+    def rows(name: str) -> Iterator[tuple[ArmKey, Mapping[str, Any]]]:
+        for each in content[name]:
+            if each["law"] in STUDIED_LAWS:
+                yield ArmKey(robots[each["robot"]], float(each["stiffness"])), each
+
+    results = StudyResults(
+        tuple(
+            Calibration(arm, row["law"], EqualNoise(**_fields(row, NOISE, missing=inf)))
+            for arm, row in rows("equal noise")
+        ),
+        tuple(
+            (RunKey(arm, **_fields(row, RUN)), Outcome(**_fields(row, OUTCOME)))
+            for arm, row in rows("runs")
+        ),
+        tuple(Judgement(arm, **_fields(row, JUDGEMENT)) for arm, row in rows("stability")),
+    )
     return StudyTables(study, results, content["origin"])
-
-
-def _number(value: float | None, otherwise: float) -> float:
-    return otherwise if value is None else float(value)
 
 
 def _source(robot: Mapping[str, Any]) -> RobotSource:
@@ -259,32 +218,22 @@ def _source(robot: Mapping[str, Any]) -> RobotSource:
 
 def _merged(one: StudyTables, other: StudyTables) -> StudyTables:
     a, b = one.study, other.study
-    groups = {*a.groups, *b.groups}
-    laws = {law.key for law in (*a.laws, *b.laws)}
     study = replace(
         a,
-        robots=_union(a.robots, b.robots),
+        robots=tuple(dict.fromkeys((*a.robots, *b.robots))),
         stiffnesses=tuple(sorted({*a.stiffnesses, *b.stiffnesses})),
-        laws=tuple(law for law in STUDIED_LAWS.values() if law.key in laws),
-        groups=tuple(group for group in GROUPS if group in groups),
+        laws=tuple(law for law in STUDIED_LAWS.values() if law in (*a.laws, *b.laws)),
+        groups=tuple(group for group in GROUPS if group in (*a.groups, *b.groups)),
         plant=a.plant if a.plant == b.plant else "both",
         draws=max(a.draws, b.draws),
     )
-    calibrations = {(each.arm, each.law): each for each in _last_first(one, other, "calibrations")}
+    calibrations, judgements = (
+        {each[:keys]: each for results in (other.results, one.results) for each in results[row]}
+        for row, keys in ((0, 2), (2, 3))
+    )
     runs = {**dict(other.results.runs), **dict(one.results.runs)}
-    judgements = {
-        (each.arm, each.law, each.error): each for each in _last_first(one, other, "judgements")
-    }
     results = StudyResults(
         tuple(calibrations.values()), tuple(runs.items()), tuple(judgements.values())
     )
     minutes = float(one.origin["minutes"]) + float(other.origin["minutes"])
     return StudyTables(study, results, {**one.origin, "minutes": f"{minutes:.1f}"})
-
-
-def _last_first(one: StudyTables, other: StudyTables, name: str) -> Iterable[Any]:
-    return (*getattr(other.results, name), *getattr(one.results, name))
-
-
-def _union(one: Sequence[RobotSource], other: Sequence[RobotSource]) -> tuple[RobotSource, ...]:
-    return tuple(dict.fromkeys((*one, *other)))

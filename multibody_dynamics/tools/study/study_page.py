@@ -13,33 +13,11 @@ from ...reporting.page import Page
 from ...reporting.tables import text_table
 from .conditions import BITS, GROUPS, KEY_GROUPS, Condition
 from .single_run import CHECKED, LOST, SWING
-from .studied_laws import (
-    COMPENSATION_LAWS,
-    FRONT_BANDWIDTHS,
-    GAIN_LAWS,
-    NOT_STUDIED,
-    REFERENCE,
-    law_of,
-)
+from .studied_laws import NOT_STUDIED, REFERENCE, STUDIED_LAWS
 from .studied_robots import load_arm
-from .study_conclusions import (
-    about_contacts,
-    about_delays,
-    about_errors,
-    about_front,
-    about_gains,
-    about_noise,
-    about_parts,
-    about_plants,
-    about_rates,
-    arm_title,
-)
-from .study_goals import met_goals
 from .study_pictures import (
     draw_delays,
     draw_errors,
-    draw_front,
-    draw_gains,
     draw_parts,
     draw_rates,
     gain_of_rates,
@@ -65,12 +43,14 @@ def summary(tables: StudyTables) -> list[str]:
         lines += text_table(
             ("law", *(each.key for each in conditions)), _law_rows(tables, arm, conditions)
         )
-    for met in met_goals(tables):
-        verdict = "met" if met.holds else "not met"
-        lines.append(
-            f"{met.goal.title}: {figure(met.value)} mrad, goal {met.goal.limit:g}: {verdict}"
-        )
     return lines
+
+
+def arm_title(tables: StudyTables, arm: ArmKey) -> str:
+    """The name of an arm, with the stiffness of its springs if there are several."""
+    if tables.study.stiffnesses == (1.0,):
+        return arm.source.name
+    return f"{arm.source.name}, springs x {arm.stiffness:g}"
 
 
 # Sections
@@ -112,39 +92,15 @@ def _about(page: Page, tables: StudyTables) -> None:
         page.text(f"Not studied: {'; '.join(left)}.")
 
 
-def _goals(page: Page, tables: StudyTables) -> None:
-    found = met_goals(tables)
-    if not found:
-        return
-    page.heading("Goals")
-    page.text(
-        "Goals for the default law on the Panda with the given springs. The table also contains "
-        "the error against which they were set, and the best law of this study."
-    )
-    page.records(
-        {
-            "condition": met.goal.title,
-            "goal, mrad": met.goal.limit,
-            "before, mrad": met.goal.before,
-            f"{law_of(REFERENCE).title}, mrad": figure(met.value),
-            "": "met" if met.holds else "not met",
-            "smallest error": f"{law_of(met.best).title}: {figure(met.best_value)}",
-        }
-        for met in found
-    )
-    missed = [met.goal.title for met in found if not met.holds]
-    page.text(f"Not met: {'; '.join(missed)}." if missed else "The default law meets all of them.")
-
-
 def _noise(page: Page, tables: StudyTables) -> None:
     page.heading("Equal noise")
     page.text(
         "The number of each law, in most cases its bandwidth in rad/s, is chosen so that the mean "
         "step of the motor torques from cycle to cycle, in the first half of the motion with an "
-        f"exact model, is that of {law_of(REFERENCE).title} with its default bandwidth. For torque "
-        "control, the number is the ratio of the bandwidth of the torque loops to the resonance of "
-        "the motors on their springs (the bandwidth of the links is 10 rad/s times this number); "
-        "for joint impedance, it is the ratio of the stiffness of the links to that of the "
+        f"exact model, is that of {STUDIED_LAWS[REFERENCE].title} with its default bandwidth. For "
+        "torque control, the number is the ratio of the bandwidth of the torque loops to the "
+        "resonance of the motors on their springs (the bandwidth of the links is 10 rad/s times "
+        "this number); for joint impedance, it is the ratio of the stiffness of the links to that of the "
         "springs."
     )
     arms = [arm for arm in _arms(tables) if any(key[0] == arm for key in tables.calibrations)]
@@ -157,7 +113,9 @@ def _noise(page: Page, tables: StudyTables) -> None:
     noise = (f"{tables.calibrations[arm, REFERENCE].wanted:.2g}" for arm in arms)
     rows.append(("noise of all of them, N m", *noise))
     page.table(("law", *(arm_title(tables, arm) for arm in arms)), rows)
-    page.text(*about_noise(tables))
+    for (arm, key), each in tables.calibrations.items():
+        if each.note:
+            page.text(f"* {arm_title(tables, arm)}, {STUDIED_LAWS[key].title}: {each.note}.")
 
 
 def _errors(page: Page, tables: StudyTables) -> None:
@@ -172,7 +130,6 @@ def _errors(page: Page, tables: StudyTables) -> None:
     )
     page.figure(draw_errors(tables, tables.given_arms()), "errors over the error of the model")
     _law_tables(page, tables, _arms(tables), conditions)
-    page.text(*about_errors(tables))
 
 
 def _parts(page: Page, tables: StudyTables) -> None:
@@ -183,7 +140,6 @@ def _parts(page: Page, tables: StudyTables) -> None:
     page.text("One group of parameters is off. The picture is for 30 %.")
     page.figure(draw_parts(tables, tables.given_arms()), "errors by wrong parameters")
     _law_tables(page, tables, tables.given_arms(), conditions)
-    page.text(*about_parts(tables))
 
 
 def _rates(page: Page, tables: StudyTables) -> None:
@@ -210,7 +166,6 @@ def _rates(page: Page, tables: StudyTables) -> None:
             for arm in _arms(tables)
         ),
     )
-    page.text(*about_rates(tables))
 
 
 def _delays(page: Page, tables: StudyTables) -> None:
@@ -225,7 +180,6 @@ def _delays(page: Page, tables: StudyTables) -> None:
     if tables.conditions("delay"):
         page.figure(draw_delays(tables, arms), "errors over the delay; dashed: the delay is known")
     _law_tables(page, tables, arms, tables.conditions("exact", "delay", "jitter", "rate"))
-    page.text(*about_delays(tables))
 
 
 def _contacts(page: Page, tables: StudyTables) -> None:
@@ -239,7 +193,6 @@ def _contacts(page: Page, tables: StudyTables) -> None:
     )
     conditions = tables.conditions("exact", "contact", "encoders")
     _law_tables(page, tables, tables.given_arms(), conditions)
-    page.text(*about_contacts(tables))
 
 
 def _stability(page: Page, tables: StudyTables) -> None:
@@ -259,54 +212,6 @@ def _stability(page: Page, tables: StudyTables) -> None:
         page.table(heads, rows, arm_title(tables, arm))
 
 
-def _front(page: Page, tables: StudyTables) -> None:
-    if "front" not in tables.study.groups:
-        return
-    page.heading("Bandwidth of the compensation against stability")
-    page.text(
-        "Motor PD with the full flat map, at equal noise. Faster observers compensate a wrong "
-        "model and a payload better, but the loop is stable at fewer poses if the model is 30 % "
-        f"off (delay {1e3 * JUDGED_DELAY:g} ms, {tables.study.poses} poses)."
-    )
-    page.figure(draw_front(tables, tables.given_arms()), "error against stability")
-    for arm in tables.given_arms():
-        rows = (
-            (f"{w:g}", *_front_cells(tables, arm, key))
-            for w, key in zip(FRONT_BANDWIDTHS, COMPENSATION_LAWS, strict=True)
-        )
-        page.table(("rad/s", *FRONT_HEADS), rows, arm_title(tables, arm))
-    page.text(*about_front(tables))
-
-
-def _gains(page: Page, tables: StudyTables) -> None:
-    if "front" not in tables.study.groups:
-        return
-    page.heading("Gains against noise")
-    page.text(
-        "Here the noise of the laws is not equal: each has several bandwidths, and the first "
-        "column contains its noise over that of the default law. The flat map is full, and "
-        "disturbances are compensated as by default. In the picture, the figures are bandwidths in "
-        "rad/s, and the dotted lines are goals."
-    )
-    page.figure(draw_gains(tables, tables.given_arms()), "error after a hit against exact model")
-    for arm in tables.given_arms():
-        found = {key: tables.calibrations.get((arm, key)) for key in GAIN_LAWS}
-        rows = (
-            (law_of(key).title, figure(x.noise / x.wanted), *_front_cells(tables, arm, key))
-            for key, x in found.items()
-            if x is not None
-        )
-        page.table(("law", "noise", *FRONT_HEADS), rows, arm_title(tables, arm))
-    page.text(*about_gains(tables))
-
-
-def _front_cells(tables: StudyTables, arm: ArmKey, key: str) -> tuple[str, ...]:
-    """Errors and shares of unstable poses of a law."""
-    cells = (tables.cell(arm, key, each) for each in FRONT_COLUMNS)
-    shares = _shares(tables, arm, key, FRONT_ERRORS)
-    return (*("" if cell is None else str(cell) for cell in cells), *shares)
-
-
 def _shares(tables: StudyTables, arm: ArmKey, law: str, errors: Sequence[float]) -> tuple[str, ...]:
     """The shares of unstable poses with wrong models."""
     found = (tables.judgements.get((arm, law, error)) for error in errors)
@@ -315,23 +220,6 @@ def _shares(tables: StudyTables, arm: ArmKey, law: str, errors: Sequence[float])
         else "no design"
         for each in found
     )  # fmt: skip
-
-
-FRONT_COLUMNS = {
-    "exact": "exact",
-    "all-10": "10 % off",
-    "all-30": "30 % off",
-    "delay-3-unknown": "unknown delay, 3 ms",
-    "payload": "payload",
-    "payload-observer": "payload, with observer",
-    "hit": "hit",
-    "hit-observer": "hit, with observer",
-}
-FRONT_ERRORS = JUDGED_ERRORS[1::2]
-FRONT_HEADS = (
-    *FRONT_COLUMNS.values(),
-    *(f"unstable poses, {100 * error:g} % off" for error in FRONT_ERRORS),
-)
 
 
 def _plants(page: Page, tables: StudyTables) -> None:
@@ -355,7 +243,6 @@ def _plants(page: Page, tables: StudyTables) -> None:
         ]
         heads = ("law", *(each.title for each in conditions))
         page.table(heads, (row for row in rows if any(row[1:])), arm_title(tables, arm))
-    page.text(*about_plants(tables))
 
 
 def _conditions(page: Page, tables: StudyTables) -> None:
@@ -365,8 +252,8 @@ def _conditions(page: Page, tables: StudyTables) -> None:
 
 
 SECTIONS: tuple[Callable[[Page, StudyTables], None], ...] = (
-    _about, _goals, _noise, _errors, _parts, _rates, _delays, _contacts, _stability, _front,
-    _gains, _plants, _conditions,
+    _about, _noise, _errors, _parts, _rates, _delays, _contacts, _stability, _plants,
+    _conditions,
 )  # fmt: skip
 
 

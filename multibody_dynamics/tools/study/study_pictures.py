@@ -24,8 +24,7 @@ from ...reporting.figures import (
 )
 from .conditions import DELAYS, ERRORS
 from .model_errors import PARTS
-from .studied_laws import COMPENSATION_LAWS, FAMILIES, FRONT_BANDWIDTHS, StudiedLaw
-from .study_goals import GOALS, goals_arm
+from .studied_laws import StudiedLaw
 from .study_plan import ArmKey
 from .study_tables import StudyTables
 
@@ -147,47 +146,6 @@ def gain_of_rates(tables: StudyTables, arm: ArmKey, pair: str, condition: str) -
     compensated (`pair` "-comp") or not (""); NaN if one was lost or not studied."""
     slow, full = (_median(tables, arm, f"pd-{kind}{pair}", condition) for kind in ("quasi", "full"))
     return slow / full if isfinite(slow) and isfinite(full) else float("nan")
-
-
-def draw_front(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
-    """The error with a wrong model against stability with a model that is 30 % off."""
-    figure, axes = _axes_of(_titles(arms), "bandwidth of the compensation  [rad/s]", log=False)
-    for axis, arm in zip(axes, arms, strict=True):
-        errors = [_median(tables, arm, key, "all-10") for key in COMPENSATION_LAWS]
-        judged = [tables.judgements.get((arm, key, 0.3)) for key in COMPENSATION_LAWS]
-        shares = [np.nan if each is None else 100 * each.unstable for each in judged]
-        axis.plot(FRONT_BANDWIDTHS, errors, "o-", color=VERMILION)
-        axis.set_ylim(0.0, None)
-        axis.set_ylabel("median rms error, 10 % off  [mrad]", color=VERMILION)
-        other = axis.twinx()
-        other.grid(False)
-        other.plot(FRONT_BANDWIDTHS, shares, "s--", color=BLUE)
-        other.set_ylim(-2.0, 102.0)
-        other.set_ylabel("unstable poses, 30 % off  [%]", color=BLUE)
-    return figure
-
-
-def draw_gains(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
-    """The error after a hit against that without one, of laws with several bandwidths."""
-    figure, axes = _axes_of(_titles(arms), "exact model, rms error  [mrad]",
-                            "hit, rms error  [mrad]", log=False)  # fmt: skip
-    colours = (VERMILION, PURPLE, BROWN)
-    for axis, arm in zip(axes, arms, strict=True):
-        for (title, laws), colour in zip(FAMILIES.items(), colours, strict=True):
-            keys = ("exact", "hit")
-            points = np.array([[_median(tables, arm, law.key, key) for key in keys]
-                               for law in laws])  # fmt: skip
-            points[~np.isfinite(points).all(axis=1)] = np.nan
-            for row, law in zip(points, laws, strict=True):
-                if np.isfinite(row).all():
-                    axis.annotate(f"{law.number:g}", row, (4, 3), textcoords="offset points")
-            axis.plot(*points.T, "o-", color=colour, label=title)
-        if arm == goals_arm(tables):
-            limits = {goal.condition: goal.limit for goal in GOALS}
-            axis.axvline(limits["exact"], color="black", ls=":", lw=1.0)
-            axis.axhline(limits["hit"], color="black", ls=":", lw=1.0)
-    legend_below(figure, axes[0])
-    return figure
 
 
 def _line(axis: Any, x: Sequence[float], y: Sequence[float], law: StudiedLaw, **own: Any) -> None:

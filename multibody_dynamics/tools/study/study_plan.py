@@ -10,23 +10,25 @@ on their order.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import nan
 from typing import NamedTuple
+
+import numpy as np
 
 from ...dynamics.control import Arm
 from ...dynamics.core import DynamicsError, in_order, worker_processes
 from ...reporting.progress import ProgressBar
 from .conditions import (
     CONDITIONS,
-    FRONT_CONDITIONS,
     KEY_GROUPS,
     MAIN_GROUPS,
     OTHER_STIFFNESS_GROUPS,
     Condition,
 )
-from .equal_noise import EqualNoise, at_equal_noise, noise, reference_noise
-from .single_run import Outcome, plant_of, simulate
-from .studied_laws import FRONT_LAWS, REFERENCE, StudiedLaw, law_of
-from .studied_robots import RobotSource, load_arm
+from .equal_noise import EqualNoise, at_equal_noise, reference_noise
+from .single_run import Outcome, simulate
+from .studied_laws import STUDIED_LAWS, StudiedLaw
+from .studied_robots import RobotSource, StudiedArm, load_arm
 
 FEW = 5  # the share of draws outside the main rows is 1 / FEW
 FEWEST = 2
@@ -115,9 +117,7 @@ def arms_of(study: Study) -> list[ArmKey]:
 
 def planned_laws(study: Study, arm: ArmKey) -> list[StudiedLaw]:
     """The laws that are studied on an arm."""
-    is_given = arm.stiffness == study.given
-    laws = [law for law in study.laws if is_given or law.is_main]
-    return laws + (list(FRONT_LAWS.values()) if is_given and "front" in study.groups else [])
+    return [law for law in study.laws if arm.stiffness == study.given or law.is_main]
 
 
 def planned_runs(study: Study) -> list[RunKey]:
@@ -139,8 +139,6 @@ def planned_runs(study: Study) -> list[RunKey]:
 
 
 def _conditions(study: Study, arm: ArmKey, law: StudiedLaw) -> list[Condition]:
-    if law.key in FRONT_LAWS:
-        return [CONDITIONS[key] for key in FRONT_CONDITIONS]
     is_given = arm.stiffness == study.given
     return [
         each
@@ -152,8 +150,7 @@ def _conditions(study: Study, arm: ArmKey, law: StudiedLaw) -> list[Condition]:
 
 
 def _is_key(study: Study, arm: ArmKey, law: StudiedLaw, condition: Condition) -> bool:
-    is_main = law.is_main and law.key not in FRONT_LAWS
-    return is_main and condition.group in KEY_GROUPS and arm.stiffness == study.given
+    return law.is_main and condition.group in KEY_GROUPS and arm.stiffness == study.given
 
 
 def _draws(study: Study, arm: ArmKey, law: StudiedLaw, condition: Condition) -> int:
@@ -186,18 +183,14 @@ def run_study(study: Study, workers: int = 1) -> StudyResults:
         judged = [
             (each.arm, each.law, each.result.number, error, study.poses)
             for each in calibrations
-            if each.arm.stiffness == study.given and law_of(each.law).law in JUDGED_LAWS
-            and (law_of(each.law).is_main or each.law in FRONT_LAWS)
-            for error in (JUDGED_ERRORS if each.law not in FRONT_LAWS else JUDGED_ERRORS[1::2])
+            if each.arm.stiffness == study.given and STUDIED_LAWS[each.law].is_main
+            for error in JUDGED_ERRORS
             if study.poses
-        ]  # fmt: skip
+        ]
         judgements = in_order(executor, _judge, judged, ProgressBar("judgements"))
     return StudyResults(
         tuple(calibrations), tuple(zip(keys, outcomes, strict=True)), tuple(judgements)
     )
-
-
-JUDGED_LAWS = ("motor_pd", "state_feedback")
 
 
 # Executed in the processes
@@ -210,35 +203,33 @@ def _reference(job: tuple[ArmKey, int]) -> float:
 
 def _calibrate(job: tuple[ArmKey, str, float, int]) -> Calibration:
     arm, law, wanted, seed = job
-    studied = law_of(law)
-    if law == REFERENCE:
-        return Calibration(arm, law, EqualNoise(studied.default, wanted, wanted))
-    if studied.is_fixed:
-        own = noise(load_arm(*arm), studied, studied.default, seed)
-        return Calibration(arm, law, EqualNoise(studied.default, own, wanted))
-    return Calibration(arm, law, at_equal_noise(load_arm(*arm), studied, wanted, seed))
+    return Calibration(arm, law, at_equal_noise(load_arm(*arm), STUDIED_LAWS[law], wanted, seed))
 
 
 def _run(job: tuple[RunKey, float, int]) -> Outcome:
     key, number, seed = job
-    arm = load_arm(*key.arm)
-    plant, condition = plant_of(arm, key.plant), CONDITIONS[key.condition]
-    law = law_of(key.law)
-    return simulate(arm, plant, law, number, condition, seed=seed, draw=key.draw).outcome
+    arm, law = load_arm(*key.arm), STUDIED_LAWS[key.law].at(number)
+    condition = CONDITIONS[key.condition]
+    return simulate(arm, law, condition, plant=key.plant, seed=seed, draw=key.draw)
 
 
 def _judge(job: tuple[ArmKey, str, float, float, int]) -> Judgement:
     key, name, number, error, poses = job
-    arm, law = load_arm(*key), law_of(name)
-    settings = law.flatness_settings(arm, number, CONDITIONS["exact"])
+    return Judgement(
+        key, name, error, *judge(load_arm(*key), STUDIED_LAWS[name].at(number), error, poses)
+    )
+
+
+def judge(arm: StudiedArm, law: StudiedLaw, error: float, poses: int) -> tuple[float, float]:
+    """The share of unstable poses and the fastest growth in 1/s, as in a Judgement."""
     try:
+        settings = law.flatness_settings(arm, CONDITIONS["exact"])
         controller = Arm(arm.model, arm.actuators, settings)
         controller.second.rows[0] = arm.outputs
         found = controller.laws.judge(
             law.law, arm.start, delay=JUDGED_DELAY, model_error=error, poses=poses
         )
     except DynamicsError:
-        return Judgement(key, name, error, float("nan"), float("nan"))
+        return nan, nan
     assert found is not None
-    growth = [g for g in found.growth.tolist() if g == g]
-    return Judgement(key, name, error, found.unstable_share, max(growth))
+    return found.unstable_share, float(np.nanmax(found.growth))

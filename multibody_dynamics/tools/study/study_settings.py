@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ...dynamics.core import InputError
 from ...simulation.mujoco_robot import import_mujoco
@@ -15,54 +16,48 @@ from .studied_laws import chosen_laws
 from .studied_robots import STIFFNESSES, RobotSource, built_in_robots, own_robot
 from .study_plan import POSES, Study
 
-DRAWS, QUICK_DRAWS = 20, 2
-QUICK_POSES = 30
-QUICK_ROBOTS = ("panda",)
-QUICK_LAWS = ("main",)
-QUICK_CONDITIONS = ("exact", "error", "delay", "contact")
-QUICK_STIFFNESSES = (1.0,)
+WHOLE = {"robots": ("all",), "stiffnesses": STIFFNESSES, "laws": ("all",), "conditions": ("all",),
+         "draws": 20, "poses": POSES}  # fmt: skip
+QUICK = {"robots": ("panda",), "stiffnesses": (1.0,), "laws": ("main",),
+         "conditions": ("exact", "error", "delay", "contact"), "draws": 2, "poses": 30}  # fmt: skip
 
 
-# wide: the options of the command, keyword-only
 def chosen_study(
     *,
-    robots: Sequence[str] | None = None,
     urdf: Path | None = None,
     springs: Path | None = None,
-    stiffnesses: Sequence[float] | None = None,
-    laws: Sequence[str] | None = None,
-    conditions: Sequence[str] | None = None,
     plant: str = "internal",
-    draws: int | None = None,
     seed: int = 0,
     is_quick: bool = False,
+    **chosen: Any,
 ) -> Study:
-    """The study with these options; None selects the default, or that of --quick.
+    """The study with these options; those of WHOLE have its values or, with `is_quick`, those of
+    QUICK, unless they are given and not None.
 
     Raises InputError for names and combinations that do not exist, and DynamicsError if MuJoCo is
     needed and not installed.
     """
     if plant != "internal":
         import_mujoco()
-    if stiffnesses is None:
-        stiffnesses = QUICK_STIFFNESSES if is_quick else STIFFNESSES
+    given = {name: value for name, value in chosen.items() if value}
+    options = (QUICK if is_quick else WHOLE) | given
+    stiffnesses = tuple(options["stiffnesses"])
     for factor in stiffnesses:
         if not 0.01 <= factor <= 100.0:
             raise InputError(f"--stiffness {factor:g}: must be from 0.01 to 100")
-    for factor in stiffnesses:
         if stiffnesses.count(factor) > 1:
             raise InputError(f"--stiffness: {factor:g} is given twice")
     if seed < 0:
         raise InputError(f"--seed {seed}: must be zero or greater")
     return Study(
-        robots=_robots(robots or (QUICK_ROBOTS if is_quick else ("all",)), robots, urdf, springs),
-        stiffnesses=tuple(stiffnesses),
-        laws=chosen_laws(laws or (QUICK_LAWS if is_quick else ("all",))),
-        groups=chosen_groups(conditions or (QUICK_CONDITIONS if is_quick else ("all",))),
+        robots=_robots(options["robots"], given.get("robots"), urdf, springs),
+        stiffnesses=stiffnesses,
+        laws=chosen_laws(options["laws"]),
+        groups=chosen_groups(options["conditions"]),
         plant=plant,
-        draws=draws or (QUICK_DRAWS if is_quick else DRAWS),
+        draws=options["draws"],
         seed=seed,
-        poses=QUICK_POSES if is_quick else POSES,
+        poses=options["poses"],
     )
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import inf, isfinite
 from statistics import median
@@ -56,7 +56,7 @@ class StudyTables:
         self._draws: dict[tuple[ArmKey, str, str, str], dict[int, Outcome]] = defaultdict(dict)
         for key, outcome in results.runs:
             self._draws[key.arm, key.plant, key.law, key.condition][key.draw] = outcome
-        self.cells = {where: _cell(list(found.values())) for where, found in self._draws.items()}
+        self.cells = {where: cell_of(list(found.values())) for where, found in self._draws.items()}
 
     @property
     def plant(self) -> str:
@@ -84,7 +84,7 @@ class StudyTables:
         shared = sorted(set(pair[0]) & set(pair[1]))
         if not shared:
             return None
-        internal, mujoco = (_cell([draws[k] for k in shared]) for draws in pair)
+        internal, mujoco = (cell_of([draws[k] for k in shared]) for draws in pair)
         return internal, mujoco
 
     def given_arms(self) -> list[ArmKey]:
@@ -104,7 +104,8 @@ class StudyTables:
         return [law for law in self.study.laws if (arm, law.key) in self.calibrations]
 
 
-def _cell(outcomes: list[Outcome]) -> Cell:
+def cell_of(outcomes: Sequence[Outcome]) -> Cell:
+    """The cell of the draws of one row."""
     rms = [inf if each.lost else MILLI * each.rms for each in outcomes]
     peaks = [inf if each.lost else MILLI * each.peak for each in outcomes]
     lost = sum(bool(each.lost) for each in outcomes)

@@ -22,7 +22,7 @@ from multibody_dynamics.tools.road.predicted_control import (
     true_robots,
 )
 from multibody_dynamics.tools.study.single_run import simulate
-from multibody_dynamics.tools.study.studied_laws import REFERENCE, law_of
+from multibody_dynamics.tools.study.studied_laws import REFERENCE, STUDIED_LAWS
 from road_arm import motion_file, road
 
 
@@ -42,7 +42,7 @@ def test_every_law_is_simulated_in_every_case():
     rows = [(each.case, each.law) for each in found.rows]
     assert rows == [(case, law) for case in CASES for law in (REFERENCE, "pd-full")]
     assert all(len(each.errors) == 2 for each in found.rows)
-    assert found.numbers[REFERENCE].number == law_of(REFERENCE).default
+    assert found.numbers[REFERENCE].number == STUDIED_LAWS[REFERENCE].default
     assert found.duration == pytest.approx(identified_arm(proof()).motion.end_time)
 
 
@@ -60,9 +60,9 @@ def test_the_error_on_the_hidden_robot_is_as_predicted():
     for case, assumed in (("identified", "after"), ("sheet", "before")):
         row = prediction().row(case, "pd-full")
         outcome = simulate(
-            hidden, plant, law_of("pd-full"), row.number, proof().condition,
+            hidden, STUDIED_LAWS["pd-full"].at(row.number), proof().condition, plant=plant,
             assumed=getattr(load_known(road().files), assumed),
-        ).outcome  # fmt: skip
+        )  # fmt: skip
         assert not outcome.lost
         assert 0.5 * row.errors.min() < outcome.rms < 2.0 * row.errors.max()
 

@@ -9,7 +9,6 @@ import pytest
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.tools.study.conditions import (
     CONDITIONS,
-    FRONT_CONDITIONS,
     GROUPS,
     KEY_GROUPS,
     MAIN_GROUPS,
@@ -19,10 +18,9 @@ from multibody_dynamics.tools.study.conditions import (
 
 
 def test_every_group_has_conditions_and_every_condition_a_group():
-    assert {each.group for each in CONDITIONS.values()} | {"front"} == set(GROUPS)
+    assert {each.group for each in CONDITIONS.values()} == set(GROUPS)
     for names in (KEY_GROUPS, MAIN_GROUPS, OTHER_STIFFNESS_GROUPS):
         assert set(names) <= set(GROUPS)
-    assert set(FRONT_CONDITIONS) <= set(CONDITIONS)
 
 
 def test_all_named_conditions_exist():

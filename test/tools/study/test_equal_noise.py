@@ -16,8 +16,8 @@ from multibody_dynamics.tools.study.equal_noise import (
     noise,
     reference_noise,
 )
-from multibody_dynamics.tools.study.single_run import plant_of, simulate
-from multibody_dynamics.tools.study.studied_laws import STUDIED_LAWS
+from multibody_dynamics.tools.study.single_run import simulate
+from multibody_dynamics.tools.study.studied_laws import STUDIED_LAWS, StudiedLaw
 from study_arms import two_links
 
 
@@ -27,28 +27,24 @@ def test_the_noise_is_equal_after_the_calibration(key):
     wanted = reference_noise(arm)
     found = at_equal_noise(arm, law, wanted)
     assert found.is_equal
-    plant, half = plant_of(arm, "internal"), 0.5 * arm.motion.end_time
-    again = simulate(arm, plant, law, found.number, CONDITIONS["exact"], until=half).outcome
+    half = 0.5 * arm.motion.end_time
+    again = simulate(arm, law.at(found.number), CONDITIONS["exact"], until=half)
     assert again.step == pytest.approx(wanted, rel=TOLERANCE)
 
 
 def test_the_noise_of_the_reference_is_its_own():
     arm, law = two_links(), STUDIED_LAWS["pd-full-comp"]
-    assert noise(arm, law, law.default) == reference_noise(arm)
+    assert noise(arm, law) == reference_noise(arm)
 
 
 def searched(monkeypatch, law_of_noise, wanted, default=10.0):
     calls = []
 
-    def made_up(arm, law, number, seed=0, condition=None):
-        calls.append(number)
-        return law_of_noise(number)
+    def made_up(arm, law, seed=0, condition=None):
+        calls.append(law.number)
+        return law_of_noise(law.number)
 
-    class Law:
-        pass
-
-    law = Law()
-    law.default = default
+    law = StudiedLaw("made-up", "", "motor_pd", number=default)
     monkeypatch.setattr(equal_noise, "noise", made_up)
     return at_equal_noise(None, law, wanted), calls
 

@@ -9,12 +9,10 @@ from multibody_dynamics.dynamics.control import LAWS, ControllerSettings, make_c
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.tools.study.conditions import CONDITIONS
 from multibody_dynamics.tools.study.studied_laws import (
-    FRONT_LAWS,
     NOT_STUDIED,
     REFERENCE,
     STUDIED_LAWS,
     chosen_laws,
-    law_of,
 )
 from study_arms import two_links
 
@@ -32,10 +30,10 @@ def test_the_reference_is_the_default_of_the_node():
     assert law.default == LAWS[law.law].bandwidth
 
 
-@pytest.mark.parametrize("key", [*STUDIED_LAWS, *FRONT_LAWS])
+@pytest.mark.parametrize("key", STUDIED_LAWS)
 def test_every_law_can_be_designed_at_its_default(key):
-    law, arm = law_of(key), two_links()
-    settings = law.flatness_settings(arm, law.default, CONDITIONS["exact"])
+    law, arm = STUDIED_LAWS[key], two_links()
+    settings = law.flatness_settings(arm, CONDITIONS["exact"])
     assert settings.law == law.law
     assert set(settings.controllers) == {law.law, "hold"}
     make_controller(arm.model, arm.actuators, settings.controllers[law.law])
@@ -43,8 +41,8 @@ def test_every_law_can_be_designed_at_its_default(key):
 
 def test_the_number_of_other_laws_is_their_default_setting():
     arm, exact = two_links(), CONDITIONS["exact"]
-    impedance = law_of("impedance")
-    given = impedance.flatness_settings(arm, 0.25, exact).controllers["joint_impedance"]
+    impedance = STUDIED_LAWS["impedance"]
+    given = impedance.flatness_settings(arm, exact).controllers["joint_impedance"]
     plain = make_controller(arm.model, arm.actuators, ControllerSettings(law="joint_impedance"))
     scaled = make_controller(arm.model, arm.actuators, given)
     assert scaled.target.tolist() == pytest.approx(plain.target.tolist())
@@ -53,10 +51,10 @@ def test_the_number_of_other_laws_is_their_default_setting():
 def test_a_known_delay_reaches_the_settings():
     condition = CONDITIONS["delay-3-known"]
     arm = two_links()
-    settings = law_of("torque-observer").flatness_settings(arm, 1.0, condition)
+    settings = STUDIED_LAWS["torque-observer"].flatness_settings(arm, condition)
     assert settings.command_delay == 3e-3
     assert settings.controllers["torque_control"].delay == 3e-3
-    assert law_of("pd-full").flatness_settings(arm, 60.0, condition).command_delay == 3e-3
+    assert STUDIED_LAWS["pd-full"].flatness_settings(arm, condition).command_delay == 3e-3
 
 
 def test_names_choose_laws_and_the_reference_is_always_there():

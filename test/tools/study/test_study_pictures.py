@@ -12,8 +12,6 @@ from multibody_dynamics.tools.study import study_pictures
 from multibody_dynamics.tools.study.study_pictures import (
     draw_delays,
     draw_errors,
-    draw_front,
-    draw_gains,
     draw_parts,
     draw_rates,
     gain_of_rates,
@@ -40,7 +38,7 @@ def test_lines_show_medians_and_lost_runs_as_crosses():
     assert points["x"][0, 0] == 30.0
 
 
-PICTURES = [draw_errors, draw_delays, draw_parts, draw_front, draw_gains, draw_rates]
+PICTURES = [draw_errors, draw_delays, draw_parts, draw_rates]
 
 
 @pytest.mark.parametrize("draw", PICTURES)
@@ -49,20 +47,6 @@ def test_every_picture_can_be_drawn(draw):
     figure = draw(tables) if draw is draw_rates else draw(tables, tables.given_arms())
     figure.savefig(BytesIO(), format="png")
     assert all(axis.get_xlabel() or axis.get_ylabel() for axis in figure.axes)
-
-
-def test_gains_are_points_of_errors_with_and_without_a_hit():
-    def error(key):
-        if key.law == "gains-pd-120":
-            return None
-        return 2e-3 if key.condition == "hit" else 0.5e-3
-
-    tables = made_up(error)
-    (axis,) = draw_gains(tables, tables.given_arms()).axes
-    lines = {line.get_label(): line.get_xydata() for line in axis.lines}
-    assert np.allclose(lines["state feedback"], [0.5, 2.0])
-    assert np.allclose(lines["motor PD"][:3], [0.5, 2.0])
-    assert np.isnan(lines["motor PD"][3]).all()
 
 
 def test_main_laws_have_colours():

@@ -8,12 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from multibody_dynamics.tools.study.studied_laws import FRONT_LAWS, REFERENCE, chosen_laws
+from multibody_dynamics.tools.study.studied_laws import REFERENCE, chosen_laws
 from multibody_dynamics.tools.study.studied_robots import built_in_robots
 from multibody_dynamics.tools.study.study_plan import (
     Study,
-    _calibrate,
-    arms_of,
     planned_runs,
     run_study,
 )
@@ -23,7 +21,7 @@ ALL = Study(
     robots=tuple(built_in_robots().values()),
     stiffnesses=(0.5, 1.0, 5.0),
     laws=chosen_laws(["all"]),
-    groups=("exact", "error", "parts", "delay", "contact", "front"),
+    groups=("exact", "error", "parts", "delay", "contact"),
 )
 
 
@@ -40,7 +38,6 @@ def test_the_main_laws_have_all_draws_with_all_parameters_off():
     assert (5.0, REFERENCE, "hit") not in counts
     assert (5.0, "linearization", "exact") not in counts
     assert (1.0, "linearization", "links-30") not in counts
-    assert {law for _, law, _ in counts} >= set(FRONT_LAWS)
 
 
 def test_no_run_is_planned_twice():
@@ -86,17 +83,6 @@ def test_main_laws_are_judged_at_many_poses():
     assert found[0].unstable == 0.0
     assert found[0].growth < 0.0
     assert found[3].growth > found[0].growth
-
-
-def test_fixed_gains_keep_their_bandwidth_and_have_their_own_noise():
-    study = Study(
-        robots=(TWO_LINKS,), stiffnesses=(1.0,), laws=chosen_laws([REFERENCE]), groups=("front",)
-    )
-    jobs = [(arms_of(study)[0], key, 0.1, 0) for key in ("gains-pd-40", "gains-coupled-30")]
-    one, other = (_calibrate(job).result for job in jobs)
-    assert (one.number, other.number) == (40.0, 30.0)
-    assert one.noise != other.noise
-    assert one.wanted == other.wanted == 0.1
 
 
 @pytest.mark.parametrize(("draws", "few"), [(1, 1), (2, 2), (10, 2), (20, 4)])

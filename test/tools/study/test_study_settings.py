@@ -6,6 +6,7 @@
 import pytest
 
 from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.tools.study.conditions import GROUPS
 from multibody_dynamics.tools.study.studied_laws import REFERENCE, STUDIED_LAWS
 from multibody_dynamics.tools.study.study_settings import chosen_study
 from robots import CONFIG
@@ -20,7 +21,7 @@ def test_by_default_everything_is_studied():
     assert study.stiffnesses == (0.5, 1.0, 5.0)
     assert len(study.laws) == len(STUDIED_LAWS)
     assert study.draws == 20
-    assert "front" in study.groups
+    assert study.groups == tuple(GROUPS)
 
 
 def test_a_quick_study_is_small_and_can_be_extended():

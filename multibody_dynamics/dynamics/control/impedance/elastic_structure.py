@@ -61,10 +61,10 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, InputError, as_array
+from ...core import Array, InputError
 from ...elastic import Actuators, MotorFeedforward, SpringSolver, rigid_rotors
 from ...model import MultibodyModel
-from ...rigid import PassiveInverseDynamicsSolver, mass_matrix, singular
+from ...rigid import PassiveInverseDynamicsSolver, singular
 from ..controllers.controllers import PERIOD, Past
 from ..controllers.feedback_linearization import HybridChain, SecondOutputs
 from ..gains.joint_gains import JointPoles, check_fit, per_name
@@ -403,65 +403,6 @@ class ElasticStructureController(LiveImpedance):
         self._torque[0] -= self._rotors * self._motion[2]
         self.torque[:] = self._feedforward(flat)
         self._second.drive(self.torque)
-
-    # Its storage
-
-    def storage(
-        self,
-        q: Any,
-        qd: Any,
-        theta: Any,
-        thetad: Any,
-        *,
-        desired: Any = None,
-        deflection: Any = None,
-    ) -> float:
-        """The storage function V in J at a state, with the present `contact`. For tests and
-        monitoring: expensive.
-
-        desired : (5, n) reference. deflection : (n,) x of damped springs. By default, both are
-        those of the last update.
-
-        Raises InputError for a variable stiffness, for which no storage function is claimed.
-        """
-        for name, actuator in zip(
-            self.actuators.joint_names, self.actuators.actuators, strict=True
-        ):
-            if not actuator.has_storage:
-                raise InputError(
-                    f"joint '{name}': no storage function is claimed for variable stiffness"
-                )
-        kept = [
-            (row, row.copy())
-            for row in (self._links, self._motors, self._motion, self._torque, self._w, self._e)
-        ]
-        kept.append((self._desired, self._desired.copy()))
-        if desired is not None:
-            self._desired[:] = desired
-        virtual = self.virtual
-        kept += [(row, row.copy()) for row in (virtual.force, virtual._values, self.eta)]
-        kept += [(self.eta_rate, self.eta_rate.copy()), (virtual.present, virtual.present.copy())]
-        was = self.dissipated, self._second.commanded.copy()
-        names = self.actuators.joint_names
-        self._links[:] = [as_array("q", q, (self.actuators.n,), names), qd]
-        self._motors[:] = [theta, thetad]
-        if deflection is not None:
-            virtual.x[:] = deflection
-        self._find_eta()
-        V = self._stored()
-        for row, value in kept:
-            row[:] = value
-        self.dissipated, self._second.commanded = was
-        return V
-
-    def _stored(self) -> float:
-        e = self._e
-        M = mass_matrix(self._coupled(self.model), self._links[0])
-        V = 0.5 * float(e[1] @ M @ e[1] + self._K @ e[0] ** 2)
-        V += 0.5 * float(self._gains.motor_stiffness @ self.eta**2)
-        inertia = np.where(self._rigid, 0.0, self._inertia)
-        V += 0.5 * float(inertia @ self.eta_rate**2)
-        return V + self.virtual.energy()
 
 
 def _row(gains: ElasticStructureGains) -> Array:

@@ -34,6 +34,7 @@ from multibody_dynamics.dynamics.motion.trajectories import hold
 from multibody_dynamics.dynamics.rigid.coriolis import coriolis_matrix
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces, mass_matrix
 from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
+from studies.stored_energy import ArmStates, stored_energy
 
 LAWS = ("esp", "esp_impedance")
 CLAIMED = (linear_arm, nonlinear_arm, antagonistic_arm, pretensioned_arm, mixed_panda, branched_arm)
@@ -246,7 +247,8 @@ def test_stiffness_rises_only_with_energy_from_the_tank():
     stored, held = [], 0
     for _ in range(1000):
         law.update(desired, *plant.state)
-        stored.append(law.storage(*plant.state) + law.energy)
+        state = ArmStates(*(row[None] for row in plant.state))
+        stored.append(float(stored_energy(law, state, arm.rest)[0]) + law.energy)
         held += law.ramp.is_held
         plant.step(law.torque, 1e-3)
     assert held > 0
@@ -255,14 +257,3 @@ def test_stiffness_rises_only_with_energy_from_the_tank():
     rises = np.maximum(np.diff(stored), 0.0)
     assert rises.sum() < 0.02 * stored[0]
     assert stored[-1] < 0.3 * stored[0]
-
-
-def test_no_storage_is_claimed_for_variable_stiffness():
-    arm = variable_arm()
-    law = make_controller(
-        arm.model, arm.actuators, ControllerSettings(law="esp", position=arm.rest)
-    )
-    x, second, _ = at_start(arm)
-    law.update(np.array(hold(arm.model.joint_names, arm.rest)(0.0)), *x, stiffness=second)
-    with pytest.raises(InputError, match="'shoulder': no storage function is claimed"):
-        law.storage(*x)
