@@ -222,7 +222,8 @@ def of_environment(words, run):
         assert find_spec(words[1])
     else:
         assert command in ("bash", "python", "pytest", "COMMAND")
-        assert all((ROOT / word).is_file() for word in words if word != "--help")
+        files = words[:1] if command == "python" else words  # the rest is for the program
+        assert all((ROOT / word).is_file() for word in files if word != "--help")
 
 
 def of_pip(words, run):

@@ -10,6 +10,7 @@ import warnings
 from importlib import import_module
 from pathlib import Path
 
+import pytest
 from catkin_pkg.package import parse_package
 
 import multibody_dynamics
@@ -60,15 +61,25 @@ def test_every_public_name_exists():
         assert callable(getattr(import_module(f"multibody_dynamics.{module}"), attribute)), name
 
 
+STUDIES = (
+    "stored_energy", "arm_energy", "ArmStates", "power_balance", "PowerBalance",
+    "sampled_contacts", "SampledContacts", "BOUT", "PASSIVITY_CLAIMS", "PassivityClaim",
+)  # fmt: skip
+
+
 def test_names_of_version_1_are_public_or_deprecated():
     """The stability policy: only a major version removes a name, after a warning that names the
-    replacement."""
+    replacement. The one exception is stated there: proofs, which have moved."""
     text = (ROOT / "test" / "release_1_0_0" / "names.txt").read_text(encoding="utf-8")
     rooms = re.findall(r"^(dyn[.\w]*):((?:\s+\w+)+)$", text, re.MULTILINE)
     assert sum(len(names.split()) for _, names in rooms) == 676
     for room, names in rooms:
         face = import_module(room.replace("dyn", "multibody_dynamics.dynamics", 1))
         for name in names.split():
+            if name in STUDIES:
+                with pytest.raises(AttributeError, match=r"studies/\w+\.py"):
+                    getattr(face, name)
+                continue
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 getattr(face, name)

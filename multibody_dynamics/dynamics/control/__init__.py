@@ -460,6 +460,15 @@ __all__ = [
 ]  # fmt: skip
 
 
+_STUDIES = {
+    **dict.fromkeys(("stored_energy", "arm_energy", "ArmStates"), "stored_energy"),
+    **dict.fromkeys(("power_balance", "PowerBalance"), "power_balance"),
+    **dict.fromkeys(("sampled_contacts", "SampledContacts", "BOUT"), "sampled_contacts"),
+    **dict.fromkeys(("PASSIVITY_CLAIMS", "PassivityClaim"), "passivity_claims"),
+}
+"""Proofs that were public in version 1.0, and the modules of the repository in which they are."""
+
+
 def __getattr__(name: str) -> object:
     """Names of version 1.0 that are deprecated."""
     if name == "DISTURBANCE_BANDWIDTH":
@@ -473,6 +482,8 @@ def __getattr__(name: str) -> object:
         from .arm.flatness_law import FlatnessLaw
 
         found, instead = FlatnessLaw, "Arm"
+    elif name in _STUDIES:
+        raise AttributeError(f"{name} is in studies/{_STUDIES[name]}.py, which is not installed")
     else:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     warn(f"dyn.control.{name}: use {instead}", DeprecationWarning, stacklevel=2)

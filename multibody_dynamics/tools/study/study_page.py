@@ -100,8 +100,8 @@ def _noise(page: Page, tables: StudyTables) -> None:
         f"exact model, is that of {STUDIED_LAWS[REFERENCE].title} with its default bandwidth. For "
         "torque control, the number is the ratio of the bandwidth of the torque loops to the "
         "resonance of the motors on their springs (the bandwidth of the links is 10 rad/s times "
-        "this number); for joint impedance, it is the ratio of the stiffness of the links to that of the "
-        "springs."
+        "this number); for joint impedance, it is the ratio of the stiffness of the links to that "
+        "of the springs."
     )
     arms = [arm for arm in _arms(tables) if any(key[0] == arm for key in tables.calibrations)]
 

@@ -17,7 +17,7 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dynamics.core import Array, InputError
+from ...dynamics.core import Array, InputError, NeverCopied
 from .bag_library import Reader, decompressed
 from .joint_state_layout import JointStateReader, Packed
 from .mcap_chunks import Chunk, Messages, chunks_of, in_order
@@ -75,7 +75,7 @@ class Overview:
                 )
 
 
-class Bag:
+class Bag(NeverCopied):
     """An open recording. Raises InputError if it cannot be opened.
 
     Opening may take as long as reading: sqlite3 counts all messages.
