@@ -53,7 +53,8 @@ class Table:
     @property
     def is_number(self) -> list[bool]:
         """Which columns contain numbers."""
-        return [all(map(NUMBER.match, column)) for column in zip(*self.rows, strict=True)]
+        columns = zip(self.heads, *self.rows, strict=True)
+        return [bool(self.rows) and all(map(NUMBER.match, c[1:])) for c in columns]
 
     def condensed(self) -> Table:
         """Without empty columns; a minority of columns of a single value moves into the note."""

@@ -390,16 +390,14 @@ ROBOT = partial(load_robot, valid.URDF)
     ("read", "make", "says"),
     [
         (read_points, text(valid.ROWS.decode().replace("0.5, 1.0]", "0.5, 1e300]", 1)),
-         "t reaches 1e+300: expected seconds"),
+         "too large to compute with"),
         (None, metadata(lambda before: before + "...\n [\n"), "not a readable recording"),
-        (None, metadata(lambda before: before.replace("message_count: 120", "message_count: [1]")),
-         "not a readable recording"),
         (read_motion, changed(valid.arrays, joint_names="shoulder"), "expected numbers"),
-        *((LEARNED, changed(valid.learned, **change), "is not a learned correction") for change in
+        *((LEARNED, changed(valid.learned, **change), "not a learned correction") for change in
           ({"cutoff": [1.0, 2.0]}, {"joint_names": "a"}, {"rms": 1.0}, {"format": [1, 1]})),
         *((COVARIANCE, changed(valid.covariance, **change), "saved.npz") for change in
           ({"links": [1, 2]}, {"names": "a"}, {"values": "x"}, {"values": [1j, 0]})),
-        *((WATCH, changed(valid.drift, **change), "cannot be read") for change in
+        *((WATCH, changed(valid.drift, **change), "saved.npz: ") for change in
           ({"segment": np.zeros(3)}, {"segment": np.zeros(9, complex)}, {"x": 1.0},
            {"facts": "[]"})),
         (read_results, text(value({"standard error": []}), "identified.json"),
@@ -407,9 +405,9 @@ ROBOT = partial(load_robot, valid.URDF)
         (read_results, text(value({"value": 10**400}), "identified.json"), "joints.elbow.viscous"),
         (read_results, text('{"links": {}, "joints": {"value": 1}}', "identified.json"),
          "joints"),
-        (read_results, text("[" * 100_000, "identified.json"), "cannot be read"),
+        (read_results, text("[" * 100_000, "identified.json"), "not a JSON file"),
         (read_results, text("joints: {elbow: [1, 2]}"), "joints.elbow: expected a mapping"),
-        (ROBOT, text("1.5: x\nfrictions: y\n"), "[1.5, 'frictions']"),
+        (ROBOT, text("1.5: x\nfrictions: y\n"), "['1.5', 'frictions']"),
         (read_parameters, text("a: 1"), "expected the parameters of nodes"),
         (DemoRecording.load, changed(dict, facts="{}"), "not a recording of the demo"),
     ],

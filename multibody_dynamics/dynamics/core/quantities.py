@@ -215,7 +215,11 @@ def to_link_side(entry: Mapping[str, Any], where: str, dimension: Dimension, gea
     if side == "link":
         return factor
     power = dimension.to_link_side if isinstance(dimension, Powers) else _TO_LINK_SIDE[dimension]
-    return factor * computable(f"{where}: a gear ratio to the power {power}: ", gear.ratio**power)
+    try:
+        scale = gear.ratio**power
+    except OverflowError:
+        raise InputError(f"{where}: a gear ratio of {gear.ratio:g} is too large") from None
+    return factor * computable(f"{where}: a gear ratio to the power {power}: ", scale)
 
 
 def _factor(unit: Any, where: str, dimension: Dimension, motion: str) -> float:

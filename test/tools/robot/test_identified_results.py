@@ -65,7 +65,7 @@ def test_payloads_stay_outside_of_the_urdf(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "cannot be read"),
+        ("{", "not a JSON file"),
         ([], "expected a mapping with links"),
         (one_link({"mass": 3.0}), r"links.a.mass: expected a mapping, got 3.0"),
         (one_link({"mass": number("x")}), r"links.a.mass: expected a number `value`"),
