@@ -47,13 +47,15 @@ def test_what_is_promised_is_no_violation():
     found = judge()
     found.state(11 * MS)
     found.torque(11 * MS, [2.0, -2.0])  # exactly the rate
-    for k in (15, 16):
+    found.torque(15 * MS, [2.0, -2.0])  # on the reference
+    for k in (65, 66):
         found.torque(k * MS, [2.0, -2.0])  # a safe output in two steps, stamped now
-    found.state(20 * MS)
-    found.torque(20 * MS, [2.0, -2.0])
-    found.torque(25 * MS, [2.0, -2.0])  # the next silence
+    found.state(70 * MS)
+    found.torque(70 * MS, [2.0, -2.0])
+    found.torque(125 * MS, [2.0, -2.0])  # the next silence
     assert not found.conclude().violations
-    assert found.conclude().safe_outputs == [15 * MS, 25 * MS]
+    assert found.conclude().safe_outputs == [65 * MS, 125 * MS]
+    assert found.conclude().on_reference == 1
     assert found.conclude().restarts == 0
 
 

@@ -9,7 +9,8 @@ It knows nothing of the controller but the promises of docs/safety.md:
 - from one message to the next, a torque changes by no more than its rate limit allows;
 - stamps increase, unless the controller or its clock was restarted;
 - every torque belongs to the states whose stamp it carries, which are not older than the watchdog;
-  a torque of another stamp is a safe output, of which there is one sequence for each silence.
+  a torque of another stamp is on the reference, within the watchdog, or else a safe output, of
+  which there is one sequence for each silence.
 
 `judge` is the judgement itself; the program feeds it from ROS and writes the verdict when it ends:
 
@@ -41,6 +42,7 @@ class Verdict:
     states: int = 0
     safe_outputs: list[int] = field(default_factory=list)  # sequences of torques that answer no
     # state: the first stamp of each
+    on_reference: int = 0  # torques without a state, while states may be late
     old_answers: int = 0  # torques that answer a state older than the watchdog
     restarts: int = 0  # stamps that went back by more than a second, or a new publisher
     violations: dict[str, str] = field(default_factory=dict)
@@ -115,10 +117,12 @@ class Judge:
                 )
 
     def _tie(self, stamp: int, age: int) -> None:
-        """A torque answers the state of its stamp; others are safe outputs."""
+        """A torque answers the state of its stamp; others are on the reference, or safe outputs."""
         if stamp in self._states:
             self._verdict.old_answers += age > self._watchdog
             self._is_safe = False
+        elif -age < self._watchdog:
+            self._verdict.on_reference += 1
         elif not self._is_safe:
             self._is_safe = True
             self._verdict.safe_outputs.append(stamp)

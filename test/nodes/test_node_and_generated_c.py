@@ -56,14 +56,17 @@ class Node:
         return self.arm.plant
 
     def cycle(self, links: bool = True, motors: bool = True, late: int = 0) -> None:
-        """One state and its answer, for which it waits only if the last one was answered."""
+        """One state and its answer, for which it waits long only if the last one was answered."""
         arm = self.arm
         arm.tick()
         if links:
             arm.send_links(arm.now - late)
         if motors:
             arm.send_motors(arm.now - late)
-        arm.is_answered = arm.wait(0.5 if arm.is_answered and (links or motors) else 0.01)
+        if links and motors:
+            arm.is_answered = arm.wait(0.5 if arm.is_answered else 0.02)
+        else:  # answers on the reference come at their own times
+            arm.wait(0.02)
         if not arm.is_stuck:
             self.plant.step(arm.torque, PERIOD)
 
@@ -311,8 +314,6 @@ def torques(arm: Node | Generated, gap: int, **what: bool) -> np.ndarray:
     arm.run(0.4)
     found = [arm.torque]
     for k in range(100):
-        if isinstance(arm, Node):  # whether to wait for an answer
-            arm.arm.is_answered = k >= gap or (len(what) < 2 and k > 2)
         arm.cycle(**(what if k < gap else {}))
         found.append(arm.torque)
     arm.run(0.8)
