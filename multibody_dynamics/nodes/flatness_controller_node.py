@@ -181,8 +181,9 @@ class ControllerCycle:
     def _run(self, stamp: int, begin: int, *, is_late: bool = False) -> None:
         """Run one cycle with this stamp (ns), which began at `begin`, monotonic ns; is_late: a pair
         should have arrived."""
-        if stamp <= self._late_stamp:  # its time has been answered without it
+        if stamp <= self._late_stamp:  # its time has been answered: states have become later
             self._newest.skipped += 1
+            self._sent_at = self._supervisor.now()
             return
         if self._supervisor.comes_late("motor_states", stamp):
             return

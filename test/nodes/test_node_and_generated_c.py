@@ -34,6 +34,7 @@ from ros_harness import ros
 __all__ = ["ros"]  # the fixture
 PERIOD = 1e-9 * STEP
 TIMEOUT, STOP_TIMEOUT, RECOVERIES = 0.1, 2.0, 4
+TOLERANCE = 0.3  # rad
 TEXTS = "|".join(fault.text for fault in FAULTS[2:])
 EVENT = re.compile(rf"\]: ({TEXTS}): (cleared|.*brakes or drives|.*stopping)")
 AWAY = 0.5  # rad/s, of an arm that nothing stops
@@ -46,6 +47,7 @@ class Node:
     def __init__(self, ros) -> None:
         self.arm = Arm(
             ros, state_timeout=TIMEOUT, stop_timeout=STOP_TIMEOUT, recovery_limit=RECOVERIES,
+            tracking_tolerance=TOLERANCE,
             wrench_tolerance=0.0,
         )  # fmt: skip
         self.arm.start()
@@ -127,7 +129,7 @@ class Generated:
     def __init__(self, robot: Robot, folder) -> None:
         design = designed(
             robot, period=PERIOD, transfer_time=0.1, link_timeout=TIMEOUT, motor_timeout=TIMEOUT,
-            stop_timeout=STOP_TIMEOUT, recovery_limit=RECOVERIES,
+            stop_timeout=STOP_TIMEOUT, recovery_limit=RECOVERIES, tracking_tolerance=TOLERANCE,
         )  # fmt: skip
         self.c = CompiledController(
             library(generated(design, folder)),
@@ -224,8 +226,8 @@ def turn(plant: ElasticRobot, speed: float) -> None:
 
 
 def run_fast(arm: Node | Generated) -> None:
-    """Faster than the limits of both joints, 3 and 4 rad/s, in the direction of the motion."""
-    arm.run_away(0.1, math.copysign(5.2, -0.4 - arm.plant.q[0]))
+    """Faster than the limit of the first joint, 3 rad/s, in the direction of the motion."""
+    arm.run_away(0.1, math.copysign(4.0, arm.plant.qd[0]))
 
 
 def lose(**what: bool) -> Callable[[Node | Generated], None]:
@@ -258,7 +260,7 @@ INJECTIONS: dict[str, tuple[Callable, list[tuple[Cause, str]]]] = {
     "late": (lambda arm: arm.run_late(0.3), [(Cause.LATE, STOPS)]),
     "pushed": (lambda arm: arm.run_pushed(0.1), [(Cause.NOT_FINITE, STOPS)]),
     "fast": (run_fast, [(Cause.OVERSPEED, STOPS)]),
-    "chatter": (lambda arm: arm.run_pushed(0.2, 200.0, -1), [(Cause.CHATTER, STOPS)]),
+    "chatter": (lambda arm: arm.run_pushed(0.12, 200.0, -1), [(Cause.CHATTER, STOPS)]),
     "interrupted": (interrupt, [*INTERRUPTED, (Cause.NO_LINKS, STOPS), (Cause.REPEATED, STOPS)]),
     "away": (
         lambda arm: arm.run_away(3.0), [(Cause.TRACKING, STOPS), (Cause.STOP_FAILED, "lost")],

@@ -169,6 +169,7 @@ class Arm(IndependentCopies):
         self.times = CycleTimes(settings.controllers[settings.law].period, MAX_STEP)
         self._period = self._lead = 0.0
         self._share = 1.0  # of the feedback
+        self._missed = ""  # what the last sample lacked
         self._events: list[Event] = []
         self._cuts: list[LimitEvent] = []
         self.supervisor = Supervisor(model.joint_names, self._rules())
@@ -337,6 +338,9 @@ class Arm(IndependentCopies):
             signals = self.measured.without_links(signals, second)
         elif sample.missing == MOTORS:
             signals = {**signals, "motor_position": self.motors_at_rest(signals["link_position"])}
+        elif self._missed == MOTORS:  # they are not where links at rest had them
+            self.measured.estimator.reset()
+        self._missed = sample.missing
         if self.laws.late is not None:
             self.laws.late.elapsed += max(t - self._measured_at, 0.0)
         self._measured_at = t

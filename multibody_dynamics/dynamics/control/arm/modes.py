@@ -368,6 +368,8 @@ def supervise(p, s, now, x):
     if s.mode[0] == INACTIVE or RULES[s.fault[0], ENDS] == FINAL:
         return
     on_links = 1 if x.lacks_motors and p.stops_on_links and not x.lacks_links else 0
+    if s.on_links[0] and not x.lacks_motors and not x.lacks_links and not x.knows_speed:
+        on_links = 1  # the velocities of motors that have just come back would drive the arm
     if x.lacks_motors and not on_links:
         if s.mode[0] != LOST:
             fail(p, s, now, NO_MOTORS, LOST, x.qd, x.thetad)

@@ -394,6 +394,17 @@ STEPS = st.lists(
 )
 
 
+def test_motors_that_come_back_stop_the_arm_once_their_velocities_are_known():
+    machine = Machine()
+    assert machine.cycle(lacks_motors=1) == STOPPING
+    assert machine.memory.on_links[0]
+    machine.cycle(5, knows_speed=0, is_settled=0)
+    assert machine.memory.on_links[0]
+    machine.moving(0.5, 0.0)
+    assert not machine.memory.on_links[0]
+    assert (machine.mode, machine.fault) == (STOPPING, NO_MOTORS)
+
+
 @given(STEPS, st.integers(0, 1), st.integers(0, 3))
 def test_a_fault_and_a_mode_always_fit_and_end_only_as_the_table_says(steps, on_links, limit):
     machine = Machine(stops_on_links=on_links, recovery_limit=limit)
