@@ -460,11 +460,14 @@ def _chatters(p, s, x):
         if is_wide:
             s.last_jump[j] = jump
         if s.chatter[j] >= CHATTER_FOR:
-            s.chatter[j] = 0.0
             s.joint[0] = p.joint_of_motor[j]
             s.value[0] = abs(jump)
             s.allowed[0] = p.torque_limit[j]
             found = True
+    if found:
+        for j in range(x.sent.shape[0]):
+            s.chatter[j] = 0.0
+            s.last_jump[j] = 0.0
     return found
 
 
