@@ -246,7 +246,7 @@ def block(arm: Node | Generated) -> None:
 def interrupt(arm: Node | Generated) -> None:
     for _ in range(RECOVERIES + 1):
         arm.run(0.3, links=False)
-        arm.run(0.4)
+        arm.run(0.8)  # until it follows again
 
 
 STOPS = "stopping"
