@@ -55,7 +55,7 @@ def test_what_is_promised_is_no_violation():
     found.torque(125 * MS, [2.0, -2.0])  # the next silence
     assert not found.conclude().violations
     assert found.conclude().safe_outputs == [65 * MS, 125 * MS]
-    assert found.conclude().on_reference == 1
+    assert found.conclude().on_reference == [15 * MS]
     assert found.conclude().restarts == 0
 
 

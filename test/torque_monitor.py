@@ -42,7 +42,7 @@ class Verdict:
     states: int = 0
     safe_outputs: list[int] = field(default_factory=list)  # sequences of torques that answer no
     # state: the first stamp of each
-    on_reference: int = 0  # torques without a state, while states may be late
+    on_reference: list[int] = field(default_factory=list)  # the same, while states may be late
     old_answers: int = 0  # torques that answer a state older than the watchdog
     restarts: int = 0  # stamps that went back by more than a second, or a new publisher
     violations: dict[str, str] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Judge:
         self._newest_state = 0
         self._untied: deque[tuple[int, int]] = deque()  # stamp, age on arrival
         self._last: tuple[int, list[float]] | None = None
-        self._is_safe = False
+        self._is_safe = self._is_on_reference = False
         self._verdict = Verdict()
 
     def conclude(self) -> Verdict:
@@ -81,7 +81,7 @@ class Judge:
     def restart(self) -> None:
         """The controller was started again."""
         self._verdict.restarts += 1
-        self._last, self._is_safe = None, False
+        self._last, self._is_safe, self._is_on_reference = None, False, False
 
     def torque(self, stamp: int, efforts: list[float]) -> None:
         """A torque was published."""
@@ -120,9 +120,11 @@ class Judge:
         """A torque answers the state of its stamp; others are on the reference, or safe outputs."""
         if stamp in self._states:
             self._verdict.old_answers += age > self._watchdog
-            self._is_safe = False
+            self._is_safe = self._is_on_reference = False
         elif -age < self._watchdog:
-            self._verdict.on_reference += 1
+            if not self._is_on_reference:
+                self._verdict.on_reference.append(stamp)
+            self._is_on_reference = True
         elif not self._is_safe:
             self._is_safe = True
             self._verdict.safe_outputs.append(stamp)

@@ -253,6 +253,6 @@ def test_lifecycle_requests_and_parameters_in_motion(ros, tmp_path):
     verdict = arm.verdict()
     assert verdict["violations"] == {}
     assert verdict["old_answers"] == 0
-    assert not verdict["safe_outputs"]
-    assert verdict["on_reference"] >= 1  # at least that of the deactivation, which follows a state
+    assert verdict["safe_outputs"] == []
+    assert len(verdict["on_reference"]) == 1  # that of the deactivation, which follows a state
     assert "Traceback" not in arm.node.output

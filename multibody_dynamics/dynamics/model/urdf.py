@@ -221,7 +221,10 @@ def _sift_attributes(
         if "${" in value or "$(" in value:
             raise _is_xacro(f"{where}: {key}='{value}'")
         if count:
-            _numbers(value, count, f"{where}: {key}")
+            found = _numbers(value, count, f"{where}: {key}")
+            if tag != "axis":  # of which only the direction counts
+                for number in found:
+                    computable(f"{where}: {key}: ", number)
         kept.set(key, value)
     if tag == "joint" and node.get("type") not in JOINT_TYPES:
         known = ", ".join(JOINT_TYPES)
@@ -267,7 +270,7 @@ def _numbers(text: str, count: int, where: str) -> list[float]:
             finite = False
         if not finite:
             raise ModelError(f"{where}: '{word}' is not a finite number")
-    return [computable(f"{where}: ", float(word)) for word in words]
+    return [float(word) for word in words]
 
 
 # The tree
