@@ -30,7 +30,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from ...core import Array, Field, Integers, record_fields
+from ...core import Array, Field, Integers, compiled_exactly, record_fields
 from ...motion.segments import MOVING, RESTING
 
 PASSING, LATCHED, FINAL = range(3)  # how a fault ends
@@ -231,6 +231,13 @@ def memory(n: int, m: int) -> Memory:
     return record_fields.zeros(Memory, n=n, m=m, recoveries=RECOVERIES)
 
 
+def compile_watches(p, s):
+    """Compile what the first cycle would compile otherwise; the memory `s` is still empty."""
+    measure_speed(p, s, s.speed.copy(), s.chatter.copy())
+    most_above(s.speed, p.velocity, 1.0)
+    count_jumps(s.chatter.copy(), p.torque_limit, 0.0, s.last_sent, s.last_jump, s.chatter)
+
+
 def is_following(mode):
     """Whether the chosen law acts."""
     return mode >= HOLDING and mode <= BRAKING
@@ -243,14 +250,56 @@ def enter(s, mode, duration):
     s.duration[0] = duration
 
 
+@compiled_exactly
+def joint_speeds(joint_of_motor, link_share, qd, thetad, speed):
+    """The `speed` of each joint: that of its link or of its motors, whichever is greater."""
+    for i in range(qd.shape[0]):
+        speed[i] = 0.0
+    for j in range(thetad.shape[0]):
+        speed[joint_of_motor[j]] += link_share[j] * thetad[j]
+    for i in range(qd.shape[0]):
+        speed[i] = max(abs(speed[i]), abs(qd[i]))
+
+
+@compiled_exactly
+def most_above(value, limit, factor):
+    """The index of the value that is farthest above `factor` times its limit; -1 if none is."""
+    worst = -1
+    excess = 0.0
+    for i in range(value.shape[0]):
+        if value[i] - factor * limit[i] > excess:
+            excess = value[i] - factor * limit[i]
+            worst = i
+    return worst
+
+
+@compiled_exactly
+def count_jumps(sent, limit, elapsed, last_sent, last_jump, chatter):
+    """Count for how long, s, each torque has jumped by its limit, back and forth; `elapsed` since
+    the last ones. Cycles without a jump count against it, by a quarter. Returns the index of a
+    torque that has done so for CHATTER_FOR, or -1; then the counts start anew."""
+    found = -1
+    for j in range(sent.shape[0]):
+        jump = sent[j] - last_sent[j]
+        last_sent[j] = sent[j]
+        is_wide = abs(jump) >= limit[j]
+        if is_wide and jump * last_jump[j] < 0.0:
+            chatter[j] += elapsed
+        else:
+            chatter[j] = max(chatter[j] - 0.25 * elapsed, 0.0)
+        if is_wide:
+            last_jump[j] = jump
+        if chatter[j] >= CHATTER_FOR:
+            found = j
+    if found >= 0:
+        for j in range(sent.shape[0]):
+            chatter[j] = 0.0
+    return found
+
+
 def measure_speed(p, s, qd, thetad):
     """The speed of each joint, from velocities of links (n,) and motors (m,)."""
-    for i in range(qd.shape[0]):
-        s.speed[i] = 0.0
-    for j in range(thetad.shape[0]):
-        s.speed[p.joint_of_motor[j]] += p.link_share[j] * thetad[j]
-    for i in range(qd.shape[0]):
-        s.speed[i] = max(abs(s.speed[i]), abs(qd[i]))
+    joint_speeds(p.joint_of_motor, p.link_share, qd, thetad, s.speed)
 
 
 def are_motors_slow(p, thetad):
@@ -428,13 +477,8 @@ def _watch(p, s, now, x):
 def _exceeds_speed(p, s, now, x):
     """Whether a joint is faster than it may be, for longer than the filters explain."""
     measure_speed(p, s, x.qd, x.thetad)
-    worst = 0
-    excess = 0.0
-    for i in range(s.speed.shape[0]):
-        if s.speed[i] - OVERSPEED_FACTOR * p.velocity[i] > excess:
-            excess = s.speed[i] - OVERSPEED_FACTOR * p.velocity[i]
-            worst = i
-    if not excess > 0.0:
+    worst = most_above(s.speed, p.velocity, OVERSPEED_FACTOR)
+    if worst < 0:
         s.over_since[0] = NEVER
         return False
     if s.over_since[0] == NEVER:
@@ -446,29 +490,14 @@ def _exceeds_speed(p, s, now, x):
 
 
 def _chatters(p, s, x):
-    """Whether a torque has jumped by its limit, back and forth, for CHATTER_FOR s. Cycles without a
-    jump count against it, by a quarter."""
-    found = False
-    for j in range(x.sent.shape[0]):
-        jump = x.sent[j] - s.last_sent[j]
-        s.last_sent[j] = x.sent[j]
-        is_wide = abs(jump) >= p.torque_limit[j]
-        if is_wide and jump * s.last_jump[j] < 0.0:
-            s.chatter[j] += x.elapsed
-        else:
-            s.chatter[j] = max(s.chatter[j] - 0.25 * x.elapsed, 0.0)
-        if is_wide:
-            s.last_jump[j] = jump
-        if s.chatter[j] >= CHATTER_FOR:
-            s.joint[0] = p.joint_of_motor[j]
-            s.value[0] = abs(jump)
-            s.allowed[0] = p.torque_limit[j]
-            found = True
-    if found:
-        for j in range(x.sent.shape[0]):
-            s.chatter[j] = 0.0
-            s.last_jump[j] = 0.0
-    return found
+    """Whether a torque has jumped by its limit, back and forth, for CHATTER_FOR s."""
+    j = count_jumps(x.sent, p.torque_limit, x.elapsed, s.last_sent, s.last_jump, s.chatter)
+    if j < 0:
+        return False
+    s.joint[0] = p.joint_of_motor[j]
+    s.value[0] = abs(s.last_jump[j])
+    s.allowed[0] = p.torque_limit[j]
+    return True
 
 
 def _judge_stop(p, s, now, x):

@@ -39,6 +39,7 @@ class Supervisor(IndependentCopies):
     def __init__(self, joint_names: tuple[str, ...], rules: Rules) -> None:
         self.joint_names, self.rules = joint_names, rules
         self._memory = modes.memory(len(joint_names), len(rules.joint_of_motor))
+        modes.compile_watches(rules, self._memory)
         self.text = ""
 
     @property
