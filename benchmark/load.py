@@ -93,6 +93,8 @@ class Robot:
         self.name, self._limits = name, limits
         self.states, self.torques = Recorded(), Recorded()
         self.not_finite = self.beyond_limit = 0
+        self.largest_change = 0.0  # of a torque from message to message, in shares of its limit
+        self._last: Any = None
         self.events: dict[str, int] = {}
         self.fault_since = 0.0
         self.memory: dict[str, list[int]] = {SIMULATOR: [], CONTROLLER: []}
@@ -132,12 +134,17 @@ class Robot:
         torque = self._layout.read(np.frombuffer(raw, np.uint8)[None]).rows[0, 2]
         self.not_finite += not np.isfinite(torque).all()
         self.beyond_limit += bool((np.abs(torque) > self._limits * (1 + 1e-9)).any())
+        if self._last is not None:
+            change = np.abs(torque - self._last) / self._limits
+            self.largest_change = max(self.largest_change, float(change.max()))
+        self._last = torque.copy()
 
     def clear(self) -> None:
         """Forget what happened during the start."""
         for recorded in (self.states, self.torques):
             recorded.stamps, recorded.published = array("q"), array("q")
             recorded.count = PublicationCount(stamped=True)
+        self.largest_change = 0.0
         self.before = dict(self.events)
         self.cpu = {name: process.cpu_seconds() for name, process in self.processes.items()}
 
@@ -164,6 +171,7 @@ class Robot:
             "latency [ms]": quantiles(latency),
             "not finite": self.not_finite,
             "beyond a limit": self.beyond_limit,
+            "largest change of a torque, share of its limit": self.largest_change,
             "stamps that do not increase": int((np.diff(torques) <= 0).sum()),
             "stops": {k: v for k, v in stops.items() if v > 0 and is_stop(k)},
             "memory [MB]": {
@@ -381,8 +389,10 @@ def main() -> int:
           f" busy programs, {os.cpu_count()} cores, load average {median:.1f} (median), {most:.1f}"
           f" (maximum)\n\n{table(results)}")  # fmt: skip
     for name, r in results.items():
+        change = r["largest change of a torque, share of its limit"]
         print(f"{name}: {r['not finite']} torques not finite, {r['beyond a limit']} beyond a limit,"
-              f" {r['stamps that do not increase']} stamps that do not increase")  # fmt: skip
+              f" {r['stamps that do not increase']} stamps that do not increase; torques change by"
+              f" at most {change:.2%} of their limits from message to message")  # fmt: skip
     return int(any(r["not finite"] or r["beyond a limit"] for r in results.values()))
 
 
