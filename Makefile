@@ -54,10 +54,11 @@ lint:
 	$(RUN) ruff format --check
 	$(RUN) ruff check
 	$(RUN) mypy
+	$(RUN) lint-imports
 
 benchmark:
 	$(RUN) python benchmark $(ARGS)
 
 clean:
-	rm -rf .venv build demo_report dist install log *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv build demo_report dist install log *.egg-info .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -100,6 +100,7 @@ setup(
             "colcon-common-extensions>=0.3",
             "coverage>=7.10",  # measures processes that tests start
             "hypothesis>=6.98",
+            "import-linter>=2.5",
             "jax>=0.4.30",  # with jaxlib for processors alone
             "mpmath>=1.2",
             "mypy>=1.9",

@@ -58,6 +58,7 @@ IMPORTS = {
 COMMANDS = {
     "colcon-common-extensions": "test_installation.py builds with `python -m colcon`",
     "coverage": "`make coverage`",
+    "import-linter": "`make lint`",
     "mypy": "`make lint`",
     "pytest-timeout": "`make test` ends a test that hangs",
     "pytest-xdist": "`make test` uses two processors",

@@ -74,10 +74,10 @@ def test_the_names_for_everyday_use_are_those_of_dynamics():
     text = (ROOT / "docs" / "names.md").read_text()
     table = text[text.index("| subject |") : text.index("## Rooms")]
     names = re.findall(r"`(\w+)`", table.split("\n", 2)[2])
-    assert sorted(names) == sorted(set(dyn.__all__) - set(reference.rooms()))
+    assert sorted(names) == sorted(set(dyn.__all__) - set(reference.packages()))
 
 
-def test_the_names_of_a_room_are_grouped_by_subject():
+def test_the_names_of_a_package_are_grouped_by_subject():
     text = reference.names_of("rigid") + reference.names_of("theory")
     parts = (
         *("| **Kinematics** | |", "`dyn.rigid.jacobian`", "| **Inverse dynamics** | |"),
@@ -101,15 +101,15 @@ def rows_of_equations(page):
 
 
 def exists(name):
-    """Whether `name` is a name or module of a room, or an attribute of such a name or module."""
+    """Whether `name` is a name or module of a package, or an attribute of such a name or module."""
     first, _, rest = name.partition(".")
-    rooms = [getattr(dyn, room) for room in dyn.__all__ if ismodule(getattr(dyn, room))]
-    owners = [getattr(room, first) for room in rooms if first in getattr(room, "__all__", ())]
+    packages = [getattr(dyn, each) for each in dyn.__all__ if ismodule(getattr(dyn, each))]
+    owners = [getattr(each, first) for each in packages if first in getattr(each, "__all__", ())]
     owners += [
         import_module(module.name)
-        for room in rooms
-        if hasattr(room, "__path__")
-        for module in walk_packages(room.__path__, f"{room.__name__}.")
+        for package in packages
+        if hasattr(package, "__path__")
+        for module in walk_packages(package.__path__, f"{package.__name__}.")
         if module.name.endswith(f".{first}")
     ]
     if not rest:

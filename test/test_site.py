@@ -25,11 +25,11 @@ def test_every_page_is_in_a_table_of_contents():
     assert set().union(*found) >= {page.stem for page in DOCS.glob("*.md")} - {"index"}
 
 
-def test_the_reference_has_a_section_for_every_room():
+def test_the_reference_has_a_section_for_every_package():
     text = (DOCS / "api.rst").read_text()
     sections = re.findall(r"^(dyn\.\w+)\n-+\n\n\.\. automodule:: (\S+)\n", text, re.MULTILINE)
     assert sections == [
-        (f"dyn.{room}", f"multibody_dynamics.dynamics.{room}") for room in reference.rooms()
+        (f"dyn.{name}", f"multibody_dynamics.dynamics.{name}") for name in reference.packages()
     ]
 
 

@@ -11,10 +11,10 @@
 SI units; twists (omega, v) and wrenches (m, f) with the angular part first; float64 arrays with
 leading batch dimensions (..., n). docs/symbols.md lists the symbols.
 
-The names below are for everyday use; all others are reached through their rooms, such as
-``dyn.control.make_controller``. A room imports only from the rooms above it in this list.
+The names below are for everyday use; all others are reached through their packages, such as
+``dyn.control.make_controller``. A package imports only from those above it in this list.
 
-Rooms:
+Packages:
 
 core                          errors, checked inputs, quantities with units, compilation
 codegen                       machine code and C source of recorded computations
@@ -168,7 +168,7 @@ if TYPE_CHECKING:
     from .motion import interpolate
 
 __all__ = [
-    # rooms, from the ground up
+    # packages, from the lowest layer up
     "core", "codegen", "lie", "model", "recursions", "motion", "elastic", "rigid", "elastic_arm",
     "tasks", "control", "plant", "identification", "mechanisms", "theory", "integration",
     # the robot
@@ -192,8 +192,8 @@ __all__ = [
     "DynamicsError", "ModelError", "InputError", "TrajectoryError", "ModelWarning",
 ]  # fmt: skip
 
-# Loaded when first used (PEP 562): rooms that rigid robots do not need, and names from them.
-_ROOMS_LOADED_LATER = frozenset(
+# Loaded when first used (PEP 562): packages that rigid robots do not need, and names from them.
+_PACKAGES_LOADED_LATER = frozenset(
     ("motion", "elastic", "elastic_arm", "tasks", "control", "plant", "identification",
      "mechanisms", "theory", "integration")
 )  # fmt: skip
@@ -207,20 +207,20 @@ _NAMES_LOADED_LATER = {
 if not TYPE_CHECKING:  # type checkers see the imports above, and reject any other name
 
     def __getattr__(name: str) -> Any:
-        if name in _ROOMS_LOADED_LATER:
+        if name in _PACKAGES_LOADED_LATER:
             return import_module(f"{__name__}.{name}")
-        if room := _NAMES_LOADED_LATER.get(name):
-            value = globals()[name] = getattr(import_module(f"{__name__}.{room}"), name)
+        if package := _NAMES_LOADED_LATER.get(name):
+            value = globals()[name] = getattr(import_module(f"{__name__}.{package}"), name)
             return value
-        shown = [] if name.startswith("_") else [f"dyn.{room}.{name}" for room in _rooms_with(name)]
+        shown = [] if name.startswith("_") else [f"dyn.{home}.{name}" for home in _homes(name)]
         hint = f"; it is {' and '.join(shown)}" if shown else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
 
-def _rooms_with(name: str) -> list[str]:
-    """The rooms that export a name. This loads every room, but only before an error is raised."""
-    rooms = __all__[: __all__.index("integration") + 1]
-    return [room for room in rooms if name in import_module(f"{__name__}.{room}").__all__]
+def _homes(name: str) -> list[str]:
+    """The packages that export a name. This loads them all, but only before an error is raised."""
+    packages = __all__[: __all__.index("integration") + 1]
+    return [home for home in packages if name in import_module(f"{__name__}.{home}").__all__]
 
 
 def __dir__() -> list[str]:

@@ -44,7 +44,7 @@ def generate(name: str) -> str:
             f"| {s.symbol} | `{s.name}` | {s.shape} | {s.unit} | {s.frame} |\n" for s in SYMBOLS
         )
     if name == "names":
-        return "".join(names_of(face) for face in ("", *rooms()))
+        return "".join(names_of(package) for package in ("", *packages()))
     if name == "laws":
         return laws_table()
     if name == "settings of laws":
@@ -110,17 +110,17 @@ def law_parameters_table() -> str:
     return "| `law` | parameters |\n|---|---|\n" + "".join(lines)
 
 
-def rooms() -> list[str]:
-    """The rooms of dynamics/, from the ground up."""
+def packages() -> list[str]:
+    """The packages of dynamics/, from the lowest layer up."""
     return [key for key in dynamics.__all__ if hasattr(getattr(dynamics, key), "__path__")]
 
 
-def names_of(room: str) -> str:
-    """Heading and table of the names in a room's face, by subject; "" is dynamics/ itself."""
-    face = getattr(dynamics, room) if room else dynamics
-    title, lines = read_face(face)
-    head = f"\n### dyn.{room}\n\n{title}\n" if room else ""
-    prefix = f"dyn.{room}." if room else "dyn."
+def names_of(package: str) -> str:
+    """Heading and table of the public names of a package, by subject; "" is dynamics/ itself."""
+    interface = getattr(dynamics, package) if package else dynamics
+    title, lines = read_interface(interface)
+    head = f"\n### dyn.{package}\n\n{title}\n" if package else ""
+    prefix = f"dyn.{package}." if package else "dyn."
     table = "".join(
         f"| `{prefix}{name}` | {what} |\n" if name else f"| **{what}** | |\n"
         for name, what in lines
@@ -128,12 +128,12 @@ def names_of(room: str) -> str:
     return f"{head}\n| name | meaning |\n|---|---|\n{table}"
 
 
-def read_face(face: ModuleType) -> tuple[str, list[tuple[str, str]]]:
-    """The first paragraph of a face's docstring, its lines `name  description`, and its subjects.
+def read_interface(interface: ModuleType) -> tuple[str, list[tuple[str, str]]]:
+    """The first paragraph of a docstring, its lines `name  description`, and its subjects.
 
     A subject is a line of its own that ends with a colon; it has an empty name.
     """
-    title, _, rest = (getdoc(face) or "").partition("\n\n")
+    title, _, rest = (getdoc(interface) or "").partition("\n\n")
     pattern = r"^ *(\w+) {2,}(\S.*)$|(?<=\n\n)(\S.*):(?=\n\n\w+ {2,})"
     lines = re.findall(pattern, f"\n\n{rest}", re.MULTILINE)
     return " ".join(title.split()), [

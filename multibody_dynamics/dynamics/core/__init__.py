@@ -3,8 +3,8 @@
 
 """Foundations of the package: errors, checked inputs, quantities with units, compilation.
 
-Every public function checks its arguments with the functions of this room, raises one of its
-exceptions if an argument is invalid, and returns float64 arrays. This room also compiles the
+Every public function checks its arguments with the functions of this package, raises one of its
+exceptions if an argument is invalid, and returns float64 arrays. This package also compiles the
 recursions.
 
 Errors:

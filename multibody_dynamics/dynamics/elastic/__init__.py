@@ -5,7 +5,7 @@
 
 A joint is rigid, series elastic, of variable stiffness, or antagonistic. Given the motion of the
 links and the joint torques Q, Q', Q'', the flat map yields motion and torque of the motors. This
-room contains no rigid-body dynamics: Q comes from `inverse_dynamics`.
+package contains no rigid-body dynamics: Q comes from `inverse_dynamics`.
 
 Actuators of a robot:
 

@@ -10,7 +10,7 @@ Regressors:
 
 inverse_dynamics_regressor    Y (..., n, 10 n) with Q = Y pi, and for the torque rates
 passive_regressor             the same for u = M q_r'' + C q_r' + g of passive control, with rates
-trace_regressor               the regressor of one robot as a program of the room `codegen`
+trace_regressor               the regressor of one robot as a program of `codegen`
 Regressor                     the regressors of Q, Q' and Q'', (..., n, p) each
 parameter_names               names of the columns of the regressor
 inertial_parameters           pi (10 n,): mass, first moments and inertia of every body

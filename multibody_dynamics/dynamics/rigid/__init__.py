@@ -72,7 +72,7 @@ ForwardDynamicsDerivativesSolver  the same for the control cycle
 linearize                         state-space model near an operating point
 LinearModel                       result: A, B, C, D with named states, inputs and outputs
 
-Straight-line code for one robot, as programs of the room `codegen`:
+Straight-line code for one robot, as programs of `codegen`:
 
 trace_inverse_dynamics            Q with any number of derivatives
 trace_forward_dynamics            q'' from torques
@@ -114,7 +114,7 @@ MovingFrame                       pose, twist, acceleration and jerk of a frame
 moving_frame                      the frame with the origin of one frame and the axes of another
 twists_in_frame                   twist and derivatives, measured and resolved in a moving frame
 
-Building blocks for the rooms above:
+Building blocks for the packages above:
 
 vector_batch                      results of a program for a large batch, by vector code
 traced_robot                      a robot over expressions, on which the recursions run
@@ -265,7 +265,7 @@ __all__ = [
     "newton_euler", "newton_euler_rates", "rigid_body_inertia", "rigid_body_inertia_dot",
     "rigid_body_momentum", "rigid_body_coriolis_matrix", "MovingFrame", "moving_frame",
     "twists_in_frame",
-    # building blocks for the rooms above
+    # building blocks for the packages above
     "vector_batch", "traced_robot", "TracedRobot", "traced_motion",
     "CYCLES", "forward_dynamics_cycle", "plain_forward_dynamics_cycle", "forward_dynamics_scratch",
     "ModelSolver", "pseudo_inertias", "base_rows", "body_rows", "joint_poses", "spatial_jacobians",

@@ -3,7 +3,7 @@
 
 """Recursive Newton-Euler (RNEA) inverse dynamics of a tree, with two time derivatives.
 
-The recursions themselves are in the room `recursions`, one module for each of the four
+The recursions themselves are in the package `recursions`, one module for each of the four
 representations. Compiled, they run the control cycle and batches of states. As plain Python they
 accept any other scalar: complex numbers, mpmath, CasADi symbols, or NumPy arrays as a batch.
 """
