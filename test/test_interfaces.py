@@ -9,7 +9,6 @@ import ast
 import re
 import subprocess
 import sys
-from importlib import import_module
 from importlib.util import resolve_name
 from inspect import getdoc, ismodule
 from pathlib import Path

@@ -3,7 +3,7 @@
 
 """A robot whose state and constants are expressions, on which the recursions run.
 
-The recursions of the package `recursions` run over these expressions. Products with the constants of
+The recursions of `recursions` run over these expressions. Products with the constants of
 the robot, most of which are zero or one for usual joints, vanish, and about half of the operations
 of the general code remain.
 """

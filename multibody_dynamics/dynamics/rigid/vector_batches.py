@@ -3,8 +3,8 @@
 
 """Large batches of states by vector code for one robot, compiled once and cached on disk.
 
-The functions of this package use it for a robot with its base at rest and without applied wrenches if
-a batch is so large that the general code would take longer than the compilation.
+The functions of this package use it for a robot with its base at rest and without applied wrenches
+if a batch is so large that the general code would take longer than the compilation.
 """
 
 from __future__ import annotations
