@@ -142,7 +142,8 @@ class TrajectoryParameters(RobotParameters):
     )
     patience: float = parameter(
         120.0,
-        "maximum time to wait for subscribers, ready_topic and joint_states",
+        "maximum time to wait for subscribers, ready_topic and joint_states; it begins anew while"
+        " the node to which ready_topic belongs is there: it may still judge its law",
         unit="s",
         bounds=(0.1, 3600.0),
     )
@@ -254,6 +255,7 @@ class TrajectoryNode(ManagedNode[TrajectoryParameters]):
             missing = f"only {found} of {p.subscribers} subscribers on {name('joint_trajectory')}"
         elif not self._is_receiver_ready:
             missing = f"nothing received on {name(p.ready_topic)}"
+            self._wait_for_receiver(name(p.ready_topic).rpartition("/")[0])
         elif not self._measured.stamp:
             missing = f"no complete state received on {name('joint_states')}"
         elif not self._now():
@@ -267,6 +269,15 @@ class TrajectoryNode(ManagedNode[TrajectoryParameters]):
         if time.monotonic() > self._deadline:
             self.get_logger().error(f"gave up after {p.patience} s without a motion: {missing}")
             self._finish(1)
+
+    def _wait_for_receiver(self, receiver: str) -> None:
+        """Let the patience begin anew while the node `receiver` is there, but not active yet."""
+        for node, namespace in self.get_node_names_and_namespaces():
+            if f"{namespace.rstrip('/')}/{node}" == receiver:
+                self._deadline = time.monotonic() + self.parameters.patience
+                self.get_logger().info(
+                    f"waiting until {receiver} is active", throttle_duration_sec=10.0
+                )
 
     def _send(self) -> None:
         p, points = self.parameters, self._points

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import rclpy
 from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
@@ -235,6 +236,23 @@ def test_it_waits_for_the_ready_topic(ros, tmp_path):
     ros.until(lambda: received, "a trajectory", each=both)
     request = read_trajectory(received[0], JointMatcher(NAMES))
     assert request.times[0] == 0.2  # no approach is necessary
+
+
+def test_it_waits_longer_for_a_receiver_that_is_not_active_yet(ros, tmp_path):
+    """Until the node that owns the ready topic is gone."""
+    receiver = rclpy.create_node("receiver", namespace="/test", context=ros.context)
+    ros.record(JointTrajectory, "joint_trajectory", writers=0)
+    send = state_sender(ros, (0.0, 0.5))
+    chosen = {"exit_when_done": True, "patience": 0.5, "ready_topic": "receiver/motor_command"}
+    node = ros.start(NODE, settings(tmp_path, **chosen))
+    ros.until(lambda: "waiting until /test/receiver is active" in node.output, "a line", each=send)
+    for _ in range(300):
+        send()
+        ros.spin(0.005)
+    assert node.exit_code is None
+    receiver.destroy_node()
+    ros.until(lambda: node.exit_code is not None, "its exit", each=send)
+    assert "nothing received on /test/receiver/motor_command" in node.output
 
 
 def test_it_fails_without_a_robot(ros, tmp_path):
