@@ -190,7 +190,8 @@ class ControllerCycle:
         states = self._states
         measured, wanted = self._arm.measured.estimator.state, self._arm.motion.wanted
         external = self._wrench.joint_torque(stamp, wanted, measured.q)
-        sample = Sample(stamp, states.signals, states.missing, states.why, external, is_late)
+        age = max(1e-9 * (self._supervisor.now() - stamp), 0.0)
+        sample = Sample(stamp, states.signals, states.missing, states.why, external, is_late, age)
         if not self._is_checked:  # takes too long for a cycle: start with the next state
             self._is_checked = self._setup.check_first(sample)
             self._answer(self._arm.command(stamp))

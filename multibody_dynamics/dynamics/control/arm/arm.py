@@ -68,7 +68,7 @@ class Sample(NamedTuple):
     signals : by name, those of the state estimator; None if no states arrive. missing : whose
     states have timed out, "", LINKS, MOTORS or BOTH, and `why`, for messages. external : (n,) known
     external joint torques in N m. is_late : whether there should be new signals, but are none: the
-    arm is taken to follow its reference as closely as before.
+    arm is taken to follow its reference as closely as before. age : s, for which it has waited.
     """
 
     stamp: int
@@ -77,6 +77,7 @@ class Sample(NamedTuple):
     why: str = ""
     external: Array | None = None
     is_late: bool = False
+    age: float = 0.0
 
 
 class Command(NamedTuple):
@@ -379,7 +380,7 @@ class Arm(IndependentCopies):
             if self.motion.is_there:
                 contact = self._supervise(sample, step)
                 if sample.signals is not None and self.supervisor.mode is not Mode.LOST:
-                    torque = self._act(step)
+                    torque = self._act(step, sample.age)
         except DynamicsError as error:
             self._fail(NOT_FINITE, str(error))
             if self.motion.is_there:
@@ -521,7 +522,7 @@ class Arm(IndependentCopies):
             return LAWS_OF_REACTIONS[self.cycle.collision_reaction]
         return ON_LINKS if self.supervisor.on_links else "hold"
 
-    def _act(self, step: float) -> Array:
+    def _act(self, step: float, age: float) -> Array:
         """The torque of the acting law, within the limits. Raises DynamicsError if it has none."""
         acting, transfer, law = self.acting, self.transfer, self.transfer.law
         assert law is not None
@@ -530,7 +531,7 @@ class Arm(IndependentCopies):
         elif acting.diverged:
             raise DynamicsError(acting.diverged)
         dt = torque_step(self.times, step, self._period)
-        self._share = feedback_share(self.times, step, dt, self._share)
+        self._share = feedback_share(self.times, max(step, age), dt, self._share)
         self._wanted.update()
         self._ahead.update()
         if abs(self._lead - law.lead) > 0.1 * self._lead:

@@ -403,6 +403,7 @@ def clear_fault(p, s, qd, thetad):
     if s.fault[0] != NONE:
         s.fault[0] = SETTLING
         s.recovered[0] = 0
+        s.moving_since[0] = NEVER  # the stop gets its time anew
         if s.mode[0] == YIELDING:
             begin_stop(p, s, qd, thetad)
             enter(s, STOPPING, p.stop_transfer_time)
@@ -432,6 +433,7 @@ def supervise(p, s, now, x):
         since = s.moving_since[0]
         begin_stop(p, s, x.qd, x.thetad)
         s.moving_since[0] = since
+        s.on_time[0] = now
         enter(s, STOPPING, p.stop_transfer_time)
     if on_links:
         fail(p, s, now, NO_MOTORS, STOPPING, x.qd, x.thetad)

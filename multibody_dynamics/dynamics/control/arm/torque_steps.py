@@ -39,13 +39,16 @@ def torque_step(p, step, period):
     return min(longest if longest > 0.0 else p.period, p.max_step)
 
 
-def feedback_share(p, step, dt, share):
-    """The share of the gains that acts in a cycle `step` s after the last torque; `share` is that
-    of the cycle before, `dt` ago.
+def feedback_share(p, late, dt, share):
+    """The share of the gains that acts in a cycle; `share` is that of the cycle before, `dt` ago.
 
-    A torque acts until the next one is sent. If that takes more than LATE periods, the gains, which
-    are those for the period in p, would act for too long: the share keeps their impulse within that
-    of LATE periods. Afterwards it returns steadily, because the arm has moved on by itself.
+    late : s, since the last torque or since the state was measured, whichever is longer.
+
+    The gains are those for the period in p. A spring that holds an inertia by its sampled position
+    is stable up to a stiffness that falls with the square of the time between samples: so does the
+    share, from LATE periods on. Afterwards it returns steadily, because the arm has moved on by
+    itself.
     """
     regained = min(share + dt / REGAINED, 1.0)
-    return min(regained, max(LATE * p.period, SHORT) / step) if step > 0.0 else regained
+    in_time = max(LATE * p.period, SHORT)
+    return min(regained, (in_time / late) * (in_time / late)) if late > in_time else regained

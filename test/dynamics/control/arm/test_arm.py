@@ -185,6 +185,41 @@ def test_feedback_after_a_long_silence_returns_in_steps():
     assert (np.abs(np.diff(found, axis=0)).max(axis=0) < 0.15 * limit).all()
 
 
+@pytest.mark.parametrize(("late", "answered"), [(0.01, 5), (0.015, 3), (0.02, 10)])
+def test_torques_that_are_late_for_a_second_do_not_shake_the_arm(late, answered):
+    """The Panda at 1 kHz, moving; only every third to tenth state is answered, 10 to 20 ms late.
+    With all of the feedback it oscillates, and reaches its torque limits within half a second."""
+    arm = shipped("panda")
+    laws = {
+        name: ControllerSettings(law=name, period=1e-3, position=arm.rest)
+        for name in ("motor_pd", "hold")
+    }
+    made = at_rest_under(
+        arm, cycle=ArmSettings(transfer_time=0.1), controllers=laws, command_delay=1e-3
+    )
+    plant = ElasticRobot(arm.model, arm.actuators, step=1e-3)
+    q, qd, theta, thetad = at_start(arm)[0]
+    plant.reset(q, qd, theta=theta, thetad=thetad)
+    motion, torque, sent, torques = np.array([0.5, -0.5] * 3 + [0.5]), at_start(arm)[2], [], []
+    for k in range(2000):
+        t, is_slow = 1e-3 * k, 800 <= k < 1800
+        if k == 200:
+            made.motion.go(arm.rest + motion, 1.5)
+        if not is_slow or k % answered == 0:
+            sample = sample_of(made, t, plant.q, plant.theta)
+            delay = late if is_slow else 1e-3
+            command = made.update(sample._replace(age=delay - 1e-3))
+            assert command.mode.is_following, command.events
+            sent.append((t + delay, command.torque))
+        while sent and sent[0][0] <= t + 1e-3 + 1e-9:
+            torque = sent.pop(0)[1]
+        plant.step(torque, 1e-3)
+        torques.append(torque)
+    steps = np.abs(np.diff(torques, axis=0)).max(axis=0)
+    assert (steps < 0.05 * arm.actuators.torque_limit).all()
+    np.testing.assert_allclose(plant.q, arm.rest + motion, atol=5e-3)
+
+
 def test_a_command_is_a_value_that_later_cycles_do_not_change():
     arm = linear_arm()
     made = at_rest_under(arm)

@@ -293,6 +293,20 @@ def test_a_stop_that_slows_down_and_holds_does_not_fail():
     assert run(stopped(), lambda t: (np.exp(-t), 0.3 * np.exp(-3.0 * t)), 60.0) is None
 
 
+def test_a_stop_after_a_cleared_fault_gets_its_time_anew():
+    """An arm that was lost and still moves: neither the time of the failed stop nor that without
+    torques counts."""
+    machine = stopped()
+    assert run(machine, lambda t: (0.5, 0.0)) is not None
+    machine.now += 60.0
+    modes.clear_fault(machine.rules, machine.memory, np.array([0.5, 0.0]), np.zeros(2))
+    for _ in range(round(0.05 / PERIOD)):
+        assert machine.moving(0.5, 0.0) == STOPPING
+        modes.note_delay(machine.rules, machine.memory, machine.now, 1.0, STILL, STILL)
+        assert machine.fault == modes.SETTLING
+    assert run(machine, lambda t: (0.5, 0.0)) > machine.rules.stop_timeout - 0.1
+
+
 def test_a_joint_that_becomes_faster_than_the_motion_fails_the_stop():
     machine = stopped()
     np.testing.assert_allclose(machine.memory.top_speed, [1.5 * 1.0 + 0.25 * 2.0, 0.25 * 2.0])

@@ -46,13 +46,13 @@ def test_a_single_long_step_is_no_period_but_lasting_ones_are(steps):
 
 
 @given(st.lists(STEPS, min_size=1, max_size=30), st.sampled_from([1e-3, 4e-3]))
-def test_the_impulse_of_the_feedback_is_limited_and_feedback_returns(steps, period):
+def test_feedback_falls_with_the_square_of_a_delay_and_returns(steps, period):
     expected = CycleTimes(period, max_step=0.05)
     share, longest = 1.0, max(LATE * period, SHORT)
     for step in steps:
         before, share = share, feedback_share(expected, step, min(step, period), share)
         assert 0.0 < share <= 1.0
-        assert share * step <= longest * (1.0 + 1e-12)
+        assert share * step**2 <= longest**2 * (1.0 + 1e-12) or step <= longest
         assert share >= before or step > longest
     for _ in range(round(REGAINED / period)):
         share = feedback_share(expected, period, period, share)
