@@ -92,6 +92,7 @@ linear_arm               equations of the arm near rest: springs, gravity, frict
 closed_loop_poles        all poles in 1/s of the whole arm under LinearFeedback near rest at q
 joint_resonances         (n,) resonance in rad/s of each single joint, link against motor
 inertias_felt            (n,) 1 / (M^-1)_ii: inertia moved by a joint while the others are free
+smallest_inertias        (n,) the smallest of these, at q and at other postures
 inertias_held            (n,) M_ii: inertia moved by a joint while the others are locked
 
 Stability of the sampled loop:
@@ -288,6 +289,7 @@ from .gains.joint_gains import (
     motor_side_gains,
     optimal_gains,
     placed_gains,
+    smallest_inertias,
 )
 from .gains.modal_gains import modal_gains
 from .impedance.damping_design import impedance_damping
@@ -430,7 +432,8 @@ __all__ = [
     "whole_arm_poles",
     "motor_bandwidth_gains", "damping_gains", "late_hold_gains", "closed_loop_poles",
     "at_rest", "linear_arm",
-    "joint_resonances", "inertias_felt", "inertias_held", "forecast_stop", "StopForecast",
+    "joint_resonances", "inertias_felt", "inertias_held", "smallest_inertias",
+    "forecast_stop", "StopForecast",
     # stability of the sampled loop
     "judge_loop", "LoopJudge", "LoopJudgement", "stable_bandwidth", "StableBandwidth",
     "spread_poses", "middle_of_range", "lag_limit", "law_gradient", "LawGradient",

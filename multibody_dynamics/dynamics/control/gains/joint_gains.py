@@ -45,6 +45,7 @@ from ...rigid import gravity_forces, inverse_dynamics_derivatives, mass_matrix
 from .joint_values import FASTEST, SLOWEST, bandwidths, is_possible, per_name
 
 ComplexArray = NDArray[np.complex128]
+POSTURES = 50  # at which the inertia felt at a joint is computed
 
 
 def check_fit(
@@ -251,6 +252,23 @@ def inertias_felt(model: MultibodyModel, actuators: Actuators, q: Any) -> Array:
     return np.asarray(1.0 / np.diag(np.linalg.inv(M)))
 
 
+def smallest_inertias(model: MultibodyModel, actuators: Actuators, q: Any) -> Array:
+    """(n,) the smallest of :func:`inertias_felt` at q (n,) and at POSTURES random positions within
+    the joint limits.
+
+    Without a rotor, the inertia that a rigid joint feels may fall to a twentieth from one posture
+    to another; gains for the largest one would be unstable at the smallest.
+    """
+    lower, upper = np.maximum(model.limits.lower, -np.pi), np.minimum(model.limits.upper, np.pi)
+    others = np.random.default_rng(0).uniform(lower, upper, (POSTURES, model.n))
+    return np.min([inertias_felt(model, actuators, each) for each in (q, *others)], axis=0)
+
+
+def _moved_by_rigid_joints(model: MultibodyModel, actuators: Actuators, q: Any) -> Array | float:
+    """(n,) the inertias for which rigid joints are controlled, see :func:`smallest_inertias`."""
+    return smallest_inertias(model, actuators, q) if actuators.is_rigid.any() else 0.0
+
+
 def inertias_held(model: MultibodyModel, actuators: Actuators, q: Any) -> Array:
     """(n,) M_ii in kg m^2: the inertia that a torque on joint i moves at q while the other joints
     are locked."""
@@ -379,13 +397,14 @@ def motor_bandwidth_gains(
     model: MultibodyModel, actuators: Actuators, q: Any, bandwidth: Any
 ) -> StateFeedbackGains:
     """PD gains that give each motor, without its spring, two poles at -bandwidth in rad/s, (m,) or
-    scalar. The motor of a rigid joint carries the inertia felt at q (n,), with the other joints
-    free. In contrast, :meth:`.MotorDrive.from_bandwidth` of the simulated drives takes a bandwidth
-    in Hz and locks the other joints.
+    scalar. The motor of a rigid joint carries the smallest inertia that it feels at q (n,) or
+    elsewhere, with the other joints free. In contrast, :meth:`.MotorDrive.from_bandwidth` of the
+    simulated drives takes a bandwidth in Hz and locks the other joints.
     """
     w = bandwidths(bandwidth, actuators.motor_names, of="motor")
-    felt = inertias_felt(model, actuators, q)[actuators.joint_of_motor]
-    carried = np.where(actuators.is_rigid[actuators.joint_of_motor], felt, actuators.motor_inertia)
+    links = np.broadcast_to(_moved_by_rigid_joints(model, actuators, q), actuators.n)
+    is_rigid, joint = actuators.is_rigid, actuators.joint_of_motor
+    carried = np.where(is_rigid[joint], links[joint], actuators.motor_inertia)
     return motor_side_gains(actuators, carried * w**2, 2.0 * carried * w)
 
 
@@ -407,10 +426,12 @@ def damping_gains(
     the joint carries while the others are locked (:func:`inertias_held`): this damps the slow
     oscillation of the whole arm on its springs two to three times as fast as the inertia used by
     the other designs. `bandwidth` in rad/s limits w to what the control cycle can follow; rigid
-    joints and stiffness drives get two poles there.
+    joints get two poles there with the smallest inertia that they feel, stiffness drives with their
+    own.
     """
     rest = at_rest(model, actuators, q, stiffness)
-    links = inertias_held(model, actuators, q)
+    moved = _moved_by_rigid_joints(model, actuators, q)
+    links = np.where(actuators.is_rigid, moved, inertias_held(model, actuators, q))
     values = np.zeros((4, len(actuators.motors)))
     for joint in _joints(model, actuators, rest, q, links):
         for j, share in joint.shares.items():

@@ -18,7 +18,7 @@ link, and over the whole range of stiffness of its spring.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -40,6 +40,7 @@ from ..gains.joint_gains import (
     check_fit,
     inertias_felt,
     linear_arm,
+    smallest_inertias,
 )
 from ..gains.joint_values import bandwidths, per_name
 from .torque_loop import MAX_DELAY, ComplexArray, LoopTiming, TorqueJoint, TorqueLoop, TorqueServo
@@ -51,7 +52,6 @@ DELAY_PHASE = 0.3  # rad, phase lost to delay and period at the default bandwidt
 INTEGRAL_SHARE = 1.0 / 3.0  # bandwidth of the integral in torque_lqr_gains over that of the loop
 LINKS = 9  # inertias of the link for which a design is checked
 MARGIN = 0.95  # of the passive share of the observer
-POSTURES = 50  # at which the inertia felt at a joint is computed
 STEP, STEPS = 0.8, 20  # factor per step and number of steps, in search of a stable bandwidth
 
 
@@ -184,8 +184,7 @@ def single_joints(
     actuators.refuse_base_springs("torque control")
     rest = at_rest(model, actuators, q, stiffness)
     q = as_array("q", q, (model.n,), model.joint_names)
-    felt = inertias_felt(model, actuators, q)
-    least = np.min([felt, *(inertias_felt(model, actuators, each) for each in _postures(model))], 0)
+    felt, least = inertias_felt(model, actuators, q), smallest_inertias(model, actuators, q)
     return tuple(
         SingleJoint(
             model.joint_names[i],
@@ -204,11 +203,6 @@ def single_joints(
         for i, joint in enumerate(_joints(model, actuators, rest, q))
         if not joint.is_rigid
     )
-
-
-def _postures(model: MultibodyModel) -> Iterator[Array]:
-    lower, upper = np.maximum(model.limits.lower, -np.pi), np.minimum(model.limits.upper, np.pi)
-    yield from np.random.default_rng(0).uniform(lower, upper, (POSTURES, model.n))
 
 
 def _stiffest(actuator: Actuator) -> float:

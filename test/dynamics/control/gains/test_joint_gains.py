@@ -27,6 +27,7 @@ from elastic_arms import (
     without_coulomb,
 )
 from multibody_dynamics.dynamics.control.controllers.controllers import LinearFeedback
+from multibody_dynamics.dynamics.control.controllers.hold_controller import HoldController
 from multibody_dynamics.dynamics.control.gains.joint_gains import (
     JointPoles,
     StateFeedbackGains,
@@ -39,9 +40,15 @@ from multibody_dynamics.dynamics.control.gains.joint_gains import (
     motor_side_gains,
     optimal_gains,
     placed_gains,
+    smallest_inertias,
+)
+from multibody_dynamics.dynamics.control.observers.state_estimation import StateEstimation
+from multibody_dynamics.dynamics.control.stability.loop_judgement import (
+    judge_loop,
+    middle_of_range,
 )
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic import Antagonistic, Rigid
+from multibody_dynamics.dynamics.elastic import Actuators, Antagonistic, Motor, Rigid
 from multibody_dynamics.dynamics.elastic.springs import CubicSpring, PolynomialSpring
 from multibody_dynamics.dynamics.motion.trajectories import hold
 from multibody_dynamics.dynamics.rigid.aba import forward_dynamics
@@ -88,6 +95,32 @@ def test_the_inertia_felt_is_that_of_a_push_on_one_joint():
         qdd = forward_dynamics(coupled.with_gravity((0, 0, 0)), rest, np.zeros(7), push)
         assert felt[i] == pytest.approx(1 / qdd[i], rel=1e-10)
     assert (felt <= np.diag(mass_matrix(coupled, rest)) + 1e-12).all()
+
+
+def test_the_smallest_inertia_is_that_of_a_folded_arm():
+    """Two equal rods, from above: folded, the shoulder carries the least."""
+    (model, actuators, _), rigid = linear_arm(), Rigid(Motor(0.02))
+    actuators = Actuators(model.joint_names, [rigid, rigid])
+    stretched, folded = np.zeros(2), np.array([0.0, np.pi])
+    least = smallest_inertias(model, actuators, stretched)
+    assert (least <= inertias_felt(model, actuators, stretched)).all()
+    np.testing.assert_allclose(least[0], inertias_felt(model, actuators, folded)[0], rtol=0.05)
+
+
+@pytest.mark.parametrize("law", ["motor_pd", "hold"])
+def test_rigid_joints_without_rotors_are_stable_in_every_posture(law):
+    """The Panda, whose inertias vary most without its rotors."""
+    model = elastic_panda().model
+    actuators = Actuators(model.joint_names, [Rigid(Motor(0.0))] * model.n)
+    q = middle_of_range(model)
+    if law == "hold":
+        controller = HoldController(model, actuators, damping_gains(model, actuators, q))
+    else:
+        gains = motor_bandwidth_gains(model, actuators, q, 60.0)
+        controller = LinearFeedback(model, actuators, gains)
+    filters = StateEstimation("link_and_motor_encoders", bandwidth=100.0)
+    judged = judge_loop(controller, q, delay=1e-3, estimation=filters, model_error=0.1)
+    assert judged.unstable_share == 0.0, str(judged)
 
 
 @ARMS
