@@ -140,9 +140,9 @@ def add_topics(
                         help=f"topic with {motors} (the one named motor_states)")  # fmt: skip
 
 
-def add_reading(parser: argparse.ArgumentParser, links: str) -> None:
-    """How to read a recording of links and motors; `links` says what --topic has."""
-    add_topics(parser, links)
+def add_reading(parser: argparse.ArgumentParser, *topics: str) -> None:
+    """How to read a recording; `topics` says what --topic and --motor-topic have."""
+    add_topics(parser, *topics)
     add_prefix(parser)
     add_hold(parser)
     add_gravity(parser)

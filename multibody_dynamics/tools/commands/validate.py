@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..base.arguments import add_gravity, add_hold, add_prefix, add_topics, positive, whole
+from ..base.arguments import add_reading, positive, whole
 
 HELP = "Compare recorded torques with those of the robot's model, and write a report"
 DETAILS = (
@@ -39,10 +39,7 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--effort", choices=("joint", "motor"), default="joint",
                         help="side of the springs on which efforts were measured"
                         " (%(default)s)")  # fmt: skip
-    add_gravity(parser)
-    add_topics(parser, "joint states (all in the bag)", "motor efforts, for --effort motor")
-    add_prefix(parser)
-    add_hold(parser)
+    add_reading(parser, "joint states (all in the bag)", "motor efforts, for --effort motor")
 
 
 def _add_comparison(parser: argparse.ArgumentParser) -> None:
