@@ -14,7 +14,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.elastic import Actuators, LinearSpring, Motor, SeriesElastic
 from multibody_dynamics.dynamics.identification import JointFriction
 from multibody_dynamics.validation.comparison import Compared
-from multibody_dynamics.validation.drift_equations import spring_sums, torque_sums
+from multibody_dynamics.validation.drift_statistics import spring_sums, torque_sums
 from multibody_dynamics.validation.settings import Robot
 from robots import CONFIG
 

@@ -27,3 +27,10 @@ def written(path, rows, t=None, names=NAMES, **options):
     """The bag `path` with rows (N, k, n) of joint states at times t (N,), by default at RATE."""
     t = np.arange(len(rows)) / RATE if t is None else t
     return write_bag(path, messages_of(t, rows, names, **options))
+
+
+def driven(state, actuators=None):
+    """The motion and torques of the motors along a motion (5, k, 2) of the arm with springs."""
+    actuators = actuators or dyn.load_actuators(SPRINGS, NAMES, MODEL.joint_types)
+    torques = np.stack(dyn.inverse_dynamics(MODEL, *state), axis=1)
+    return dyn.elastic.motor_motion(actuators, np.moveaxis(state, 0, 1), torques)

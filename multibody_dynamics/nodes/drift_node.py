@@ -21,17 +21,17 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from ..dynamics.core import InputError
-from ..validation.drift_equations import AT_REST, torque_sums
+from ..validation.drift_statistics import AT_REST, torque_sums
 from ..validation.drift_watch import DriftWatch
-from ..validation.settings import Robot, Settings, equipped
+from ..validation.settings import Robot, Settings
 from ..validation.state_stream import StateStream, warm_up
 from .base.diagnostics import ERROR, OK, STALE, WARN, Diagnostics, EventCounter, Status
 from .base.messages import JointStates, MessageError
 from .base.parameters import ParameterError
 from .base.qos import best_effort
-from .base.robot import find_file
 from .base.robot_source import RobotSource
 from .base.runtime import ManagedNode, run
+from .validation.compared_robot import input_status
 from .validation.drift_parameters import DriftParameters
 from .validation.spring_samples import SpringSamples
 
@@ -51,21 +51,16 @@ class DriftNode(ManagedNode[DriftParameters]):
     def configure(self) -> None:
         p = self.parameters
         model = self._source.load()
-        data, springs = (
-            find_file(name) if name else None for name in (p.data_file, p.elastic_joints_file)
-        )
-        self._robot: Robot = equipped(model, data, springs)
+        self._robot: Robot = p.robot(model)
+        self._used = p.measured(model)
         self._settings = Settings(
             urdf=Path(),
             gravity=p.gravity,
             prefix=p.prefix,
-            held=dict(zip(p.held_joints, p.held_positions, strict=True)),
+            held=p.held,
             cutoff=p.cutoff,
             from_positions=p.from_positions,
         )
-        self._used = [i for i, name in enumerate(model.joint_names) if name not in p.held_joints]
-        if not self._used:
-            raise ParameterError("held_joints lists all joints of the robot: nothing to watch")
         self._names = [p.prefix + model.joint_names[i] for i in self._used]
         self._body = model.body_index(p.payload_link) if p.payload_link else model.n - 1
         warm_up(self._robot, self._settings)
@@ -158,12 +153,9 @@ class DriftNode(ManagedNode[DriftParameters]):
         self.warn_about(topic, f"rejected {topic}: {error}", every=10.0)
 
     def _first(self, message: JointState) -> JointStates:
-        """Begin a stream of states, all of which must have velocities if the first one does."""
-        velocity = len(message.velocity) == len(message.name) > 0
-        has_velocity = velocity and not self.parameters.from_positions
+        """Begin a stream of states."""
+        states, has_velocity = self.parameters.states(message, self._names)
         self._stream = StateStream(self._robot, self._settings, velocity=has_velocity)
-        fields = ("position", "velocity", "effort") if has_velocity else ("position", "effort")
-        states = JointStates(self._names, fields)
         actuators = self._robot.actuators
         if actuators is not None:
             self._springs = SpringSamples(actuators, states, self._used, self.parameters.prefix)
@@ -219,13 +211,11 @@ class DriftNode(ManagedNode[DriftParameters]):
         else:
             kept = str(self._file or "no state_file: nothing is kept after deactivation")
             yield Status("memory", OK, kept, dict(progress))
-        recent, values = self._rejected.report()
+        inputs = input_status(self._rejected)
         if self._states is None or not self._states.stamp:
             missing = self._states.missing if self._states is not None else self._names
-            yield Status("inputs", STALE, f"no state yet for {', '.join(missing)}", values)
-        else:
-            text = f"{recent} rejected in the last second" if recent else "none rejected"
-            yield Status("inputs", WARN if recent else OK, text, values)
+            inputs = inputs._replace(level=STALE, text=f"no state yet for {', '.join(missing)}")
+        yield inputs
 
 
 def main(args: list[str] | None = None) -> int:

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 from sensor_msgs.msg import JointState
 
-from ..validation.settings import Robot, Settings, equipped
-from ..validation.state_stream import StateStream, warm_up
+from ..validation.settings import Robot, Settings
+from ..validation.state_stream import RunningResiduals, StateStream, warm_up
 from .base.diagnostics import (
     ERROR,
     OK,
@@ -34,14 +34,13 @@ from .base.diagnostics import (
 )
 from .base.messages import JointMatcher, JointStates, MessageError, nanoseconds
 from .base.outputs import Outputs
-from .base.parameters import ParameterError
 from .base.qos import best_effort
 from .base.robot import find_file
 from .base.robot_source import RobotSource
 from .base.runtime import ManagedNode, run
 from .base.watchdog import Watchdog
+from .validation.compared_robot import input_status
 from .validation.reported_recordings import ReportedRecordings
-from .validation.running_residuals import RunningResiduals
 from .validation.validation_parameters import ValidationParameters
 
 QUEUE = 1000  # states; none may be lost during a comparison, which takes milliseconds
@@ -60,25 +59,20 @@ class ValidationNode(ManagedNode[ValidationParameters]):
         p = self.parameters
         model = self._source.load()
         self._urdf_text = "" if p.robot_file else p.robot_description or self._source.description
-        data, springs = (
-            find_file(name) if name else None for name in (p.data_file, p.elastic_joints_file)
-        )
-        self._robot: Robot = equipped(model, data, springs)
+        self._robot: Robot = p.robot(model)
+        used = p.measured(model)
         self._settings = Settings(
             urdf=find_file(p.robot_file) if p.robot_file else Path(),
-            data=data,
-            elastic_joints=springs,
+            data=find_file(p.data_file) if p.data_file else None,
+            elastic_joints=find_file(p.elastic_joints_file) if p.elastic_joints_file else None,
             effort=p.effort,
             gravity=p.gravity,
             prefix=p.prefix,
-            held=dict(zip(p.held_joints, p.held_positions, strict=True)),
+            held=p.held,
             cutoff=p.cutoff,
             rate=p.compared_rate or None,
             from_positions=p.from_positions,
         )
-        used = [i for i, name in enumerate(model.joint_names) if name not in p.held_joints]
-        if not used:
-            raise ParameterError("held_joints lists all joints of the robot: nothing to compare")
         self._names = [p.prefix + model.joint_names[i] for i in used]
         self._effort_limits = model.limits.effort[used]
         warm_up(self._robot, self._settings)
@@ -131,10 +125,10 @@ class ValidationNode(ManagedNode[ValidationParameters]):
                 self._rejected.add("none of our joints")
                 return
             if self._states is None:
-                self._states = self._first(message, match.source)
+                self._states = self._first(message)
             elif nanoseconds(message.header.stamp) and self._states.went_back(message, 0, 0):
                 self._end(f"stamps jumped back by {self._seconds_back(message):.3f} s")
-                self._states = self._first(message, match.source)
+                self._states = self._first(message)
             self._record(message)
             if not self._states.accept(message, 0):
                 return
@@ -145,17 +139,11 @@ class ValidationNode(ManagedNode[ValidationParameters]):
         self._watchdog.feed()
         self._compare(begin)
 
-    def _first(self, message: JointState, ours: np.ndarray) -> JointStates:
-        """Begin a stream of states, all of which must have velocities if the first one does."""
-        velocity = message.velocity
-        has_velocity = (
-            not self.parameters.from_positions
-            and len(velocity) == len(message.name)
-            and bool(np.isfinite(np.frombuffer(velocity)[ours]).all())
-        )
+    def _first(self, message: JointState) -> JointStates:
+        """Begin a stream of states."""
+        states, has_velocity = self.parameters.states(message, self._names)
         self._stream = StateStream(self._robot, self._settings, velocity=has_velocity)
-        fields = ("position", "velocity", "effort") if has_velocity else ("position", "effort")
-        return JointStates(self._names, fields)
+        return states
 
     def _seconds_back(self, message: JointState) -> float:
         assert self._states is not None
@@ -225,9 +213,7 @@ class ValidationNode(ManagedNode[ValidationParameters]):
     def _statuses(self) -> Iterator[Status]:
         yield self._residual_status()
         yield self._comparison_status()
-        recent, values = self._rejected.report()
-        text = f"{recent} rejected in the last second" if recent else "none rejected"
-        yield Status("inputs", WARN if recent else OK, text, values)
+        yield input_status(self._rejected)
         yield Status("recording", *self._recordings.status())
 
     def _residual_status(self) -> Status:

@@ -7,8 +7,7 @@ A recording is compared in one pass, as a stream. The modules, in the order of t
 
     settings       robot, filter and joints of a comparison, from files and plain numbers
     recordings/    joint states from bags (MCAP, sqlite3) and tables (CSV, NumPy), uncorrected
-    sources        which messages carry which joints
-    alignment      messages to samples on a uniform grid: sorted, resampled, all joints together
+    alignment      which messages carry which joints; samples of all joints on a uniform grid
     survey         a first look at a recording: sources, rate, cut-off frequency
     comparison     filtered and differentiated motion, predicted and measured torques, residuals
     state_stream   the same comparison for states that arrive one at a time
@@ -20,8 +19,8 @@ A recording is compared in one pass, as a stream. The modules, in the order of t
 
 A robot that runs for days is watched for drift:
 
-    drift_equations   residuals of torques and springs as linear equations in changes of the model
-    drift_statistics  their sums, and the noise that is learned from them
+    drift_statistics  residuals of torques and springs as linear equations in changes of the model,
+                      their sums, and the noise that is learned from them
     drift_causes      which change explains the difference of two periods
     drift_watch       reference, blocks and days, at each level of warmth; memory on disk
 

@@ -10,17 +10,18 @@ depend on how the messages are batched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..dynamics.core import Array
+from ..dynamics.core import Array, InputError
 from .recordings import JointSamples
 
 WINDOW = 1_000_000_000  # ns; if a stamp goes back by more than this, the clock was set back
@@ -63,6 +64,57 @@ class Source(NamedTuple):
         return batch.rows[:, row, self.columns[batch.names]]
 
 
+def sources_of(
+    path: Path, batches: Sequence[JointSamples], places: Mapping[str, int]
+) -> tuple[Source, ...]:
+    """One source for each topic and set of joints in its messages.
+
+    places : indices of the wanted joints by name. Raises InputError if a message contains one of
+    these names twice.
+    """
+    found: dict[tuple[str, tuple[int, ...]], dict[tuple[str, ...], NDArray[np.intp]]] = {}
+    for topic, names in dict.fromkeys((batch.topic, batch.names) for batch in batches):
+        column = {places[name]: k for k, name in enumerate(names) if name in places}
+        for name in places:
+            if names.count(name) > 1:
+                raise InputError(f"{path}: {topic}: a message contains joint '{name}' twice")
+        if column:
+            own = tuple(sorted(column))
+            columns = np.array([column[place] for place in own], dtype=np.intp)
+            found.setdefault((topic, own), {})[names] = columns
+    sources = (
+        Source(topic, columns, np.array(own, dtype=np.intp))
+        for (topic, own), columns in sorted(found.items(), key=lambda item: item[0])
+    )
+    return tuple(
+        source._replace(stamped=any(b.stamp.any() for b in batches if source.carries(b)))
+        for source in sources
+    )
+
+
+def refuse_twice(path: Path, sources: Sequence[Source], names: Mapping[int, str]) -> None:
+    """Raise InputError for a joint with several sources. names : names of the joints by index."""
+    for place, name in names.items():
+        topics = sorted(source.topic for source in sources if place in source.places)
+        if len(set(topics)) > 1:
+            raise InputError(
+                f"{path}: joint '{name}' is on the topics {', '.join(dict.fromkeys(topics))}; they "
+                "may belong to two robots, be recorded twice, or be an output of these nodes; "
+                "choose one topic with --topic, and the topic of the motors with --motor-topic"
+            )
+        if len(topics) > 1:
+            raise InputError(
+                f"{path}: {topics[0]}: joint '{name}' is in messages with different sets of "
+                "joints, which must come from two publishers; remove the messages of one"
+            )
+
+
+def on_one_clock(sources: Sequence[Source]) -> tuple[Source, ...]:
+    """Sources for comparison with each other: by stamp if all have stamps, else by receipt."""
+    stamped = all(source.stamped for source in sources)
+    return tuple(source._replace(stamped=stamped) for source in sources)
+
+
 @dataclass
 class Quality:
     """Counts and lists of defects in the messages of one source; times in s after the origin."""
@@ -83,10 +135,6 @@ class Quality:
     unusable_list: list[dict[str, float]] = field(default_factory=list)
     jump_list: list[dict[str, float]] = field(default_factory=list)
     rate: float = 0.0
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
 
     def events(self) -> list[str]:
         """One line for each kind of defect that occurred."""

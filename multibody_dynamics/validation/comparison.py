@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,7 +46,7 @@ class Validation:
     since the start of a simulation); `duration` (s) is that of the states, without gaps.
 
     `problems` state why the comparison is incomplete, and `notes` what else a reader should know.
-    `recorded` are the samples for an identification, if the settings ask for one.
+    `samples` and `recorded` are for an identification, if the settings ask for one.
     """
 
     recording: str
@@ -56,7 +56,7 @@ class Validation:
     quantities: tuple[str, ...]
     residuals: tuple[Residuals, ...]
     trace: Compared
-    samples: Compared
+    samples: Compared | None
     origin: int
     duration: float
     rate: float
@@ -72,7 +72,6 @@ class Validation:
     messages: int
     seconds: float
     recorded: Recorded | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
 
     @property
     def worst(self) -> float:
@@ -103,24 +102,16 @@ class Comparison:
         self._states = SmoothedStates(look, self.used, look.cutoff, wanted, (5, 3))
         self.step, self.reach = self._states.step, self._states.reach
 
-    @property
-    def unused(self) -> int:
-        """Samples of runs shorter than the filter."""
-        return self._states.unused
-
     def push(self, keys: Keys, rows: Array) -> Iterator[Compared]:
         """The compared states that become available with the samples (k, 3, n); `alignment`
         explains the keys."""
-        for found in self._states.push(keys, rows):
-            yield self._predicted(*found)
+        for times, state, measured in self._states.push(keys, rows):
+            predicted = predicted_torques(self.robot, state, by_motor=self.by_motor)
+            yield Compared(times, state, predicted, measured)
 
     def flush(self) -> None:
         """Drop the samples that the filter still holds, at a gap or at the end."""
         self._states.flush()
-
-    def _predicted(self, times: Array, state: Array, measured: Array) -> Compared:
-        predicted = predicted_torques(self.robot, state, by_motor=self.by_motor)
-        return Compared(times, state, predicted, measured)
 
 
 def predicted_torques(robot: Robot, state: Array, *, by_motor: bool) -> Array:
@@ -247,8 +238,8 @@ class _Pass:
             joint_types=tuple(model.joint_types[i] for i in used),
             quantities=comparison.quantities,
             residuals=tuple(self._totals),
-            trace=self._trace.joined(model.n, used),
-            samples=self._samples.joined(model.n),
+            trace=self._trace.joined(used),
+            samples=self._samples.joined() if self._settings.identify else None,
             origin=look.origin,
             duration=self._on_grid / look.rate,
             rate=look.rate,
@@ -313,11 +304,7 @@ class _Every:
         picked = [row[:, first :: self.step].copy() for row in rows]
         self._parts.append(Compared(t[first :: self.step], *picked))
 
-    def joined(self, n: int, used: Any = slice(None)) -> Compared:
-        if not self._parts:
-            width = len(np.arange(n)[used])
-            empty = [np.zeros((k, 0, width)) for k in (5, 3, 3)]
-            return Compared(np.zeros(0), *empty)
+    def joined(self, used: Any = slice(None)) -> Compared:
         t = np.concatenate([part.times for part in self._parts])
         rows = [np.concatenate([p[k] for p in self._parts], axis=1)[..., used] for k in (1, 2, 3)]
         return Compared(t, *rows)

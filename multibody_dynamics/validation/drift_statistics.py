@@ -18,17 +18,25 @@ time.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dynamics.core import Array, as_real
+from ..dynamics.core import Array
+from ..dynamics.elastic import Actuators
+from ..dynamics.identification import inverse_dynamics_regressor
+from .comparison import Compared
+from .settings import Robot
 
 WIDTH = 7  # unknowns of one equation: four of a payload, three of a joint
 LOAD = 4  # mass and first moment of a payload
 OWN = 3  # viscous and Coulomb friction, offset
 SPRING = 2  # relative change, offset
+AT_REST = 0.02  # rad/s or m/s: slower joints may stick, and their friction can have any value
+COULOMB_VELOCITY = 0.05  # rad/s or m/s, at which Coulomb friction is 76 % of its full value
+SIZE = WIDTH**2 + WIDTH + 2  # numbers of one equation
 
 
 class Layout(NamedTuple):
@@ -60,80 +68,82 @@ class Layout(NamedTuple):
 class DriftSums:
     """Sums over the samples of 2 n equations, each over its own unknowns, padded by zeros.
 
-    normal (2n, WIDTH, WIDTH), right (2n, WIDTH), square (2n,), count (2n,): sums of A^T A, A^T e,
-    e^2 and 1. seconds : duration of the motion.
+    packed : all numbers in one row, as in files: normal (2n, WIDTH, WIDTH), right (2n, WIDTH),
+    square (2n,), count (2n,), which are the sums of A^T A, A^T e, e^2 and 1, and seconds, the
+    duration of the motion.
     """
 
-    normal: Array
-    right: Array
-    square: Array
-    count: Array
-    seconds: float = 0.0
+    packed: Array
 
     @classmethod
     def none(cls, n: int) -> DriftSums:
         """The sums of no samples, of a robot with n joints."""
-        k = 2 * n
-        return cls(np.zeros((k, WIDTH, WIDTH)), np.zeros((k, WIDTH)), np.zeros(k), np.zeros(k))
+        return cls(np.zeros(2 * n * SIZE + 1))
 
     @classmethod
     def of_torques(
         cls, A: Array, error: Array, used: NDArray[np.bool_], seconds: float
     ) -> DriftSums:
         """The sums of k samples of the torques: A (k, n, WIDTH), error and `used` (k, n)."""
-        return cls._of(A, error, used, seconds, first=0)
+        found = cls._of(A, error, used, 0)
+        found.packed[-1] = seconds
+        return found
 
     @classmethod
     def of_springs(cls, A: Array, error: Array, used: NDArray[np.bool_]) -> DriftSums:
         """The sums of k samples of the springs: A (k, n, SPRING), error and `used` (k, n)."""
         wide = np.zeros((*A.shape[:2], WIDTH))
         wide[..., :SPRING] = A
-        return cls._of(wide, error, used, 0.0, first=error.shape[1])
+        return cls._of(wide, error, used, error.shape[1])
 
     @classmethod
-    def _of(
-        cls, A: Array, error: Array, used: NDArray[np.bool_], seconds: float, first: int
-    ) -> DriftSums:
-        n = error.shape[1]
-        found = cls.none(n)
-        A = np.where(used[..., None], A, 0.0)
-        error = np.where(used, error, 0.0)
-        rows = slice(first, first + n)
+    def _of(cls, A: Array, error: Array, used: NDArray[np.bool_], first: int) -> DriftSums:
+        found = cls.none(error.shape[1])
+        A, error = np.where(used[..., None], A, 0.0), np.where(used, error, 0.0)
+        rows = slice(first, first + error.shape[1])
         found.normal[rows] = np.einsum("knp,knq->npq", A, A)
         found.right[rows] = np.einsum("knp,kn->np", A, error)
         found.square[rows] = (error**2).sum(axis=0)
         found.count[rows] = used.sum(axis=0)
-        return cls(found.normal, found.right, found.square, found.count, seconds)
+        return found
 
     def __add__(self, other: DriftSums) -> DriftSums:
-        return DriftSums(
-            self.normal + other.normal,
-            self.right + other.right,
-            self.square + other.square,
-            self.count + other.count,
-            self.seconds + other.seconds,
-        )
+        return DriftSums(self.packed + other.packed)
 
     @property
     def n(self) -> int:
         """The number of joints."""
-        return len(self.count) // 2
+        return len(self.packed) // (2 * SIZE)
 
-    def packed(self) -> Array:
-        """All numbers of the sums in one row."""
-        parts = self.normal.ravel(), self.right.ravel(), self.square, self.count, [self.seconds]
-        return np.concatenate(parts)
+    def _part(self, begin: int, *shape: int) -> Array:
+        """A view of the numbers that follow the first `begin` of every equation."""
+        k = 2 * self.n
+        return self.packed[begin * k : (begin + prod(shape)) * k].reshape(k, *shape)
 
-    @classmethod
-    def unpacked(cls, row: Array, n: int) -> DriftSums:
-        """The sums from a row that :meth:`packed` returned."""
-        k = 2 * n
-        ends = np.cumsum([k * WIDTH**2, k * WIDTH, k, k])
-        normal, right, square, count, seconds = np.split(as_real("sums", row), ends)
-        return cls(
-            normal.reshape(k, WIDTH, WIDTH), right.reshape(k, WIDTH), square, count,
-            float(seconds[0]),
-        )  # fmt: skip
+    @property
+    def normal(self) -> Array:
+        """(2n, WIDTH, WIDTH)"""
+        return self._part(0, WIDTH, WIDTH)
+
+    @property
+    def right(self) -> Array:
+        """(2n, WIDTH)"""
+        return self._part(WIDTH**2, WIDTH)
+
+    @property
+    def square(self) -> Array:
+        """(2n,)"""
+        return self._part(SIZE - 2)
+
+    @property
+    def count(self) -> Array:
+        """(2n,)"""
+        return self._part(SIZE - 1)
+
+    @property
+    def seconds(self) -> float:
+        """Duration of the motion."""
+        return float(self.packed[-1])
 
     def weighted(self, variance: Array) -> tuple[Array, Array]:
         """Normal matrix (p, p) and right-hand side (p,) of all equations, each divided by its
@@ -223,3 +233,34 @@ def _scatter(H: Array, s: Array) -> Array:
     size = np.sqrt(np.diagonal(H, axis1=1, axis2=2))
     scaled = s / np.maximum(size, SMALLEST)
     return np.asarray(scaled.T @ scaled / len(s))
+
+
+def torque_sums(robot: Robot, body: int, found: Compared, period: float) -> DriftSums:
+    """The sums of compared states, `period` seconds apart; a payload is on a body, by its index."""
+    q, qd, qdd = found.state[:3]
+    k, n = q.shape
+    A = np.zeros((k, n, WIDTH))
+    Y = inverse_dynamics_regressor(robot.model, q, qd, qdd).Y
+    A[..., :LOAD] = Y[..., 10 * body : 10 * body + LOAD]
+    A[..., LOAD], A[..., LOAD + 1] = qd, np.tanh(qd / COULOMB_VELOCITY)
+    A[..., LOAD + 2] = 1.0
+    error = found.measured[0] - found.predicted[0]
+    used = (np.abs(qd) > AT_REST) & np.isfinite(error)
+    seconds = period * np.count_nonzero(used.any(axis=1))
+    return DriftSums.of_torques(A, error, used, seconds)
+
+
+def spring_sums(actuators: Actuators, q: Array, theta: Array, torque: Array) -> DriftSums:
+    """The sums of k pairs of states: q, theta and joint torques (k, n). Only joints with a single
+    spring between motor and link take part; NaN for the others."""
+    n = q.shape[1]
+    springs = np.zeros_like(q)
+    used = np.zeros(q.shape, dtype=bool)
+    for j, each in enumerate(actuators.actuators):
+        if each.series_spring is not None:
+            used[:, j] = np.isfinite(theta[:, j] - q[:, j] + torque[:, j])
+            deflection = np.where(used[:, j], theta[:, j] - q[:, j], 0.0)
+            springs[:, j] = each.series_spring.torque(deflection, beyond="continue")
+    A = np.zeros((len(q), n, SPRING))
+    A[..., 0], A[..., 1] = springs, 1.0
+    return DriftSums.of_springs(A, torque - springs, used)

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.core import Array, InputError, read_arrays, reading
+from ..dynamics.core import Array, InputError, as_array, read_arrays, reading, setting
 from .drift_causes import Change, PeriodComparison, changes
 from .drift_statistics import DriftSums, Layout, Noise, solved
 from .settings import Robot, Settings
@@ -37,26 +37,59 @@ FLOOR = 0.002  # share of the effort limit: smaller changes of friction are not 
 
 @dataclass(frozen=True)
 class DriftSettings:
-    """When a change counts as drift.
+    """When a change counts as drift. The noise is learned from segments; the reference is that of
+    each level of warmth."""
 
-    segment, block, reference : durations in s of motion: of the pieces from which the noise is
-    learned, of the periods that are judged, and of the reference at each level of warmth.
-    warm_up_time : time constant of the warmth, s. level : probability of a false alarm for each
-    block. least_... : smaller changes are not reported; the payload in kg, the others relative to
-    the friction torque, effort limit and stiffness. days : number of days for which every hour is
-    remembered.
-    """
-
-    segment: float = 10.0
-    block: float = 600.0
-    reference: float = 1800.0
-    warm_up_time: float = 1200.0
-    level: float = 1e-5
-    least_payload: float = 0.2
-    least_friction: float = 0.2
-    least_offset: float = 0.02
-    least_stiffness: float = 0.05
-    days: float = 14.0
+    segment: float = setting(
+        10.0,
+        "duration of motion in a segment; the noise is learned from the scatter of the segments",
+        unit="s",
+        bounds=(0.5, 600.0),
+    )
+    block: float = setting(
+        600.0,
+        "duration of motion in a block, after which the robot is judged",
+        unit="s",
+        bounds=(1.0, 36000.0),
+    )
+    reference: float = setting(
+        1800.0,
+        "duration of motion in the reference at each of four levels of warmth; at least 30"
+        " segments",
+        unit="s",
+        bounds=(15.0, 360000.0),
+    )
+    warm_up_time: float = setting(
+        1200.0,
+        "time constant with which the joints warm up in motion and cool down at rest",
+        unit="s",
+        bounds=(1.0, 36000.0),
+    )
+    remembered_days: float = setting(
+        14.0,
+        "number of days for which the statistics of every hour are kept",
+        unit="d",
+        bounds=(1.0, 365.0),
+    )
+    false_alarm_level: float = setting(
+        1e-5, "probability of a false alarm in a block without drift", bounds=(1e-12, 0.1)
+    )
+    least_payload: float = setting(
+        0.2, "smaller changes of the payload are not reported", unit="kg", bounds=(0.0, 1000.0)
+    )
+    least_friction: float = setting(
+        0.2,
+        "smaller changes of a friction torque, relative to that of the reference, are not reported",
+        bounds=(0.0, 10.0),
+    )
+    least_offset: float = setting(
+        0.02,
+        "smaller offsets of a torque, relative to the robot's effort limit, are not reported",
+        bounds=(0.0, 1.0),
+    )
+    least_stiffness: float = setting(
+        0.05, "smaller relative changes of a stiffness are not reported", bounds=(0.0, 1.0)
+    )
 
     def __post_init__(self) -> None:
         if self.reference < FEWEST * self.segment:
@@ -151,7 +184,7 @@ class DriftWatch:
         hour = self.stamp // HOUR
         key = (hour, number)
         self._hours[key] = self._hours[key] + block if key in self._hours else block
-        oldest = hour - round(24 * settings.days)
+        oldest = hour - round(24 * settings.remembered_days)
         self._hours = {each: sums for each, sums in self._hours.items() if oldest < each[0] <= hour}
         self._judge(own, block, number, hour)
         return True
@@ -161,7 +194,9 @@ class DriftWatch:
     def _judge(self, own: _Class, block: DriftSums, number: int, hour: int) -> None:
         assert own.reference is not None
         assert own.noise is not None
-        level = self._settings.level / 2.0  # two tests: of the block and of the last day
+        level = (
+            self._settings.false_alarm_level / 2.0
+        )  # two tests: of the block and of the last day
         recent = changes(own.reference, block, own.noise, level)
         of_day = [s for (at, c), s in self._hours.items() if c == number and at > hour - DAY]
         day = sum(of_day[1:], of_day[0])
@@ -255,9 +290,9 @@ class DriftWatch:
 
     def save(self, file: Path) -> None:
         """Write everything to a file, which is replaced atomically. Raises OSError."""
-        arrays: dict[str, Array] = {"segment": self._segment.packed()}
+        arrays: dict[str, Array] = {"segment": self._segment.packed}
         for key, sums in self._named():
-            arrays[key] = sums.packed()
+            arrays[key] = sums.packed
         for c, own in enumerate(self._classes):
             if own.noise is not None:
                 arrays[f"noise {c} variance"] = own.noise.variance
@@ -322,24 +357,20 @@ class DriftWatch:
 
     def _restore(self, key: str, row: Array, arrays: dict[str, Array]) -> None:
         part, *rest = key.split()
-        if part == "segment":
-            self._segment = DriftSums.unpacked(row, self._n)
-            return
-        own = self._classes[int(rest[0])]
         if part == "noise":
             if rest[1] == "variance":
                 scatter, freedom = (arrays[f"noise {rest[0]} {x}"] for x in ("scatter", "freedom"))
-                own.noise = Noise(row, scatter, float(freedom))
+                self._classes[int(rest[0])].noise = Noise(row, scatter, float(freedom))
             return
-        sums = DriftSums.unpacked(row, self._n)
-        if part == "segments":
-            own.segments.append(sums)
-        elif part == "reference":
-            own.reference = sums
-        elif part == "block":
-            own.block = sums
-        else:
+        sums = DriftSums(as_array(key, row, DriftSums.none(self._n).packed.shape))
+        if part == "segment":
+            self._segment = sums
+        elif part == "segments":
+            self._classes[int(rest[0])].segments.append(sums)
+        elif part == "hours":
             self._hours[int(rest[1]), int(rest[0])] = sums
+        else:
+            setattr(self._classes[int(rest[0])], part, sums)
 
 
 def _agrees(reference: DriftSums, block: DriftSums, noise: Noise, slow: Change) -> bool:

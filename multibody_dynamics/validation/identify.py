@@ -77,11 +77,12 @@ def identify(validation: Validation, robot: Robot, settings: Settings) -> Identi
     """
     kinds = settings.identify
     _check_kinds(kinds)
-    recorded = validation.recorded
+    recorded, samples = validation.recorded, validation.samples
     assert recorded is not None  # the settings ask for an identification
+    assert samples is not None
     cut = round(settings.train * len(recorded.times))
     until = float(recorded.times[cut - 1]) if cut else -np.inf
-    t, state, _, measured = validation.samples
+    t, state, _, measured = samples
     judged = slice(int(np.searchsorted(t, until, side="right")), None)
     if min(cut, len(t[judged])) < FEWEST:
         raise InputError(

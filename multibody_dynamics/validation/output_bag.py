@@ -14,7 +14,7 @@ import numpy as np
 from ..dynamics.core import Array, InputError
 from .comparison import Compared
 from .recordings import JOINT_STATE, JointStateLayout, Samples
-from .recordings.bag_library import StoragePlugin, Stores, Writer, get_typestore
+from .recordings.bag_library import message_types, new_bag
 from .survey import Survey
 
 TOPICS = ("measured", "predicted", "error")
@@ -33,9 +33,9 @@ class OutputBag:
         if path.exists():
             raise InputError(f"{path} already exists; bags are not overwritten")
         self._used = used
-        self._store = get_typestore(Stores.ROS2_JAZZY)
+        self._store = message_types()
         self._layout = self._make_layout(joint_names)
-        self._writer = Writer(path, version=9, storage_plugin=StoragePlugin.MCAP)
+        self._writer = new_bag(path)
         self._count = count
         self._connections: list[list[Any]] = []
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -58,11 +59,10 @@ def figures(validation: Validation, identification: Identification | None = None
             for quantity, residual in zip(v.quantities, v.residuals, strict=True)
         },
         "messages": v.messages,
-        "topics": [quality.as_dict() for quality in v.qualities],
+        "topics": [asdict(quality) for quality in v.qualities],
         "problems": list(v.problems),
         "notes": list(v.notes),
         "took [s]": v.seconds,
-        **v.extra,
     }
     if identification is not None:
         content["identification"] = identification.figures(names)

@@ -43,7 +43,6 @@ class SmoothedStates:
         self.reach = self._motion.reach
         self._keys: Keys = np.zeros(0, dtype=np.int64)
         self._rows: Array = np.zeros((0, *look.background.shape))
-        self.unused = 0  # samples of runs shorter than the filter
 
     def push(self, keys: Keys, rows: Array) -> Iterator[Smoothed]:
         """The states that become available with the samples (k, 3, n); `alignment` explains the
@@ -57,8 +56,6 @@ class SmoothedStates:
 
     def flush(self) -> None:
         """Drop the samples that the filter still holds, at a gap or at the end."""
-        if len(self._keys) <= 2 * self.reach:
-            self.unused += len(self._keys)
         self._keys, self._rows = self._keys[:0], self._rows[:0]
 
     def _smoothed(self) -> Iterator[Smoothed]:

@@ -9,12 +9,13 @@ same filter with a delay of half their length. The results equal those of a reco
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 
 import numpy as np
 
 from ..dynamics.core import Array, InputError
-from ..dynamics.identification import HIGHEST
+from ..dynamics.identification import HIGHEST, Residuals
 from .alignment import Quality, Resampler, Source
 from .comparison import Compared, Comparison
 from .settings import Robot, Settings
@@ -109,7 +110,6 @@ class StateStream:
             held=tuple(self._settings.held),
             ignored=(),
             background=self._background,
-            total=0,
             duration=0.0,
         )
 
@@ -133,3 +133,27 @@ def warm_up(robot: Robot, settings: Settings, *, velocity: bool = True) -> None:
     k = 0
     while not stream.push(1 + k * step, rest):
         k += 1
+
+
+class RunningResiduals:
+    """Statistics of all samples since the start, `total`, and of those of the last seconds."""
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self.total = Residuals.none(n)
+        self._samples: deque[tuple[float, Array, Array]] = deque()
+
+    def add(self, t: float, predicted: Array, measured: Array) -> None:
+        """Add one sample (n,) at t, s."""
+        self.total += Residuals.of([t], predicted[None], measured[None])
+        self._samples.append((t, predicted, measured))
+
+    def of_last(self, seconds: float) -> Residuals:
+        """The statistics of the last seconds; forgets older samples."""
+        samples = self._samples
+        while samples and samples[0][0] <= samples[-1][0] - seconds:
+            samples.popleft()
+        if not samples:
+            return Residuals.none(self._n)
+        times, predicted, measured = zip(*samples, strict=True)
+        return Residuals.of(times, predicted, measured)

@@ -15,10 +15,20 @@ import numpy as np
 from ..dynamics.core import Array, InputError
 from ..dynamics.identification import HIGHEST, noise_cutoff
 from ..dynamics.model import MultibodyModel
-from .alignment import EFFORT, MOTION, Grid, Quality, Source, aligned, runs_of
+from .alignment import (
+    EFFORT,
+    MOTION,
+    Grid,
+    Quality,
+    Source,
+    aligned,
+    on_one_clock,
+    refuse_twice,
+    runs_of,
+    sources_of,
+)
 from .doubtful_signals import Stretch, contradicting_velocities, positions_beyond_limits
 from .recordings import JointSamples, Recording
-from .sources import on_one_clock, refuse_twice, sources_of, unrecorded
 
 LOOKS = 8  # stretches of a long recording that are read
 LOOK = 8_000_000_000  # ns, length of a stretch
@@ -39,7 +49,7 @@ class Survey:
     velocity : whether velocities are used, except of the joints `derived` (in the model), whose
     positions are differentiated instead. held : joints of the model without a source.
     ignored : recorded joints that are not in the model. background : (3, n) rows of held joints.
-    total : number of messages. duration : s. notes : remarks on the choice of topics.
+    duration : s. notes : remarks on the choice of topics.
     """
 
     sources: tuple[Source, ...]
@@ -50,7 +60,6 @@ class Survey:
     held: tuple[str, ...]
     ignored: tuple[str, ...]
     background: Array
-    total: int
     duration: float
     notes: tuple[str, ...] = ()
     derived: tuple[int, ...] = ()
@@ -137,7 +146,6 @@ def survey(
         tuple(joints.held),
         tuple(sorted(ignored)),
         background,
-        sum(seen.topics[topic] for topic in {source.topic for source in sources}),
         1e-9 * (seen.end - seen.begin),
         tuple(notes),
         derived if velocity else (),
@@ -285,29 +293,28 @@ def _check_signals(
     joints: Joints, sources: Sequence[Source], samples: Sequence[JointSamples], notes: list[str]
 ) -> None:
     """Raise InputError for positions or efforts not recorded; note efforts that are all zero."""
-    zero, count = [], 0
+    names: tuple[str, ...] = joints.model.joint_names
+    zero: list[str] = []
+    count = 0
     for source in sources:
         for row, what in ((0, "position"), (2, "effort")):
             if row not in range(3)[source.rows]:
                 continue
-            absent = unrecorded(source, samples, row)
-            if absent.any():
-                names = [joints.model.joint_names[k] for k in source.places[absent]]
+            rows = np.concatenate([source.signal(b, row) for b in samples if source.carries(b)])
+            absent = [names[k] for k in source.places[~np.isfinite(rows).any(axis=0)]]
+            if absent:
                 raise InputError(
                     f"{joints.path}: {source.topic}: no {what} was recorded for "
-                    f"{', '.join(names)}, so there is nothing to compare with"
+                    f"{', '.join(absent)}, so there is nothing to compare with"
                 )
-            if what == "position":
-                for k, place in enumerate(source.places.tolist()):
-                    rows = [source.signal(b, row)[:, k] for b in samples if source.carries(b)]
-                    ends = np.nanmin(rows := np.concatenate(rows)), np.nanmax(rows)
-                    if doubt := positions_beyond_limits(joints.model, place, *ends):
-                        notes.append(f"{joints.model.joint_names[place]}: its {doubt}")
             if what == "effort":
-                efforts = [source.signal(b, row) for b in samples if source.carries(b)]
-                moved = np.any([np.nan_to_num(each).any(axis=0) for each in efforts], axis=0)
-                zero += [joints.model.joint_names[k] for k in source.places[~moved]]
-                count += len(moved)
+                zero += [names[k] for k in source.places[~np.nan_to_num(rows).any(axis=0)]]
+                count += rows.shape[1]
+                continue
+            ends = zip(np.nanmin(rows, axis=0), np.nanmax(rows, axis=0), strict=True)
+            for place, (low, high) in zip(source.places.tolist(), ends, strict=True):
+                if doubt := positions_beyond_limits(joints.model, place, low, high):
+                    notes.append(f"{names[place]}: its {doubt}")
     if len(zero) == count:
         raise InputError(f"{joints.path}: all efforts are zero; no effort was measured")
     if zero:
@@ -348,24 +355,19 @@ def _contradicting(
 
 def _has_velocity(sources: Sequence[Source], samples: Sequence[JointSamples]) -> bool:
     """Whether nearly all messages have velocities of all joints."""
-    have = total = 0
-    for source in sources:
-        for batch in samples:
-            if source.carries(batch) and source.rows != EFFORT:
-                rows = source.signal(batch, 1)
-                have += int(np.isfinite(rows).all(axis=1).sum())
-                total += len(rows)
-    return have >= 0.9 * total
+    whole = [
+        np.isfinite(source.signal(batch, 1)).all(axis=1)
+        for source in sources
+        for batch in samples
+        if source.rows != EFFORT and source.carries(batch)
+    ]
+    return bool(np.concatenate(whole).mean() >= 0.9)
 
 
 def _period(path: Path, source: Source, looks: Sequence[Sequence[JointSamples]]) -> float:
     """Sampling period of a source, ns."""
-    steps = []
-    for look in looks:
-        stamps = [source.times(batch) for batch in look if source.carries(batch)]
-        if stamps:
-            each = np.diff(np.unique(np.concatenate(stamps)))
-            steps.append(each)
+    stamps = [[source.times(b) for b in look if source.carries(b)] for look in looks]
+    steps = [np.diff(np.unique(np.concatenate(each))) for each in stamps if each]
     every = np.concatenate(steps) if steps else np.zeros(0)
     if len(every) < SHORTEST:
         raise InputError(

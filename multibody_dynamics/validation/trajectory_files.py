@@ -36,8 +36,8 @@ from ..dynamics.core import (
     reading,
 )
 from .recordings import Bag, from_start, read_columns, stacked, times_in, write_columns
-from .recordings.bag_library import StoragePlugin, Stores, Writer, get_typestore
-from .recordings.columns import UNIX
+from .recordings.bag_library import message_types, new_bag
+from .recordings.tables import UNIX
 
 MESSAGE = "trajectory_msgs/msg/JointTrajectory"
 COLUMNS = (("q", "qd", "qdd"), ("q", "q'", "q''"))  # column names in tables
@@ -263,9 +263,7 @@ def _read_bag(path: Path, topic: str, message: int | None) -> Points:
         raise InputError(f"{len(found)} messages on {name}: choose with --message 1, 2 ...")
     chosen: Any
     with reading(path, "a message"):
-        chosen = get_typestore(Stores.ROS2_JAZZY).deserialize_cdr(
-            found[(message or 1) - 1], MESSAGE
-        )
+        chosen = message_types().deserialize_cdr(found[(message or 1) - 1], MESSAGE)
     stamps = [point.time_from_start for point in chosen.points]
     times = [stamp.sec + stamp.nanosec / SECOND for stamp in stamps]
     given = {each: [getattr(point, each) for point in chosen.points] for each in ROWS}
@@ -275,7 +273,7 @@ def _read_bag(path: Path, topic: str, message: int | None) -> Points:
 def _write_bag(points: Points, path: Path) -> Path:
     if path.exists():
         raise InputError(f"{path} already exists; bags are not overwritten")
-    store = get_typestore(Stores.ROS2_JAZZY)
+    store = message_types()
     types = store.types
     header = types["std_msgs/msg/Header"](types["builtin_interfaces/msg/Time"](0, 0), "")
     duration = types["builtin_interfaces/msg/Duration"]
@@ -285,7 +283,7 @@ def _write_bag(points: Points, path: Path) -> Path:
         for time, lists in _message_points(points)
     ]
     raw = store.serialize_cdr(types[MESSAGE](header, list(points.joint_names), rows), MESSAGE)
-    with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+    with new_bag(path) as writer:
         connection = writer.add_connection(points.form.topic, MESSAGE, typestore=store)
         writer.write(connection, 0, raw)
     return path

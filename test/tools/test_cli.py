@@ -265,6 +265,8 @@ def test_a_command_that_needs_ros_reports_that_it_is_missing():
         ["excite", PANDA, "-o", "plan", "--starts", "0"],
         ["excite", PANDA, "-o", "plan", "--clearance", "nan"],
         ["study", "--draws", "0"],
+        ["validate", "bag", "--urdf", PANDA, "--cutoff", "-1"],
+        ["validate", "bag", "--urdf", PANDA, "--processes", "0"],
     ],
 )
 def test_numbers_out_of_range(capsys, words):

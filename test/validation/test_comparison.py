@@ -20,7 +20,7 @@ from multibody_dynamics.validation.recordings import Recording
 from multibody_dynamics.validation.recordings.mcap_chunks import chunks_of
 from multibody_dynamics.validation.settings import Settings, load_robot
 from multibody_dynamics.validation.survey import LOOK, survey
-from recorded_arm import ARM, FRICTION, MODEL, NAMES, RATE, SPRINGS, written
+from recorded_arm import ARM, FRICTION, MODEL, NAMES, RATE, SPRINGS, driven, written
 
 
 @pytest.fixture(scope="module")
@@ -116,19 +116,19 @@ def test_friction_rotors_and_payload_are_modelled(tmp_path):
     assert with_all.worst < 0.02 < 0.1 < without.worst
 
 
-def test_motor_efforts_behind_springs(tmp_path):
-    actuators = dyn.load_actuators(SPRINGS, NAMES, MODEL.joint_types)
-    t, rows = motion(MODEL, 2000, RATE)
+def waves(t):
+    """The motion and four derivatives, (5, k, 2)."""
     w = 1.0 + 0.5 * np.arange(2)
-    state = np.stack(
+    return np.stack(
         [0.4 * w**k * np.sin(np.outer(t, w) + np.arange(2) + k * np.pi / 2) for k in range(5)]
     )
+
+
+def test_motor_efforts_behind_springs(tmp_path):
+    t, rows = motion(MODEL, 2000, RATE)
+    state = waves(t)
     state[0] = rows[:, 0]
-    torques = dyn.inverse_dynamics(MODEL, *state)
-    motors = dyn.elastic.motor_motion(
-        actuators, np.moveaxis(state, 0, 1), np.stack(torques, axis=1)
-    )
-    rows[:, 2] = motors.torque
+    rows[:, 2] = driven(state).torque
     path = written(tmp_path / "bag", rows, t)
     options = {"elastic_joints": SPRINGS, "cutoff": 10.0}
     behind = validate(path, Settings(ARM, effort="motor", **options))
@@ -140,22 +140,10 @@ def test_motor_efforts_behind_springs(tmp_path):
 
 
 def test_motor_efforts_on_a_separate_topic(tmp_path):
-    actuators = dyn.load_actuators(SPRINGS, NAMES, MODEL.joint_types)
-    w = 1.0 + 0.5 * np.arange(2)
-
-    def states(t):
-        return np.stack(
-            [0.4 * w**k * np.sin(np.outer(t, w) + np.arange(2) + k * np.pi / 2) for k in range(5)]
-        )
-
     t, later = np.arange(2000) / RATE, 0.0031 + np.arange(1, 3900) / (2.0 * RATE)
     links = np.full((2000, 3, 2), np.nan)
-    links[:, :2] = states(t)[:2].transpose(1, 0, 2)
-    state = states(later)
-    torques = dyn.inverse_dynamics(MODEL, *state)
-    motion = dyn.elastic.motor_motion(
-        actuators, np.moveaxis(state, 0, 1), np.stack(torques, axis=1)
-    )
+    links[:, :2] = waves(t)[:2].transpose(1, 0, 2)
+    motion = driven(waves(later))
     motors = np.stack([motion.position, motion.velocity, motion.torque], axis=1)[..., ::-1].copy()
 
     def recorded(name, topic="/arm/motor_states", **options):

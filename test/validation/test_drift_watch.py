@@ -110,7 +110,8 @@ def test_slow_drift_is_found_over_a_day(trained):
 
 
 def test_memory_is_bounded_and_complete(tmp_path):
-    own, arm = watch(replace(SETTINGS, warm_up_time=1.0, days=0.5)), Arm(np.random.default_rng(8))
+    settings = replace(SETTINGS, warm_up_time=1.0, remembered_days=0.5)
+    own, arm = watch(settings), Arm(np.random.default_rng(8))
     work(own, arm, 70.0)
     sizes = []
     for _ in range(24):
@@ -119,7 +120,7 @@ def test_memory_is_bounded_and_complete(tmp_path):
         own.save(tmp_path / "drift.npz")
         sizes.append((tmp_path / "drift.npz").stat().st_size)
     assert sizes[-1] <= max(sizes[13:19]) * 1.01
-    again = watch(replace(SETTINGS, warm_up_time=1.0, days=0.5))
+    again = watch(settings)
     again.load(tmp_path / "drift.npz")
     assert (again.warmth, again.stamp, again.judged) == (own.warmth, own.stamp, own.judged)
     assert again.progress() == own.progress()

@@ -16,7 +16,7 @@ from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.validation.comparison import validate
 from multibody_dynamics.validation.identify import identify
 from multibody_dynamics.validation.settings import Settings, load_robot
-from recorded_arm import ARM, FRICTION, MODEL, NAMES, RATE, SPRINGS, written
+from recorded_arm import ARM, FRICTION, MODEL, NAMES, RATE, SPRINGS, driven, written
 
 
 def test_identified_friction_explains_the_rest_of_the_recording(tmp_path):
@@ -106,10 +106,7 @@ def motor_recording(folder, noise=0.02):
             for order in range(5):
                 angle = w * t + phase + shift + order * np.pi / 2.0
                 state[order, :, j] += size * w**order * np.sin(angle)
-    Q = np.stack(dyn.inverse_dynamics(MODEL, *state), axis=-2)
-    moved = dyn.elastic.motor_motion(
-        dyn.elastic.Actuators(NAMES, stronger), np.moveaxis(state, 0, -2), Q
-    )
+    moved = driven(state, dyn.elastic.Actuators(NAMES, stronger))
     rng = np.random.default_rng(3)
     torque = moved.torque + 0.3 + noise * rng.normal(size=moved.torque.shape)
     rows = np.stack([state[0], state[1], torque], axis=1)

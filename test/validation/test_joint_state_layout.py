@@ -13,6 +13,7 @@ from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.validation.recordings.joint_state_layout import (
     JointStateLayout,
     JointStateReader,
+    Packed,
     Samples,
 )
 
@@ -41,7 +42,7 @@ def some(count, names, seed=0, fields=(True, True, True)):
 @pytest.mark.parametrize("fields", [(True, True, True), (True, False, True), (False, False, False)])
 def test_numbers_equal_those_of_the_deserializer(names, fields):
     raw = some(5, names, fields=fields)
-    ((found, which, samples),) = JointStateReader().read(raw)
+    ((found, which, samples),) = JointStateReader().read([Packed.of(raw)])
     assert which.tolist() == list(range(5))
     for k, message in enumerate(raw):
         expected, stamp, rows = deserialized(message)
@@ -57,7 +58,9 @@ def test_layouts_may_change_and_mix():
     mixed = [raw for group in zip(first, second, third, strict=True) for raw in group]
     reader = JointStateReader()
     for _ in range(2):
-        found = {names: (which, samples) for names, which, samples in reader.read(mixed)}
+        found = {
+            names: (which, samples) for names, which, samples in reader.read([Packed.of(mixed)])
+        }
         assert set(found) == {("a", "b"), ("c", "d"), ("a", "b", "c")}
         for names, (which, samples) in found.items():
             for k, i in enumerate(which):
@@ -70,7 +73,7 @@ def test_messages_with_and_without_velocities_stay_in_order():
     names = ["a", "b"]
     bare, full = some(4, names, fields=(True, False, True)), some(4, names, seed=3)
     mixed = [bare[0], full[1], bare[2], full[3]]
-    ((found, which, samples),) = JointStateReader().read(mixed)
+    ((found, which, samples),) = JointStateReader().read([Packed.of(mixed)])
     assert found == ("a", "b")
     assert which.tolist() == [0, 1, 2, 3]
     assert np.isnan(samples.rows[[0, 2], 1]).all()
@@ -81,7 +84,7 @@ def test_big_endian_bytes():
     raw = joint_state(5_000_000_007, ["a", "b"], [1.5, 2.5], [], [3.5, -1.0])
     message = STORE.deserialize_cdr(raw, JOINT_STATE)
     big = bytes(STORE.serialize_cdr(message, JOINT_STATE, little_endian=False))
-    ((names, _, samples),) = JointStateReader().read([big])
+    ((names, _, samples),) = JointStateReader().read([Packed.of([big])])
     assert names == ("a", "b")
     assert samples.stamp[0] == 5_000_000_007
     assert samples.rows[0, 2].tolist() == [3.5, -1.0]
@@ -114,7 +117,7 @@ def test_malformed_messages_raise(raw, message):
     with pytest.raises(InputError, match=message):
         JointStateLayout.of(raw)
     reader, good = JointStateReader(), some(3, ["a", "b"])
-    ((_, which, _),) = reader.read([good[0], raw, good[1], raw, good[2]])
+    ((_, which, _),) = reader.read([Packed.of([good[0], raw, good[1], raw, good[2]])])
     assert which.tolist() == [0, 2, 4]
     assert reader.refused == 2
     assert message in reader.reason

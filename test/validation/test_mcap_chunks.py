@@ -16,7 +16,7 @@ from rosbags.rosbag2 import CompressionMode, Reader, StoragePlugin
 
 from bag_files import BEGIN, joint_state, write_bag
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.validation.recordings.bags import read_joint_states
+from multibody_dynamics.validation.recordings import Bag
 from multibody_dynamics.validation.recordings.mcap_chunks import chunks_of
 
 NAMES = [f"joint_{k}" for k in range(120)]  # about 300 messages in a chunk
@@ -84,7 +84,7 @@ def test_messages_equal_those_of_rosbags(file):
 
 
 def test_recordings_use_the_chunks(file):
-    parts = [each for each in read_joint_states(file, batch=100) if each.topic == "/arm"]
+    parts = [each for each in Bag(file).read(batch=100) if each.topic == "/arm"]
     order = np.argsort([at for topic, at, _ in messages() if topic == "/arm"], kind="stable")
     assert np.array_equal(np.concatenate([part.rows for part in parts]), ROWS[order])
     assert np.array_equal(np.concatenate([part.stamp for part in parts]), TIMES[order])
@@ -120,7 +120,7 @@ def rewritten(file, change):
 
 def arm_in(file):
     """Rows on /arm; an incomplete recording raises."""
-    parts = [each for each in read_joint_states(file) if each.topic == "/arm"]
+    parts = [each for each in Bag(file).read() if each.topic == "/arm"]
     return np.concatenate([part.rows for part in parts])
 
 
@@ -235,7 +235,7 @@ def test_compressed_and_overlapping_chunks_and_files_without_summary(tmp_path):
     raw[-28:-12] = bytes(16)  # no summary
     bare.write_bytes(raw)
     for file, times in ((zstd, TIMES), (mixed, late), (bare, TIMES)):
-        parts = [each for each in read_joint_states(file) if each.topic == "/arm"]
+        parts = [each for each in Bag(file).read() if each.topic == "/arm"]
         stamps = np.concatenate([part.stamp for part in parts])
         assert np.array_equal(np.sort(stamps), np.sort(times))
         received = np.concatenate([part.received for part in parts])
@@ -278,7 +278,7 @@ def test_a_damaged_chunk_costs_only_itself(file, part, offset, value):
     file.write_bytes(raw)
     stamps = []
     with pytest.raises(InputError, match=rf"bag.mcap: the chunk at byte {chunks[2].place} is dam"):
-        stamps.extend(each.stamp for each in read_joint_states(file, ["/arm"]))
+        stamps.extend(each.stamp for each in Bag(file).read(["/arm"]))
     others = [len(each.read(["/arm"], *ALL)["/arm"][0]) for k, each in enumerate(chunks) if k != 2]
     assert sum(map(len, stamps)) == sum(others)
 

@@ -15,7 +15,7 @@ from bag_files import BEGIN, messages_of, motion, write_bag
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.validation.comparison import validate
 from multibody_dynamics.validation.settings import Settings
-from multibody_dynamics.validation.state_stream import StateStream, warm_up
+from multibody_dynamics.validation.state_stream import RunningResiduals, StateStream, warm_up
 from robots import CONFIG
 
 ARM = CONFIG / "robots" / "planar_two_link.urdf"
@@ -131,3 +131,12 @@ def test_inconsistent_settings_raise():
         StateStream(SETTINGS.robot(), Settings(ARM), velocity=True)
     with pytest.raises(dyn.InputError, match="motor efforts"):
         warm_up(SETTINGS.robot(), dataclasses.replace(SETTINGS, effort="motor"))
+
+
+def test_running_residuals_forget():
+    running = RunningResiduals(1)
+    for t in range(10):
+        running.add(float(t), np.array([float(t)]), np.zeros(1))
+    assert running.of_last(3.0).rms == pytest.approx(np.sqrt((49 + 64 + 81) / 3))
+    assert running.total.count == 10
+    assert RunningResiduals(2).of_last(1.0).count == 0

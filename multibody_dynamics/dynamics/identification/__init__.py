@@ -121,8 +121,8 @@ from .bodies.regressor import (
     trace_regressor,
     with_inertial_parameters,
 )
-from .drives.identified_covariance import IdentifiedCovariance
 from .drives.identified_robot import (
+    IdentifiedCovariance,
     IdentifiedRobot,
     IdentifiedValue,
     leaves,

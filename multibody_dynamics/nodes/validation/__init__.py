@@ -3,9 +3,8 @@
 
 """Comparison of a running robot with its model: parameters, statistics and recordings.
 
-running_residuals      statistics of all samples and of the last seconds
+compared_robot         the robot of both nodes, and which of its joints are measured
 reported_recordings    recordings, each with the report of `multibody_dynamics validate`
-state_recorder         one recording: a bag of joint states
 validation_parameters  parameters of the validation node
 drift_parameters       parameters of the drift node
 spring_samples         pairs of joint and motor states, from which springs are watched

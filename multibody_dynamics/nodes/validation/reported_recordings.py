@@ -5,23 +5,26 @@
 
 from __future__ import annotations
 
+import shutil
+import time
 import traceback
 from dataclasses import replace
 from pathlib import Path
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from ...dynamics.core import BackgroundThread, DynamicsError, InputError
 from ...validation.comparison import validate
-from ...validation.recordings.bag_library import require_bags
+from ...validation.recordings import JOINT_STATE
+from ...validation.recordings.bag_library import message_types, new_bag, require_bags
 from ...validation.report import summary, write_report
 from ...validation.settings import Robot, Settings
 from ...validation.survey import SHORTEST
 from ..base.diagnostics import ERROR, OK
 from ..base.parameters import ParameterError
 from ..base.scheduling import make_way
-from .state_recorder import StateRecorder
 
 
 class ReportedRecordings:
@@ -121,7 +124,7 @@ class ReportedRecordings:
         log.info(f"{recorder.messages} messages recorded in {recorder.bag}: writing the report")
         try:
             found = validate(recorder.bag, settings, robot=self._robot)
-            page = write_report(replace(found, samples=found.trace), recorder.folder)
+            page = write_report(found, recorder.folder)
         except (DynamicsError, OSError) as error:
             log.error(f"no report: {error}")
             self._reported = {"last report": f"none: {error}"}
@@ -131,3 +134,48 @@ class ReportedRecordings:
         else:
             log.info("\n".join([*summary(found, None, page), *found.problems]))
             self._reported = {"last report": str(page), "its largest nrms": found.worst}
+
+
+class StateRecorder:
+    """Creates the next free folder `recording_N` in `output`, and the bag `states` in it.
+
+    Attributes: `folder`, `bag`, and `messages`, their number. Raises OSError if writing fails.
+    """
+
+    def __init__(self, output: Path, topic: str) -> None:
+        output.mkdir(parents=True, exist_ok=True)
+        number = 1
+        while True:
+            self.folder = output / f"recording_{number}"
+            try:
+                self.folder.mkdir()
+                break
+            except FileExistsError:
+                number += 1
+        self.bag = self.folder / "states"
+        self.messages = 0
+        self._begin = time.monotonic()
+        self._writer = new_bag(self.bag)
+        self._writer.open()
+        self._connection = self._writer.add_connection(
+            topic, JOINT_STATE, typestore=message_types()
+        )
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the recording began."""
+        return time.monotonic() - self._begin
+
+    def add(self, message: JointState) -> None:
+        """Write one message as received now."""
+        self._writer.write(self._connection, time.time_ns(), serialize_message(message))
+        self.messages += 1
+
+    def close(self) -> None:
+        """Complete the bag."""
+        self._writer.close()
+
+    def discard(self) -> None:
+        """Close the bag and delete the folder."""
+        self._writer.close()
+        shutil.rmtree(self.folder)

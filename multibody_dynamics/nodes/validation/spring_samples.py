@@ -12,8 +12,7 @@ from sensor_msgs.msg import JointState
 
 from ...dynamics.core import Array
 from ...dynamics.elastic import Actuators
-from ...validation.drift_equations import spring_sums
-from ...validation.drift_statistics import DriftSums
+from ...validation.drift_statistics import DriftSums, spring_sums
 from ..base.messages import JointStates
 from ..following.state_pairs import StatePairs
 

@@ -8,37 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..base.parameters import ParameterError, parameter
-from ..base.robot import DynamicRobotParameters
+from .compared_robot import ComparedRobotParameters
 
 
 @dataclass(frozen=True)
-class ValidationParameters(DynamicRobotParameters):
+class ValidationParameters(ComparedRobotParameters):
     """The parameters of validation_node; docs/validation_node.md has them as a table."""
 
-    data_file: str = parameter(
-        "",
-        "YAML file of friction, rotor inertias, payloads and inertias, as for `validate --data`,"
-        " found like robot_file; empty: none",
-    )
-    elastic_joints_file: str = parameter(
-        "",
-        "YAML file of springs and motors, found like robot_file; required for motor efforts",
-    )
     effort: str = parameter(
         "joint",
         "side of the springs on which the efforts are measured",
         choices=("joint", "motor"),
-    )
-    prefix: str = parameter("", "prefix that precedes the robot's joint names in joint_states")
-    held_joints: tuple[str, ...] = parameter(
-        (), "joints of the robot that are not in joint_states, such as the fingers of a hand"
-    )
-    held_positions: tuple[float, ...] = parameter(
-        (), "fixed positions of the held_joints, in their order", unit="rad or m"
-    )
-
-    from_positions: bool = parameter(
-        False, "ignore measured velocities; otherwise they are used if the first state has them"
     )
     cutoff: float = parameter(
         10.0,
@@ -96,11 +76,5 @@ class ValidationParameters(DynamicRobotParameters):
 
     def check(self) -> None:
         super().check()
-        if len(self.held_joints) != len(self.held_positions):
-            raise ParameterError(
-                f"held_positions has {len(self.held_positions)} values for"
-                f" {len(self.held_joints)} held_joints"
-            )
-        self._require_unique("held_joints")
         if self.effort == "motor" and not self.elastic_joints_file:
             raise ParameterError("effort 'motor' requires elastic_joints_file")

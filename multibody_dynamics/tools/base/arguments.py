@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 from .ros_settings import LAST_DOMAIN
 
@@ -141,11 +140,9 @@ def add_topics(
                         help=f"topic with {motors} (the one named motor_states)")  # fmt: skip
 
 
-def add_recorded_motion(parser: argparse.ArgumentParser) -> None:
-    """A recording of links and motors, and how to read it."""
-    parser.add_argument("recording", metavar="RECORDING", type=Path,
-                        help="rosbag2 folder, .mcap, .db3, .csv or .npz file")  # fmt: skip
-    add_topics(parser, "joint states of the links (the one named joint_states)")
+def add_reading(parser: argparse.ArgumentParser, *topics: str) -> None:
+    """How to read a recording; `topics` says what --topic and --motor-topic have."""
+    add_topics(parser, *topics)
     add_prefix(parser)
     add_hold(parser)
     add_gravity(parser)

@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..base.arguments import add_recorded_motion, positive
+from ..base.arguments import add_reading, positive
 
 HELP = "Learn the thresholds of collision detection from a recorded motion without contacts"
 DETAILS = (
@@ -23,7 +23,9 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_recorded_motion(parser)
+    parser.add_argument("recording", metavar="RECORDING", type=Path,
+                        help="rosbag2 folder, .mcap, .db3, .csv or .npz file")  # fmt: skip
+    add_reading(parser, "joint states of the links (the one named joint_states)")
     parser.add_argument("--urdf", metavar="ROBOT", type=Path, required=True,
                         help="URDF file")  # fmt: skip
     parser.add_argument("--elastic-joints", metavar="YAML", type=Path, required=True,

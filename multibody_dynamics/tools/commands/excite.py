@@ -16,7 +16,8 @@ DETAILS = (
     "Optimises Fourier series within position, speed, acceleration and torque limits, inside a"
     " box and without self-collisions, and adds runs of single joints. Prints how well each"
     " parameter will be known and writes the trajectories, which trajectory_node sends, with a"
-    " summary and a picture. Exit status 2 if no motion within the limits was found."
+    " summary and a picture. Ctrl-C ends the search with the best motion so far. Exit status 2 if"
+    " no motion within the limits was found."
 )
 
 
@@ -33,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", metavar="YAML", type=Path,
                         help="friction, rotor inertias, payload and corrected inertias, as for"
                         " validate")  # fmt: skip
-    parser.add_argument("--runs", metavar="NAME,...", type=lambda text: text.split(","),
+    parser.add_argument("--runs", metavar="NAME,...", default=(),
+                        type=lambda text: tuple(text.split(",")),
                         help="any of fourier, friction, steps, chirps (fourier,friction, and"
                         " chirps with --elastic-joints)")  # fmt: skip
     parser.add_argument("--one-file", action="store_true",
@@ -76,7 +78,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
                         " m, in the frame of the base")  # fmt: skip
     parser.add_argument("--clearance", metavar="M", type=not_negative, default=0.02,
                         help="minimum distance between links, m (%(default)s)")  # fmt: skip
-    parser.add_argument("--link-radius", metavar="M", type=positive, default=0.06,
+    parser.add_argument("--link-radius", metavar="M", dest="radius", type=positive, default=0.06,
                         help="radius of the capsules around links without collision geometry, m"
                         " (%(default)s)")  # fmt: skip
     parser.add_argument("--meshes", metavar="DIR", type=Path, action="append", default=[],
@@ -110,6 +112,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from dataclasses import fields
     from math import pi, sqrt
 
     from ...dynamics.identification import FourierForm
@@ -123,37 +126,13 @@ def run(options: argparse.Namespace) -> int:
 
     if not options.overwrite:
         refuse_existing(options.output)
-    plan = make_plan(
-        PlanOptions(
-            robot=options.robot,
-            elastic_joints=options.elastic_joints,
-            data=options.data,
-            runs=tuple(options.runs or ()),
-            criterion=options.criterion,
-            form=FourierForm(options.period, options.harmonics, options.repetitions, options.ramp),
-            margin=options.margin,
-            acceleration=options.acceleration,
-            torque=options.torque,
-            torque_rate=options.torque_rate,
-            box=options.box,
-            clearance=options.clearance,
-            radius=options.link_radius,
-            meshes=tuple(options.meshes),
-            pose=options.pose,
-            noise=options.noise,
-            encoder=2.0 * pi / 2**options.bits / sqrt(12.0),
-            rate=options.rate,
-            starts=options.starts,
-            iterations=options.iterations,
-            seconds=options.seconds,
-            seed=options.seed,
-            processes=options.processes,
-            sample_period=options.sample_period,
-            one_file=options.one_file,
-        )
-    )
+    given = vars(options)
+    same = {each.name: given[each.name] for each in fields(PlanOptions) if each.name in given}
+    form = FourierForm(options.period, options.harmonics, options.repetitions, options.ramp)
+    encoder = 2.0 * pi / 2**options.bits / sqrt(12.0)
+    plan = make_plan(PlanOptions(**same, form=form, encoder=encoder))
     print(*describe_plan(plan), sep="\n")
     remove_plan(options.output)
     for file in write_plan(plan, options.output):
         print(f"wrote {file}")
-    return 0
+    return 130 if plan.excitation is not None and not plan.excitation.is_complete else 0

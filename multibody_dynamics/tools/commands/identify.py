@@ -8,15 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..base.arguments import (
-    add_gravity,
-    add_hold,
-    add_prefix,
-    add_topics,
-    assignment,
-    positive,
-    whole,
-)
+from ..base.arguments import add_reading, assignment, positive, whole
 
 HELP = "Identify links, friction, motors and springs together from recordings"
 DETAILS = (
@@ -26,17 +18,35 @@ DETAILS = (
     " bag has joint states of the links and, with springs, of the motors; a table has columns t and"
     " for every joint 'q JOINT', 'qd JOINT', 'theta JOINT' of the motor, 'Q JOINT' of a torque"
     " sensor, 'tau JOINT' and 'current JOINT' of the motor (.csv), or arrays of these names and"
-    " joint_names (.npz)."
+    " joint_names (.npz). --only springs fits the law of every spring alone, torque over"
+    " deflection, to one recording with link and motor positions, which may also be one of the"
+    " demo. Ctrl-C after the first fit ends the search with the results so far."
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recordings", metavar="RECORDING", type=Path, nargs="+",
                         help="rosbag2 folders, .mcap, .db3, .csv or .npz files")  # fmt: skip
-    parser.add_argument("--urdf", metavar="ROBOT", type=Path, required=True, help="URDF file")
+    parser.add_argument("--only", choices=("springs",),
+                        help="fit only the springs, each alone")  # fmt: skip
+    parser.add_argument("--urdf", metavar="ROBOT", type=Path,
+                        help="URDF file; required, except with --only springs and torques of"
+                        " sensors or motors")  # fmt: skip
     parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
                         help="springs and motors as known so far (all joints are"
                         " rigid)")  # fmt: skip
+    add_reading(parser, "joint states of the links (all with joints of the robot; with --only"
+                " springs, the one named joint_states)")  # fmt: skip
+    _add_data(parser.add_argument_group("links, friction, motors and springs together"))
+    _add_springs(parser.add_argument_group("--only springs"))
+    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path,
+                        help="folder for identified.json, covariance.npz, report.json and"
+                        " identification.png (identified), or for springs.yaml and springs.png"
+                        " (springs)")  # fmt: skip
+
+
+def _add_data(parser: argparse._ArgumentGroup) -> None:
+    """How to read and use the recordings, which parameters there are, and what is known."""
     parser.add_argument("--effort", choices=("joint", "motor"), default="joint",
                         help="side of the springs on which the efforts of a recording without motor"
                         " positions were measured (%(default)s)")  # fmt: skip
@@ -53,26 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="number of recordings, counted from the last one, that are not fitted"
                         " but used to test the result (1; for a single recording, its last"
                         " quarter)")  # fmt: skip
-    _add_recording(parser)
-    _add_model(parser)
-    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("identified"),
-                        help="folder for identified.json, covariance.npz, report.json and"
-                        " identification.png (%(default)s)")  # fmt: skip
-
-
-def _add_recording(parser: argparse.ArgumentParser) -> None:
-    """How to read the recordings."""
-    add_gravity(parser)
-    add_topics(parser, "joint states of the links (all with joints of the robot)")
-    add_prefix(parser)
-    add_hold(parser)
     parser.add_argument("--cutoff", metavar="HZ", type=positive,
                         help="highest frequency used (estimated from the data: where the motion is"
                         " lost in noise)")  # fmt: skip
-
-
-def _add_model(parser: argparse.ArgumentParser) -> None:
-    """Which parameters there are, and what is known about them."""
     parser.add_argument("--stribeck", action="store_true", help="add a Stribeck term to friction")
     parser.add_argument("--load-friction", action="store_true",
                         help="let Coulomb friction grow with the torque")  # fmt: skip
@@ -94,7 +87,29 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
                         " equations")  # fmt: skip
 
 
+def _add_springs(parser: argparse._ArgumentGroup) -> None:
+    """Torques and laws of single springs."""
+    parser.add_argument("--torque", choices=("sensor", "links", "motors"), default="",
+                        help="source of the joint torque: %(choices)s (the sensor if recorded, else"
+                        " the links)")  # fmt: skip
+    parser.add_argument("--law", choices=("auto", "linear", "cubic", "polynomial", "table"),
+                        default="auto",
+                        help="spring law: %(choices)s; auto selects by BIC")  # fmt: skip
+    parser.add_argument("--window", metavar="S", type=positive, default=0.03,
+                        help="time window for smoothing and differentiating the motion, s"
+                        " (%(default)s)")  # fmt: skip
+    parser.add_argument("--rate", metavar="HZ", type=positive,
+                        help="fitted samples per second (all that were recorded)")  # fmt: skip
+    parser.add_argument("--robust", action="store_true", help="reject outliers")
+    parser.add_argument("--no-bias", dest="bias", action="store_false",
+                        help="assume that the torque has no constant error")  # fmt: skip
+
+
 def run(options: argparse.Namespace) -> int:
+    if options.only == "springs":
+        from ..recordings.spring_fits import identify_springs
+
+        return identify_springs(options)
     from ..recordings.joint_identification import identify_recordings
 
     return identify_recordings(options)

@@ -9,7 +9,7 @@ import argparse
 import os
 from pathlib import Path
 
-from ..base.arguments import add_gravity, add_hold, add_prefix, add_topics, positive, whole
+from ..base.arguments import add_reading, positive, whole
 
 HELP = "Prove an identified model: validation, predicted control errors, and one report"
 DETAILS = (
@@ -76,10 +76,7 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--effort", choices=("joint", "motor"), default="",
                         help="side of the springs on which the efforts to compare were measured"
                         " (motor for a robot with springs, else joint)")  # fmt: skip
-    add_gravity(parser)
-    add_topics(parser, "joint states (all in the bag)", "motor efforts")
-    add_prefix(parser)
-    add_hold(parser)
+    add_reading(parser, "joint states (all in the bag)", "motor efforts")
     parser.add_argument("--cutoff", metavar="HZ", type=positive,
                         help="cut-off of the zero-phase filter (estimated from the"
                         " data)")  # fmt: skip

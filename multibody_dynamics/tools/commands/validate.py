@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..base.arguments import add_gravity, add_prefix, add_topics
+from ..base.arguments import add_reading, positive, whole
 
 HELP = "Compare recorded torques with those of the robot's model, and write a report"
 DETAILS = (
@@ -39,20 +39,15 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--effort", choices=("joint", "motor"), default="joint",
                         help="side of the springs on which efforts were measured"
                         " (%(default)s)")  # fmt: skip
-    add_gravity(parser)
-    add_topics(parser, "joint states (all in the bag)", "motor efforts, for --effort motor")
-    add_prefix(parser)
-    parser.add_argument("--hold", metavar="JOINT=VALUE", action="append", default=[],
-                        help="constant position of a joint that was not recorded, rad or m; may be"
-                        " repeated")  # fmt: skip
+    add_reading(parser, "joint states (all in the bag)", "motor efforts, for --effort motor")
 
 
 def _add_comparison(parser: argparse.ArgumentParser) -> None:
     """How to filter and compare."""
-    parser.add_argument("--cutoff", metavar="HZ", type=float,
+    parser.add_argument("--cutoff", metavar="HZ", type=positive,
                         help="cut-off of the zero-phase filter (estimated from the data: up to"
                         " where the motion is well above the noise)")  # fmt: skip
-    parser.add_argument("--rate", metavar="HZ", type=float,
+    parser.add_argument("--rate", metavar="HZ", type=positive,
                         help="compared samples per second (eight times the cut-off)")  # fmt: skip
     parser.add_argument("--from-positions", action="store_true",
                         help="ignore recorded velocities")  # fmt: skip
@@ -60,7 +55,8 @@ def _add_comparison(parser: argparse.ArgumentParser) -> None:
 
 def _add_identification(parser: argparse.ArgumentParser) -> None:
     """Which parameters to fit first."""
-    parser.add_argument("--identify", metavar="KINDS", default="",
+    parser.add_argument("--identify", metavar="KINDS", default=(),
+                        type=lambda text: tuple(filter(None, text.split(","))),
                         help="comma-separated list of friction, payload, inertia: fit these on the"
                         " first part, then evaluate the rest")  # fmt: skip
     parser.add_argument("--train", metavar="SHARE", type=float, default=0.5,
@@ -71,7 +67,7 @@ def _add_identification(parser: argparse.ArgumentParser) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     """What to write, when to fail, and where to compute."""
-    parser.add_argument("--max-nrms", metavar="X", type=float,
+    parser.add_argument("--max-nrms", metavar="X", type=positive,
                         help="exit with status 1 if the normalised error of Q is larger for any"
                         " joint")  # fmt: skip
     parser.add_argument("--bag", action="store_true",
@@ -79,10 +75,10 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--live", action="store_true",
                         help="also replay the recording through the feedforward node over DDS, and"
                         " compare the node with the library")  # fmt: skip
-    parser.add_argument("--live-rate", metavar="X", type=float, default=1.0,
+    parser.add_argument("--live-rate", metavar="X", type=positive, default=1.0,
                         help="speed of the replay relative to the recording"
                         " (%(default)s)")  # fmt: skip
-    parser.add_argument("--processes", metavar="N", type=int, default=1,
+    parser.add_argument("--processes", metavar="N", type=whole(1, 1024), default=1,
                         help="number of parallel processes for several recordings"
                         " (%(default)s)")  # fmt: skip
     parser.add_argument("--dask", metavar="ADDRESS", default="",

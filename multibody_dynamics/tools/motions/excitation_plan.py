@@ -52,7 +52,7 @@ class PlanOptions:
     box: Sequence[float] = ()
     clearance: float = 0.02
     radius: float = 0.06
-    meshes: tuple[Path, ...] = ()
+    meshes: Sequence[Path] = ()
     pose: Sequence[float] = ()
     noise: Sequence[float] = ()
     encoder: float = ENCODER
@@ -129,6 +129,8 @@ def make_plan(options: PlanOptions) -> Plan:
             progress=ProgressBar("iterations"),
         )
         runs[FOURIER] = excitation.motion
+        if not excitation.is_complete:
+            notes.append("the search was stopped: the motion is the best one so far")
     rest = [name for name in wanted if name != FOURIER]
     if rest:
         pose = np.asarray(options.pose) if len(options.pose) else idn.resting_pose(limits)

@@ -6,12 +6,9 @@
 The formats are
     bag     a rosbag2 folder, .mcap or .db3 file: JointState of the links (position; effort) and, of
             an arm with springs, of the motors on another topic (position theta; effort tau)
-    .csv    t and, for every joint, `q JOINT`; if measured, also `qd JOINT`, `theta MOTOR`,
-            `Q JOINT` of a torque sensor, `tau MOTOR` and `current MOTOR`, and `stiffness JOINT`
-    .npz    the same as arrays t (k,), q, qd, Q, stiffness (k, n), theta, tau, current (k, m),
-            joint_names and motor_names (those of the joints by default)
-in s, rad (m), rad/s (m/s), N m (N), A and N m/rad, all except the current on the link side of the
-gear. A motor has the name of its joint. The two motors of an antagonistic joint append _agonist and
+    table   a .csv or .npz file with t, q or theta, and whatever else was measured: see
+            `validation.recordings.tables`
+A motor has the name of its joint. The two motors of an antagonistic joint append _agonist and
 _antagonist to it, and the motor that sets a stiffness appends _stiffness. `stiffness` is needed for
 joints whose stiffness is an input that no motor sets.
 """
@@ -26,26 +23,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from ...dynamics.core import Array, InputError, file_reader, read_arrays
+from ...dynamics.core import Array, InputError, file_reader
 from ...dynamics.identification import CarriedPayload, MeasuredRun
 from ...dynamics.model import MultibodyModel
 from ...validation.alignment import GAP
 from ...validation.doubtful_signals import Stretch, contradicting_velocities
-from ...validation.recordings import Recording, read_columns, signal_in, times_in
+from ...validation.recordings import Recording, read_signals
+from ...validation.recordings.tables import OF_MOTORS, SUFFIXES
 from ...validation.survey import turning_joints
 from .pairing import pair
-from .spring_recordings import Motion, read_motion
+from .spring_recordings import Motion, read_motion, turns_between
 
-SIGNALS = {
-    "q": "q",
-    "qd": "qd",
-    "theta": "theta",
-    "Q": "sensor",
-    "tau": "motor_torque",
-    "current": "current",
-    "stiffness": "stiffness",
-}
-OF_MOTORS = ("theta", "tau", "current")
+FIELDS = {"Q": "sensor", "tau": "motor_torque"}  # of a run, where they differ from the table's
 FEWEST = 8  # fewest samples of a stretch
 JUMP = 0.01  # rad or m beyond JUMP_RATIO times the steps before and after: begins a stretch
 JUMP_RATIO = 10.0
@@ -79,7 +68,7 @@ def read_run(
     Raises InputError naming file, topic and joint, with what is expected instead.
     """
     held, motors = held or {}, tuple(motors) or model.joint_names
-    if path.suffix in (".csv", ".npz") and path.is_file():
+    if path.suffix in SUFFIXES and path.is_file():
         return _of_table(path, model, motors, effort, prefix, held, payload)
     if elastic:
         motion = read_motion(
@@ -133,118 +122,49 @@ def _of_table(
     held: Mapping[str, float],
     payload: CarriedPayload | None,
 ) -> MeasuredRun:
-    arrays, names, driven = (_csv_arrays if path.suffix == ".csv" else _npz_arrays)(path)
-    if "t" not in arrays or not {"q", "theta"} & set(arrays):
-        raise InputError(f"{path}: t and q or theta are needed; it has {', '.join(arrays)}")
-    t = times_in(path, arrays["t"])
-    wanted = [prefix + joint for joint in model.joint_names]
+    table, turning = read_signals(path), turning_joints(model)
+    joints = [prefix + joint for joint in model.joint_names]
     missing = [
-        name for name, joint in zip(wanted, model.joint_names, strict=True)
-        if name not in names and joint not in held
+        name for name, joint in zip(joints, model.joint_names, strict=True)
+        if name not in table.joints and joint not in held
     ]  # fmt: skip
     if missing:
         raise InputError(
-            f"{path}: no columns for the joints {', '.join(missing)}; it has {', '.join(names)}; "
-            "use --prefix TEXT if recorded names have a prefix, or --hold JOINT=VALUE"
+            f"{path}: no columns for the joints {', '.join(missing)}; it has "
+            f"{', '.join(table.joints)}; use --prefix TEXT if recorded names have a prefix, or "
+            "--hold JOINT=VALUE"
         )
-    signals: dict[str, Array | None] = {}
-    for column, signal in SIGNALS.items():
-        if column not in arrays:
-            continue
-        given = driven if column in OF_MOTORS else names
-        owners = [prefix + motor for motor in motors] if column in OF_MOTORS else wanted
-        rows = signal_in(path, arrays, column, len(t), given)
-        ordered = np.full((len(t), len(owners)), np.nan)
-        for j, name in enumerate(owners):
-            if name in given:
-                ordered[:, j] = rows[:, given.index(name)]
-        signals[signal] = ordered
+    owners = {True: [prefix + motor for motor in motors], False: joints}
+    signals = {
+        FIELDS.get(name, name): table.rows(name, owners[name in OF_MOTORS])
+        for name in table.signals
+    }
     # One effort per joint, and no motor positions: the user says on which side it was measured.
-    if effort == "joint" and "theta" not in signals and "sensor" not in signals:
-        signals["sensor"] = signals.pop("motor_torque", None)
-        if signals["sensor"] is None:
-            del signals["sensor"]
+    if effort == "joint" and not {"theta", "sensor"} & set(signals) and "motor_torque" in signals:
+        signals["sensor"] = signals.pop("motor_torque")
     for joint, value in held.items():
         for signal, constant in (("q", value), ("qd", 0.0)):
-            rows_of = signals.get(signal)
-            if rows_of is not None:
-                rows_of[:, model.joint_index(joint)] = constant
-    turning = turning_joints(model)
-    _drop_wrong_velocities(path, t, signals, model.joint_names, turning)
-    if motors == model.joint_names:
-        _remove_turns(signals.get("q"), signals.get("theta"), turning)
-    elif (q := signals.get("q")) is not None:
-        q[:, turning] = np.unwrap(q[:, turning], axis=0)
-    return _run(path, t, signals, payload)
+            if signal in signals:
+                signals[signal][:, model.joint_index(joint)] = constant
+    q, theta = signals.get("q"), signals.get("theta")
+    for rows in (q, theta if motors == model.joint_names else None):
+        if rows is not None:
+            rows[:, turning] = np.unwrap(rows[:, turning], axis=0)
+    if q is not None and theta is not None and motors == model.joint_names:
+        theta -= turns_between(theta, q, turning)
+    if q is not None and "qd" in signals:
+        _drop_wrong_velocities(path, Stretch(table.t, q, signals["qd"]), model.joint_names)
+    return _run(path, table.t, signals, payload)
 
 
-def _drop_wrong_velocities(
-    path: Path,
-    t: Array,
-    signals: dict[str, Array | None],
-    names: Sequence[str],
-    turning: NDArray[np.bool_],
-) -> None:
+def _drop_wrong_velocities(path: Path, stretch: Stretch, names: Sequence[str]) -> None:
     """Velocities that contradict the positions become missing, in place, with a warning."""
-    q, qd = signals.get("q"), signals.get("qd")
-    if q is None or qd is None:
-        return
-    positions = q.copy()
-    positions[:, turning] = np.unwrap(q[:, turning], axis=0)
-    wrong = contradicting_velocities([Stretch(t, positions, qd)])
-    for j, text in wrong.items():
-        qd[:, j] = np.nan
+    for j, text in contradicting_velocities([stretch]).items():
+        stretch.qd[:, j] = np.nan
         warnings.warn(
             f"{path}: {names[j]}: its velocities {text}; its positions are differentiated instead",
             stacklevel=2,
         )
-
-
-def _remove_turns(q: Array | None, theta: Array | None, turning: NDArray[np.bool_]) -> None:
-    """Make positions (k, n) that were recorded modulo one turn continuous, in place, with less than
-    half a turn between motors and links."""
-    for rows in (q, theta):
-        if rows is not None:
-            rows[:, turning] = np.unwrap(rows[:, turning], axis=0)
-    if q is not None and theta is not None:
-        turns = np.round(np.median(theta - q, axis=0) / (2.0 * np.pi))
-        theta -= 2.0 * np.pi * np.where(turning & np.isfinite(turns), turns, 0.0)
-
-
-Table = tuple[dict[str, Array], tuple[str, ...], tuple[str, ...]]
-"""Arrays, and the names of joints and of motors."""
-
-
-def _csv_arrays(path: Path) -> Table:
-    columns = read_columns(path)
-    split = [name.partition(" ") for name in columns]
-    joints, motors = (
-        tuple(
-            dict.fromkeys(
-                owner for signal, _, owner in split
-                if signal in SIGNALS and (signal in OF_MOTORS) == of_motors
-            )
-        )
-        for of_motors in (False, True)
-    )  # fmt: skip
-    joints = joints or motors
-    arrays = {"t": columns["t"]}
-    missing = np.full(len(columns["t"]), np.nan)
-    for signal in SIGNALS:
-        names = motors if signal in OF_MOTORS else joints
-        if any(f"{signal} {name}" in columns for name in names):
-            rows = [columns.get(f"{signal} {name}", missing) for name in names]
-            arrays[signal] = np.stack(rows, axis=1)
-    return arrays, joints, motors
-
-
-def _npz_arrays(path: Path) -> Table:
-    arrays = read_arrays(path)
-    if "joint_names" not in arrays:
-        raise InputError(f"{path}: array joint_names is missing; it has {', '.join(arrays)}")
-    names = tuple(str(name) for name in np.atleast_1d(arrays.pop("joint_names")))
-    motors = np.atleast_1d(arrays.pop("motor_names", np.array(names)))
-    return arrays, names, tuple(str(name) for name in motors)
 
 
 def _run(
@@ -290,7 +210,7 @@ def _jumps(rows: Array) -> NDArray[np.bool_]:
     beside = np.zeros_like(steps)
     beside[1:] = steps[:-1]
     np.maximum(beside[:-1], steps[1:], out=beside[:-1])
-    return (steps > JUMP + JUMP_RATIO * beside).any(axis=1)
+    return np.asarray((steps > JUMP + JUMP_RATIO * beside).any(axis=1))
 
 
 def _resampled(times: Array, rows: Array, even: Array) -> Array:

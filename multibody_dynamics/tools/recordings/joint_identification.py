@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,17 +36,20 @@ from ...reporting.figures import (
     save,
     with_gaps,
 )
+from ...reporting.page import write_json
 from ...reporting.progress import ProgressBar
 from ...reporting.tables import text_table
 from .identification_recordings import read_run
 
 HELD_SHARE = 0.25  # of a single recording, to judge the result on
-FIGURES = 4  # significant digits
 WIDTH = 26
 
 
 def identify_recordings(options: argparse.Namespace) -> int:
-    """Run `multibody_dynamics identify`; returns the exit status."""
+    """Run `multibody_dynamics identify`; returns the exit status: 130 if Ctrl-C ended the search,
+    whose results so far are then written."""
+    if options.urdf is None:
+        raise InputError("--urdf is missing: the robot's URDF file, except with --only springs")
     model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
     actuators = None
     if options.elastic_joints:
@@ -54,19 +57,19 @@ def identify_recordings(options: argparse.Namespace) -> int:
     settings = settings_of(options, actuators.motor_names if actuators else model.joint_names)
     runs = in_sequence(_read(options, model, actuators))
     fitted, held = split(runs, options.held_out)
-    found = identify_robot(model, fitted, actuators, held_out=held, settings=settings)
-    print("\n".join(lines(found, fitted, held)))
-    options.output.mkdir(parents=True, exist_ok=True)
-    written = found.robot.write(options.output)
-    covariance = found.covariance.write(options.output)
-    report = options.output / "report.json"
-    report.write_text(
-        json.dumps(figures(found, fitted, held), indent=2, allow_nan=False) + "\n", encoding="utf-8"
+    found = identify_robot(
+        model, fitted, actuators, held_out=held, settings=settings, progress=ProgressBar("steps")
     )
-    picture = options.output / "identification.png"
+    print(*lines(found, fitted, held), sep="\n")
+    output = options.output or Path("identified")
+    report, picture = output / "report.json", output / "identification.png"
+    written = (found.robot.write(output), found.covariance.write(output), report, picture)
+    write_json(figures(found, fitted, held), report)
     draw(found, picture)
-    print(f"\nidentified: {written}, {covariance}, {report}, {picture}")
-    return 0
+    print(f"\nidentified: {', '.join(map(str, written))}")
+    if not found.is_complete:
+        print("multibody_dynamics: stopped; these are the results so far", file=sys.stderr)
+    return 0 if found.is_complete else 130
 
 
 def settings_of(options: argparse.Namespace, motors: Sequence[str]) -> IdentificationSettings:
@@ -77,17 +80,16 @@ def settings_of(options: argparse.Namespace, motors: Sequence[str]) -> Identific
             raise InputError(f"--gain {joint}={value:g}: the motors are {', '.join(motors)}")
         if not value > 0.0:
             raise InputError(f"--gain {joint}={value:g}: must be positive, in N m/A")
+    chosen = {
+        name: getattr(options, name)
+        for name in ("cutoff", "prior", "mass_range", "stribeck", "load_friction", "spectral")
+    }
     return IdentificationSettings(
-        cutoff=options.cutoff,
         links=not options.no_links,
         delays=not options.no_delays,
-        prior=options.prior,
-        mass_range=options.mass_range,
-        stribeck=options.stribeck,
-        load_friction=options.load_friction,
-        gains=gains,
         robust=not options.keep_outliers,
-        spectral=options.spectral,
+        gains=gains,
+        **chosen,
     )
 
 
@@ -102,29 +104,27 @@ def _read(
             f"--payload {sorted(unknown)[0]}=...: no recording has this name; they are "
             f"{', '.join(path.stem for path in paths)}"
         )
-    runs = []
-    for path in paths:
-        payload = None
-        if path.stem in payloads:
-            mass = payloads[path.stem]
-            # Recordings with the same mass are assumed to carry the same load.
-            payload = CarriedPayload(f"{mass:g} kg", mass, options.payload_body or "")
-        runs.append(
-            read_run(
-                path,
-                model,
-                elastic=actuators is not None and not bool(actuators.is_rigid.all()),
-                motors=() if actuators is None else actuators.motor_names,
-                effort=options.effort,
-                topics=options.topic,
-                motor_topic=options.motor_topic,
-                prefix=options.prefix,
-                held=dict(options.hold),
-                payload=payload,
-                progress=ProgressBar("messages"),
-            )
+    # Recordings with the same mass are assumed to carry the same load.
+    loads = {
+        name: CarriedPayload(f"{mass:g} kg", mass, options.payload_body or "")
+        for name, mass in payloads.items()
+    }
+    return [
+        read_run(
+            path,
+            model,
+            elastic=actuators is not None and not bool(actuators.is_rigid.all()),
+            motors=() if actuators is None else actuators.motor_names,
+            effort=options.effort,
+            topics=options.topic,
+            motor_topic=options.motor_topic,
+            prefix=options.prefix,
+            held=dict(options.hold),
+            payload=loads.get(path.stem),
+            progress=ProgressBar("messages"),
         )
-    return runs
+        for path in paths
+    ]
 
 
 def in_sequence(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:
@@ -157,34 +157,35 @@ def figures(
     found: RobotIdentification, fitted: Sequence[MeasuredRun], held: Sequence[MeasuredRun]
 ) -> dict[str, Any]:
     """All results as plain numbers, for JSON."""
-    return {
-        "identification": {
-            "fitted": [run.name for run in fitted],
-            "held out": [run.name for run in held],
-            "recordings": [_facts(run) for run in (*fitted, *held)],
-            "cutoff": found.cutoff,
-            "rejected share": found.rejected,
-            "largest bias by position noise, before correction": found.bias,
-            "notes": list(found.notes),
-            "residuals": [
-                {name: value for name, value in each._asdict().items() if value == value}
-                for each in found.residuals
-            ],
-            "parameters": reported(found.robot.estimates()),
-            "combinations": reported(found.combinations),
-        }
+    content = {
+        "fitted": [run.name for run in fitted],
+        "held out": [run.name for run in held],
+        "recordings": [_facts(run) for run in (*fitted, *held)],
+        "cutoff": found.cutoff,
+        "rejected share": found.rejected,
+        "largest bias by position noise, before correction": found.bias,
+        "complete": found.is_complete,
+        "notes": list(found.notes),
+        "residuals": [
+            {name: value for name, value in each._asdict().items() if value == value}
+            for each in found.residuals
+        ],
+        "parameters": reported(found.robot.estimates()),
+        "combinations": reported(found.combinations),
     }
+    return {"identification": content}
 
 
 def _facts(run: MeasuredRun) -> dict[str, Any]:
     """Duration in s, rate in Hz, number of stretches between gaps, and signals of a recording."""
-    names = ("q", "qd", "theta", "sensor", "motor_torque", "current", "stiffness")
     return {
         "name": run.name,
         "duration": len(run.position) / run.rate,
         "rate": run.rate,
         "stretches": len(run.starts),
-        "signals": [name for name in names if getattr(run, name) is not None],
+        "signals": [
+            each.name for each in fields(run) if isinstance(getattr(run, each.name), np.ndarray)
+        ],
         "payload": run.payload.name if run.payload else None,
     }
 
@@ -250,15 +251,10 @@ def _written(x: IdentifiedValue) -> str:
 def draw(found: RobotIdentification, file: Path) -> None:
     """Plot the left-hand sides of all equations over the last run, and their residuals."""
     course = found.course
-    if course is None:
-        return
-    count = course.measured.shape[1]
-    figure, axes = grid_of_axes(count, 3, (4.6, 2.1))
+    figure, axes = grid_of_axes(course.measured.shape[1], 3, (4.6, 2.1))
     every = max(len(course.times) // 3000, 1)
-    t, sides = with_gaps(
-        course.times[::every] - course.times[0],
-        np.stack([course.measured, course.predicted], axis=-1)[::every],
-    )
+    sides = np.stack([course.measured, course.predicted], axis=-1)[::every]
+    t, sides = with_gaps(course.times[::every] - course.times[0], sides)
     units = " or ".join(sorted({each.unit for each in found.residuals}, reverse=True))
     for axis, residual, (measured, predicted) in zip(
         axes, found.residuals, np.moveaxis(sides, 0, -1), strict=True

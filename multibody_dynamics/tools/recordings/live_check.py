@@ -22,7 +22,6 @@ from xml.etree import ElementTree
 import numpy as np
 import rclpy
 import yaml
-from builtin_interfaces.msg import Duration, Time
 from rclpy.context import Context
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -30,10 +29,11 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from ...dynamics.core import Array, InputError
 from ...dynamics.model import MultibodyModel
 from ...dynamics.rigid import inverse_dynamics
+from ...nodes.base.messages import set_stamp
 from ...nodes.base.qos import RELIABLE
 from ...validation.comparison import Compared, validate
 from ...validation.recordings import JOINT_STATE, Recording
-from ...validation.recordings.bag_library import StoragePlugin, Stores, Writer, get_typestore
+from ...validation.recordings.bag_library import message_types, new_bag
 from ...validation.settings import Settings
 from ...validation.survey import Survey
 from ..base.models import load_quietly
@@ -292,13 +292,13 @@ class _Replay:
     def _publish(self, stamp: int, *rows: Array) -> None:
         q, qd, effort = (row.tolist() if np.isfinite(row).all() else [] for row in rows)
         message = JointState(name=self._names, position=q, velocity=qd, effort=effort)
-        message.header.stamp = _time(stamp)
+        set_stamp(message.header.stamp, stamp)
         self._states.publish(message)
         self.sent += 1
 
     def _trajectory(self) -> JointTrajectory:
         message = JointTrajectory(joint_names=self._names)
-        message.header.stamp = _time(self.start)
+        set_stamp(message.header.stamp, self.start)
         q, qd, qdd = self._motion.state[:3].tolist()
         moments = self._motion.times.tolist()
         # A trajectory must end at rest: add a stop after the replayed motion.
@@ -308,14 +308,9 @@ class _Replay:
             rows.append(last)
         for k, moment in enumerate([*moments, moments[-1] + STOP]):
             point = JointTrajectoryPoint(positions=q[k], velocities=qd[k], accelerations=qdd[k])
-            seconds, rest = divmod(round(1e9 * (APPROACH + moment)), 1_000_000_000)
-            point.time_from_start = Duration(sec=seconds, nanosec=rest)
+            set_stamp(point.time_from_start, round(1e9 * (APPROACH + moment)))
             message.points.append(point)
         return message
-
-
-def _time(stamp: int) -> Time:
-    return Time(sec=stamp // 1_000_000_000, nanosec=stamp % 1_000_000_000)
 
 
 def _checked(model: MultibodyModel, replay: _Replay, recording: Received, bag: Path) -> LiveCheck:
@@ -363,8 +358,8 @@ def _received(recorder: Recorder, model: MultibodyModel) -> Received:
 
 def _write(bag: Path, recorder: Recorder) -> None:
     """Write all received messages, at their times of publication."""
-    store = get_typestore(Stores.ROS2_JAZZY)
-    with Writer(bag, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+    store = message_types()
+    with new_bag(bag) as writer:
         for topic, data in recorder.raw():
             name = topic.name if topic.name.startswith("/") else f"/{topic.name}"
             connection = writer.add_connection(name, JOINT_STATE, typestore=store)

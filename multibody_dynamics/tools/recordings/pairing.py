@@ -14,9 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dynamics.core import Array, InputError
-from ...validation.alignment import GAP, ON_GRID, Grid, Keys, Quality, Source, aligned, seconds_of
+from ...validation.alignment import (
+    GAP,
+    ON_GRID,
+    Grid,
+    Keys,
+    Quality,
+    Source,
+    aligned,
+    on_one_clock,
+    refuse_twice,
+    seconds_of,
+    sources_of,
+)
 from ...validation.recordings import JointSamples
-from ...validation.sources import on_one_clock, refuse_twice, sources_of, unrecorded
 from ...validation.survey import usual_step
 
 FEWEST = 4  # samples, as many as determine a cubic polynomial
@@ -100,10 +111,12 @@ def _sources(
     names = {place: name for wanted in places.values() for name, place in wanted.items()}
     refuse_twice(path, found, names)
     for source in found:
-        absent = source.places[unrecorded(source, batches, 0)].tolist()
+        q = np.concatenate([source.signal(b, 0) for b in batches if source.carries(b)])
+        absent = [names[place] for place in source.places[~np.isfinite(q).any(axis=0)].tolist()]
         if absent:
-            missing = ", ".join(names[place] for place in absent)
-            raise InputError(f"{path}: {source.topic}: no position was recorded for {missing}")
+            raise InputError(
+                f"{path}: {source.topic}: no position was recorded for {', '.join(absent)}"
+            )
     return found
 
 

@@ -1,13 +1,15 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Identification of springs from a recorded motion: differentiate, fit, write, plot.
+"""`multibody_dynamics identify --only springs`: differentiate a motion, fit, write, plot.
 
 For the formats of a recording see `spring_recordings`.
 """
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,19 +17,72 @@ from typing import Any
 import numpy as np
 from scipy.signal import savgol_filter
 
-from ...dynamics.core import Array, InputError
-from ...dynamics.elastic import Actuators
+from ...dynamics.core import Array, InputError, read_yaml
+from ...dynamics.elastic import Actuators, load_actuators
 from ...dynamics.identification import SpringFit, identify_spring, motor_side_torque
-from ...dynamics.model import MultibodyModel
+from ...dynamics.model import MultibodyModel, load_urdf
 from ...dynamics.rigid import inverse_dynamics
 from ...reporting.figures import BLUE, GREY, VERMILION, new_figure, save
+from ...reporting.progress import ProgressBar
 from ...validation.alignment import GAP
-from .spring_recordings import SIDES, Motion
+from .spring_recordings import SIDES, Motion, read_motion
 
-TORQUES = ("sensor", "links", "motors")
 ORDER = 4  # of the polynomials for smoothing and differentiation
 
 Samples = dict[str, tuple[Array, Array]]  # by motor: deflection and torque, (k,) each
+
+
+def identify_springs(options: argparse.Namespace) -> int:
+    """Run `identify --only springs`; returns the exit status."""
+    if len(options.recordings) > 1:
+        raise InputError("--only springs: expected one recording")
+    (recording,) = options.recordings
+    model = None
+    if options.urdf:
+        model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
+    elif options.hold:
+        raise InputError("--hold sets the position of a robot's joint and requires --urdf")
+    if options.elastic_joints:
+        read_yaml(options.elastic_joints)  # report a bad file before reading a long recording
+    motion = read_motion(
+        recording,
+        model,
+        topics=options.topic,
+        motor_topic=options.motor_topic,
+        prefix=options.prefix,
+        held=dict(options.hold),
+        progress=ProgressBar("messages"),
+    )
+    print(f"{recording}:", *motion.used, sep="\n  ")
+    actuators = None
+    if options.elastic_joints:
+        joints = motion.joint_names
+        known = dict(zip(model.joint_names, model.joint_types, strict=True)) if model else {}
+        types = [known[joint] for joint in joints] if known.keys() >= set(joints) else None
+        actuators = load_actuators(options.elastic_joints, joints, types)
+    fits, reasons, samples = identify(
+        motion,
+        torque=options.torque,
+        model=model,
+        actuators=actuators,
+        window=options.window,
+        rate=options.rate,
+        progress=ProgressBar("springs"),
+        law=options.law,
+        robust=options.robust,
+        bias=options.bias,
+    )
+    for motor in samples:
+        print(fits[motor].describe() if motor in fits else reasons[motor])
+    output = options.output or Path("springs")
+    output.mkdir(parents=True, exist_ok=True)
+    springs, picture = output / "springs.yaml", output / "springs.png"
+    springs.write_text(to_yaml(motion, fits, reasons), encoding="utf-8")
+    draw_springs(fits, samples, picture)
+    print(f"springs: {springs}, {picture}")
+    if motion.problem:
+        print(f"multibody_dynamics: {motion.problem}", file=sys.stderr)
+    return 0 if fits and not motion.problem else 1
 
 
 def smoothed(t: Array, values: Array, window: float) -> tuple[Array, Array, Array]:
@@ -93,7 +148,7 @@ def identify(
 
     For the antagonist's spring, phi = q - theta is its extension and Q = -load.
 
-    torque : one of TORQUES; by default the sensor if it was recorded, else the links
+    torque : "sensor", "links" or "motors"; by default the sensor if it was recorded, else the links
     model : of the links, required by the source "links"
     actuators : motor data, required by the source "motors"
     rate : Hz, of the smoothed samples that are fitted; by default all of them
@@ -105,11 +160,11 @@ def identify(
     fits, reasons, samples = {}, {}, {}
     owners = zip(motion.motor_names, motion.joint_of_motor, loads, strict=True)
     for j, (motor, i, load) in enumerate(owners):
+        progress(j, len(motion.motor_names))
         joint = motion.joint_names[i]
         side = SIDES[motor.removeprefix(joint)]
         if side == 0.0:
             reasons[motor] = f"motor '{motor}' deflects no spring: use the command identify"
-            progress(j + 1, len(motion.motor_names))
             continue
         phi, phid = (side * (theta[k, :, j] - q[k, :, i]) for k in range(2))
         samples[motor] = phi, side * load
@@ -118,16 +173,13 @@ def identify(
                 _refuse_other_springs(motion, joint, actuators)
             if np.isnan(load).any():
                 raise InputError(f"joint '{motor}': no torque was recorded")
+            prismatic = model is not None and model.joint_types[i] == "prismatic"
             fits[motor] = identify_spring(
-                *samples[motor],
-                phid,
-                joint=motor,
-                prismatic=model is not None and model.joint_types[i] == "prismatic",
-                **options,
+                *samples[motor], phid, joint=motor, prismatic=prismatic, **options
             )
         except InputError as error:
             reasons[motor] = str(error)
-        progress(j + 1, len(motion.motor_names))
+    progress(len(motion.motor_names), len(motion.motor_names))
     return fits, reasons, samples
 
 

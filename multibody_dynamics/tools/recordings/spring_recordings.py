@@ -6,11 +6,9 @@
 The formats are
     bag     a rosbag2 folder, .mcap or .db3 file: JointState of the links on one topic (position q;
             effort, if any, Q of torque sensors) and of the motors on another (theta; effort tau)
-    .csv    t and, for every joint, `q JOINT`, `theta MOTOR`; `Q JOINT` of a torque sensor or
-            `tau MOTOR` of the motor, in s, rad (m), N m (N)
-    .npz    the same as arrays t (k,), q, Q (k, n), theta, tau (k, m), joint_names, and motor_names
-            unless each joint has one motor
-    .npz    a recording of the demo: its joint_states (effort: Q) and motor_states (effort: tau)
+    .csv    t, q, theta, and Q of torque sensors or tau of the motors: see `validation.recordings`
+    .npz    the same, or a recording of the demo: its joint_states (effort: Q) and motor_states
+            (effort: tau)
 with all quantities on the link side of the gear. A motor has the name of its joint, with a suffix
 such as _agonist if its kind of actuator appends one.
 """
@@ -24,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...dynamics.core import (
     Array,
@@ -36,14 +35,7 @@ from ...dynamics.core import (
 )
 from ...dynamics.elastic import KINDS
 from ...dynamics.model import MultibodyModel
-from ...validation.recordings import (
-    JointSamples,
-    Recording,
-    read_columns,
-    signal_in,
-    stacked,
-    times_in,
-)
+from ...validation.recordings import JointSamples, Recording, SignalTable, read_signals
 from ...validation.survey import turning_joints
 from .pairing import Paired, pair
 
@@ -186,9 +178,14 @@ def _paired(
         turning=np.concatenate((turning, turning[of_motor])),
     )
     q, theta = found.position[:, :n], found.position[:, n:]
-    turns = np.round(np.median(theta - q[:, of_motor], axis=0) / (2.0 * np.pi))
-    theta -= 2.0 * np.pi * np.where(turning[of_motor], turns, 0.0)
+    theta -= turns_between(theta, q[:, of_motor], turning[of_motor])
     return found
+
+
+def turns_between(theta: Array, q: Array, turning: NDArray[np.bool_]) -> Array:
+    """(m,) whole turns, in rad, between motors and links (k, m) recorded modulo one turn."""
+    turns = np.round(np.median(theta - q, axis=0) / (2.0 * np.pi))
+    return np.where(turning & np.isfinite(turns), 2.0 * np.pi * turns, 0.0)
 
 
 def _read_sides(
@@ -200,7 +197,7 @@ def _read_sides(
     if not path.exists():
         raise InputError(f"{path}: no such file")
     if path.suffix == ".csv":
-        return _of_table(path, *_read_csv(path))
+        return _of_table(path, read_signals(path))
     if path.suffix == ".npz":
         return _read_npz(path)
     if path.is_dir() or path.suffix in (".mcap", ".db3"):
@@ -221,8 +218,8 @@ def _names(batches: Sequence[JointSamples], topics: Sequence[str], prefix: str) 
 def _those_with(efforts: Array | None, names: Sequence[str]) -> str:
     if efforts is None:
         return "not recorded"
-    there = np.isfinite(efforts).all(axis=0)
-    return "of " + ", ".join(name for name, has in zip(names, there, strict=True) if has)
+    there = np.flatnonzero(np.isfinite(efforts).all(axis=0))
+    return "of " + ", ".join(names[k] for k in there)
 
 
 def _require_joints(
@@ -281,48 +278,30 @@ def _called(path: Path, there: Iterable[str], name: str, option: str) -> str:
     return found[0]
 
 
-def _read_csv(path: Path) -> tuple[dict[str, Array], tuple[str, ...], tuple[str, ...]]:
-    columns = read_columns(path)
-    joints, motors = (
-        tuple(name.removeprefix(signal) for name in columns if name.startswith(signal))
-        for signal in ("q ", "theta ")
-    )
-    for joint in joints:
-        if motors and not any(joint + side in motors for side in SIDES):
-            raise InputError(f"{path}: column 'theta {joint}' is missing")
-    arrays = {"t": columns["t"]}
-    for signal, owners in (("q", joints), ("Q", joints), ("theta", motors), ("tau", motors)):
-        table = stacked(path, columns, [f"{signal} {owner}" for owner in owners])
-        if table is not None:
-            arrays[signal] = table
-    return arrays, joints, motors
-
-
 def _read_npz(path: Path) -> _Sides:
     arrays = read_arrays(path)
-    if "facts" in arrays:
-        with reading(path, "a recording of the demo"):
-            joints = tuple(map(str, json.loads(str(arrays["facts"]))["joint_names"]))
-            batches = []
-            for topic in (LINKS, MOTORS):
-                stamp = arrays[f"{topic}.stamp"].astype(np.int64).reshape(-1)
-                shape = len(stamp), 3, len(joints)
-                rows = computable_rows("", as_real(topic, arrays[f"{topic}.values"]))
-                batches.append(JointSamples(topic, joints, stamp, stamp, rows.reshape(shape)))
-        return _Sides(batches, (LINKS,), MOTORS)
-    names = np.atleast_1d(arrays.pop("joint_names", np.array([], dtype=str)))
-    motors = np.atleast_1d(arrays.pop("motor_names", names))
-    return _of_table(path, arrays, tuple(map(str, names)), tuple(map(str, motors)))
+    if "facts" not in arrays:
+        return _of_table(path, read_signals(path, arrays))
+    with reading(path, "a recording of the demo"):
+        joints = tuple(map(str, json.loads(str(arrays["facts"]))["joint_names"]))
+        batches = []
+        for topic in (LINKS, MOTORS):
+            stamp = arrays[f"{topic}.stamp"].astype(np.int64).reshape(-1)
+            rows = computable_rows("", as_real(topic, arrays[f"{topic}.values"]))
+            rows = rows.reshape(len(stamp), 3, len(joints))
+            batches.append(JointSamples(topic, joints, stamp, stamp, rows))
+    return _Sides(batches, (LINKS,), MOTORS)
 
 
-def _of_table(
-    path: Path, arrays: Mapping[str, Array], joints: tuple[str, ...], motors: tuple[str, ...]
-) -> _Sides:
+def _of_table(path: Path, table: SignalTable) -> _Sides:
     """The columns of a table as topics of links and motors."""
-    for name in ("t", "q", "theta"):
-        if name not in arrays:
-            raise InputError(f"{path}: {name} is missing; the file has {', '.join(arrays)}")
-    t = times_in(path, arrays["t"])
+    t, joints, motors = table.t, table.owners("q"), table.owners("theta")
+    for name, owners in (("q", joints), ("theta", motors)):
+        if not owners:
+            raise InputError(f"{path}: {name} is missing; the file has {', '.join(table.signals)}")
+    for joint in joints:
+        if not any(joint + side in motors for side in SIDES):
+            raise InputError(f"{path}: column 'theta {joint}' is missing")
     if len(t) < 2 or not (np.diff(t) > 0.0).all():
         raise InputError(f"{path}: t must increase")
     # Start at 1 s, because a stamp of zero means "no stamp".
@@ -330,7 +309,6 @@ def _of_table(
     batches = []
     for owners, position, effort in ((joints, "q", "Q"), (motors, "theta", "tau")):
         rows = np.full((len(t), 3, len(owners)), np.nan)
-        rows[:, 0] = signal_in(path, arrays, position, len(t), owners)
-        rows[:, 2] = signal_in(path, arrays, effort, len(t), owners)
+        rows[:, 0], rows[:, 2] = table.rows(position, owners), table.rows(effort, owners)
         batches.append(JointSamples(f"{path.name} ({position})", owners, stamp, stamp, rows))
     return _Sides(batches, (batches[0].topic,), batches[1].topic)

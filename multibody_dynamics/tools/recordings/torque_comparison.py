@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -27,38 +27,15 @@ from ...validation.settings import Robot, Settings
 
 def settings_of(options: argparse.Namespace) -> Settings:
     """The settings from the options. Raises InputError for invalid ones."""
-    held = {}
-    for text in options.hold:
-        joint, equals, value = text.partition("=")
-        try:
-            held[joint] = float(value if equals else "?")
-        except ValueError:
-            raise InputError(f"--hold {text}: must be JOINT=VALUE in rad or m") from None
-    kinds = tuple(kind for kind in options.identify.split(",") if kind)
-    for kind in kinds:
+    for kind in options.identify:
         if kind not in KINDS:
             raise InputError(f"--identify {kind}: must be one or more of {', '.join(KINDS)}")
-    for name in ("cutoff", "rate", "max_nrms", "live_rate", "processes"):
-        value = getattr(options, name)
-        if value is not None and not 0.0 < value < float("inf"):
-            raise InputError(f"--{name.replace('_', '-')} {value:g}: must be positive")
-    return Settings(
-        urdf=options.urdf,
-        data=options.data,
-        elastic_joints=options.elastic_joints,
-        effort=options.effort,
-        gravity=(0.0, 0.0, -options.gravity),
-        topics=tuple(options.topic),
-        motor_topic=options.motor_topic,
-        prefix=options.prefix,
-        held=held,
-        cutoff=options.cutoff,
-        rate=options.rate,
-        from_positions=options.from_positions,
-        identify=kinds,
-        payload_body=options.payload_body,
-        train=options.train,
-    )
+    given = vars(options) | {
+        "gravity": (0.0, 0.0, -options.gravity),
+        "topics": tuple(options.topic),
+        "held": dict(options.hold),
+    }
+    return Settings(**{each.name: given[each.name] for each in fields(Settings)})
 
 
 def compare(options: argparse.Namespace) -> int:
@@ -145,7 +122,7 @@ def _report(
         except InputError as error:
             text = f"{outcome.recording}: not identified: {error}"
             outcome = replace(outcome, problems=(*outcome.problems, text))
-    page = write_report(replace(outcome, samples=outcome.trace, recorded=None), folder, found)
+    page = write_report(outcome, folder, found)
     print("\n".join(summary(outcome, found, page)))
     problems += outcome.problems
     return page, None if found is None else float(found.after.normalized.max())

@@ -18,12 +18,14 @@ import yaml
 
 from ...dynamics.core import InputError
 from ...dynamics.core.quantities import Dimension, Gear, number, to_link_side
+from .identified_results import rounded
 
 DEFAULT = {  # unit of an entry that is added
     "damping": {"revolute": "N m s/rad", "prismatic": "N s/m"},
     "force": {"revolute": "N m", "prismatic": "N"},
     "velocity": {"revolute": "rad/s", "prismatic": "m/s"},
 }
+ROUNDING = 1e-10  # relative, of numbers in files
 
 
 class ActuatorText:
@@ -65,15 +67,15 @@ class ActuatorText:
         node = self._find(joint, path)
         if node is None:
             unit = DEFAULT[dimension][gear.motions["link"]]
-            self._insert(joint, path, f"{{value: {value!r}, unit: {unit}, side: link}}")
+            self._insert(joint, path, f"{{value: {rounded(value)!r}, unit: {unit}, side: link}}")
             return True
         entry = {key.value: each for key, each in node.value}
         plain = {name: each.value for name, each in entry.items()}
         where = f"{self._where}: joint '{joint}': {'.'.join(path)}"
         factor = to_link_side(plain, where, dimension, gear)
-        if abs(number(plain["value"], where) * factor - value) <= 1e-14 * abs(value):
+        if abs(number(plain["value"], where) * factor - value) <= ROUNDING * abs(value):
             return False
-        self._replace(entry["value"], repr(value / factor))
+        self._replace(entry["value"], repr(rounded(value / factor)))
         return True
 
     def scale(self, joint: str, path: tuple[str, ...], factor: float) -> None:
@@ -81,7 +83,7 @@ class ActuatorText:
         node = self._find(joint, path)
         assert node is not None
         for each in _child(node, "values").value:
-            self._replace(each, repr(number(each.value, self._where) * factor))
+            self._replace(each, repr(rounded(number(each.value, self._where) * factor)))
 
     def replace(self, joint: str, path: tuple[str, ...], content: Mapping[str, Any]) -> None:
         """Replace an entry as a whole."""

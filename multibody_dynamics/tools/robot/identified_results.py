@@ -42,6 +42,11 @@ class Figure(NamedTuple):
 Figures = dict[str, Figure]
 
 
+def rounded(value: float) -> float:
+    """A number as it is written into files: no standard error is as small as its tenth digit."""
+    return float(f"{value:.10g}")
+
+
 def not_negative(what: str, figure: Figure, notes: list[str]) -> Figure:
     """Zero in place of negative friction or damping, which would drive the joint; with a note if it
     is negative by more than its error."""

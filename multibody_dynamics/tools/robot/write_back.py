@@ -29,6 +29,7 @@ from .identified_results import (
     Figures,
     Results,
     not_negative,
+    rounded,
 )
 from .lumped_inertia import write_body
 from .urdf_text import MATRIX, UrdfText, inertial_block
@@ -109,7 +110,8 @@ def _figures_of(report: Path) -> Iterable[str]:
             held = each.get("held_before") is not None
             keys = ("held_before", "held_after") if held else ("before", "after")
             unit = f" {each['unit']}" if "unit" in each else ""
-            rows.append((each["joint"], *(each.get(key) for key in keys), unit))
+            name = f"{each['joint']}, {each['kind']}" if "kind" in each else each["joint"]
+            rows.append((name, *(each.get(key) for key in keys), unit))
     except (OSError, ValueError, AttributeError, KeyError, TypeError):
         return
     for joint, before, after, unit in rows:
@@ -228,13 +230,13 @@ def _data_file(model: MultibodyModel, results: Results, *, rigid: bool) -> str:
     """Friction, and the rotors of rigid joints, as YAML for `validate --data`; may be empty."""
     content: dict[str, Any] = {}
     friction = {
-        joint: {key: figures[key].value for key in FRICTION if key in figures}
+        joint: {key: rounded(figures[key].value) for key in FRICTION if key in figures}
         for joint, figures in results.joints.items()
     }
     if friction:
         content["friction"] = friction
     rotors = {
-        joint: figures["inertia"].value
+        joint: rounded(figures["inertia"].value)
         for joint, figures in results.motors.items()
         if rigid and joint in model.joint_names and "inertia" in figures
     }

@@ -18,20 +18,30 @@ stacked             columns as one array (k, n)
 write_columns       writes such a file, with all digits
 times_in            checked times (k,), s
 from_start          times (k,), s, from zero on if they are Unix times
-signal_in           a checked signal (k, n)
+read_signals        the signals of joints and motors in a table
+SignalTable         the result of read_signals
 """
 
 from .bags import JOINT_STATE, Bag, JointSamples, Overview
-from .columns import from_start, read_columns, signal_in, stacked, times_in, write_columns
 from .joint_state_layout import JointStateLayout, Samples
 from .recording import Recording
+from .tables import (
+    SignalTable,
+    from_start,
+    read_columns,
+    read_signals,
+    stacked,
+    times_in,
+    write_columns,
+)
 
 __all__ = [
     "Recording", "Bag", "JointSamples", "Overview", "JOINT_STATE",
     # messages
     "JointStateLayout", "Samples",
     # tables
-    "read_columns", "write_columns", "stacked", "times_in", "from_start", "signal_in",
+    "read_columns", "write_columns", "stacked", "times_in", "from_start",
+    "read_signals", "SignalTable",
 ]  # fmt: skip
 
 

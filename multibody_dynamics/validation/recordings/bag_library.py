@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 from ...dynamics.core import InputError
@@ -50,6 +51,16 @@ def require_bags() -> None:
     Reader()
 
 
+def new_bag(path: Path) -> Writer:
+    """The writer of a bag at a path where there is none, in the format that this package writes."""
+    return Writer(path, version=9, storage_plugin=StoragePlugin.MCAP)
+
+
+def message_types() -> Any:
+    """The types of the messages, which serialise and deserialise them."""
+    return get_typestore(Stores.ROS2_JAZZY)
+
+
 COMPRESSIONS = {"lz4": ["lz4.frame"], "zstd": ["compression.zstd", "backports.zstd"]}
 """The modules with which rosbags decompresses, of which the first one there is used."""
 
@@ -70,5 +81,5 @@ def decompressed(compression: str, data: bytes) -> bytes:
 __all__ = [
     "Reader", "StoragePlugin", "Stores", "TypesysError", "Writer", "WriterError",
     "decompressed", "dump_qos_v9", "get_types_from_msg", "get_typestore", "interfaces",
-    "require_bags",
+    "message_types", "new_bag", "require_bags",
 ]  # fmt: skip

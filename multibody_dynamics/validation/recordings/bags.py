@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
 from weakref import finalize
 
 import numpy as np
@@ -29,7 +28,7 @@ LARGEST = 1e30  # with larger numbers one cannot compute
 LISTED = 5  # problems that are listed individually
 
 Batch = dict[str, list[Messages]]  # by topic
-Fill = Callable[[Batch], int]  # adds messages to a batch; returns how many, 0 at the end
+Part = dict[str, Messages]
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,8 @@ class Bag(NeverCopied):
         """From the index or the metadata of the files, without reading messages."""
         topics: dict[str, int] = {}
         others: dict[str, str] = {}
-        for each in sorted((c for f in self._files for c in f.connections), key=_topic):
+        connections = (c for file in self._files for c in file.connections)
+        for each in sorted(connections, key=lambda each: str(each.topic)):
             if each.msgtype == JOINT_STATE:
                 topics[each.topic] = topics.get(each.topic, 0) + each.msgcount
             else:
@@ -148,17 +148,17 @@ class Bag(NeverCopied):
         readers = {name: JointStateReader() for name in wanted}
         problems: list[str] = []
         if self._groups is None:
-            fill = _one_by_one(self._messages(wanted, start, stop), batch)
+            parts = _one_by_one(self._messages(wanted, start, stop), batch)
         else:
             span = start or 0, FOREVER if stop is None else stop
-            fill = _by_chunks(self._groups, wanted, *span, problems)
+            parts = _by_chunks(self._groups, wanted, *span, problems)
         done = 0
         counts = dict.fromkeys(wanted, 0)
-        for messages in _batched(fill, batch, problems):
-            for name, parts in sorted(messages.items()):
-                received = np.concatenate([at for at, _ in parts])
-                packed = [each for _, each in parts]
-                for names, which, (stamp, rows) in readers[name].read_packed(packed):
+        for messages in _batched(parts, batch, problems):
+            for name, own in sorted(messages.items()):
+                received = np.concatenate([at for at, _ in own])
+                packed = [each for _, each in own]
+                for names, which, (stamp, rows) in readers[name].read(packed):
                     at = received[which]
                     rows = np.where(np.abs(rows) > LARGEST, np.nan, rows)  # is none
                     if (at[1:] < at[:-1]).any():  # of chunks that overlap in time
@@ -193,10 +193,10 @@ class Bag(NeverCopied):
                 yield from ((at, raw) for _, at, raw in self._messages((topic,), None, None))
                 return
             for group in self._groups:
-                parts = [chunk.read((topic,), 0, FOREVER).get(topic) for chunk in group]
+                found = [chunk.read((topic,), 0, FOREVER).get(topic) for chunk in group]
                 pairs = [
                     (at, memory[begin : begin + size])
-                    for received, (memory, begins, sizes) in filter(None, parts)
+                    for received, (memory, begins, sizes) in filter(None, found)
                     for at, begin, size in zip(
                         received.tolist(), begins.tolist(), sizes.tolist(), strict=True
                     )
@@ -215,18 +215,6 @@ class Bag(NeverCopied):
                 yield each.topic, at, decompressed("zstd", raw) if self._packed else raw
 
 
-def overview(path: Path) -> Overview:
-    """The overview of a recording; see :class:`Bag` for errors."""
-    return Bag(path).overview
-
-
-def read_joint_states(
-    path: Path, topics: Sequence[str] | None = None, **options: Any
-) -> Iterator[JointSamples]:
-    """The joint states of a recording; see :meth:`Bag.read`."""
-    return Bag(path).read(topics, **options)
-
-
 def _advised(error: Exception) -> str:
     """The text of an error, with advice for truncated recordings."""
     text = str(error) or type(error).__name__
@@ -241,25 +229,28 @@ def _advised(error: Exception) -> str:
     return text
 
 
-def _topic(connection: Any) -> str:
-    return str(connection.topic)
-
-
-def _one_by_one(messages: Iterator[tuple[str, int, bytes]], size: int) -> Fill:
-    def fill(batch: Batch) -> int:
+def _one_by_one(messages: Iterator[tuple[str, int, bytes]], size: int) -> Iterator[list[Part]]:
+    """Messages in parts of this size; those before an error are yielded, too."""
+    count, error = size, None
+    while count == size and error is None:
         # The garbage collector tracks tuples, but not numbers and bytes: two lists cost less.
         found: dict[str, tuple[list[int], list[bytes]]] = defaultdict(lambda: ([], []))
+        count = 0
         try:
             for topic, at, raw in islice(messages, size):
                 received, contents = found[topic]
                 received.append(at)
                 contents.append(raw)
-        finally:
-            for topic, (received, contents) in found.items():
-                batch[topic].append((np.array(received, dtype=np.int64), Packed.of(contents)))
-        return sum(len(received) for received, _ in found.values())
-
-    return fill
+                count += 1
+        except Exception as caught:
+            error = caught
+        part = {
+            topic: (np.array(received, dtype=np.int64), Packed.of(contents))
+            for topic, (received, contents) in found.items()
+        }
+        yield [part]
+    if error is not None:
+        raise error
 
 
 def _by_chunks(
@@ -268,40 +259,33 @@ def _by_chunks(
     start: int,
     stop: int,
     problems: list[str],
-) -> Fill:
-    """Reads group by group; a damaged chunk only adds a problem."""
-    left = iter(groups)
-
-    def fill(batch: Batch) -> int:
-        count = 0
-        while not count and (group := next(left, None)):
-            for chunk in group:
-                if chunk.first >= stop or chunk.last < start:
-                    continue
+) -> Iterator[list[Part]]:
+    """The messages of each group; a damaged chunk only adds a problem."""
+    for group in groups:
+        parts = []
+        for chunk in group:
+            if start <= chunk.last and chunk.first < stop:
                 try:
-                    found = chunk.read(topics, start, stop)
+                    parts.append(chunk.read(topics, start, stop))
                 except InputError as error:
                     problems.append(f"{error}; its messages are missing")
-                    continue
-                for topic, messages in found.items():
+        yield parts
+
+
+def _batched(groups: Iterator[list[Part]], size: int, problems: list[str]) -> Iterator[Batch]:
+    """Batches of at least `size` messages, up to the end or an error, which adds a problem."""
+    batch: Batch = defaultdict(list)
+    count = 0
+    try:
+        for parts in groups:
+            for part in parts:
+                for topic, messages in part.items():
                     batch[topic].append(messages)
                     count += len(messages[0])
-        return count
-
-    return fill
-
-
-def _batched(fill: Fill, size: int, problems: list[str]) -> Iterator[Batch]:
-    """Batches of at least `size` messages, up to the end or an error, which adds a problem."""
-    more = 1
-    while more:
-        batch: Batch = defaultdict(list)
-        count = 0
-        try:
-            while count < size and (more := fill(batch)):
-                count += more
-        except Exception as error:  # sqlite, MCAP and zstd each raise their own errors
-            problems.append(f"cannot be read completely: {_advised(error)}")
-            more = 0
-        if batch:
-            yield batch
+            if count >= size:
+                yield batch
+                batch, count = defaultdict(list), 0
+    except Exception as error:  # sqlite, MCAP and zstd each raise their own errors
+        problems.append(f"cannot be read completely: {_advised(error)}")
+    if batch:
+        yield batch

@@ -189,18 +189,13 @@ class JointStateReader:
         self._layouts: dict[int, list[JointStateLayout]] = {}  # by the size of a message
 
     def read(
-        self, messages: Sequence[bytes]
+        self, blocks: Sequence[Packed]
     ) -> list[tuple[tuple[str, ...], NDArray[np.intp], Samples]]:
-        """For each list of names: the names, the indices (k,) of the messages, their samples.
+        """For each list of names in the messages of all blocks, in order: the names, the indices
+        (k,) of the messages, their samples.
 
         Messages that are not JointStates are counted and skipped.
         """
-        return self.read_packed([Packed.of(messages)])
-
-    def read_packed(
-        self, blocks: Sequence[Packed]
-    ) -> list[tuple[tuple[str, ...], NDArray[np.intp], Samples]]:
-        """Like :meth:`read`, for the messages of all blocks in order."""
         sizes = np.concatenate([each.sizes for each in blocks])
         found: dict[tuple[str, ...], list[tuple[NDArray[np.intp], Samples]]] = {}
         for size in np.unique(sizes).tolist():

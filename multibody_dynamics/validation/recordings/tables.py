@@ -1,90 +1,235 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recordings in tables: CSV and NumPy files.
+"""Tables of samples in files: CSV columns below a line of their names, or named NumPy arrays.
 
-    .csv    a first line with the names of the columns: t (s), and for each joint `q JOINT`,
-            `tau JOINT` and optionally `qd JOINT`, in rad (m), N m (N) and rad/s (m/s)
-    .npz    the same as arrays t (k,), q, tau, qd (k, n), and joint_names (n,)
+    .csv    t (s) and, for every joint or motor, columns such as `q JOINT` and `theta MOTOR`
+    .npz    the same as arrays t (k,), q (k, n), theta (k, m), ..., joint_names (n,), and
+            motor_names (m,) if these are not those of the joints
 
-Tables for `identify-springs` have motor positions `theta`, joint torques `Q`, and motor torques
-`tau`: the joint effort is Q if present, and never a tau that accompanies theta.
+with the SIGNALS
+    q, qd           position and velocity of a link, rad (m), rad/s (m/s)
+    Q               torque of a sensor, N m (N)
+    stiffness       of a joint whose stiffness is an input that no motor sets, N m/rad
+    theta           position of a motor, rad (m)
+    tau, current    torque and current of a motor, N m (N), A
 
-An empty cell or NaN means that the number was not measured.
+all except the current on the link side of the gear. Without theta, tau may also be the torque of
+the joint. An empty cell or NaN means that the number was not measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...dynamics.core import Array, InputError, file_reader, read_arrays
+from ...dynamics.core import Array, InputError, computable_rows, file_reader, read_arrays, reading
 from .bags import JointSamples
-from .columns import nanoseconds, read_columns, signal_in, times_in
 
 SUFFIXES = (".csv", ".npz")
-SIGNALS = ("q", "qd")  # besides the effort
+OF_MOTORS = ("theta", "tau", "current")
+SIGNALS = ("q", "qd", "Q", "stiffness", *OF_MOTORS)
+EMPTY = re.compile(r"(^|,)\s*(?=,|$)")
+LATEST = 9e9  # s: in ns, later times overflow 64 bits
+UNIX = 1e6  # s: larger times are those of a clock that began long before the recording
+SECOND = 1_000_000_000  # ns
+
+
+class SignalTable(NamedTuple):
+    """Times t (k,) s, and signals (k, n) of the joints or (k, m) of the motors."""
+
+    t: Array
+    signals: dict[str, Array]
+    joints: tuple[str, ...]
+    motors: tuple[str, ...]
+
+    def _names(self, signal: str) -> tuple[str, ...]:
+        return self.motors if signal in OF_MOTORS else self.joints
+
+    def owners(self, signal: str) -> tuple[str, ...]:
+        """The joints or motors whose signal was measured."""
+        if signal not in self.signals:
+            return ()
+        there = np.flatnonzero(np.isfinite(self.signals[signal]).any(axis=0))
+        return tuple(self._names(signal)[k] for k in there)
+
+    def rows(self, signal: str, owners: Sequence[str]) -> Array:
+        """A signal (k, p) of these joints or motors; NaN if it was not measured."""
+        found = np.full((len(self.t), len(owners)), np.nan)
+        names = self._names(signal) if signal in self.signals else ()
+        for j, owner in enumerate(owners):
+            if owner in names:
+                found[:, j] = self.signals[signal][:, names.index(owner)]
+        return found
+
+
+@file_reader
+def read_signals(path: Path, arrays: Mapping[str, Any] | None = None) -> SignalTable:
+    """The signals in a table. arrays : of a .npz file, if they have been read.
+
+    Raises an InputError that names the file, and what it lacks or what is wrong with it.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    if path.suffix == ".csv":
+        there = read_columns(path)
+        given, joints, motors = _of_columns(there)
+    else:
+        there = given = dict(read_arrays(path) if arrays is None else arrays)
+        if "joint_names" not in given:
+            raise InputError(f"{path}: array joint_names is missing; it has {', '.join(given)}")
+        joints = tuple(map(str, np.atleast_1d(given["joint_names"])))
+        motors = tuple(map(str, np.atleast_1d(given.get("motor_names", joints))))
+    if "t" not in given or not {"q", "theta"} & set(given):
+        raise InputError(f"{path}: t and q or theta are needed; it has {', '.join(there)}")
+    t = times_in(path, given["t"])
+    signals = {
+        name: _checked(path, name, given[name], len(t), motors if name in OF_MOTORS else joints)
+        for name in SIGNALS
+        if name in given
+    }
+    return SignalTable(t, signals, joints, motors)
+
+
+def _of_columns(
+    columns: Mapping[str, Array],
+) -> tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]:
+    """The arrays of a .csv file, and the names of joints and motors."""
+    split = [name.partition(" ") for name in columns]
+    joints, motors = (
+        tuple(
+            dict.fromkeys(
+                owner for signal, _, owner in split
+                if signal in SIGNALS and (signal in OF_MOTORS) == of_motors
+            )
+        )
+        for of_motors in (False, True)
+    )  # fmt: skip
+    missing = np.full(len(columns["t"]), np.nan)
+    arrays: dict[str, Any] = {"t": columns["t"]}
+    for signal in dict.fromkeys(signal for signal, _, _ in split if signal in SIGNALS):
+        names = motors if signal in OF_MOTORS else joints
+        rows = [columns.get(f"{signal} {name}", missing) for name in names]
+        arrays[signal] = np.stack(rows, axis=1)
+    return arrays, joints or motors, motors
+
+
+def _checked(path: Path, name: str, values: Any, count: int, owners: Sequence[str]) -> Array:
+    """A signal as numbers (count, n)."""
+    shape, rows = (count, len(owners)), np.asarray(values)
+    if rows.shape != shape or rows.dtype.kind not in "fiu":
+        raise InputError(
+            f"{path}: {name} is {rows.shape} of {rows.dtype}: expected numbers {shape}, a row for "
+            f"each t and a column for each of {', '.join(owners) or '(no names given)'}"
+        )
+    return computable_rows(f"{path}: {name}: ", np.asarray(rows, dtype=np.float64))
 
 
 @file_reader
 def read_table(path: Path, effort: str = "joint") -> JointSamples:
-    """Read a table; effort : that of the "joint" or of its "motor".
+    """A table as messages with the states of its joints. effort : that of the "joint" or of its
+    "motor"; that of the joint is Q if present, and never a tau that accompanies theta.
 
-    Raises an InputError that names the file and what it lacks.
+    Raises InputError as :func:`read_signals` does.
     """
-    if not path.is_file():
-        raise InputError(f"{path}: no such file")
-    t, names, rows = (_read_csv if path.suffix == ".csv" else _read_npz)(path, effort)
-    stamp = nanoseconds(t)
+    table = read_signals(path)
+    names = table.owners("q")
+    if not names:
+        raise InputError(f"{path}: q, the position of the joints, is missing")
+    stamp = nanoseconds(table.t)
     if not stamp.any():
         raise InputError(f"{path}: t is zero in all rows; expected increasing times in seconds")
-    return JointSamples(path.name, names, stamp, stamp, rows)
-
-
-def _signals(path: Path, there: Collection[str], effort: str) -> tuple[str, ...]:
-    """The names of position, velocity and effort in a table."""
-    if effort == "motor":
-        return (*SIGNALS, "tau")
-    if "Q" in there:
-        return (*SIGNALS, "Q")
-    if "theta" in there and "tau" in there:
+    signal = "Q" if effort == "joint" and "Q" in table.signals else "tau"
+    if effort == "joint" and signal == "tau" and {"theta", "tau"} <= set(table.signals):
         raise InputError(
             f"{path}: in a table with theta, tau is the motor torque; use --effort motor to "
             "compare motor torques, or add the joint torques as Q"
         )
-    return (*SIGNALS, "tau")
+    rows = np.stack([table.rows(each, names) for each in ("q", "qd", signal)], axis=1)
+    return JointSamples(path.name, names, stamp, stamp, rows)
 
 
-def _read_csv(path: Path, effort: str) -> tuple[Array, tuple[str, ...], Array]:
-    columns = read_columns(path)
-    names = tuple(name[2:] for name in columns if name.startswith("q "))
-    if not names:
+def read_columns(path: Path) -> dict[str, Array]:
+    """The columns (k,) of a .csv file, including `t`; empty cells are NaN.
+
+    Raises InputError, naming the file, for anything else.
+    """
+    with (
+        reading(path, "a table"),
+        path.open(newline="", encoding="utf-8", errors="replace") as file,
+    ):
+        head = [name.strip() for name in next(csv.reader(file), [])] or [""]
+        lines = [EMPTY.sub(r"\1nan", line.strip()) for line in file if line.strip()]
+    head[0] = head[0].lstrip("#\ufeff ")
+    if not lines:
+        raise InputError(f"{path}: no rows of numbers")
+    if "t" not in head or len(set(head)) != len(head):
         raise InputError(
-            f"{path}: no column is named 'q JOINT'; its columns are {', '.join(columns)}"
+            f"{path}: its first line must name the columns, each once, comma-separated and "
+            f"including t; it is {','.join(head)!r:.80}"
         )
-    t = times_in(path, columns["t"])
-    there = {
-        signal for signal in ("theta", "Q", "tau") for n in names if f"{signal} {n}" in columns
+    with reading(path, "a table of numbers"):
+        table = np.loadtxt(lines, delimiter=",", ndmin=2)
+    if len(head) != table.shape[1]:
+        raise InputError(f"{path}: its first line must name {table.shape[1]} columns, including t")
+    return {
+        name: computable_rows(f"{path}: {name}: ", column)
+        for name, column in zip(head, table.T, strict=True)
     }
-    missing = np.full(len(t), np.nan)
-    rows = [
-        [columns.get(f"{signal} {name}", missing) for name in names]
-        for signal in _signals(path, there, effort)
-    ]
-    return t, names, np.moveaxis(np.array(rows), 2, 0)
 
 
-def _read_npz(path: Path, effort: str) -> tuple[Array, tuple[str, ...], Array]:
-    arrays = read_arrays(path)
-    for name in ("t", "q", "joint_names"):
-        if name not in arrays:
-            raise InputError(
-                f"{path}: array {name} is missing; the file has {', '.join(arrays) or 'none'}"
-            )
-    t = times_in(path, arrays["t"])
-    names = tuple(str(name) for name in np.atleast_1d(arrays["joint_names"]))
-    signals = _signals(path, arrays, effort)
-    rows = [signal_in(path, arrays, signal, len(t), names) for signal in signals]
-    return t, names, np.stack(rows, axis=1)
+def stacked(path: Path, columns: Mapping[str, Array], names: Sequence[str]) -> Array | None:
+    """The columns of these names as (k, n), or None if all are missing.
+
+    Raises InputError if only some are missing.
+    """
+    missing = [name for name in names if name not in columns]
+    if len(missing) == len(names):
+        return None
+    if missing:
+        raise InputError(f"{path}: column '{missing[0]}' is missing")
+    return np.stack([columns[name] for name in names], axis=1)
+
+
+def times_in(path: Path, t: Any) -> Array:
+    """The times t (k,), s, checked. Raises InputError, naming the file."""
+    found = np.asarray(t)
+    if found.ndim != 1 or found.dtype.kind not in "fiu":
+        raise InputError(f"{path}: t is {found.shape} of {found.dtype}: expected numbers (k,)")
+    finite = np.isfinite(found)
+    if not finite.all():
+        raise InputError(f"{path}: t has NaN or infinity in row {int(np.argmin(finite))}")
+    if np.abs(found).max(initial=0) > LATEST:
+        raise InputError(f"{path}: t reaches {np.abs(found).max():.4g}: expected seconds")
+    return found.astype(np.float64)
+
+
+def nanoseconds(t: Array) -> NDArray[np.int64]:
+    """Times (k,) s, in ns. Those of a large clock are taken by the decimals that identify them,
+    because a float64 of Unix time is up to 0.1 us away from the number that was written."""
+    if np.abs(t).max(initial=0.0) < UNIX:
+        return np.round(SECOND * t).astype(np.int64)
+    exact = (int((SECOND * Decimal(repr(x))).to_integral_value()) for x in t.tolist())
+    return np.fromiter(exact, dtype=np.int64, count=len(t))
+
+
+def from_start(t: Array) -> Array:
+    """Times (k,) s, from the first one on if they are Unix times, without loss of digits."""
+    if not len(t) or abs(t[0]) < UNIX:
+        return t
+    at = nanoseconds(t)
+    return np.asarray((at - at[0]) / SECOND)
+
+
+def write_columns(file: Path, columns: Mapping[str, Array]) -> None:
+    """A .csv file of columns (k,), with all digits."""
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    lines = [",".join(columns), *(",".join(map(repr, row)) for row in rows)]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")

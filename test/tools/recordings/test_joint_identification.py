@@ -14,6 +14,7 @@ from matplotlib.image import imread
 from drive_runs import elastic_run, real_planar
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools import cli
+from multibody_dynamics.tools.recordings import joint_identification
 from multibody_dynamics.tools.recordings.joint_identification import in_sequence, split
 from robots import CONFIG
 
@@ -55,6 +56,24 @@ def test_recordings_become_a_robot_with_errors_and_a_picture(tmp_path, capsys):
     assert imread(tmp_path / "out" / "identification.png").std() > 0.01
 
 
+def test_ctrl_c_writes_the_results_so_far(tmp_path, capsys, monkeypatch):
+    def bar(items):
+        def show(done, total):
+            if items == "steps" and done == 3:
+                raise KeyboardInterrupt
+
+        return show
+
+    monkeypatch.setattr(joint_identification, "ProgressBar", bar)
+    file, output = written(tmp_path, "run", elastic_run(10.0)), tmp_path / "out"
+    options = ["--urdf", str(ROBOT), "--elastic-joints", str(SPRINGS), "-o", str(output)]
+    assert cli.main(["identify", file, *options]) == 130
+    assert "these are the results so far" in capsys.readouterr().err
+    report = json.loads((output / "report.json").read_text())["identification"]
+    assert report["complete"] is False
+    assert dyn.identification.read_identified(output)["springs"]["elbow"]["stiffness"].determined
+
+
 def test_the_last_recording_or_quarter_is_held_out():
     runs = in_sequence([elastic_run(2.0), elastic_run(2.0, seed=1)])
     assert [run.start for run in runs] == [0.0, 2.0]
@@ -76,3 +95,7 @@ def test_names_that_are_not_there_are_refused(tmp_path, capsys):
     ):
         assert cli.main(["identify", file, "--urdf", str(ROBOT), *option]) != 0
         assert says in capsys.readouterr().err
+    assert cli.main(["identify", file]) == 2
+    assert "--urdf is missing" in capsys.readouterr().err
+    assert cli.main(["identify", "--only", "springs", file, file]) == 2
+    assert "expected one recording" in capsys.readouterr().err

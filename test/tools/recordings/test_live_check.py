@@ -16,7 +16,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.base.ros_settings import DOMAIN_VARIABLE
 from multibody_dynamics.tools.recordings.live_check import _without_limits
-from multibody_dynamics.validation.recordings.bags import overview
+from multibody_dynamics.validation.recordings import Bag
 from robots import CONFIG
 
 ARM = CONFIG / "robots" / "planar_two_link.urdf"
@@ -40,7 +40,7 @@ def test_the_live_node_agrees_with_the_library(tmp_path, monkeypatch, capsys, ro
     assert content["lost"] == 0
     assert max(content["difference"].values()) < 1e-12
     assert 0.0 < content["latency"]["p50"] <= content["latency"]["p100"]
-    topics = overview(out / "live").topics
+    topics = Bag(out / "live").overview.topics
     assert len(topics) == 4
     assert min(topics.values()) >= sent
 

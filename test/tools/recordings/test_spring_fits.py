@@ -240,13 +240,14 @@ def test_two_motors_of_a_joint_have_a_spring_each(tmp_path):
     assert "only motor torques distinguish the springs of its 2 motors" in reasons["elbow_agonist"]
 
 
-def test_the_command_writes_a_file_of_springs_and_a_picture(tmp_path, capsys):
+@pytest.mark.parametrize("command", [["identify-springs"], ["identify", "--only", "springs"]])
+def test_the_command_writes_a_file_of_springs_and_a_picture(tmp_path, capsys, command):
     motion = recorded()
     theta = motion.theta.copy()
     theta[:, 1] = motion.q[:, 1]  # an elbow without a spring
     write(Motion(motion.joint_names, motion.t, motion.q, theta, motion.Q), tmp_path / "motion.npz")
     output = tmp_path / "out"
-    arguments = ["identify-springs", str(tmp_path / "motion.npz"), "-o", str(output), "--robust"]
+    arguments = [*command, str(tmp_path / "motion.npz"), "-o", str(output), "--robust"]
     assert cli.main(arguments) == 0
     printed = capsys.readouterr().out
     assert "shoulder: linear" in printed

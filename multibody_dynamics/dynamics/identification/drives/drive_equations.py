@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core import Array, InputError
-from ...elastic import Actuators, JointSprings, Positions, Spring, SpringColumns
+from ...elastic import Actuators, JointSprings, Positions, SpringColumns
 from ...model import MultibodyModel
 from ...rigid import inverse_dynamics
 from ..bodies.joint_friction import JointFriction
@@ -181,7 +181,8 @@ class DriveEquations:
         self.motor_names = motor_names(model, actuators)
         self.joint_of_motor = np.arange(model.n) if actuators is None else actuators.joint_of_motor
         if actuators is not None:
-            self._take_springs(actuators)
+            actuators.refuse_other_joints(model)
+            self.springs, self.is_elastic = actuators.identification(), ~actuators.is_rigid
         own = np.array([sources.theta[self.motors_of(j)].all() for j in range(model.n)], dtype=bool)
         self.has_deflection = self.is_elastic & sources.q & own
         self._require_deflections()
@@ -194,11 +195,6 @@ class DriveEquations:
         ends = 1 + np.cumsum([0, *widths])  # the first column is the time
         self.places = [slice(a, b) for a, b in itertools.pairwise(ends)]
         self.width = int(ends[-1])
-
-    def _take_springs(self, actuators: Actuators) -> None:
-        actuators.refuse_other_joints(self.model)
-        self.springs = actuators.identification()
-        self.is_elastic = ~actuators.is_rigid
 
     def _require_deflections(self) -> None:
         """Only the missing side of a series elastic joint can be computed from its spring."""
@@ -221,10 +217,6 @@ class DriveEquations:
     def motors_of(self, joint: int) -> NDArray[np.intp]:
         """The motors of a joint."""
         return np.flatnonzero(self.joint_of_motor == joint)
-
-    def site(self, joint: int) -> str:
-        """Where the friction of a rigid joint is: "motor" with actuator data, else "link"."""
-        return "link" if self.actuators is None else "motor"
 
     def _channels(self) -> list[Channel]:
         found = []
@@ -251,14 +243,9 @@ class DriveEquations:
 
     def spring_columns(self, channel: Channel) -> SpringColumns:
         """The columns of the springs in an equation: the load of its motor, or Q."""
-        return self._spring_columns(channel.kind, channel.joint, channel.motor)
-
-    def _spring_columns(self, kind: Kind, j: int, motor: int) -> SpringColumns:
-        springs = self.springs[j]
+        springs, first = self.springs[channel.joint], self.motors_of(channel.joint)[0]
         assert springs is not None
-        if kind != "motor":
-            return springs.torque
-        return springs.loads[motor - int(self.motors_of(j)[0])]
+        return springs.loads[channel.motor - first] if channel.kind == "motor" else springs.torque
 
     def _channel(self, kind: Kind, j: int, motor: int) -> Channel:
         """The layout of one equation."""
@@ -268,9 +255,10 @@ class DriveEquations:
             widths["inertia"] = 1
         by_spring = self.has_deflection[j] and (kind != "link" or not self.sources.sensor[j])
         if by_spring:
-            widths["spring"] = self._spring_columns(kind, j, motor).width
             springs = self.springs[j]
-            if springs is not None and springs.damped:
+            assert springs is not None
+            widths["spring"] = self.spring_columns(Channel(kind, j, motor, {}, 0)).width
+            if springs.damped:
                 widths["damping"] = 1
         if kind == "spring" or (kind in ("motor", "link") and not by_spring):
             widths["sensor"] = 3
@@ -294,10 +282,11 @@ class DriveEquations:
         return Channel(kind, j, motor, blocks, ends[-1])
 
     def side_of(self, channel: Channel) -> str:
-        """Whose friction an equation has: "link" or "motor"."""
-        if channel.kind == "rigid" and not self.is_elastic[channel.joint]:
-            return self.site(channel.joint)
-        return "link" if channel.kind == "link" else "motor"
+        """Whose friction an equation has: "link" or "motor", to which that of a rigid joint belongs
+        if there are actuator data."""
+        is_rigid = channel.kind == "rigid" and not self.is_elastic[channel.joint]
+        by_link = self.actuators is None if is_rigid else channel.kind == "link"
+        return "link" if by_link else "motor"
 
     def site_of(self, channel: Channel) -> str:
         """The name of what has this friction: "link JOINT" or "motor MOTOR"."""
@@ -350,9 +339,11 @@ class DriveEquations:
             return
         for j in lacking[~has.q[lacking]].tolist():
             links[:, :, j] = motors[:, :, self.motors_of(j)[0]]
+        assert self.actuators is not None
         predicted = inverse_dynamics(self.model, *links).tau + self._known(links[1])
         for j in lacking.tolist():
-            i, spring = self.motors_of(j)[0], self._series_spring(j)
+            i, spring = self.motors_of(j)[0], self.actuators.actuators[j].series_spring
+            assert spring is not None
             Q = sensor[0, :, j] if has.sensor[j] else predicted[:, j]
             phi = spring.deflection(Q, beyond="continue")
             rate = np.gradient(phi, step)
@@ -361,12 +352,6 @@ class DriveEquations:
                 motors[:, :, i] = links[:, :, j] + rates
             else:
                 links[:, :, j] = motors[:, :, i] - rates
-
-    def _series_spring(self, joint: int) -> Spring:
-        assert self.actuators is not None
-        spring = self.actuators.actuators[joint].series_spring
-        assert spring is not None
-        return spring
 
     def table(self, run: MeasuredRun, state: State, middle: tuple[float, float]) -> Any:
         """The columns (k, width) of a slice of the states, as a function of the slice.

@@ -106,24 +106,23 @@ def add_body(
 
 
 class Coefficients:
-    """The coefficients z of every channel as functions of the parameters.
+    """The coefficients z of every channel of the equations as functions of the parameters.
 
-    gains : motors whose signal is a current.
+    gains : (m,) mask of the motors of which only the current was measured.
     """
 
     def __init__(
         self, equations: DriveEquations, parameters: Parameters, gains: NDArray[np.bool_]
     ) -> None:
-        self._equations, self._gains = equations, gains
+        self.equations, self.parameters, self.gains = equations, parameters, gains
         self._index = parameters.index
-        self.size = len(parameters.names)
         self._names = equations.model.joint_names
         self._motors = equations.motor_names
 
     def of(self, channel: Channel, theta: Array) -> tuple[Array, Array]:
         """z (columns,) of a channel, and its derivative (columns, p)."""
         z = np.zeros(channel.columns)
-        D = np.zeros((channel.columns, self.size))
+        D = np.zeros((channel.columns, len(self._index)))
         signs = self._signs(channel)
         for name, block in channel.blocks.items():
             sign = signs.get(name, -1.0)
@@ -132,6 +131,11 @@ class Coefficients:
             if len(where):
                 D[block.start : block.stop, where] = sign * slope
         return self._scaled(channel, theta, z, D)
+
+    def seeks_friction(self, channel: Channel) -> bool:
+        """Whether the friction in an equation is identified."""
+        velocity = f"{self.equations.site_of(channel)}.coulomb_velocity"
+        return "coulomb" in channel.blocks and self.parameters.free[self._index[velocity]]
 
     def _signs(self, channel: Channel) -> dict[str, float]:
         """Blocks on the left side of an equation; all others are subtracted."""
@@ -144,7 +148,7 @@ class Coefficients:
     ) -> tuple[Array, Sequence[int], Array]:
         """Value (m,) of a block, indices (k,) of its parameters, and derivative (m, k)."""
         at, joint = self._index, self._names[channel.joint]
-        site, motor = self._equations.site_of(channel), self._motors[channel.motor]
+        site, motor = self.equations.site_of(channel), self._motors[channel.motor]
         if name == "signal":
             d = at[f"{motor}.command delay"]
             x = theta[d]
@@ -157,7 +161,7 @@ class Coefficients:
         if name == "known friction":
             return np.ones(1), [], np.zeros((1, 0))
         if name == "links":
-            model = self._equations.model
+            model = self.equations.model
             carried = [b for i, b in enumerate(model.body_names) if channel.joint in model.path(i)]
             return self._bodies(carried, theta)
         if name.startswith("payload "):
@@ -166,7 +170,7 @@ class Coefficients:
             return self._of_velocity(channel, site, name, theta)
         if name == "spring":
             where = self._of_springs(channel.joint)
-            value, slope = self._equations.spring_columns(channel).coefficients(theta[where])
+            value, slope = self.equations.spring_columns(channel).coefficients(theta[where])
             return value, where, slope
         owner = {"damping": joint, "bias": joint, "inertia": motor}.get(name, site)
         where = [at[f"{owner}.{name}"]]
@@ -182,7 +186,7 @@ class Coefficients:
         velocity = "stribeck_velocity" if name == "stribeck" else "coulomb_velocity"
         where = [self._index[f"{site}.{name}"], self._index[f"{site}.{velocity}"]]
         size, log_velocity = theta[where]
-        nodes = self._equations.nodes_of(channel)
+        nodes = self.equations.nodes_of(channel)
         weights, slope = nodes.weights(log_velocity)
         return size * weights, where, np.stack([weights, size * slope], axis=1)
 
@@ -190,7 +194,7 @@ class Coefficients:
         """Scale an equation to the units of its noise: to those of the current, not of k times the
         current, and to those of the deflection, not of the stiffness times the deflection.
         Otherwise, small gains would make the errors look small."""
-        if channel.kind in ("rigid", "motor") and self._gains[channel.motor]:
+        if channel.kind in ("rigid", "motor") and self.gains[channel.motor]:
             g = self._index[f"{self._motors[channel.motor]}.log gain"]
             scale, signal = np.exp(-theta[g]), channel.blocks["signal"]
             kept, slopes = z[signal].copy(), D[signal].copy()
@@ -205,7 +209,7 @@ class Coefficients:
 
     def _stiffness(self, joint: int, theta: Array) -> tuple[float, Array]:
         """A stiffness of the joint relative to the initial one, and its derivative (r,)."""
-        springs = self._equations.springs[joint]
+        springs = self.equations.springs[joint]
         assert springs is not None
         value, slope = springs.torque.coefficients(theta[self._of_springs(joint)])
         initial = float(springs.weights @ springs.torque.coefficients(springs.values)[0])
@@ -213,6 +217,6 @@ class Coefficients:
 
     def _of_springs(self, joint: int) -> list[int]:
         """The indices of the parameters of the springs of a joint."""
-        springs = self._equations.springs[joint]
+        springs = self.equations.springs[joint]
         assert springs is not None
         return [self._index[name] for name in springs.names]

@@ -49,7 +49,7 @@ from ..signals.banded_equations import (
 from ..signals.parallel_filter import ParallelFilter
 from .bounded_minimum import Quadratic, minimum
 from .drive_equations import Channel
-from .drive_parameters import Coefficients, Parameters
+from .drive_parameters import Coefficients
 
 ROUNDS = 30  # maximum number of rounds of fit and residual spectra
 SETTLED = 0.05  # typical relative change of the spectra that ends the first rounds
@@ -75,12 +75,12 @@ class EquationSums:
     ) -> None:
         self.channels, self._places, self.longest = channels, places, longest
         self._parallel = parallel
-        self._bands = [BandedEquations(1, each.columns - 1, longest) for each in channels]
-        self.sums = [each.sums[0] for each in self._bands]
+        self._bands = [BandedEquations(each.columns, longest) for each in channels]
+        self.sums = [each.sums for each in self._bands]
 
     def add(self, channel: int, rows: Array) -> None:
         """Add filtered samples (k, width) without gaps to one channel."""
-        self._bands[channel].add(rows[:, None, self._places[channel]])
+        self._bands[channel].add(rows[:, self._places[channel]])
 
     @property
     def counts(self) -> Array:
@@ -175,18 +175,17 @@ class LeastSquares:
         self,
         sums: EquationSums,
         coefficients: Coefficients,
-        parameters: Parameters,
         *,
         spectral: bool = True,
         noisy: EquationSums | None = None,
         repeated: bool = False,
     ) -> None:
         self._sums, self._noisy = sums, noisy or sums
-        self._coefficients, self.parameters = coefficients, parameters
+        self._coefficients, self.parameters = coefficients, coefficients.parameters
         self._spectral = spectral
-        self._free = np.flatnonzero(np.array(parameters.free))
-        self._mean = np.array(parameters.mean)
-        self._spread = np.array(parameters.spread)
+        self._free = np.flatnonzero(np.array(self.parameters.free))
+        self._mean = np.array(self.parameters.mean)
+        self._spread = np.array(self.parameters.spread)
         self._is_repeated = repeated
         self._known: tuple[Fit, _About] | None = None
         self._total: list[Array] | None = None
@@ -206,6 +205,13 @@ class LeastSquares:
                 break
         z = [self._coefficients.of(each, theta)[0] for each in self._sums.channels]
         return Fit(theta, z, density, is_settled)
+
+    def renewed(self, *, repeated: bool = False) -> LeastSquares:
+        """The same for parameters that have changed since."""
+        return LeastSquares(
+            self._sums, self._coefficients,
+            spectral=self._spectral, noisy=self._noisy, repeated=repeated,
+        )  # fmt: skip
 
     def cost(self, fit: Fit) -> float:
         """The negative logarithm of likelihood and prior, with one weight for each equation."""

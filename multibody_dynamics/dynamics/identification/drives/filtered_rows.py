@@ -69,8 +69,7 @@ class Plan:
         self.runs, self.cutoff = runs, cutoff
         self.filters = [filters_of(run.rate, cutoff) for run in runs]
         states = sum(
-            len(run.position) / filters.step
-            for run, filters in zip(runs, self.filters, strict=True)
+            len(run.position) / each.step for run, each in zip(runs, self.filters, strict=True)
         )
         self.share = min(MOST_STATES / max(states, 1.0), 1.0)
         self.pieces = self._pieces()
@@ -94,21 +93,12 @@ class Plan:
 
     def first(self, states: int) -> list[Piece]:
         """Pieces with about this many states, evenly spread."""
-        total = sum(
-            (piece.part.stop - piece.part.start) / self.filters[piece.run].step
-            for piece in self.pieces
-        )
+        total = sum((part.stop - part.start) / self.filters[i].step for i, part in self.pieces)
         share = min(states / max(total, 1.0), 1.0)
-        found = []
-        for piece in self.pieces:
-            length = piece.part.stop - piece.part.start
-            found.append(
-                Piece(
-                    piece.run,
-                    slice(piece.part.start, piece.part.start + max(int(share * length), 1)),
-                )
-            )
-        return found
+        return [
+            Piece(i, slice(part.start, part.start + max(int(share * (part.stop - part.start)), 1)))
+            for i, part in self.pieces
+        ]
 
 
 def filtered_blocks(
@@ -139,7 +129,7 @@ def filtered_blocks(
         reach, still = reach_of(filters), _still(plan.runs[piece.run], filters)
         found += [
             Block(piece.run, rows, _moving(equations, rows, reach, still))
-            for rows in filters.equations.blocks(table, slice(0, len(state.times)))
+            for rows in filters.equations.blocks(table, len(state.times))
             if len(rows) >= SHORTEST
         ]
     return found

@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Intervals of friction parameters from the profile of the likelihood over v0 and vs.
+"""Friction over its velocities v0 and vs: intervals from the profile of the likelihood, a search.
 
 The velocities v0 and vs of Coulomb and Stribeck friction enter nonlinearly (`friction_terms`). If
 the motion hardly distinguishes the two terms, the likelihood falls slowly on one side of its
@@ -19,6 +19,12 @@ two ends together; for a quadratic cost, h is 1.96 s. The standard error becomes
 Everything but v0 and vs is linear in the equation of a joint or motor. For each pair (v0, vs) of a
 grid, the cost is minimised over the sizes of friction and, in its quadratic approximation, over all
 other parameters of the robot.
+
+The same grid, with all other parameters unchanged, gives first values: a fit from one starting
+point can end in another minimum of the likelihood, most often with a Stribeck friction of zero, its
+bound, where vs has no effect any more, and Coulomb and viscous friction that explain the Stribeck
+term in part. Whether the best pair is used depends on the likelihood of a fit that starts there
+(`robot_identification`).
 """
 
 from __future__ import annotations
@@ -29,9 +35,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from ...core import Array
-from .drive_equations import Channel, DriveEquations
-from .drive_parameters import Coefficients, Parameters
-from .equation_sums import Fit, LeastSquares
+from .drive_equations import Channel
+from .drive_parameters import Coefficients
+from .equation_sums import EquationSums, Fit, LeastSquares
 from .friction_terms import NODES, VelocityNodes
 
 WIDTH = 1.96  # standard errors on either side
@@ -40,6 +46,7 @@ LEVELS = np.linspace(0.5, 3.5, 13)  # standard deviations for which the ends are
 NEAR, NEAR_POINTS = 5.0, 41  # half width in standard errors, and size, of the fine grid
 FAR_POINTS = 2 * NODES  # between the bounds of v0 and vs
 RIDGE = 1e-9  # relative, of the normal matrices of the sizes
+WORTH = 1.0  # least decrease of the negative logarithm of the likelihood for which a pair is tried
 
 
 class Widening(NamedTuple):
@@ -62,39 +69,36 @@ class _Grid(NamedTuple):
 
 
 def friction_widenings(
-    equations: DriveEquations,
-    coefficients: Coefficients,
-    parameters: Parameters,
-    solver: LeastSquares,
-    fit: Fit,
+    coefficients: Coefficients, solver: LeastSquares, fit: Fit
 ) -> dict[str, Widening]:
     """The factors by which the standard errors of friction parameters must be multiplied."""
     found: dict[str, Widening] = {}
-    for k, channel in enumerate(equations.channels):
-        if "coulomb" not in channel.blocks:
-            continue
-        site = equations.site_of(channel)
-        if parameters.free[parameters.index[f"{site}.coulomb_velocity"]]:
-            found |= _Site(equations, coefficients, parameters, channel, site).widenings(
-                solver, fit, k
-            )
+    for k, channel in enumerate(coefficients.equations.channels):
+        if coefficients.seeks_friction(channel):
+            found |= _Site(coefficients, channel).widenings(solver, fit, k)
     return found
+
+
+def searched_friction(coefficients: Coefficients, sums: EquationSums, theta: Array) -> Array | None:
+    """theta (p,) with the velocities and sizes of friction that explain each equation best, all
+    other parameters unchanged; None if theta is at least nearly as good."""
+    found, changed = theta.copy(), False
+    counts = sums.counts.sum(axis=1)
+    for channel, G, count in zip(sums.channels, sums.sums, counts, strict=True):
+        if count and coefficients.seeks_friction(channel):
+            site = _Site(coefficients, channel)
+            changed |= site.search(found, G.sum(axis=0), float(count))
+    return found if changed else None
 
 
 class _Site:
     """The friction of one equation."""
 
-    def __init__(
-        self,
-        equations: DriveEquations,
-        coefficients: Coefficients,
-        parameters: Parameters,
-        channel: Channel,
-        site: str,
-    ) -> None:
+    def __init__(self, coefficients: Coefficients, channel: Channel) -> None:
+        equations, parameters = coefficients.equations, coefficients.parameters
         self._nodes, self._channel = equations.nodes_of(channel), channel
-        self._coefficients, self._site = coefficients, site
-        self._index = parameters.index
+        self._coefficients, self._index = coefficients, parameters.index
+        self._site = site = equations.site_of(channel)
         self._sizes = [
             name for name in ("viscous", "offset", "coulomb", "load", "stribeck")
             if name in channel.blocks and parameters.free[self._index[f"{site}.{name}"]]
@@ -103,13 +107,37 @@ class _Site:
         velocities += ["stribeck_velocity"] * ("stribeck" in self._sizes)
         self._names = [f"{site}.{name}" for name in (*self._sizes, *velocities)]
 
+    def search(self, theta: Array, G: Array, count: float) -> bool:
+        """Change the friction in theta, in place, to the best one at a pair of nodes, if that is
+        worth a try. G, count : sums of the equation and of its samples."""
+        z, _ = self._coefficients.of(self._channel, theta)
+        nodes = np.log(self._nodes.values)
+        logs = [nodes for name in self._names if name.endswith("_velocity")]
+        grid = self._grid(theta, logs, 2.0 * G @ z, 2.0 * G)
+        now = float(z @ G @ z)
+        power = now + grid.cost
+        if "stribeck" in self._sizes:
+            power[grid.sizes[:, -1] == 0.0] = np.inf
+        best = int(np.argmin(power))
+        if not 0.0 < power[best] < np.inf or 0.5 * count * np.log(now / power[best]) < WORTH:
+            return False
+        values = [*grid.sizes[best], grid.coulomb[best], grid.stribeck[best]]
+        for name, value in zip(self._names, values, strict=False):
+            theta[self._index[name]] = value
+        return True
+
     def widenings(self, solver: LeastSquares, fit: Fit, k: int) -> dict[str, Widening]:
         """The factors by name. k : the number of the equation."""
         where = [self._index[name] for name in self._names]
         rows = np.eye(len(fit.theta))[where]
         errors = np.array([each.error for each in solver.uncertainties(fit, rows)])
         g, Q, variance = solver.profile(fit, k, np.array(where))
-        grid = self._grid(fit, errors, g, Q)
+        logs = [
+            _logs(self._nodes, float(fit.theta[i]), float(error))
+            for name, i, error in zip(self._names, where, errors, strict=True)
+            if name.endswith("_velocity")
+        ]
+        grid = self._grid(fit.theta, logs, g, Q)
         above = grid.cost - min(float(grid.cost.min()), 0.0)
         found = {}
         for name, i, error, own in zip(self._names, where, errors, variance, strict=True):
@@ -139,19 +167,15 @@ class _Site:
         (low, high), closed = _of_velocity(at, above, limit)
         return (-float(np.expm1(low - value)), float(np.expm1(high - value))), closed
 
-    def _grid(self, fit: Fit, errors: Array, g: Array, Q: Array) -> _Grid:
+    def _grid(self, theta: Array, logs: list[Array], g: Array, Q: Array) -> _Grid:
         """The best sizes and their cost for all pairs of v0 and vs.
 
-        g, Q : gradient (columns,) and curvature of the cost for changes of the coefficients.
+        logs : values of log v0 and, with Stribeck friction, log vs. g, Q : gradient (columns,) and
+        curvature of the cost for changes of the coefficients.
         """
-        logs = [
-            _logs(self._nodes, float(fit.theta[self._index[name]]), float(error))
-            for name, error in zip(self._names, errors, strict=True)
-            if name.endswith("_velocity")
-        ]
         pairs = np.meshgrid(*logs, indexing="ij")
         coulomb, stribeck = pairs[0].ravel(), pairs[-1].ravel()
-        z, D = self._coefficients.of(self._channel, fit.theta)
+        z, D = self._coefficients.of(self._channel, theta)
         blocks = self._channel.blocks
         of = {name: np.arange(blocks[name].start, blocks[name].stop) for name in self._sizes}
         places = np.concatenate([*of.values()])

@@ -18,18 +18,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...core import Array
 from ...elastic import Actuator, Actuators, Identified, Motor, Spring
 from ..bodies.joint_friction import JointFriction
 from ..bodies.regressor import base_parameters, with_inertial_parameters
-from .drive_equations import DriveEquations
-from .drive_parameters import Parameters, body_names
+from .drive_parameters import Coefficients, body_names
 from .equation_sums import Fit, LeastSquares, Uncertainty
 from .friction_profiles import Widening
-from .identified_covariance import IdentifiedCovariance
-from .identified_robot import IdentifiedRobot, IdentifiedValue
+from .identified_robot import IdentifiedCovariance, IdentifiedRobot, IdentifiedValue
 
 SIGNIFICANT = 3.0  # standard errors above which identified damping replaces that known before
 STEP = 1e-30  # imaginary, for derivatives
@@ -42,19 +39,17 @@ class Reader:
 
     def __init__(
         self,
-        equations: DriveEquations,
-        parameters: Parameters,
+        coefficients: Coefficients,
         solver: LeastSquares,
         fit: Fit,
-        gains: NDArray[np.bool_],
         widenings: Mapping[str, Widening],
         friction: JointFriction,
     ) -> None:
-        self._equations, self._parameters = equations, parameters
+        self._equations, self._parameters = coefficients.equations, coefficients.parameters
         self._widenings, self._friction_before = widenings, friction
-        self._theta, self._index = fit.theta, parameters.index
-        self._gains, self._solver, self._fit = gains, solver, fit
-        self._model = equations.model
+        self._theta, self._index = fit.theta, self._parameters.index
+        self._gains, self._solver, self._fit = coefficients.gains, solver, fit
+        self._model = self._equations.model
 
     def _uncertainties(self, rows: Array) -> list[Uncertainty]:
         return self._solver.uncertainties(self._fit, np.atleast_2d(rows))

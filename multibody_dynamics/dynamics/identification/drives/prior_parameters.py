@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -75,6 +76,7 @@ class IdentificationSettings(NamedTuple):
     spectral: bool = False
 
 
+@dataclass(frozen=True, eq=False)
 class PriorParameters:
     """Chooses the parameters of the equations of drives, with their priors.
 
@@ -85,26 +87,18 @@ class PriorParameters:
     >>> parameters = PriorParameters(equations, settings, friction, payloads, gains).of(sums)
     """
 
-    def __init__(
-        self,
-        equations: DriveEquations,
-        settings: IdentificationSettings,
-        friction: JointFriction,
-        payloads: Sequence[CarriedPayload],
-        gains: NDArray[np.bool_],
-        cutoff: float,
-        resting: Collection[str] = (),
-    ) -> None:
-        self.model, self.actuators = equations.model, equations.actuators
-        self.equations, self.settings, self.friction = equations, settings, friction
-        self.payloads, self.gains, self.cutoff = payloads, gains, cutoff
-        self.resting = resting
-        self.motor_names = equations.motor_names
+    equations: DriveEquations
+    settings: IdentificationSettings
+    friction: JointFriction
+    payloads: Sequence[CarriedPayload]
+    gains: NDArray[np.bool_]
+    cutoff: float
+    resting: Collection[str] = ()
 
     def of(self, sums: EquationSums) -> Parameters:
         """All parameters, on the scale of the signals in these sums. Raises InputError for a motor
         whose current does not follow the torque of its links."""
-        model, settings = self.model, self.settings
+        model, settings = self.equations.model, self.settings
         parameters = Parameters()
         rows = inertial_parameters(model).reshape(-1, 10)
         for body, ten in zip(model.body_names, rows, strict=True):
@@ -122,13 +116,13 @@ class PriorParameters:
         coefficients = Coefficients(self.equations, parameters, self.gains)
         wanted = [
             i for i in np.flatnonzero(self.gains).tolist()
-            if self.motor_names[i] not in settings.gains
+            if self.equations.motor_names[i] not in settings.gains
         ]  # fmt: skip
         found = {i: self._plausible_gain(parameters, coefficients, sums, i) for i in wanted}
         sure = [gain for gain in found.values() if gain is not None]
         sure += [*settings.gains.values()]
         for i, gain in found.items():
-            motor = self.motor_names[i]
+            motor = self.equations.motor_names[i]
             if not sure:
                 raise InputError(
                     f"joint '{motor}': its current does not follow the torque of the links: check "
@@ -140,13 +134,13 @@ class PriorParameters:
 
     def _add_drive(self, parameters: Parameters, j: int, i: int, scales: _Scales) -> None:
         """Rotor, friction, gain and delay of a motor."""
-        name = self.motor_names[i]
+        name = self.equations.motor_names[i]
         channels = [each for each in self.equations.channels if each.motor == i]
         driving = [each for each in channels if "inertia" in each.blocks]
         torque = max(scales.motor_torque[i], scales.torque[j])
-        rotor = self.actuators.motors[i].inertia if self.actuators else 0.0
+        rotor = self.equations.actuators.motors[i].inertia if self.equations.actuators else 0.0
         if i == self.equations.motors_of(j)[0]:
-            rotor += float(self.model.reflected_inertia[j])
+            rotor += float(self.equations.model.reflected_inertia[j])
         widest = WIDE * torque / max(scales.acceleration[i], 1e-9)
         spread = self.settings.rotor_spread * rotor if rotor > 0.0 else widest
         parameters.add(f"{name}.inertia", rotor, spread, 0.0, np.inf,
@@ -180,7 +174,7 @@ class PriorParameters:
     ) -> None:
         """Friction of link or motor k; sizes : of its torque and velocity."""
         options, nodes = self.settings, self.equations.nodes[side][k]
-        names = self.motor_names if side == "motor" else self.model.joint_names
+        names = self.equations.motor_names if side == "motor" else self.equations.model.joint_names
         site, bounds = f"{side} {names[k]}", nodes.bounds
         wide = WIDE * sizes[0]
         slow = wide / max(sizes[1], 1e-9)
@@ -213,7 +207,7 @@ class PriorParameters:
         equations themselves."""
         names = ("viscous", "coulomb", "coulomb_velocity", "offset")
         if side == "motor":
-            motor = self.actuators.motors[j] if self.actuators else None
+            motor = self.equations.actuators.motors[j] if self.equations.actuators else None
             return {name: getattr(motor, name, 0.0) for name in names}
         if not self.settings.friction:
             return dict.fromkeys(names, 0.0)
@@ -229,7 +223,7 @@ class PriorParameters:
         springs = self.equations.springs[j]
         if springs is None:
             return
-        assert self.actuators is not None
+        assert self.equations.actuators is not None
         here = bool(self.equations.has_deflection[j]) and self.settings.springs
         torque = scales.torque[j]
         phi = max(scales.deflection[j], 1e-12)
@@ -240,7 +234,7 @@ class PriorParameters:
             is_slope = power == 1 and value > 0.0
             low = 1e-3 * value if is_slope else -np.inf
             parameters.add(name, value, spread, low, np.inf, free=here)
-        damping = float(self.actuators.damping[j])
+        damping = float(self.equations.actuators.damping[j])
         wide = WIDE * torque / max(scales.deflection_rate[j], 1e-12)
         damped = here and springs.damped and self.settings.damping
         parameters.add(f"{joint}.damping", damping, wide, free=damped)

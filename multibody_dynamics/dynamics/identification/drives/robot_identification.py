@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -17,14 +18,9 @@ from ...model import MultibodyModel
 from ..bodies.joint_friction import JointFriction
 from ..bodies.regressor import with_inertial_parameters
 from ..signals.differentiation import HIGHEST, noise_cutoff
-from .drive_equations import (
-    DriveEquations,
-    Options,
-    motor_names,
-    sources_of,
-)
+from .drive_equations import Channel, DriveEquations, Options, motor_names, sources_of
 from .drive_parameters import FRICTION, Coefficients
-from .equation_sums import ROUNDS, EquationSums, Fit, LeastSquares, left_side
+from .equation_sums import ROUNDS, EquationSums, LeastSquares, left_side
 from .filtered_rows import (
     NOISE_SAMPLES,
     Block,
@@ -36,10 +32,8 @@ from .filtered_rows import (
     sums_of,
     without_outliers,
 )
-from .friction_profiles import friction_widenings
-from .friction_search import searched_friction
-from .identified_covariance import IdentifiedCovariance
-from .identified_robot import IdentifiedRobot, IdentifiedValue
+from .friction_profiles import Widening, friction_widenings, searched_friction
+from .identified_robot import IdentifiedCovariance, IdentifiedRobot, IdentifiedValue
 from .identified_values import Reader
 from .measured_run import CarriedPayload, MeasuredRun
 from .prior_parameters import IdentificationSettings, PriorParameters
@@ -87,7 +81,8 @@ class RobotIdentification:
     and samples that were left out. cutoff : Hz. rejected : share of the samples left out. used :
     share of the recordings used. count : their samples after filtering. bias : largest effect of
     the noise of the positions on a parameter, in standard errors, before its correction; 0 if it
-    cannot be computed. covariance : of all parameters together. course : for plots.
+    cannot be computed. covariance : of all parameters together. course : for plots. is_complete :
+    whether all steps were done; False if Ctrl-C (KeyboardInterrupt) ended them after the first fit.
     """
 
     robot: IdentifiedRobot
@@ -100,7 +95,8 @@ class RobotIdentification:
     count: int
     bias: float
     covariance: IdentifiedCovariance
-    course: Course | None = field(default=None, repr=False)
+    course: Course = field(repr=False)
+    is_complete: bool = True
 
 
 def identify_robot(
@@ -111,6 +107,7 @@ def identify_robot(
     friction: JointFriction | None = None,
     held_out: Sequence[MeasuredRun] = (),
     settings: IdentificationSettings | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> RobotIdentification:
     """Identify links, friction, motors and springs together, from whatever was measured.
 
@@ -119,15 +116,17 @@ def identify_robot(
     friction : of the links as known so far, none by default: the initial values, or, if the
         settings exclude friction, those that are kept.
     runs : recordings to fit; held_out : recordings to judge the result on.
+    progress : called with the numbers of steps done and in total.
 
     Raises InputError, naming joint and run, for missing signals, different rates, and too few
     samples.
     """
-    return _Identification(model, runs, actuators, friction, held_out, settings).result()
+    found = _Identification(model, runs, actuators, friction, held_out, settings)
+    return found.result(progress)
 
 
 class _Identification:
-    """The steps of one identification."""
+    """The steps of one identification, each of which replaces `solver` and `fit` at its end."""
 
     def __init__(
         self,
@@ -142,6 +141,7 @@ class _Identification:
         self.friction = friction or JointFriction.none(model.n)
         self.held, self.settings = [*held_out], settings or IdentificationSettings()
         self.notes: list[str] = []
+        self.rejected = self.bias = 0.0
         everything = [*self.runs, *self.held]
         self.motor_names = motor_names(model, actuators)
         sources = sources_of(everything, model.n, len(self.motor_names))
@@ -162,113 +162,119 @@ class _Identification:
         begin = min(run.start for run in self.runs)
         self.middle = (0.5 * (begin + max(ends)), max(max(ends) - begin, 1e-3))
 
-    def result(self) -> RobotIdentification:
-        """All steps in order."""
-        plan = self.plan
-        blocks = filtered_blocks(self.equations, plan, plan.pieces, self.middle)
-        blocks, resting = self._without_resting(blocks)
-        sums = self._sums(blocks)
+    def result(
+        self, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> RobotIdentification:
+        """All steps in order, from the prior to the values and their errors."""
+        steps = (
+            self._fit_first, self._leave_out_outliers, self._correct_noise, self._let_drift,
+            self._keep_known, self._fit_again, self._widen,
+        )  # fmt: skip
+        total, is_complete = len(steps) + 2, True
+        self.widenings: dict[str, Widening] = {}
+        progress(0, total)
+        self.blocks, resting = self._filtered()
+        self.sums = self._sums(self.blocks)
         self.parameters = PriorParameters(
             self.equations, self.settings, self.friction, self.payloads, self.gains, self.cutoff,
             resting,
-        ).of(sums)  # fmt: skip
-        prior = [*self.parameters.mean]
+        ).of(self.sums)  # fmt: skip
+        self.prior = np.array(self.parameters.mean)
         self.coefficients = Coefficients(self.equations, self.parameters, self.gains)
-        initial = [
-            self.coefficients.of(each, np.array(self.parameters.mean))[0]
-            for each in self.equations.channels
-        ]
-        fit = self._fitted(sums)
-        if self.settings.load_friction:
-            for _ in range(LOADS):
-                self._take_loads(fit)
-                blocks = filtered_blocks(self.equations, plan, plan.pieces, self.middle)
-                blocks, _ = self._without_resting(blocks)
-                sums = self._sums(blocks)
-                fit = self._fitted(sums, fit.theta)
-        sums, fit, rejected = self._without_outliers(blocks, sums, fit)
-        solver, fit, bias = self._without_noise(sums, fit)
-        solver, fit = self._with_known(*self._with_drift(solver, fit), prior)
-        solver, fit = self._again(solver, fit)
-        widenings = friction_widenings(
-            self.equations, self.coefficients, self.parameters, solver, fit
-        )
-        reader = Reader(
-            self.equations, self.parameters, solver, fit, self.gains, widenings, self.friction
-        )
+        initial = [self.coefficients.of(each, self.prior)[0] for each in self.equations.channels]
+        for k, step in enumerate(steps):
+            before = deepcopy(self.parameters)
+            try:
+                progress(k + 1, total)
+                step()
+            except KeyboardInterrupt:
+                if k == 0:
+                    raise
+                vars(self.parameters).update(vars(before))
+                self.notes.append(
+                    f"stopped after {k} of {len(steps)} steps: outliers, noise, drift and what the "
+                    "recordings do not determine may not have been considered yet"
+                )
+                is_complete = False
+                break
+        reader = Reader(self.coefficients, self.solver, self.fit, self.widenings, self.friction)
         robot = reader.robot(self.settings.links)
         combinations = reader.combinations() if self.settings.links else {}
-        self._remark(rejected, bias, reader)
-        if not fit.is_settled:
-            self.notes.append(
-                f"the search ended after {ROUNDS} rounds, before the parameters had settled: they "
-                "may be further off than stated; record richer motions, or identify fewer of them"
-            )
-        held = filtered_blocks(
-            self.equations, held_plan := Plan(self.held or self.runs, self.cutoff),
-            held_plan.pieces, self.middle,
-        ) if self.held else []  # fmt: skip
-        return RobotIdentification(
+        self._remark(reader)
+        held: list[Block] = []
+        if self.held:
+            plan = Plan(self.held, self.cutoff)
+            held = filtered_blocks(self.equations, plan, plan.pieces, self.middle)
+        found = RobotIdentification(
             robot,
             combinations,
-            self._residuals(sums, self._sums(held), initial, fit),
+            self._residuals(self._sums(held), initial),
             tuple(self.notes),
             self.cutoff,
-            rejected,
-            plan.share,
-            sum(len(block.rows) for block in blocks),
-            bias,
+            self.rejected,
+            self.plan.share,
+            sum(len(block.rows) for block in self.blocks),
+            self.bias,
             reader.covariance(),
-            self._course([each for each in held or blocks], fit),
+            self._course(held or self.blocks),
+            is_complete,
         )
+        progress(total, total)
+        return found
 
-    def _fitted(self, sums: EquationSums, begin: Array | None = None) -> Fit:
+    def _fit_first(self) -> None:
+        """The fit from the prior; with friction that depends on the load, repeated with the torques
+        of the robot and its payloads as identified so far."""
+        self._fit(self.sums)
+        for _ in range(LOADS * self.settings.load_friction):
+            rows = self.fit.theta[: 10 * (self.model.n + len(self.payloads))].reshape(-1, 10)
+            own = rows[: self.model.n]
+            self.equations.loaded[""] = with_inertial_parameters(self.model, own.ravel())
+            for load, (name, body) in zip(
+                rows[self.model.n :], self.equations.payloads.items(), strict=True
+            ):
+                carried = own.copy()
+                carried[body] += load
+                self.equations.loaded[name] = with_inertial_parameters(self.model, carried.ravel())
+            self.blocks, _ = self._filtered()
+            self.sums = self._sums(self.blocks)
+            self._fit(self.sums, self.fit.theta)
+
+    def _fit(self, sums: EquationSums, begin: Array | None = None) -> None:
         """A fit from `begin`; with Stribeck friction, the more likely of this and a fit that begins
         at the velocities of friction that a search over all of them finds."""
-        solver = self._solver(sums, sums)
+        solver = LeastSquares(sums, self.coefficients, spectral=self.settings.spectral)
         fit = solver.fit(begin)
-        if not self.settings.stribeck:
-            return fit
-        searched = searched_friction(
-            self.equations, self.coefficients, self.parameters, sums, fit.theta
-        )
-        return fit if searched is None else min(fit, solver.fit(searched), key=solver.cost)
+        if self.settings.stribeck:
+            searched = searched_friction(self.coefficients, sums, fit.theta)
+            if searched is not None:
+                fit = min(fit, solver.fit(searched), key=solver.cost)
+        self.solver, self.fit = solver, fit
 
     def _sums(self, blocks: Sequence[Block], longest: int | None = None) -> EquationSums:
         return sums_of(self.equations, blocks, self.plan.filters[0].equations, longest)
 
-    def _take_loads(self, fit: Fit) -> None:
-        """Let friction depend on the torques of the robot and its payloads as identified so far."""
-        rows = fit.theta[: 10 * (self.model.n + len(self.payloads))].reshape(-1, 10)
-        own = rows[: self.model.n]
-        bodies = list(self.equations.payloads.items())
-        for k, (name, body) in enumerate([("", 0), *bodies]):
-            carried = own.copy()
-            if k:
-                carried[body] += rows[self.model.n + k - 1]
-            self.equations.loaded[name] = with_inertial_parameters(self.model, carried.ravel())
-
-    def _without_outliers(
-        self, blocks: Sequence[Block], sums: EquationSums, fit: Fit
-    ) -> tuple[EquationSums, Fit, float]:
-        """Sums and fit without samples that do not follow the equations, and their share."""
-        rejected, reach = 0.0, reach_of(self.plan.filters[0])
+    def _leave_out_outliers(self) -> None:
+        """The fit without samples that do not follow the equations."""
+        reach = reach_of(self.plan.filters[0])
         for _ in range(REJECTIONS * self.settings.robust):
-            kept, share = without_outliers(self.equations, blocks, fit.z, reach)
-            if share <= rejected:
+            kept, share = without_outliers(self.equations, self.blocks, self.fit.z, reach)
+            if share <= self.rejected:
                 break
-            rejected = share
-            sums = self._sums(self._enough(kept, blocks))
-            fit = self._solver(sums, sums).fit(fit.theta)
-        return sums, fit, rejected
+            self._require_enough(kept)
+            sums = self._sums(kept)
+            solver = LeastSquares(sums, self.coefficients, spectral=self.settings.spectral)
+            fit = solver.fit(self.fit.theta)
+            self.sums, self.solver, self.fit, self.rejected = sums, solver, fit, share
 
     def _counts(self, blocks: Sequence[Block]) -> Array:
         """(channels,) samples that are used."""
         return np.sum([block.used.sum(axis=0) for block in blocks], axis=0)
 
-    def _without_resting(self, blocks: Sequence[Block]) -> tuple[list[Block], frozenset[str]]:
-        """The blocks without the equations of joints that hardly move, and the sites of their
+    def _filtered(self) -> tuple[list[Block], frozenset[str]]:
+        """The filtered equations without those of joints that hardly move, and the sites of their
         friction. Raises InputError if no joint moves."""
+        blocks = filtered_blocks(self.equations, self.plan, self.plan.pieces, self.middle)
         if not blocks:
             raise InputError(f"no stretch is long enough for the filter at {self.cutoff:g} Hz")
         channels, counts = self.equations.channels, self._counts(blocks)
@@ -296,9 +302,9 @@ class _Identification:
         kept = [replace(block, used=block.used & ~few) for block in blocks]
         return kept, frozenset(resting - moving)
 
-    def _enough(self, kept: Sequence[Block], blocks: Sequence[Block]) -> Sequence[Block]:
-        """The blocks without outliers. Raises InputError if these leave too few samples."""
-        before, after = self._counts(blocks), self._counts(kept)
+    def _require_enough(self, kept: Sequence[Block]) -> None:
+        """Raise InputError if too few samples are left without outliers."""
+        before, after = self._counts(self.blocks), self._counts(kept)
         for channel, had, count in zip(self.equations.channels, before, after, strict=True):
             if had and count < channel.unknowns:
                 raise InputError(
@@ -306,108 +312,88 @@ class _Identification:
                     "follow the equations remain, for "
                     f"{channel.unknowns} coefficients: use longer recordings, or keep outliers"
                 )
-        return kept
 
-    def _solver(self, sums: EquationSums, noisy: EquationSums) -> LeastSquares:
-        return LeastSquares(
-            sums, self.coefficients, self.parameters, spectral=self.settings.spectral, noisy=noisy
-        )
-
-    def _without_noise(self, sums: EquationSums, fit: Fit) -> tuple[LeastSquares, Fit, float]:
+    def _correct_noise(self) -> None:
         """The fit without the effect of the noise of the positions, and how large that was."""
         noise = [position_noise(run) for run in self.runs]
         reconstructed = self.equations.is_elastic & ~self.equations.has_deflection
         if reconstructed.any() or not any(row.any() for rows in noise for row in rows):
-            return self._solver(sums, sums), fit, 0.0
+            return
         pieces = self.plan.first(NOISE_SAMPLES)
         parts = [
             self._sums(
                 filtered_blocks(self.equations, self.plan, pieces, self.middle, given, seed),
-                sums.longest,
+                self.sums.longest,
             )
             for given, seed in ((None, 0), (noise, 1), (noise, -1))
         ]
-        clean = sums.copied()
+        clean = self.sums.copied()
         clean.less_noise(parts[0], parts[1:])
-        solver = self._solver(clean, sums)
+        solver = LeastSquares(
+            clean, self.coefficients, spectral=self.settings.spectral, noisy=self.sums
+        )
         try:
-            better = solver.fit(fit.theta)
+            better = solver.fit(self.fit.theta)
         except DynamicsError:
             self.notes.append(
                 f"the noise of the positions is too large to be corrected at {self.cutoff:.3g} Hz: "
                 "choose a lower cut-off"
             )
-            return self._solver(sums, sums), fit, 0.0
+            return
         free = np.flatnonzero(np.array(self.parameters.free))
-        rows = np.eye(len(fit.theta))[free]
-        errors = solver.uncertainties(better, rows)
-        moved = (better.theta - fit.theta)[free]
-        worst = max(
-            (abs(by) / each.error for by, each in zip(moved, errors, strict=True)
-             if each.determined and each.error > 0.0),
-            default=0.0,
+        errors = solver.uncertainties(better, np.eye(len(better.theta))[free])
+        moved = np.abs(better.theta - self.fit.theta)[free]
+        shares = (
+            by / each.error for by, each in zip(moved.tolist(), errors, strict=True)
+            if each.determined and each.error > 0.0
         )  # fmt: skip
-        return solver, better, float(worst)
+        self.solver, self.fit, self.bias = solver, better, float(max(shares, default=0.0))
 
-    def _with_drift(self, solver: LeastSquares, fit: Fit) -> tuple[LeastSquares, Fit]:
+    def _let_drift(self) -> None:
         """The fit with friction that changes linearly in time, where such a change is significant,
         and a note about it; the parameters are then those at the middle of the time."""
-        names = [name for name in self.parameters.names if name.endswith(" drift")]
-        index = self.parameters.index
+        parameters, index = self.parameters, self.parameters.index
+        names = [name for name in parameters.names if name.endswith(" drift")]
         for name in names:
             site = name.rpartition(".")[0]
-            self.parameters.free[index[name]] = self.parameters.free[index[f"{site}.viscous"]]
-        drifting = LeastSquares(
-            solver._sums, self.coefficients, self.parameters,
-            spectral=self.settings.spectral, noisy=solver._noisy,
-        )  # fmt: skip
-        found = drifting.fit(fit.theta)
-        rows = np.zeros((len(names), len(fit.theta)))
-        for k, name in enumerate(names):
-            rows[k, index[name]] = 1.0
-        errors = drifting.uncertainties(found, rows)
-        significant = []
-        for name, each in zip(names, errors, strict=True):
-            site, _, kind = name.rpartition(".")
-            side, _, joint = site.partition(" ")
-            base = float(found.theta[index[f"{site}.{kind.removesuffix(' drift')}"]])
+            parameters.free[index[name]] = parameters.free[index[f"{site}.viscous"]]
+        drifting = self.solver.renewed()
+        found = drifting.fit(self.fit.theta)
+        rows = np.eye(len(found.theta))[[index[name] for name in names]]
+        significant, notes = [], []
+        for name, each in zip(names, drifting.uncertainties(found, rows), strict=True):
+            site, _, kind = name.removesuffix(" drift").rpartition(".")
+            base = float(found.theta[index[f"{site}.{kind}"]])
             change = float(found.theta[index[name]])
             moves = each.determined and abs(change) > DRIFT_SIGNIFICANCE * each.error
             if moves and abs(change) > DRIFT_SIZE * abs(base):
                 significant.append(name)
                 share = f" ({change / base:+.0%})" if base else ""
-                self.notes.append(
-                    f"{side} {joint}: {kind.removesuffix(' drift')} friction changed by "
-                    f"{change:+.3g} +- {each.error:.1g}{share} from the first to "
-                    f"the last of {self.middle[1]:.3g} s: perhaps with temperature; values "
-                    "are those at the middle"
+                notes.append(
+                    f"{site}: {kind} friction changed by {change:+.3g} +- {each.error:.1g}{share} "
+                    f"from the first to the last of {self.middle[1]:.3g} s: perhaps with "
+                    "temperature; values are those at the middle"
                 )
         for name in names:
-            self.parameters.free[index[name]] = name in significant
-        if not significant:
-            return LeastSquares(
-                solver._sums, self.coefficients, self.parameters,
-                spectral=self.settings.spectral, noisy=solver._noisy,
-            ), fit  # fmt: skip
-        kept = LeastSquares(
-            solver._sums, self.coefficients, self.parameters,
-            spectral=self.settings.spectral, noisy=solver._noisy,
-        )  # fmt: skip
-        return kept, kept.fit(fit.theta)
+            parameters.free[index[name]] = name in significant
+        solver = self.solver.renewed()
+        if significant:
+            self.fit = solver.fit(self.fit.theta)
+        self.solver = solver
+        self.notes += notes
 
-    def _with_known(
-        self, solver: LeastSquares, fit: Fit, prior: Sequence[float]
-    ) -> tuple[LeastSquares, Fit]:
+    def _keep_known(self) -> None:
         """The fit in which friction that the recordings do not determine is as known before. Of one
         site, the least certain parameter comes first: the others may be certain without it."""
-        index = self.parameters.index
+        parameters, index, prior = self.parameters, self.parameters.index, self.prior
         channels = [each for each in self.equations.channels if each.kind != "spring"]
         sites = dict.fromkeys(map(self.equations.site_of, channels))
+        solver, fit = self.solver, self.fit
         while True:
             names = [
                 name
                 for name in (f"{site}.{kind}" for site in sites for kind in FRICTION)
-                if self.parameters.free[index[name]]
+                if parameters.free[index[name]]
             ]
             rows = np.eye(len(fit.theta))[[index[name] for name in names]]
             doubtful: dict[str, tuple[float, str]] = {}
@@ -415,45 +401,45 @@ class _Identification:
                 names, solver.uncertainties(fit, rows) if names else (), strict=True
             ):
                 if not each.determined:
-                    doubt = each.error / self.parameters.spread[index[name]], name
+                    doubt = each.error / parameters.spread[index[name]], name
                     site = name.rpartition(".")[0]
                     doubtful[site] = max(doubtful.get(site, doubt), doubt)
             if not doubtful:
-                return solver, fit
+                self.solver, self.fit = solver, fit
+                return
             for site, (_, name) in doubtful.items():
-                self.parameters.keep(name, prior[index[name]])
+                parameters.keep(name, float(prior[index[name]]))
                 velocity = f"{site}.coulomb_velocity"
-                if name.endswith(".coulomb") and not self.parameters.free[index[f"{site}.load"]]:
-                    self.parameters.keep(velocity, float(np.exp(prior[index[velocity]])))
-            solver = LeastSquares(
-                solver._sums, self.coefficients, self.parameters,
-                spectral=self.settings.spectral, noisy=solver._noisy,
-            )  # fmt: skip
-            kept = [index[name] for name in self.parameters.kept]
+                if name.endswith(".coulomb") and not parameters.free[index[f"{site}.load"]]:
+                    parameters.keep(velocity, float(np.exp(prior[index[velocity]])))
+            solver = solver.renewed()
+            kept = [index[name] for name in parameters.kept]
             theta = fit.theta.copy()
-            theta[kept] = np.array(prior)[kept]
+            theta[kept] = prior[kept]
             fit = solver.fit(theta)
 
-    def _again(self, solver: LeastSquares, fit: Fit) -> tuple[LeastSquares, Fit]:
+    def _fit_again(self) -> None:
         """A last fit with the prior centred on the result of the one before, so that a wrong data
         sheet does not pull the result towards itself (see `equation_sums`)."""
-        self.parameters.mean[:] = fit.theta.tolist()
-        last = LeastSquares(
-            solver._sums, self.coefficients, self.parameters,
-            spectral=self.settings.spectral, noisy=solver._noisy, repeated=True,
-        )  # fmt: skip
-        return last, last.fit(fit.theta)
+        self.parameters.mean[:] = self.fit.theta.tolist()
+        solver = self.solver.renewed(repeated=True)
+        self.fit = solver.fit(self.fit.theta)
+        self.solver = solver
 
-    def _remark(self, rejected: float, bias: float, reader: Reader) -> None:
+    def _widen(self) -> None:
+        """How much wider the intervals of friction are than those of a quadratic likelihood."""
+        self.widenings = friction_widenings(self.coefficients, self.solver, self.fit)
+
+    def _remark(self, reader: Reader) -> None:
         """Notes about the data and about what they do not determine."""
-        if rejected > 0.0:
+        if self.rejected > 0.0:
             self.notes.append(
-                f"{rejected:.1%} of the samples do not follow the equations (contacts, outliers) "
-                "and were left out"
+                f"{self.rejected:.1%} of the samples do not follow the equations (contacts, "
+                "outliers) and were left out"
             )
-        if bias > SMALL_BIAS:
+        if self.bias > SMALL_BIAS:
             self.notes.append(
-                f"the noise of the positions shifted parameters by up to {bias:.2g} standard "
+                f"the noise of the positions shifted parameters by up to {self.bias:.2g} standard "
                 f"errors at {self.cutoff:.3g} Hz: corrected"
             )
         if self.plan.share < 1.0:
@@ -462,55 +448,47 @@ class _Identification:
                 "memory"
             )
         self.notes += reader.indistinguishable()
+        if not self.fit.is_settled:
+            self.notes.append(
+                f"the search ended after {ROUNDS} rounds, before the parameters had settled: they "
+                "may be further off than stated; record richer motions, or identify fewer of them"
+            )
+
+    def _scale(self, channel: Channel) -> float:
+        """From the unit of the noise of an equation to that of torques: the gain of a current."""
+        if channel.kind not in ("rigid", "motor") or not self.gains[channel.motor]:
+            return 1.0
+        gain = self.parameters.index[f"{self.motor_names[channel.motor]}.log gain"]
+        return float(np.exp(self.fit.theta[gain]))
 
     def _residuals(
-        self, sums: EquationSums, held: EquationSums, initial: Sequence[Array], fit: Fit
+        self, held: EquationSums, initial: Sequence[Array]
     ) -> tuple[ChannelResidual, ...]:
         found = []
         for j, channel in enumerate(self.equations.channels):
-            left = left_side(channel, fit.z[j])
-            figures: list[float] = []
-            for each in (sums, held):
-                count = each.counts[j].sum()
-                G = each.sums[j].sum(axis=0)
-                powers = [left @ G @ left, initial[j] @ G @ initial[j], fit.z[j] @ G @ fit.z[j]]
-                rms = np.sqrt(np.maximum(powers, 0.0) / count) if count else np.full(3, np.nan)
-                figures += rms.tolist()
-            joint = self.model.joint_names[channel.joint]
-            scale = 1.0
+            own = channel.kind in ("rigid", "motor")
+            name = self.motor_names[channel.motor] if own else self.model.joint_names[channel.joint]
             unit = "N" if self.model.joint_types[channel.joint] == "prismatic" else "N m"
-            if channel.kind in ("rigid", "motor"):
-                joint = self.motor_names[channel.motor]
-                if self.gains[channel.motor]:
-                    scale = float(np.exp(fit.theta[self.parameters.index[f"{joint}.log gain"]]))
-            size, before, after, *rest = (scale * x for x in figures)
-            found.append(ChannelResidual(joint, channel.kind, unit, size, before, after, *rest))
+            figures = []
+            for each in (self.sums, held):
+                count, G = each.counts[j].sum(), each.sums[j].sum(axis=0)
+                for z in (left_side(channel, self.fit.z[j]), initial[j], self.fit.z[j]):
+                    rms = np.sqrt(max(z @ G @ z, 0.0) / count) if count else np.nan
+                    figures.append(self._scale(channel) * float(rms))
+            found.append(ChannelResidual(name, channel.kind, unit, *figures))
         return tuple(found)
 
-    def _course(self, blocks: Sequence[Block], fit: Fit) -> Course | None:
+    def _course(self, blocks: Sequence[Block]) -> Course:
         last = [block for block in blocks if block.run == blocks[-1].run]
-        measured = np.concatenate(
-            [
-                np.stack(
-                    [
-                        block.rows[:, place] @ left_side(channel, z)
-                        for channel, place, z in zip(
-                            self.equations.channels, self.equations.places, fit.z, strict=True
-                        )
-                    ],
-                    axis=1,
-                )
-                for block in last
-            ]
+        channels, z = self.equations.channels, self.fit.z
+        left = [left_side(channel, each) for channel, each in zip(channels, z, strict=True)]
+        scale = np.array([self._scale(channel) for channel in channels])
+        measured, errors = (
+            scale * np.concatenate([residuals_of(self.equations, block, each) for block in last])
+            for each in (left, z)
         )
-        errors = np.concatenate([residuals_of(self.equations, block, fit.z) for block in last])
-        scale = np.ones(measured.shape[1])
-        for k, channel in enumerate(self.equations.channels):
-            if channel.kind in ("rigid", "motor") and self.gains[channel.motor]:
-                name = f"{self.motor_names[channel.motor]}.log gain"
-                scale[k] = np.exp(fit.theta[self.parameters.index[name]])
         times = np.concatenate([block.rows[:, 0] for block in last])
-        return Course(times, scale * measured, scale * (measured - errors))
+        return Course(times, measured, measured - errors)
 
 
 def _payloads(model: MultibodyModel, runs: Sequence[MeasuredRun]) -> list[CarriedPayload]:

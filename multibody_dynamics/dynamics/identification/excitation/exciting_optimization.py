@@ -15,6 +15,7 @@ centre: no motion is returned that violates a limit at these times.
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
@@ -50,11 +51,13 @@ POLL = 0.2  # s
 
 
 class Start(NamedTuple):
-    """One random start: its seed, its criterion (infinite: no motion found), its coefficients."""
+    """One random start: its seed, its criterion (infinite: no motion found), its coefficients, and
+    whether Ctrl-C ended it."""
 
     seed: int
     criterion: float
     coefficients: Array
+    interrupted: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +66,8 @@ class Excitation:
 
     motion : from rest to rest. criterion : of the optimised form, smaller is better.
     uses : of the limits along the motion, at every millisecond, the most used first.
-    starts : all random starts, in the order of their seeds.
+    starts : all random starts, in the order of their seeds. is_complete : False if Ctrl-C ended the
+    search, of which this is the best motion so far.
     """
 
     motion: Reference
@@ -72,10 +76,11 @@ class Excitation:
     criterion: float
     uses: tuple[LimitUse, ...]
     starts: tuple[Start, ...]
+    is_complete: bool = True
 
 
 class _StoppedError(Exception):
-    """The time is up."""
+    """The time is up, or Ctrl-C was pressed."""
 
 
 class _AstrayError(Exception):
@@ -107,6 +112,7 @@ def optimal_excitation(
     processes : number of processes for the starts.
     progress : called with the number of iterations done and the number in all.
 
+    Ctrl-C (KeyboardInterrupt) ends the search with the best motion so far, if there is one.
     Raises InputError for numbers that are not positive, and DynamicsError if no configuration is
     within the limits or no motion about one of them excites all parameters.
     """
@@ -120,6 +126,7 @@ def optimal_excitation(
         for k in range(starts)
     ]
     found = _all(jobs, min(processes, starts), iterations, progress)
+    is_complete = len(found) == starts and not any(start.interrupted for start in found)
     for best in sorted(found, key=lambda start: start.criterion):
         if not np.isfinite(best.criterion):
             break
@@ -131,7 +138,9 @@ def optimal_excitation(
         constraints = MotionConstraints(single, limits)
         rows = constraints.motion(coefficients)[:3].swapaxes(0, 1)
         value, _ = criterion(rows, single.duration)
-        return Excitation(motion, form, coefficients, value, uses, tuple(found))
+        return Excitation(motion, form, coefficients, value, uses, tuple(found), is_complete)
+    if not is_complete:
+        raise KeyboardInterrupt
     raise DynamicsError(
         f"{limits.model.name}: no exciting motion within the limits was found from {starts} random"
         " starts; the starting configurations exceed "
@@ -266,7 +275,7 @@ def optimised(job: Job, count: Callable[[], object] = lambda: None) -> Start:
     first = _first(problem, np.random.default_rng(job.seed))
     if first is None:
         return nothing
-    best, reach, least, astray = first, np.inf, np.inf, np.inf
+    best, reach, least, astray, interrupted = first, np.inf, np.inf, np.inf, False
 
     def note(x: Array) -> None:
         nonlocal best, least
@@ -302,30 +311,37 @@ def optimised(job: Job, count: Callable[[], object] = lambda: None) -> Start:
                 reach = min(FIRST_REACH, NARROWER * reach)
     except _StoppedError:
         pass
+    except KeyboardInterrupt:
+        interrupted = True
     step = float(problem.constraints.times[1]) / 4.0
     fitting = within_limits(job.limits, job.form, problem.coefficients(best), step)
     if fitting is None:
-        return nothing
+        return nothing._replace(interrupted=interrupted)
     value = problem.cost((fitting[0] / problem.scale).ravel())[0]
-    return Start(job.seed, value * problem.count if value < FAR else np.inf, fitting[0])
+    criterion = value * problem.count if value < FAR else np.inf
+    return Start(job.seed, criterion, fitting[0], interrupted)
 
 
 # Processes
 
+STOPPED = -(2**60)  # counted iterations after Ctrl-C
 _counter: Any = None
 
 
 def _share(counter: Any) -> None:
     global _counter
     _counter = counter
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process tells when to stop
 
 
 def _counted(job: Job) -> Start:
     def one_more() -> None:
         with _counter.get_lock():
+            if _counter.value < 0:
+                raise _StoppedError
             _counter.value += 1
 
-    return optimised(job, one_more)
+    return optimised(job._replace(deadline=-np.inf) if _counter.value < 0 else job, one_more)
 
 
 def _all(
@@ -334,27 +350,40 @@ def _all(
     iterations: int,
     progress: Callable[[int, int], None],
 ) -> list[Start]:
+    """All starts, in order; those that Ctrl-C ended are marked, and may be fewer."""
     total = len(jobs) * iterations
+    found: list[Start] = []
+    progress(0, total)
     if processes == 1:
-        done = [0]
+        count = 0
 
         def one_more() -> None:
-            done[0] += 1
-            progress(min(done[0], total - 1), total)
+            nonlocal count
+            count += 1
+            progress(min(count, total - 1), total)
 
-        found = []
         for k, job in enumerate(jobs):
-            found.append(optimised(job, one_more))
-            done[0] = (k + 1) * iterations
+            try:
+                found.append(optimised(job, one_more))
+            except KeyboardInterrupt:
+                break
+            count = (k + 1) * iterations
+            if found[-1].interrupted:
+                break
         progress(total, total)
         return found
     counter = get_context("spawn").Value("l", 0)
     with worker_processes(processes, _share, counter) as executor:
         assert executor is not None
         futures = [executor.submit(_counted, job) for job in jobs]
-        left = set(futures)
+        left, interrupted = set(futures), False
         while left:
-            _, left = wait(left, POLL, FIRST_COMPLETED)
-            ended = (len(jobs) - len(left)) * iterations
-            progress(min(max(counter.value, ended), total - bool(left)), total)
-        return [future.result() for future in futures]
+            try:
+                _, left = wait(left, POLL, FIRST_COMPLETED)
+                ended = (len(jobs) - len(left)) * iterations
+                progress(min(max(counter.value, ended), total - bool(left)), total)
+            except KeyboardInterrupt:
+                if interrupted:
+                    raise
+                interrupted, counter.value = True, STOPPED
+        return [future.result()._replace(interrupted=interrupted) for future in futures]

@@ -11,6 +11,7 @@ are taken as fixed to their links.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -128,40 +129,26 @@ def end_points(model: MultibodyModel, capsules: Capsules, q: Array) -> Array:
 
 def distances(model: MultibodyModel, capsules: Capsules, q: Array) -> Array:
     """The clearances (k, p) of all pairs at configurations (k, n), m; negative in a collision."""
-    points = end_points(model, capsules, q)
-    first, second = capsules.pairs.T
-    near, far = closest_points(points[:, first], points[:, second])
-    length = np.linalg.norm(near - far, axis=-1)
-    return np.asarray(length - capsules.radii[first] - capsules.radii[second])
+    return _apart(capsules, end_points(model, capsules, q))[0]
 
 
 def box_distances(model: MultibodyModel, capsules: Capsules, q: Array, box: Array) -> Array:
     """How far inside a box (2, 3) the moving ends are, (k, 6 e), m; negative outside."""
-    which, end = np.nonzero(capsules.boxed)
-    points = end_points(model, capsules, q)[:, which, end]
-    radii = capsules.radii[which]
-    sides = [
-        sign * (points[..., axis] - box[side, axis]) - radii
-        for axis in range(3)
-        for side, sign in ((0, 1.0), (1, -1.0))
-    ]
-    return np.concatenate(sides, axis=1)
+    points = end_points(model, capsules, q)[:, capsules.boxed]
+    return np.concatenate([inside for inside, _ in _inside(capsules, points, box)], axis=1)
 
 
 def clearances(model: MultibodyModel, capsules: Capsules, q: Array) -> Clearances:
     """The clearances of all pairs at configurations (k, n), and their derivatives."""
     pose = forward_kinematics(model, q).pose
-    points = _placed(capsules, pose)
-    first, second = capsules.pairs.T
-    near, far = closest_points(points[:, first], points[:, second])
-    apart = near - far
-    length = np.linalg.norm(apart, axis=-1)
-    normal = apart / np.maximum(length, SHORT)[..., None]
+    distance, near, far = _apart(capsules, _placed(capsules, pose))
+    normal = near - far
+    normal /= np.maximum(np.linalg.norm(normal, axis=-1), SHORT)[..., None]
     screws = _screws(model, pose)
-    slope = np.zeros((*length.shape, model.n))
-    for side, sign, where in ((first, 1.0, near), (second, -1.0, far)):
+    slope = np.zeros((*distance.shape, model.n))
+    for side, sign, where in zip(capsules.pairs.T, (1.0, -1.0), (near, far), strict=True):
         slope += sign * _slope(model, screws, capsules.bodies[side], where, normal)
-    return Clearances(length - capsules.radii[first] - capsules.radii[second], slope)
+    return Clearances(distance, slope)
 
 
 def box_excess(model: MultibodyModel, capsules: Capsules, q: Array, box: Array) -> Clearances:
@@ -170,18 +157,29 @@ def box_excess(model: MultibodyModel, capsules: Capsules, q: Array, box: Array) 
     box : (2, 3) lower and upper corner in inertial axes, m. `distance` is negative outside.
     """
     pose = forward_kinematics(model, q).pose
-    which, end = np.nonzero(capsules.boxed)
-    points = _placed(capsules, pose)[:, which, end]
-    screws = _screws(model, pose)
-    radii = capsules.radii[which]
-    distance, slope = [], []
+    points = _placed(capsules, pose)[:, capsules.boxed]
+    screws, bodies = _screws(model, pose), capsules.bodies[np.nonzero(capsules.boxed)[0]]
+    found = [
+        (inside, _slope(model, screws, bodies, points, np.broadcast_to(normal, points.shape)))
+        for inside, normal in _inside(capsules, points, box)
+    ]
+    return Clearances(*(np.concatenate(rows, axis=1) for rows in zip(*found, strict=True)))
+
+
+def _apart(capsules: Capsules, points: Array) -> tuple[Array, Array, Array]:
+    """Distances (k, p) of all pairs, and the closest points (k, p, 3) of their segments."""
+    first, second = capsules.pairs.T
+    near, far = closest_points(points[:, first], points[:, second])
+    length = np.linalg.norm(near - far, axis=-1)
+    return length - capsules.radii[first] - capsules.radii[second], near, far
+
+
+def _inside(capsules: Capsules, points: Array, box: Array) -> Iterator[tuple[Array, Array]]:
+    """For each side of a box, how far inside of it points (k, e, 3) are, (k, e), and its normal."""
+    radii = capsules.radii[np.nonzero(capsules.boxed)[0]]
     for axis in range(3):
         for side, sign in ((0, 1.0), (1, -1.0)):
-            normal = np.zeros_like(points)
-            normal[..., axis] = sign
-            distance.append(sign * (points[..., axis] - box[side, axis]) - radii)
-            slope.append(_slope(model, screws, capsules.bodies[which], points, normal))
-    return Clearances(np.concatenate(distance, axis=1), np.concatenate(slope, axis=1))
+            yield sign * (points[..., axis] - box[side, axis]) - radii, sign * np.eye(3)[axis]
 
 
 def _placed(capsules: Capsules, pose: Array) -> Array:

@@ -17,7 +17,7 @@ exceeded at rest, and a run that exceeds a limit in motion is made slower or sma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import comb
 from typing import Literal, get_args
 
@@ -96,14 +96,10 @@ def _of_joint(limits: ExcitationLimits, kind: str, q: Array, j: int) -> tuple[Ar
     """Knots (k,) and states (k, 5, n) of one run of joint j within the limits."""
     name = limits.model.joint_names[j]
     lower, upper = free_interval(limits, q, j)
-    builders: dict[str, Callable[[float], tuple[Array, Array]]] = {
-        "friction": lambda share: _friction(limits, q[j], (lower, upper), j, share),
-        "steps": lambda share: _steps(limits, q[j], (lower, upper), j, share),
-        "chirps": lambda share: _chirp(limits, q[j], (lower, upper), j, share),
-    }
+    build = {"friction": _friction, "steps": _steps, "chirps": _chirp}[kind]
     share, worst = 1.0, None
     for _ in range(ATTEMPTS):
-        times, own = builders[kind](share)
+        times, own = build(limits, q[j], (lower, upper), j, share)
         states = np.repeat(_rest(q)[None], len(times), axis=0)
         states[:, :, j] = own
         worst = exceeded_limit(limits, Trajectory(limits.model.joint_names, times, states))

@@ -3,10 +3,10 @@
 
 """Linear equations whose errors are correlated in time: least squares with valid covariances.
 
-The equations A x = b + e of n channels are sampled evenly in time. Least squares gives x; the
-covariance of x follows from the power spectra S_j of the errors e_j:
+The equations A x = b + e are sampled evenly in time. Least squares gives x; the covariance of x
+follows from the power spectrum S of the errors e:
 
-    cov x = H^-1 (sum_j integral S_j |A_j|^2) H^-1,    H = sum_j A_j^T A_j
+    cov x = H^-1 (integral S |A|^2) H^-1,    H = A^T A
 
 (the "sandwich"; P. Whittle, "Hypothesis testing in time series analysis", 1951; E. J. Hannan,
 "Multiple Time Series", 1970, ch. VII). White errors of one variance s^2 give s^2 H^-1, the usual
@@ -17,7 +17,7 @@ Spectra are cosine transforms (DCT-II), which nearly diagonalise the covariance 
 and, unlike the Fourier transform, do not spread a slope over all frequencies. They are summed in
 bands, and the spectrum of the errors is estimated as a smooth one. The fit takes away a part
 of the errors, most of all at the frequencies of the motion; each band is corrected by the number of
-parameters that were fitted in it, the trace of H^-1 A_j^T A_j over the band.
+parameters that were fitted in it, the trace of H^-1 A^T A over the band.
 """
 
 from __future__ import annotations
@@ -42,90 +42,58 @@ SMALLEST = 1e-14  # of the power of b: rounding errors
 
 
 class BandedEquations(IndependentCopies):
-    """Sums of A_j^T A_j, A_j^T b_j and b_j^T b_j by channel and frequency band.
+    """Sums of A^T A, A^T b and b^T b by frequency band.
 
     Blocks of samples without gaps are added one by one, so memory does not depend on the length of
-    a recording. `longest` is the length of the longest block to come, in samples.
+    a recording. `width` is the number of columns of A and b, `longest` the length of the longest
+    block to come, in samples.
     """
 
-    def __init__(self, channels: int, columns: int, longest: int) -> None:
+    def __init__(self, width: int, longest: int) -> None:
         self.edges = _edges(max(longest, 1))
-        self.sums = np.zeros((channels, len(self.edges) - 1, columns + 1, columns + 1))
+        self.sums = np.zeros((len(self.edges) - 1, width, width))
         self.counts = np.zeros(len(self.edges) - 1)
 
     def add(self, table: Array) -> None:
-        """Add a block of samples (k, channels, columns + 1) of A and, in the last column, b."""
-        size = len(table)
+        """Add a block of samples (k, width) of A and, in the last column, b."""
         cosines = dct(table, axis=0, norm="ortho")
-        frequencies = (np.arange(size) + 0.5) / size
+        frequencies = (np.arange(len(table)) + 0.5) / len(table)
         starts = np.searchsorted(frequencies, self.edges)
         for band, (begin, end) in enumerate(pairwise(starts)):
-            rows = cosines[begin:end].transpose(1, 0, 2)
-            self.sums[:, band] += rows.swapaxes(1, 2) @ rows
+            self.sums[band] += cosines[begin:end].T @ cosines[begin:end]
         self.counts += np.diff(starts)
 
-    def normal(self) -> Array:
-        """H (columns, columns) of all channels and bands."""
-        return np.asarray(self.sums[:, :, :-1, :-1].sum(axis=(0, 1)))
-
-    def power(self, x: Array) -> Array:
-        """The sums of squares (channels, bands) of the errors left by x (columns,)."""
-        end = np.append(x, -1.0)
-        power = np.einsum("jbpq,p,q->jb", self.sums, end, end)
-        return np.maximum(power, SMALLEST * self.sums[:, :, -1, -1])
-
-    def spectra(self, x: Array) -> tuple[Array, Array]:
-        """Densities (channels, bands) of the errors left by x (columns,), and the covariances
-        (channels, bands, bands) of their logarithms."""
-        inverse = inverse_of(self.normal())
-        fitted = np.einsum("jbpq,qp->jb", self.sums[:, :, :-1, :-1], inverse)
-        freedom = np.maximum(self.counts - fitted, LEAST_FREEDOM * self.counts)
-        used = np.flatnonzero(self.counts)
-        middle = ((self.edges[1:] + self.edges[:-1]) / 2.0)[used]
-        density = np.zeros(freedom.shape)
-        spread = np.zeros((*freedom.shape, freedom.shape[1]))
-        for j, found in enumerate(self.power(x)):
-            density[j, used], spread[j][np.ix_(used, used)] = smooth_spectrum(
-                found[used], freedom[j, used], middle
-            )
-        return density, spread
-
-    def covariance(self, density: Array) -> Array:
-        """The covariance (columns, columns) of sum A_j^T e_j for errors of these densities."""
-        return np.asarray(np.einsum("jbpq,jb->pq", self.sums[:, :, :-1, :-1], density))
-
-    def freedom(self, density: Array, spread: Array, weights: Array) -> Array:
-        """The degrees of freedom (m,) of the variances of sum_j weights^T A_j^T e_j, with weights
-        (columns, m): twice the squared variance, divided by the variance of its estimate."""
-        inner = self.sums[:, :, :-1, :-1] @ weights
-        shares = np.einsum("jbpm,pm->jbm", inner, weights) * density[..., None]
-        variance = np.einsum("jbm,jbc,jcm->m", shares, spread, shares)
-        return np.asarray(2.0 * shares.sum(axis=(0, 1)) ** 2 / np.maximum(variance, 1e-300))
-
     def standard_errors(self, x: Array, combinations: Array) -> Array:
-        """Standard errors (m,) of combinations (m, columns) of the least-squares solution x.
+        """Standard errors (m,) of combinations (m, width - 1) of the least-squares solution x.
 
         They are widened by Student's t, so an interval of 1.96 of them on either side contains the
         true value in 95 % of cases.
         """
-        density, spread = self.spectra(x)
-        weights = inverse_of(self.normal()) @ combinations.T
-        variance = np.einsum("pm,pq,qm->m", weights, self.covariance(density), weights)
-        freedom = self.freedom(density, spread, weights)
+        used = np.flatnonzero(self.counts)
+        sums, counts = self.sums[used], self.counts[used]
+        A, end = sums[:, :-1, :-1], np.append(x, -1.0)
+        power = np.einsum("bpq,p,q->b", sums, end, end)
+        inverse = inverse_of(A.sum(axis=0))
+        fitted = np.einsum("bpq,qp->b", A, inverse)
+        density, spread = smooth_spectrum(
+            np.maximum(power, SMALLEST * sums[:, -1, -1]),
+            np.maximum(counts - fitted, LEAST_FREEDOM * counts),
+            ((self.edges[1:] + self.edges[:-1]) / 2.0)[used],
+        )
+        weights = inverse @ combinations.T
+        shares = np.einsum("bpm,pm->bm", A @ weights, weights) * density[:, None]
+        variance = shares.sum(axis=0)
+        # Twice the squared variance, divided by the variance of its estimate.
+        noise = np.einsum("bm,bc,cm->m", shares, spread, shares)
+        freedom = 2.0 * variance**2 / np.maximum(noise, 1e-300)
         return np.asarray(np.sqrt(np.maximum(variance, 0.0)) * widening(freedom))
-
-
-def norms(H: Array) -> Array:
-    """Norms of the columns of A from H = A^T A; infinite for columns without effect."""
-    size = np.sqrt(np.maximum(np.diag(H), 0.0))
-    return np.where(size > NEGLIGIBLE * size.max(), size, np.inf)
 
 
 def inverse_of(H: Array) -> Array:
     """The pseudo-inverse of a normal matrix, with columns scaled to equal norms."""
-    scale = norms(H)
-    scaled = H / np.outer(scale, scale)
-    inverse = np.linalg.pinv(scaled, rcond=UNDETERMINED, hermitian=True)
+    size = np.sqrt(np.maximum(np.diag(H), 0.0))
+    scale = np.where(size > NEGLIGIBLE * size.max(), size, np.inf)
+    inverse = np.linalg.pinv(H / np.outer(scale, scale), rcond=UNDETERMINED, hermitian=True)
     return np.asarray(inverse / np.outer(scale, scale))
 
 

@@ -15,7 +15,7 @@ left, so three samples per period of the cut-off keep all information (decimatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -31,65 +31,41 @@ LONGEST = 4096  # filtered samples of a block
 class ParallelFilter(IndependentCopies):
     """Filters and thins out tables of equations that are computed piece by piece.
 
-    rate : Hz, of the samples. cutoff : Hz; None keeps all samples as they are. Raises InputError
-    as :class:`ZeroPhaseFilter` does.
+    rate : Hz, of the samples. cutoff : Hz. Raises InputError as :class:`ZeroPhaseFilter` does.
     """
 
-    def __init__(self, rate: float, cutoff: float | None) -> None:
-        self._filter = None if cutoff is None else ZeroPhaseFilter(rate, cutoff, 1)
-        self.reach = 0 if self._filter is None else self._filter.reach
-        self.step = 1 if cutoff is None else max(int(rate / (KEPT * cutoff) + 1e-6), 1)
+    def __init__(self, rate: float, cutoff: float) -> None:
+        self._filter = ZeroPhaseFilter(rate, cutoff, 1)
+        self.reach = self._filter.reach
+        self.step = max(int(rate / (KEPT * cutoff) + 1e-6), 1)
 
     def gain(self, edges: Array) -> Array:
         """Mean squares (bands,) of the gain between edges (bands + 1,), which are shares of the
         Nyquist frequency of the filtered samples; with what is folded into this range."""
-        if self._filter is None:
-            return np.ones(len(edges) - 1)
         share = np.linspace(edges[:-1], edges[1:], 2 * PER_BAND + 1)[1::2]
         found = np.zeros(share.shape)
         for image in (share, 2.0 - share):
             found += self._filter.gain(0.5 * image * self._filter.rate / self.step) ** 2
         return np.asarray(found.mean(axis=0))
 
-    def count(self, stretch: slice) -> int:
-        """The number of samples that remain of a stretch (start, stop)."""
-        return max(-(-(stretch.stop - stretch.start - 2 * self.reach) // self.step), 0)
+    def blocks(self, table: Callable[[slice], Array], count: int) -> Iterator[Array]:
+        """The filtered table of `count` samples without gaps, in blocks of similar length.
 
-    def longest(self, counts: Sequence[int]) -> int:
-        """The length of the longest block of stretches with these counts of samples."""
-        return max((-(-count // -(-count // LONGEST)) for count in counts if count), default=0)
-
-    def blocks(self, table: Callable[[slice], Array], stretch: slice) -> Iterator[Array]:
-        """The filtered table of a stretch without gaps, in blocks of similar length.
-
-        table : the rows (k, ...) of a slice of the samples, computed in pieces.
+        table : the rows (k, c) of a slice of the samples, computed in pieces.
         """
-        total = self.count(stretch)
-        if total == 0:
+        total = -(-(count - 2 * self.reach) // self.step)
+        if total <= 0:
             return
-        size = self.longest([total])
-        held: list[Array] = []
-        waiting = 0
-        for piece in self._pieces(table, stretch):
-            held.append(piece)
-            waiting += len(piece)
-            while waiting >= size:
-                rows = np.concatenate(held)
-                yield rows[:size]
-                held, waiting = [rows[size:]], waiting - size
-        if waiting:
-            yield np.concatenate(held)
-
-    def _pieces(self, table: Callable[[slice], Array], stretch: slice) -> Iterator[Array]:
-        rest: Array | None = None
-        for begin in range(stretch.start, stretch.stop, CHUNK):
-            rows = table(slice(begin, min(begin + CHUNK, stretch.stop)))
-            if self._filter is None:
-                yield rows
-                continue
-            flat = rows.reshape(len(rows), -1)
-            if rest is not None:
-                flat = np.concatenate([rest, flat])
-            (values,) = self._filter(flat, step=self.step)
-            rest = flat[len(values) * self.step :]
-            yield values.reshape(len(values), *rows.shape[1:])
+        size = -(-total // -(-total // LONGEST))
+        left = filtered = None
+        for begin in range(0, count, CHUNK):
+            rows = table(slice(begin, min(begin + CHUNK, count)))
+            rows = rows if left is None else np.concatenate([left, rows])
+            (values,) = self._filter(rows, step=self.step)
+            left = rows[len(values) * self.step :]
+            filtered = values if filtered is None else np.concatenate([filtered, values])
+            while len(filtered) >= size:
+                yield filtered[:size]
+                filtered = filtered[size:]
+        if filtered is not None and len(filtered):
+            yield filtered

@@ -35,7 +35,6 @@ from ...elastic import (
     LinearSpring,
     Motor,
     PolynomialSpring,
-    SeriesElastic,
     Spring,
     TableSpring,
     smooth_friction,
@@ -101,9 +100,6 @@ class SpringFit:
         """Predicted torque samples at phi and phi', with damping and bias, N m."""
         s = self.spring.torque(deflection, beyond="continue")
         return np.asarray(s + self.damping * np.asarray(rate) + self.bias)
-
-    def actuator(self, motor: Motor) -> SeriesElastic:
-        return SeriesElastic(motor, self.spring, self.damping)
 
     def warning(self) -> str:
         """Why leaving out the outliers is questionable (too many, or an entire part of the range);
@@ -287,7 +283,6 @@ class _Fit:
     damped: bool
     biased: bool
     design: Array
-    inverse: Array  # (X^T X)^-1
     residuals: Array
 
     @property
@@ -333,10 +328,9 @@ class _Fit:
 def _standard_errors(design: Array, residuals: Array, combinations: Array) -> Array:
     """Standard errors (m,) of combinations (m, p) of the parameters of a design (k, p)."""
     scale = np.linalg.norm(design, axis=0)
-    blocks = -(-len(design) // BLOCK)
-    table = np.concatenate((design / scale, residuals[:, None]), axis=1)[:, None]
-    parts = np.array_split(table, blocks)
-    bands = BandedEquations(1, len(scale), len(parts[0]))
+    table = np.column_stack((design / scale, residuals))
+    parts = np.array_split(table, -(-len(design) // BLOCK))
+    bands = BandedEquations(table.shape[1], len(parts[0]))
     for part in parts:
         bands.add(part)
     return bands.standard_errors(np.zeros(len(scale)), combinations / scale)
@@ -439,7 +433,7 @@ def _fit(law: _Law, phi: Array, Q: Array, phid: Array | None, bias: bool) -> _Fi
     slope = np.polynomial.polynomial.polyfit(phi, Q, 1)[1]
     lower = np.full(X.shape[1], -np.inf)
     lower[: len(law.rising)][law.rising] = SOFTEST * slope
-    values, inverse = _least_squares(X, Q, lower)
+    values = _least_squares(X, Q, lower)
     spring = law.spring(values[: len(law.rising)])
     count = len(law.rising)
     if phid is not None and values[count] <= 0.0:
@@ -448,11 +442,11 @@ def _fit(law: _Law, phi: Array, Q: Array, phid: Array | None, bias: bool) -> _Fi
     predicted = X @ values
     if isinstance(spring, TableSpring):
         predicted += spring.torque(phi, beyond="continue") - X[:, :count] @ values[:count]
-    return _Fit(name, law, spring, values, phid is not None, biased, X, inverse, Q - predicted)
+    return _Fit(name, law, spring, values, phid is not None, biased, X, Q - predicted)
 
 
-def _least_squares(X: Array, y: Array, lower: Array) -> tuple[Array, Array]:
-    """Parameters above their lower bounds, and (X^T X)^-1."""
+def _least_squares(X: Array, y: Array, lower: Array) -> Array:
+    """The parameters above their lower bounds."""
     scale = np.linalg.norm(X, axis=0)
     if not (scale > 0.0).all():
         raise InputError("parts of its deflection range contain no samples")
@@ -465,8 +459,7 @@ def _least_squares(X: Array, y: Array, lower: Array) -> tuple[Array, Array]:
         values = np.linalg.solve(square, target)
     else:
         values = lsq_linear(square, target, (lower * scale, np.inf), method="bvls").x
-    inverse = np.linalg.inv(square)
-    return values / scale, inverse @ inverse.T / np.outer(scale, scale)
+    return np.asarray(values / scale)
 
 
 def _hysteresis(best: _Fit, phid: Array | None) -> tuple[float, float]:

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.identification.bodies.consistent_inertia import (
-    divergence,
-)
+from multibody_dynamics.dynamics.identification.bodies.consistent_inertia import divergence
+
+idn = dyn.identification
 
 NUMBERS = st.lists(st.floats(-1.5, 1.5), min_size=10, max_size=10).map(np.array)
 
@@ -21,34 +21,30 @@ NUMBERS = st.lists(st.floats(-1.5, 1.5), min_size=10, max_size=10).map(np.array)
 @settings(max_examples=25)
 @given(NUMBERS)
 def test_log_cholesky_parameters_convert_to_bodies_and_back(theta):
-    parameters = dyn.identification.consistent_parameters(theta)
-    eigenvalues = np.linalg.eigvalsh(dyn.identification.pseudo_inertia(parameters))
+    parameters = idn.consistent_parameters(theta)
+    eigenvalues = np.linalg.eigvalsh(idn.pseudo_inertia(parameters))
     assert eigenvalues[0] > -1e-12 * eigenvalues[-1]
     assert np.allclose(
-        dyn.identification.consistent_parameters(dyn.identification.log_cholesky(parameters)),
-        parameters,
-        atol=1e-9,
+        idn.consistent_parameters(idn.log_cholesky(parameters)), parameters, atol=1e-9
     )
 
 
 def test_impossible_parameters_are_rejected_or_made_consistent():
     odd = np.array([1.0, 0, 0, 0, 1.0, 0, 0, 0.1, 0, 0.1])  # 1 > 0.1 + 0.1
     with pytest.raises(dyn.InputError, match="not physically consistent"):
-        dyn.identification.log_cholesky(odd)
-    near = dyn.identification.nearest_consistent(odd)
-    assert dyn.identification.is_physically_consistent(near)
+        idn.log_cholesky(odd)
+    near = idn.nearest_consistent(odd)
+    assert idn.is_physically_consistent(near)
     assert near[0] == odd[0]
-    assert dyn.identification.is_physically_consistent(
-        dyn.identification.nearest_consistent(np.zeros(10))
-    )
-    body = dyn.identification.consistent_parameters(np.full(10, 0.3))
-    assert np.allclose(dyn.identification.nearest_consistent(body), body)
+    assert idn.is_physically_consistent(idn.nearest_consistent(np.zeros(10)))
+    body = idn.consistent_parameters(np.full(10, 0.3))
+    assert np.allclose(idn.nearest_consistent(body), body)
 
 
 @settings(max_examples=20)
 @given(NUMBERS, NUMBERS)
 def test_the_divergence_from_a_body(theta, other):
-    body, reference = (dyn.identification.consistent_parameters(0.5 * x) for x in (theta, other))
+    body, reference = (idn.consistent_parameters(0.5 * x) for x in (theta, other))
     found = divergence(body, reference)
     assert found.value >= -1e-9
     assert abs(divergence(reference, reference).value) < 1e-9
@@ -66,6 +62,6 @@ def test_the_divergence_from_a_body(theta, other):
 
 
 def test_the_divergence_of_a_scaled_and_of_an_impossible_body():
-    body = dyn.identification.consistent_parameters(np.full(10, 0.3))
+    body = idn.consistent_parameters(np.full(10, 0.3))
     assert divergence(1.01 * body, body).value == pytest.approx(2.0 * 0.01**2, rel=0.02)
     assert divergence(-body, body).value == np.inf

@@ -25,6 +25,8 @@ from robots import (
     with_multidof,
 )
 
+idn = dyn.identification
+
 ROBOTS = {"panda": panda(), "tree": random_tree(6, 1), "multidof": with_multidof()}
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -64,8 +66,8 @@ def rank(matrix):
 
 def test_torques_and_their_rates_are_linear_in_the_parameters(model):
     state = np.random.default_rng(0).normal(size=(5, 2, 3, model.n))
-    regressor = dyn.identification.inverse_dynamics_regressor(model, *state)
-    parameters = dyn.identification.inertial_parameters(model)
+    regressor = idn.inverse_dynamics_regressor(model, *state)
+    parameters = idn.inertial_parameters(model)
     assert parameters.shape == (10 * model.n,)
     for Y, tau in zip(regressor, dyn.inverse_dynamics(model, *state), strict=True):
         assert Y.shape == (2, 3, model.n, 10 * model.n)
@@ -75,14 +77,14 @@ def test_torques_and_their_rates_are_linear_in_the_parameters(model):
 @pytest.mark.parametrize("base", [None, random_base(3)])
 def test_passive_torques_and_their_rates_are_linear_in_the_parameters(model, base):
     state, reference = np.random.default_rng(1).normal(size=(2, 4, 2, model.n))
-    parameters = dyn.identification.inertial_parameters(model)
+    parameters = idn.inertial_parameters(model)
     u = dyn.rigid.passive_inverse_dynamics(model, state, reference, base=base)
     rotors = [model.reflected_inertia * reference[1 + k] for k in range(3)]
-    regressor = dyn.identification.passive_regressor(model, state, reference, base=base)
+    regressor = idn.passive_regressor(model, state, reference, base=base)
     for Y, tau, rotor in zip(regressor, u, rotors, strict=True):
         assert Y.shape == (2, model.n, 10 * model.n)
         assert error(Y @ parameters + rotor, tau) < 1e-12
-    short = dyn.identification.passive_regressor(model, state[:3], reference[:3], base=base)
+    short = idn.passive_regressor(model, state[:3], reference[:3], base=base)
     assert short.Y_ddot is None
     np.testing.assert_allclose(short.Y_dot, regressor.Y_dot, rtol=0, atol=1e-12)
 
@@ -92,26 +94,26 @@ def test_columns_of_the_passive_regressor_are_slopes_of_the_torques(seed):
     """Every seventh column, by differences over its parameter."""
     model = random_tree(5, seed).with_gravity((1.0, -2.0, -9.0))
     (q, qd), reference = np.random.default_rng(seed).normal(size=(2, 2, 5))
-    Y = dyn.identification.passive_regressor(model, (q, qd), reference).Y
-    start = dyn.identification.inertial_parameters(model)
+    Y = idn.passive_regressor(model, (q, qd), reference).Y
+    start = idn.inertial_parameters(model)
     u = dyn.rigid.passive_inverse_dynamics(model, (q, qd), reference).tau
     for k in range(0, 50, 7):
-        other = dyn.identification.with_inertial_parameters(model, start + 1e-3 * np.eye(50)[k])
+        other = idn.with_inertial_parameters(model, start + 1e-3 * np.eye(50)[k])
         slope = (dyn.rigid.passive_inverse_dynamics(other, (q, qd), reference).tau - u) / 1e-3
         np.testing.assert_allclose(Y[:, k], slope, rtol=0, atol=1e-9)
 
 
 def test_the_passive_regressor_broadcasts(model):
     state, reference = np.random.default_rng(1).normal(size=(2, 2, 3, model.n))
-    wide = dyn.identification.passive_regressor(model, state[:, 0], reference[:, :, :]).Y
-    one = dyn.identification.passive_regressor(model, state[:, 0], reference[:, 2]).Y
+    wide = idn.passive_regressor(model, state[:, 0], reference[:, :, :]).Y
+    one = idn.passive_regressor(model, state[:, 0], reference[:, 2]).Y
     np.testing.assert_allclose(wide[2], one, rtol=0, atol=1e-13)
 
 
 def test_torques_on_a_moving_base_are_linear_in_the_parameters(model):
     state = np.random.default_rng(0).normal(size=(5, 3, model.n))
-    base, parameters = random_base(1, 3), dyn.identification.inertial_parameters(model)
-    regressor = dyn.identification.inverse_dynamics_regressor(model, *state, base=base)
+    base, parameters = random_base(1, 3), idn.inertial_parameters(model)
+    regressor = idn.inverse_dynamics_regressor(model, *state, base=base)
     expected = dyn.inverse_dynamics(model, *state, base=base)
     for Y, tau in zip(regressor, expected, strict=True):
         assert error(Y @ parameters, tau) < 1e-12
@@ -120,7 +122,7 @@ def test_torques_on_a_moving_base_are_linear_in_the_parameters(model):
 def test_every_column_and_its_rates_from_first_principles():
     model = random_tree(4, 7)
     state = random_state(model)
-    regressor = np.stack(dyn.identification.inverse_dynamics_regressor(model, *state))
+    regressor = np.stack(idn.inverse_dynamics_regressor(model, *state))
     moving = motion(model, state)
     for k, inertias in enumerate(unit_inertias(model.n)):
         expected = dynamics(model, state, inertias=inertias, moving=moving).torques
@@ -140,7 +142,7 @@ def test_columns_are_those_of_pinocchio(name):
     theirs = pin.computeJointTorqueRegressor(twin.model, data, *map(twin.to_pin, (q, qd, qdd)))
     theirs = theirs[twin.order].reshape(model.n, model.n, 10)[:, twin.order]
     theirs = theirs[..., [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]].reshape(model.n, -1)
-    Y = dyn.identification.inverse_dynamics_regressor(model, q, qd, qdd).Y
+    Y = idn.inverse_dynamics_regressor(model, q, qd, qdd).Y
     frames = {f.name: f for f in twin.model.frames if f.type == pin.FrameType.BODY}
     for k, inertias in enumerate(unit_inertias(model.n)):
         i = k // 10
@@ -155,9 +157,9 @@ def test_columns_are_those_of_pinocchio(name):
 def test_rates_without_a_motion_are_not_computed():
     model = panda()
     state = random_state(model)
-    both = dyn.identification.inverse_dynamics_regressor(model, *state)
-    one = dyn.identification.inverse_dynamics_regressor(model, *state[:4])
-    none = dyn.identification.inverse_dynamics_regressor(model, *state[:3])
+    both = idn.inverse_dynamics_regressor(model, *state)
+    one = idn.inverse_dynamics_regressor(model, *state[:4])
+    none = idn.inverse_dynamics_regressor(model, *state[:3])
     assert none.Y_dot is none.Y_ddot is one.Y_ddot is None
     np.testing.assert_array_equal(one.Y_dot, both.Y_dot)
     np.testing.assert_array_equal(none.Y, both.Y)
@@ -167,17 +169,13 @@ def test_parameters_of_the_joints_have_columns_of_their_own():
     rotors = np.linspace(0.1, 0.7, 7)
     model = panda().with_reflected_inertia(rotors)
     state = random_state(model)
-    regressor = dyn.identification.inverse_dynamics_regressor(
-        model, *state, extra=("coulomb", "rotor", "viscous")
-    )
+    regressor = idn.inverse_dynamics_regressor(model, *state, extra=("coulomb", "rotor", "viscous"))
     coulomb, viscous = rotors[::-1], rotors**2
-    parameters = np.concatenate(
-        [dyn.identification.inertial_parameters(model), coulomb, rotors, viscous]
-    )
+    parameters = np.concatenate([idn.inertial_parameters(model), coulomb, rotors, viscous])
     friction = (viscous * state[1] + coulomb * np.sign(state[1]), *(viscous * state[2:4]))
     for Y, tau, loss in zip(regressor, dyn.inverse_dynamics(model, *state), friction, strict=True):
         assert error(Y @ parameters, tau + loss) < 1e-13
-    names = dyn.identification.parameter_names(model, ("coulomb", "rotor", "viscous"))
+    names = idn.parameter_names(model, ("coulomb", "rotor", "viscous"))
     assert names[:2] == ("panda_link1.m", "panda_link1.mx")
     assert names[70] == "panda_joint1.coulomb"
     assert names[-1] == "panda_joint7.viscous"
@@ -188,19 +186,19 @@ def test_bad_arguments_are_named():
     model = panda()
     q = np.zeros(7)
     with pytest.raises(dyn.InputError, match="the regressor needs qdd"):
-        dyn.identification.inverse_dynamics_regressor(model, q, q, None)
+        idn.inverse_dynamics_regressor(model, q, q, None)
     with pytest.raises(dyn.InputError, match="qdddd was given without qddd"):
-        dyn.identification.inverse_dynamics_regressor(model, q, q, q, None, q)
+        idn.inverse_dynamics_regressor(model, q, q, q, None, q)
     with pytest.raises(dyn.InputError, match=r"some of rotor, viscous, coulomb, each once"):
-        dyn.identification.inverse_dynamics_regressor(model, q, q, q, extra=("viscous", "backlash"))
+        idn.inverse_dynamics_regressor(model, q, q, q, extra=("viscous", "backlash"))
     with pytest.raises(dyn.InputError, match=r"extra: .* got the string 'viscous'"):
-        dyn.identification.inverse_dynamics_regressor(model, q, q, q, extra="viscous")
+        idn.inverse_dynamics_regressor(model, q, q, q, extra="viscous")
     with pytest.raises(dyn.InputError, match="each once"):
-        dyn.identification.parameter_names(model, ("viscous", "viscous"))
+        idn.parameter_names(model, ("viscous", "viscous"))
     with pytest.raises(dyn.InputError, match=r"parameters: expected shape"):
-        dyn.identification.with_inertial_parameters(model, np.zeros(69))
+        idn.with_inertial_parameters(model, np.zeros(69))
     with pytest.raises(dyn.InputError, match=r"parameters: expected shape \(70,\), got a batch"):
-        dyn.identification.with_inertial_parameters(model, np.zeros((2, 70)))
+        idn.with_inertial_parameters(model, np.zeros((2, 70)))
 
 
 # parameters of a body
@@ -211,31 +209,27 @@ def test_bad_arguments_are_named():
 def test_a_robot_has_the_parameters_that_it_is_given(seed):
     model = random_tree(4, seed)
     other = random_tree(4, seed + 1)
-    parameters = dyn.identification.inertial_parameters(other)
-    changed = dyn.identification.with_inertial_parameters(model, parameters)
+    parameters = idn.inertial_parameters(other)
+    changed = idn.with_inertial_parameters(model, parameters)
     np.testing.assert_allclose(changed.inertias, other.inertias, atol=1e-15)
-    np.testing.assert_allclose(
-        dyn.identification.inertial_parameters(changed), parameters, atol=1e-15
-    )
+    np.testing.assert_allclose(idn.inertial_parameters(changed), parameters, atol=1e-15)
 
 
 def test_payloads_are_unchanged():
     model = panda().with_payload("panda_link8", 0.5, (0.1, 0.2, 0.3), np.eye(3) * 0.01)
-    parameters = dyn.identification.inertial_parameters(model)
+    parameters = idn.inertial_parameters(model)
     parameters[60] += 1  # kg
-    changed = dyn.identification.with_inertial_parameters(model, parameters)
-    np.testing.assert_allclose(
-        dyn.identification.inertial_parameters(changed), parameters, atol=1e-15
-    )
+    changed = idn.with_inertial_parameters(model, parameters)
+    np.testing.assert_allclose(idn.inertial_parameters(changed), parameters, atol=1e-15)
     lighter = changed.without_payload()
     assert lighter.inertias[6, 5, 5] == pytest.approx(panda().inertias[6, 5, 5] + 1)
 
 
 def test_impossible_parameters_are_rejected():
-    parameters = dyn.identification.inertial_parameters(panda())
+    parameters = idn.inertial_parameters(panda())
     parameters[20] = -1
     with pytest.raises(dyn.ModelError, match=r"'panda_link3': the mass is -1 kg"):
-        dyn.identification.with_inertial_parameters(panda(), parameters)
+        idn.with_inertial_parameters(panda(), parameters)
 
 
 @settings(max_examples=20)
@@ -244,8 +238,8 @@ def test_pseudo_inertia_is_the_second_moment_of_the_particles(seed):
     M = random_inertia(np.random.default_rng(seed))
     parameters = parameters_of(M)
     expected = particles(M).astype(float)
-    np.testing.assert_allclose(dyn.identification.pseudo_inertia(parameters), expected, atol=1e-15)
-    assert dyn.identification.is_physically_consistent(parameters)
+    np.testing.assert_allclose(idn.pseudo_inertia(parameters), expected, atol=1e-15)
+    assert idn.is_physically_consistent(parameters)
 
 
 @settings(max_examples=25)
@@ -260,9 +254,7 @@ def test_consistency_follows_from_the_principal_moments(seed):
         for m, d in zip(masses, moments, strict=True)
     ]
     expected = (masses > 0) & (2 * moments.max(axis=1) < moments.sum(axis=1))
-    found = dyn.identification.is_physically_consistent(
-        np.stack([parameters_of(M) for M in bodies])
-    )
+    found = idn.is_physically_consistent(np.stack([parameters_of(M) for M in bodies]))
     np.testing.assert_array_equal(found, expected & (moments > 0).all(axis=1))
 
 
@@ -275,7 +267,7 @@ def parameters_of(M):
 
 
 def test_two_links_have_the_base_parameters_of_the_textbooks():
-    base = dyn.identification.base_parameters(two_link_planar(l1=0.5))
+    base = idn.base_parameters(two_link_planar(l1=0.5))
     assert base.describe().splitlines() == [
         "upper_arm.mx +0.5 forearm.m",
         "upper_arm.mz",
@@ -285,9 +277,9 @@ def test_two_links_have_the_base_parameters_of_the_textbooks():
         "forearm.Iyy",
     ]
     assert base.names == tuple(line.split()[0] for line in base.describe().splitlines())
-    weightless = dyn.identification.base_parameters(two_link_planar().with_gravity((0, 0, 0)))
+    weightless = idn.base_parameters(two_link_planar().with_gravity((0, 0, 0)))
     assert weightless.names == ("upper_arm.Iyy", "forearm.mx", "forearm.mz", "forearm.Iyy")
-    level = dyn.identification.base_parameters(two_link_planar().with_gravity((0, -9.81, 0)))
+    level = idn.base_parameters(two_link_planar().with_gravity((0, -9.81, 0)))
     assert level.names == weightless.names
 
 
@@ -297,7 +289,7 @@ def test_two_links_have_the_base_parameters_of_the_textbooks():
 def test_the_panda_has_the_published_number_of_base_parameters(gravity, count):
     """7 n - 4 for an arm of revolute joints, two fewer if gravity is along the first axis: 43 for
     the Panda (C. Gaz et al., RA-L 2019)."""
-    assert dyn.identification.base_parameters(panda().with_gravity(gravity)).rank == count
+    assert idn.base_parameters(panda().with_gravity(gravity)).rank == count
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -312,15 +304,15 @@ def test_there_are_as_many_as_independent_columns_of_pinocchio(seed):
             for state in twin.to_pin(states)
         ]
     )
-    assert dyn.identification.base_parameters(model).rank == rank(theirs)
+    assert idn.base_parameters(model).rank == rank(theirs)
 
 
 def test_base_parameters_give_the_torques_and_their_rates(model):
-    base = dyn.identification.base_parameters(model)
-    beta = base.values(dyn.identification.inertial_parameters(model))
+    base = idn.base_parameters(model)
+    beta = base.values(idn.inertial_parameters(model))
     state = np.random.default_rng(8).normal(size=(5, 30, model.n))
     for Y, tau in zip(
-        dyn.identification.inverse_dynamics_regressor(model, *state),
+        idn.inverse_dynamics_regressor(model, *state),
         dyn.inverse_dynamics(model, *state),
         strict=True,
     ):
@@ -328,22 +320,22 @@ def test_base_parameters_give_the_torques_and_their_rates(model):
         assert reduced.shape == (30, model.n, base.rank)
         assert error(reduced @ beta, tau) < 1e-11
         assert error(reduced @ base.combination, Y, 2) < 1e-11
-    Y = base.reduce(dyn.identification.inverse_dynamics_regressor(model, *state[:3]).Y)
+    Y = base.reduce(idn.inverse_dynamics_regressor(model, *state[:3]).Y)
     assert rank(Y.reshape(-1, base.rank)) == base.rank
 
 
 def test_every_combination_has_one_leading_parameter(model):
-    base = dyn.identification.base_parameters(model)
+    base = idn.base_parameters(model)
     np.testing.assert_array_equal(base.combination[:, base.indices], np.eye(base.rank))
     assert np.all(np.diff(base.indices) > 0)
-    again = dyn.identification.base_parameters(model)
+    again = idn.base_parameters(model)
     np.testing.assert_array_equal(base.combination, again.combination)
     with pytest.raises(ValueError, match="read-only"):
         base.combination[0, 0] = 2
 
 
 def test_the_combinations_do_not_depend_on_the_random_states():
-    one, other = (dyn.identification.base_parameters(panda(), seed=seed) for seed in (0, 1))
+    one, other = (idn.base_parameters(panda(), seed=seed) for seed in (0, 1))
     assert one.rank == other.rank
     translated = one.combination[:, other.indices] @ other.combination
     np.testing.assert_allclose(translated, one.combination, atol=1e-11)
@@ -351,10 +343,10 @@ def test_the_combinations_do_not_depend_on_the_random_states():
 
 def test_distinguishable_parameters_of_joints_are_base_parameters():
     """The rotors of joints 1 and 2 are not: inertias of links have the same effect."""
-    plain = dyn.identification.base_parameters(panda())
-    friction = dyn.identification.base_parameters(panda(), extra=("viscous", "coulomb"))
+    plain = idn.base_parameters(panda())
+    friction = idn.base_parameters(panda(), extra=("viscous", "coulomb"))
     assert friction.rank == plain.rank + 14
-    rotors = dyn.identification.base_parameters(panda(), extra=("rotor",))
+    rotors = idn.base_parameters(panda(), extra=("rotor",))
     assert rotors.rank == plain.rank + 5
     first = rotors.describe().splitlines()[0]
     assert first.startswith("panda_link1.Izz")
@@ -366,12 +358,12 @@ def test_distinguishable_parameters_of_joints_are_base_parameters():
 def test_the_recorded_regressor_equals_the_general_one(kinds, order):
     for model in (panda(), random_tree(4, 5, kinds=kinds)):
         state = np.random.default_rng(2).normal(size=(5, 3, model.n))[: order + 3]
-        program = dyn.identification.trace_regressor(model, order)
+        program = idn.trace_regressor(model, order)
         assert tuple(program.results) == ("Y", "Y_dot", "Y_ddot")[: order + 1]
         found = program.evaluate(**dict(zip(program.inputs, state, strict=True)))
-        expected = dyn.identification.inverse_dynamics_regressor(model, *state)
+        expected = idn.inverse_dynamics_regressor(model, *state)
         torques = dyn.inverse_dynamics(model, *state)
-        parameters = dyn.identification.inertial_parameters(model)
+        parameters = idn.inertial_parameters(model)
         for Y, wanted, tau in zip(found.values(), expected, torques, strict=False):
             Y = Y.reshape(3, model.n, 10 * model.n)
             assert error(Y, wanted, 2) < 1e-13
@@ -380,4 +372,4 @@ def test_the_recorded_regressor_equals_the_general_one(kinds, order):
 
 def test_other_orders_cannot_be_recorded():
     with pytest.raises(dyn.InputError, match="order: expected 0, 1 or 2, got 3"):
-        dyn.identification.trace_regressor(panda(), 3)
+        idn.trace_regressor(panda(), 3)

@@ -44,7 +44,7 @@ def residuals(model, equations, values, run):
     filters = filters_of(run.rate, 10.0)
     state = equations.states(run, run.stretches[0], filters)
     table = equations.table(run, state, (0.0, 1.0))
-    (rows,) = filters.equations.blocks(table, slice(0, len(state.times)))
+    (rows,) = filters.equations.blocks(table, len(state.times))
     found = []
     for channel, place in zip(equations.channels, equations.places, strict=True):
         z, _ = coefficients.of(channel, np.array(parameters.mean))

@@ -53,6 +53,9 @@ def test_noise_of_known_size_is_taken_away_from_the_sums():
 class Linear:
     """Coefficients of the equations y = A x: the parameters themselves."""
 
+    def __init__(self, parameters):
+        self.parameters = parameters
+
     def of(self, channel, theta):
         return np.append(theta, -1.0), np.vstack([np.eye(len(theta)), np.zeros(len(theta))])
 
@@ -70,10 +73,10 @@ def fits_with_a_wrong_prior(seed, repeated):
     parameters = Parameters()
     for k, mean in enumerate((4.0, 4.0, 4.0)):
         parameters.add(f"x{k}", mean, 0.5)
-    fit = LeastSquares(sums, Linear(), parameters).fit()
+    fit = LeastSquares(sums, Linear(parameters)).fit()
     if repeated:
         parameters.mean[:] = fit.theta.tolist()
-    solver = LeastSquares(sums, Linear(), parameters, repeated=repeated)
+    solver = LeastSquares(sums, Linear(parameters), repeated=repeated)
     fit = solver.fit(fit.theta)
     return fit.theta, solver.uncertainties(fit, np.eye(3)), solver.covariance(fit, np.eye(3))
 
@@ -111,13 +114,13 @@ def test_stated_errors_of_filtered_samples_are_those_of_repeated_noise():
     for seed in range(60):
         y = A @ TRUE + 0.3 * np.random.default_rng(seed).normal(size=len(A))
         table = np.column_stack([A, y])
-        (rows,) = parallel.blocks(lambda part, table=table: table[part], slice(0, len(table)))
+        (rows,) = parallel.blocks(lambda part, table=table: table[part], len(table))
         sums = EquationSums(channels, [slice(0, 4)], len(rows), parallel)
         sums.add(0, rows)
         parameters = Parameters()
         for k in range(3):
             parameters.add(f"x{k}", 0.0, 100.0)
-        solver = LeastSquares(sums, Linear(), parameters, spectral=False)
+        solver = LeastSquares(sums, Linear(parameters), spectral=False)
         fit = solver.fit()
         errors = [each.error for each in solver.uncertainties(fit, np.eye(3))]
         z.append((fit.theta - TRUE) / errors)

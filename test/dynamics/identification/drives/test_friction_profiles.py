@@ -14,6 +14,9 @@ from scipy.stats import norm
 from drive_runs import motion, planar
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.identification.drives import robot_identification
+from multibody_dynamics.dynamics.identification.drives.drive_parameters import Coefficients
+from multibody_dynamics.dynamics.identification.drives.friction_profiles import searched_friction
+from multibody_dynamics.dynamics.identification.drives.prior_parameters import PriorParameters
 
 idn = dyn.identification
 V0, VS = 0.06, 0.15
@@ -22,10 +25,10 @@ TRUE = {**SIZES, "coulomb_velocity": V0, "stribeck_velocity": VS}
 
 
 @cache
-def recorded():
+def recorded(duration=6.0):
     """Two rigid joints with Stribeck friction, without noise."""
     model, _ = planar()
-    rows = motion(model, 6.0, seed=2)
+    rows = motion(model, duration, seed=2)
     x = rows[1] / VS
     Q = dyn.inverse_dynamics(model, *rows[:3]).tau + SIZES["viscous"] * rows[1] + SIZES["offset"]
     Q += SIZES["coulomb"] * np.tanh(rows[1] / V0)
@@ -68,7 +71,8 @@ def test_little_noise_makes_the_likelihood_quadratic(monkeypatch):
 def test_values_beyond_the_ends_of_an_interval_have_a_probability_of_five_percent(
     monkeypatch, kind
 ):
-    _, (_, _, parameters, solver, fit), widenings = identified(monkeypatch, 0.1, seed=1)
+    _, (coefficients, solver, fit), widenings = identified(monkeypatch, 0.1, seed=1)
+    parameters = coefficients.parameters
     weighted = solver._weighted(fit.density)
     least = solver._model(fit.theta, weighted).value
     name = f"link {recorded()[0].joint_names[1]}.{kind}"
@@ -107,3 +111,42 @@ def test_intervals_of_weakly_determined_friction_contain_the_true_values(monkeyp
     assert len(inside) > 100
     assert np.mean(inside) > 0.92
     assert sum(narrow) < sum(inside)  # the curvature alone does not suffice
+
+
+def searched(noise):
+    """An identification with Stribeck friction, and its sums."""
+    model, q, Q = recorded(12.0)
+    torque = Q + noise * np.random.default_rng(0).standard_normal(Q.shape)
+    run = idn.MeasuredRun("run", 500.0, q=q, sensor=torque)
+    settings = idn.IdentificationSettings(cutoff=20.0, links=False, delays=False, stribeck=True)
+    whole = robot_identification._Identification(model, [run], None, None, [], settings)
+    return whole, whole._sums(whole._filtered()[0])
+
+
+def test_velocities_and_sizes_of_friction_are_found_from_a_wrong_minimum():
+    whole, sums = searched(0.0)
+    parameters = PriorParameters(
+        whole.equations, whole.settings, whole.friction, whole.payloads, whole.gains, whole.cutoff
+    ).of(sums)
+    coefficients = Coefficients(whole.equations, parameters, whole.gains)
+    at, theta, n = parameters.index, np.array(parameters.mean), whole.model.n
+    for joint in whole.model.joint_names:
+        theta[at[f"link {joint}.coulomb"]] = 1.2  # no Stribeck friction, and too much of the others
+        theta[at[f"link {joint}.coulomb_velocity"]] = np.log(0.2)
+    found = searched_friction(coefficients, sums, theta)
+    assert found is not None
+    for joint in whole.model.joint_names:
+        for name, true in SIZES.items():
+            assert found[at[f"link {joint}.{name}"]] == pytest.approx(true, abs=0.15), name
+        for name, true in (("coulomb_velocity", V0), ("stribeck_velocity", VS)):
+            assert abs(found[at[f"link {joint}.{name}"]] - np.log(true)) < 0.6, name  # nodes
+    assert np.array_equal(found[: 10 * n], theta[: 10 * n])
+
+
+def test_a_fit_in_the_right_minimum_is_left_alone():
+    whole, sums = searched(0.1)
+    result = whole.result()
+    for joint in whole.model.joint_names:
+        assert result.robot.joints[joint]["stribeck"].value == pytest.approx(0.4, abs=0.05)
+    whole._fit(sums)
+    assert searched_friction(whole.coefficients, sums, whole.fit.theta) is None

@@ -271,6 +271,31 @@ def test_what_cannot_be_identified_is_refused_by_name():
         idn.identify_robot(model, [elastic_run(1.0)], actuators)
 
 
+def test_ctrl_c_after_the_first_fit_gives_the_results_so_far():
+    model, actuators = planar()
+    _, real = real_planar()
+    seen = []
+
+    def stop(done, total):
+        seen.append((done, total))
+        if done == 4:  # steps; the drift has not been looked for
+            raise KeyboardInterrupt
+
+    found = idn.identify_robot(model, [elastic_run()], actuators, progress=stop)
+    assert not found.is_complete
+    assert any("stopped after 3 of 7 steps" in note for note in found.notes)
+    assert seen[:4] == [(k, seen[0][1]) for k in range(4)]
+    assert not any("drift" in name for name in found.covariance.names)
+    for j, joint in enumerate(model.joint_names):
+        assert within(found.robot.springs[joint]["stiffness"], real.actuators[j].spring.K)
+    with pytest.raises(KeyboardInterrupt):
+        idn.identify_robot(model, [elastic_run()], actuators, progress=at_once)
+
+
+def at_once(done, total):
+    raise KeyboardInterrupt
+
+
 def test_a_search_that_did_not_settle_is_said(monkeypatch):
     assert not any("settled" in note for note in everything().notes)
     monkeypatch.setattr(equation_sums, "ROUNDS", 1)

@@ -85,6 +85,30 @@ def test_a_time_limit_of_zero_still_gives_a_motion_within_the_limits():
     assert best.uses[0].used <= 1.0
 
 
+@pytest.mark.parametrize("processes", [1, 2])
+def test_ctrl_c_ends_the_search_with_the_best_motion_so_far(processes):
+    criterion, limits = problem()
+    first = True
+
+    def stop(done, total):
+        nonlocal first
+        if done >= 5 and first:
+            first = False
+            raise KeyboardInterrupt
+
+    options = {"starts": 2, "iterations": 200, "processes": processes, "progress": stop}
+    found = idn.optimal_excitation(criterion, limits, FORM, **options)
+    assert not found.is_complete
+    assert found.uses[0].used <= 1.0
+    assert np.isfinite(found.criterion)
+    with pytest.raises(KeyboardInterrupt):  # no motion yet
+        idn.optimal_excitation(criterion, limits, FORM, progress=at_once)
+
+
+def at_once(done, total):
+    raise KeyboardInterrupt
+
+
 def test_no_room_is_reported_with_the_limit_in_the_way():
     criterion, limits = problem(box=[[5.0, 5.0, 5.0], [6.0, 6.0, 6.0]])
     with pytest.raises(DynamicsError, match=r"random starts; .*box"):

@@ -11,6 +11,8 @@ import pytest
 from multibody_dynamics import dynamics as dyn
 from robots import panda, random_pose, random_tree
 
+idn = dyn.identification
+
 FLANGE = "panda_link8"
 
 
@@ -27,18 +29,14 @@ def wrong(model, errors, size=0.02, seed=1):
     """Values for the errors and the robot that has them, and a few configurations."""
     rng = np.random.default_rng(seed)
     values = rng.normal(scale=size, size=len(errors))
-    return (
-        values,
-        dyn.identification.perturbed_model(model, errors, values),
-        rng.uniform(-2, 2, (25, model.n)),
-    )
+    return (values, idn.perturbed_model(model, errors, values), rng.uniform(-2, 2, (25, model.n)))
 
 
 @pytest.mark.parametrize(("model", "frame"), [(panda(), FLANGE), (chain(), "tool")])
 def test_known_errors_are_found_from_poses(model, frame):
-    errors = dyn.identification.joint_errors(model) + dyn.identification.frame_errors(model, frame)
+    errors = idn.joint_errors(model) + idn.frame_errors(model, frame)
     values, real, q = wrong(model, errors)
-    found = dyn.identification.calibrate(model, errors, q, dyn.frame_pose(real, q, frame), frame)
+    found = idn.calibrate(model, errors, q, dyn.frame_pose(real, q, frame), frame)
     assert found.converged
     assert found.rank == len(errors)
     assert found.unidentifiable == ()
@@ -51,19 +49,15 @@ def test_known_errors_are_found_from_poses(model, frame):
 def test_known_errors_are_found_from_positions():
     """Only the orientation of the tool remains unknown."""
     model = chain()
-    errors = (
-        dyn.identification.joint_errors(model) + dyn.identification.frame_errors(model, "tool")[3:]
-    )
+    errors = idn.joint_errors(model) + idn.frame_errors(model, "tool")[3:]
     values, real, q = wrong(model, errors)
     points = dyn.frame_pose(real, q, "tool")[:, :3, 3]
-    found = dyn.identification.calibrate(model, errors, q, points, "tool")
+    found = idn.calibrate(model, errors, q, points, "tool")
     assert found.rank == len(errors)
     np.testing.assert_allclose(found.values, values, atol=1e-9)
     assert found.residuals.shape == (len(q), 3)
-    with_turns = dyn.identification.joint_errors(model) + dyn.identification.frame_errors(
-        model, "tool"
-    )
-    again = dyn.identification.calibrate(model, with_turns, q, points, "tool")
+    with_turns = idn.joint_errors(model) + idn.frame_errors(model, "tool")
+    again = idn.calibrate(model, with_turns, q, points, "tool")
     assert again.rank == found.rank
     assert again.unidentifiable == ("tool.rx", "tool.ry", "tool.rz")
     np.testing.assert_allclose(np.delete(again.values, [-6, -5, -4]), values, atol=1e-9)
@@ -79,11 +73,9 @@ def test_known_errors_are_found_from_positions():
 
 def test_redundant_errors_are_named_and_cause_no_error():
     model = panda()
-    errors = dyn.identification.joint_errors(
-        model, independent=False
-    ) + dyn.identification.frame_errors(model, FLANGE)
+    errors = idn.joint_errors(model, independent=False) + idn.frame_errors(model, FLANGE)
     _, real, q = wrong(model, errors)
-    found = dyn.identification.calibrate(model, errors, q, dyn.frame_pose(real, q, FLANGE), FLANGE)
+    found = idn.calibrate(model, errors, q, dyn.frame_pose(real, q, FLANGE), FLANGE)
     assert found.rank == 34 < len(errors)
     assert np.abs(found.residuals).max() < 1e-11
     for k in range(1, 8):
@@ -97,11 +89,11 @@ def test_redundant_errors_are_named_and_cause_no_error():
 
 def test_errors_off_the_measured_path_stay_zero():
     model = panda()
-    errors = dyn.identification.joint_errors(model)
+    errors = idn.joint_errors(model)
     values, real, q = wrong(model, errors)
     values[-8:] = 0
-    real = dyn.identification.perturbed_model(model, errors, values)
-    found = dyn.identification.calibrate(model, errors, q, dyn.frame_pose(real, q, 4), 4)
+    real = idn.perturbed_model(model, errors, values)
+    found = idn.calibrate(model, errors, q, dyn.frame_pose(real, q, 4), 4)
     assert all(name.startswith(("panda_joint6", "panda_joint7")) for name in found.unidentifiable)
     assert len(found.unidentifiable) == 8
     np.testing.assert_allclose(found.values, values, atol=1e-10)
@@ -109,7 +101,7 @@ def test_errors_off_the_measured_path_stay_zero():
 
 def test_noise_is_weighted_and_averaged():
     model = panda()
-    errors = dyn.identification.joint_errors(model) + dyn.identification.frame_errors(model, FLANGE)
+    errors = idn.joint_errors(model) + idn.frame_errors(model, FLANGE)
     _, real, _ = wrong(model, errors)
     rng = np.random.default_rng(6)
     q, sigma = rng.uniform(-2, 2, (200, 7)), (1e-3, 1e-4)
@@ -119,7 +111,7 @@ def test_noise_is_weighted_and_averaged():
     truth = dyn.frame_pose(real, elsewhere, FLANGE)[:, :3, 3]
 
     def miss(**options):
-        found = dyn.identification.calibrate(model, errors, q, measured, FLANGE, **options)
+        found = idn.calibrate(model, errors, q, measured, FLANGE, **options)
         away = dyn.frame_pose(found.model, elsewhere, FLANGE)[:, :3, 3] - truth
         return found, float(np.sqrt((away**2).mean()))
 
@@ -132,17 +124,17 @@ def test_noise_is_weighted_and_averaged():
 
 def test_bad_arguments_are_named():
     model = panda()
-    errors = dyn.identification.frame_errors(model, FLANGE)
+    errors = idn.frame_errors(model, FLANGE)
     q, poses = np.zeros((4, 7)), np.stack([np.eye(4)] * 4)
     with pytest.raises(dyn.InputError, match=r"expected q \(k, 7\) and measured"):
-        dyn.identification.calibrate(model, errors, q[:3], poses, FLANGE)
+        idn.calibrate(model, errors, q[:3], poses, FLANGE)
     with pytest.raises(dyn.InputError, match=r"measured: expected shape \(\.\.\., 3\)"):
-        dyn.identification.calibrate(model, errors, q, np.eye(4), FLANGE)
+        idn.calibrate(model, errors, q, np.eye(4), FLANGE)
     with pytest.raises(dyn.InputError, match="errors is empty"):
-        dyn.identification.calibrate(model, (), q, poses, FLANGE)
+        idn.calibrate(model, (), q, poses, FLANGE)
     with pytest.raises(dyn.InputError, match="two positive standard deviations"):
-        dyn.identification.calibrate(model, errors, q, poses, FLANGE, noise=(0.0, 1.0))
+        idn.calibrate(model, errors, q, poses, FLANGE, noise=(0.0, 1.0))
     with pytest.raises(dyn.InputError, match="no error has an effect on 'panda_link3'"):
-        dyn.identification.calibrate(model, errors, q, poses, "panda_link3")
+        idn.calibrate(model, errors, q, poses, "panda_link3")
     with pytest.raises(dyn.InputError, match="no body or frame 'hand'"):
-        dyn.identification.calibrate(model, errors, q, poses, "hand")
+        idn.calibrate(model, errors, q, poses, "hand")

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 import reference
 from geometric_errors import some_errors, with_standing_joints
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.identification.geometry.geometric_sensitivity import (
-    ErrorScrew,
-)
+from multibody_dynamics.dynamics.identification.geometry.geometric_sensitivity import ErrorScrew
 from reference import error
 from robots import panda, random_pose, random_tree, with_multidof
+
+idn = dyn.identification
 
 RNG = np.random.default_rng(7)
 BODIES = {"panda": panda(), "tree": random_tree(6, 1), "other": random_tree(6, 2)}
@@ -37,7 +37,7 @@ def test_the_perturbed_robot_is_the_one_whose_errors_are_coordinates(model):
     errors, values = some_errors(model)
     standing = with_standing_joints(model, errors)
     state = RNG.normal(size=(5, model.n))
-    perturbed = dyn.identification.perturbed_model(model, errors, values)
+    perturbed = idn.perturbed_model(model, errors, values)
     extended = standing.state(values, *state)
     poses = dyn.forward_kinematics(perturbed, state[0]).pose
     expected = dyn.forward_kinematics(standing.model, extended[0]).pose[standing.joints]
@@ -53,18 +53,15 @@ def test_derivatives_of_poses_and_jacobians_are_those_by_coordinates(model, repr
     errors, values = some_errors(model)
     standing = with_standing_joints(model, errors)
     q = RNG.normal(size=model.n)
-    there, local = (
-        dyn.identification.perturbed_model(model, errors, values),
-        dyn.identification.errors_at(errors, values),
-    )
+    there, local = (idn.perturbed_model(model, errors, values), idn.errors_at(errors, values))
     extended = standing.state(values, q)[0]
     options = {"representation": representation}
     for body in range(model.n):
         other = standing.joints[body]
         J = dyn.jacobian(standing.model, extended, other, **options)
-        found = dyn.identification.pose_sensitivity(there, local, q, body, **options)
+        found = idn.pose_sensitivity(there, local, q, body, **options)
         assert np.abs(found - J[:, standing.parameters]).max() < 1e-12
-        found = dyn.identification.jacobian_sensitivity(there, local, q, body, **options)
+        found = idn.jacobian_sensitivity(there, local, q, body, **options)
         for k, place in enumerate(standing.parameters):
             rate = np.eye(standing.model.n)[place]
             slope = dyn.jacobian_dot(standing.model, extended, rate, other, **options)
@@ -78,7 +75,7 @@ def test_displacements_from_first_principles(representation):
     standing = with_standing_joints(model, errors)
     q = RNG.normal(size=model.n)
     found = [
-        dyn.identification.pose_sensitivity(model, errors, q, body, representation=representation)
+        idn.pose_sensitivity(model, errors, q, body, representation=representation)
         for body in range(model.n)
     ]
     for k, place in enumerate(standing.parameters):
@@ -94,12 +91,9 @@ def test_derivatives_of_torques_are_those_by_coordinates(model):
     errors, values = some_errors(model)
     standing = with_standing_joints(model, errors)
     state = RNG.normal(size=(3, model.n))
-    there, local = (
-        dyn.identification.perturbed_model(model, errors, values),
-        dyn.identification.errors_at(errors, values),
-    )
+    there, local = (idn.perturbed_model(model, errors, values), idn.errors_at(errors, values))
     wrenches = {body: RNG.normal(size=6) for body in there.body_names[::2]}
-    found = dyn.identification.torque_sensitivity(there, local, *state, wrenches=wrenches)
+    found = idn.torque_sensitivity(there, local, *state, wrenches=wrenches)
     loads = {
         standing.model.body_names[place]: np.stack([wrenches[body], *np.zeros((2, 6))])
         for body, place in zip(there.body_names, standing.joints, strict=True)
@@ -116,12 +110,10 @@ def test_derivatives_of_torques_are_those_by_coordinates(model):
 
 def test_a_frame_has_errors_of_its_own():
     model = panda()
-    errors = dyn.identification.frame_errors(
-        model, "panda_link8"
-    ) + dyn.identification.joint_errors(model, ["panda_joint3"])
+    errors = idn.frame_errors(model, "panda_link8") + idn.joint_errors(model, ["panda_joint3"])
     values = RNG.normal(scale=0.2, size=len(errors))
     q = RNG.normal(size=model.n)
-    there = dyn.identification.perturbed_model(model, errors[:6], values[:6])
+    there = idn.perturbed_model(model, errors[:6], values[:6])
     E = np.eye(4)
     for e, value in zip(errors[:6], values[:6], strict=True):
         E = E @ dyn.se3.exp(e.screw * value)
@@ -129,29 +121,27 @@ def test_a_frame_has_errors_of_its_own():
     np.testing.assert_allclose(dyn.frame_pose(there, q, "panda_link8"), expected, atol=1e-14)
     np.testing.assert_array_equal(there.poses, model.poses)
 
-    J = dyn.identification.pose_sensitivity(model, errors, q, "panda_link8", representation="body")
+    J = idn.pose_sensitivity(model, errors, q, "panda_link8", representation="body")
     np.testing.assert_allclose(J[:, :6], np.eye(6), atol=1e-14)
-    assert np.all(dyn.identification.pose_sensitivity(model, errors, q, "panda_link7")[:, :6] == 0)
+    assert np.all(idn.pose_sensitivity(model, errors, q, "panda_link7")[:, :6] == 0)
     standing = with_standing_joints(model, errors[6:])
     extended = standing.state(0, q)[0]
     others = dyn.jacobian(standing.model, extended, "panda_link8", representation="body")
     np.testing.assert_allclose(J[:, 6:], others[:, standing.parameters], atol=1e-13)
-    assert np.all(dyn.identification.torque_sensitivity(model, errors[:6], q, q, q) == 0)
+    assert np.all(idn.torque_sensitivity(model, errors[:6], q, q, q) == 0)
 
 
 @pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
 def test_the_jacobian_of_a_displaced_frame(representation):
     model = panda()
-    errors = dyn.identification.frame_errors(model, "panda_link8")
+    errors = idn.frame_errors(model, "panda_link8")
     q = RNG.normal(size=model.n)
-    slope = dyn.identification.jacobian_sensitivity(
-        model, errors, q, "panda_link8", representation=representation
-    )
+    slope = idn.jacobian_sensitivity(model, errors, q, "panda_link8", representation=representation)
     step = 1e-5
     for k in range(6):
         J = [
             dyn.jacobian(
-                dyn.identification.perturbed_model(model, errors, step * m * np.eye(6)[k]),
+                idn.perturbed_model(model, errors, step * m * np.eye(6)[k]),
                 q, "panda_link8", representation=representation,
             )
             for m in (-2, -1, 1, 2)
@@ -165,23 +155,19 @@ def test_twists_and_batches():
     errors, _ = some_errors(model)
     q, qd, qdd = RNG.normal(size=(3, 2, 3, model.n))
     body = max(range(model.n), key=lambda i: len(model.path(i)))
-    J = dyn.identification.pose_sensitivity(model, errors, q, body)
-    V = dyn.identification.twist_sensitivity(model, errors, q, qd, body, representation="hybrid")
-    Q = dyn.identification.torque_sensitivity(model, errors, q[0, 0], qd, qdd)
+    J = idn.pose_sensitivity(model, errors, q, body)
+    V = idn.twist_sensitivity(model, errors, q, qd, body, representation="hybrid")
+    Q = idn.torque_sensitivity(model, errors, q[0, 0], qd, qdd)
     assert J.shape == V.shape == (2, 3, 6, len(errors))
     assert Q.shape == (2, 3, model.n, len(errors))
     for k in np.ndindex(2, 3):
-        np.testing.assert_array_equal(
-            J[k], dyn.identification.pose_sensitivity(model, errors, q[k], body)
-        )
-        dJ = dyn.identification.jacobian_sensitivity(
-            model, errors, q[k], body, representation="hybrid"
-        )
+        np.testing.assert_array_equal(J[k], idn.pose_sensitivity(model, errors, q[k], body))
+        dJ = idn.jacobian_sensitivity(model, errors, q[k], body, representation="hybrid")
         np.testing.assert_allclose(V[k].T, dJ @ qd[k], atol=1e-13)
-        single = dyn.identification.torque_sensitivity(model, errors, q[0, 0], qd[k], qdd[k])
+        single = idn.torque_sensitivity(model, errors, q[0, 0], qd[k], qdd[k])
         np.testing.assert_allclose(Q[k], single, atol=1e-12)
-    assert dyn.identification.pose_sensitivity(model, (), q, body).shape == (2, 3, 6, 0)
-    assert dyn.identification.torque_sensitivity(model, (), q, qd, qdd).shape == (2, 3, model.n, 0)
+    assert idn.pose_sensitivity(model, (), q, body).shape == (2, 3, 6, 0)
+    assert idn.torque_sensitivity(model, (), q, qd, qdd).shape == (2, 3, model.n, 0)
 
 
 @settings(max_examples=15)
@@ -194,10 +180,10 @@ def test_an_error_along_the_joint_screw_is_an_offset_of_its_coordinate(seed):
         for joint, A, Y in zip(model.joint_names, model.poses, model.screws, strict=True)
     )
     for body in range(model.n):
-        found = dyn.identification.pose_sensitivity(model, along, q, body)
+        found = idn.pose_sensitivity(model, along, q, body)
         np.testing.assert_allclose(found, dyn.jacobian(model, q, body), atol=1e-12)
     offsets = np.linspace(-0.5, 0.5, model.n)
-    displaced = dyn.identification.perturbed_model(model, along, offsets)
+    displaced = idn.perturbed_model(model, along, offsets)
     tau = dyn.inverse_dynamics(displaced, q, qd, qdd).tau
     assert error(tau, dyn.inverse_dynamics(model, q + offsets, qd, qdd).tau) < 1e-11
 
@@ -213,12 +199,10 @@ def test_the_independent_errors_have_the_known_number_and_full_rank():
         q = rng.uniform(-2, 2, (60, model.n))
         turning = sum(bool(np.any(Y[:3])) for Y in model.screws)
         count = 4 * turning + 2 * (model.n - turning) + 6
-        own = dyn.identification.frame_errors(model, "tool")
+        own = idn.frame_errors(model, "tool")
         for independent in (True, False):
-            errors = dyn.identification.joint_errors(model, independent=independent) + own
-            J = dyn.identification.pose_sensitivity(model, errors, q, "tool").reshape(
-                -1, len(errors)
-            )
+            errors = idn.joint_errors(model, independent=independent) + own
+            J = idn.pose_sensitivity(model, errors, q, "tool").reshape(-1, len(errors))
             effects = np.linalg.svd(J, compute_uv=False)
             assert np.sum(effects > 1e-9 * effects[0]) == count
             assert len(errors) == count or not independent
@@ -228,15 +212,13 @@ def test_errors_act_along_and_across_the_joint_axis():
     model = random_tree(6, 1)
     q = np.zeros(model.n)
     for joint, Y, body in zip(model.joint_names, model.screws, range(model.n), strict=True):
-        errors = {
-            e.name: e for e in dyn.identification.joint_errors(model, [joint], independent=False)
-        }
+        errors = {e.name: e for e in idn.joint_errors(model, [joint], independent=False)}
         assert [e.unit for e in errors.values()] == ["rad"] * 3 + ["m"] * 3
-        T = dyn.identification.pose_sensitivity(model, tuple(errors.values()), q, body)
+        T = idn.pose_sensitivity(model, tuple(errors.values()), q, body)
         axis = Y[:3] if np.any(Y[:3]) else Y[3:]
         np.testing.assert_allclose(T[3:, 5], axis / np.linalg.norm(axis), atol=1e-14)
         commute = np.abs(dyn.se3.ad(Y) @ T).max(axis=0) < 1e-14
-        kept = {e.name for e in dyn.identification.joint_errors(model, [joint])}
+        kept = {e.name for e in idn.joint_errors(model, [joint])}
         dropped = errors.keys() - kept
         assert all(commute[list(errors).index(name)] for name in dropped)
         assert len(kept) == (4 if np.any(Y[:3]) else 2)
@@ -244,13 +226,13 @@ def test_errors_act_along_and_across_the_joint_axis():
 
 def test_inertias_and_payloads_move_with_their_bodies():
     model = panda().with_payload("panda_link8", 1.5, (0.1, 0.0, 0.2))
-    errors = dyn.identification.joint_errors(model)
+    errors = idn.joint_errors(model)
     values = RNG.normal(scale=0.1, size=len(errors))
-    moved = dyn.identification.perturbed_model(model, errors, values)
+    moved = idn.perturbed_model(model, errors, values)
     np.testing.assert_array_equal(moved.inertias, model.inertias)
     assert moved.without_payload().payloads == {}
     assert moved.joint_types == model.joint_types
-    same = dyn.identification.perturbed_model(model, errors, np.zeros(len(errors)))
+    same = idn.perturbed_model(model, errors, np.zeros(len(errors)))
     np.testing.assert_allclose(same.poses, model.poses, atol=1e-15)
     with pytest.raises(ValueError, match="read-only"):
         errors[0].screw[0] = 2
@@ -259,26 +241,26 @@ def test_inertias_and_payloads_move_with_their_bodies():
 def test_bad_arguments_are_named():
     model = panda()
     q = np.zeros(7)
-    errors = dyn.identification.joint_errors(model, ["panda_joint2"])
+    errors = idn.joint_errors(model, ["panda_joint2"])
     with pytest.raises(dyn.InputError, match="of joints, got the string 'panda_joint1'"):
-        dyn.identification.joint_errors(model, "panda_joint1")
+        idn.joint_errors(model, "panda_joint1")
     with pytest.raises(dyn.InputError, match="no joint 'elbow' in robot 'panda'"):
-        dyn.identification.joint_errors(model, ["elbow"])
+        idn.joint_errors(model, ["elbow"])
     with pytest.raises(dyn.InputError, match="'panda_link7' is the reference frame of its body"):
-        dyn.identification.frame_errors(model, "panda_link7")
+        idn.frame_errors(model, "panda_link7")
     with pytest.raises(dyn.InputError, match="no body or frame 'hand'"):
-        dyn.identification.frame_errors(model, "hand")
+        idn.frame_errors(model, "hand")
     with pytest.raises(dyn.InputError, match=r"values: expected shape \(\.\.\., 4\)"):
-        dyn.identification.perturbed_model(model, errors, np.zeros(3))
+        idn.perturbed_model(model, errors, np.zeros(3))
     with pytest.raises(dyn.InputError, match=r"values: expected shape \(4,\)"):
-        dyn.identification.errors_at(errors, np.zeros((2, 4)))
+        idn.errors_at(errors, np.zeros((2, 4)))
     nowhere = ErrorScrew("x", "m", np.ones(6))
     with pytest.raises(dyn.InputError, match="error 'x': give either a joint or a frame"):
-        dyn.identification.pose_sensitivity(model, (nowhere,), q, 3)
+        idn.pose_sensitivity(model, (nowhere,), q, 3)
     short = ErrorScrew("x", "m", np.ones(5), joint="panda_joint1")
     with pytest.raises(dyn.InputError, match="error 'x': its screw"):
-        dyn.identification.torque_sensitivity(model, (short,), q, q, q)
+        idn.torque_sensitivity(model, (short,), q, q, q)
     with pytest.raises(dyn.InputError, match="representation 'world'"):
-        dyn.identification.jacobian_sensitivity(model, errors, q, 3, representation="world")
+        idn.jacobian_sensitivity(model, errors, q, 3, representation="world")
     with pytest.raises(dyn.InputError, match="batch dimensions do not broadcast"):
-        dyn.identification.twist_sensitivity(model, errors, np.zeros((2, 7)), np.zeros((3, 7)), 3)
+        idn.twist_sensitivity(model, errors, np.zeros((2, 7)), np.zeros((3, 7)), 3)

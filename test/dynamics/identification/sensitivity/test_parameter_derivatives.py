@@ -14,12 +14,12 @@ import pytest
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
-from multibody_dynamics.dynamics.identification import (
-    ParameterDependence as Dependence,
-)
+from multibody_dynamics.dynamics.identification import ParameterDependence as Dependence
 from multibody_dynamics.dynamics.model import inertia
 from reference import dynamics, error, exact
 from robots import draw, panda, random_tree, random_wrenches, with_multidof, with_rotors
+
+idn = dyn.identification
 
 STEP = mp.mpf(10) ** -13
 
@@ -43,7 +43,7 @@ def everything(model):
     """Every kind of parameter at once."""
     body, other = model.body_names[2], model.body_names[-1]
     rng = np.random.default_rng(8)
-    errors = dyn.identification.joint_errors(model, independent=False)
+    errors = idn.joint_errors(model, independent=False)
     return Dependence.together(
         *(Dependence.on_joints(model, quantity) for quantity in ("q", "qd", "qdd", "tau")),
         Dependence.on_mass(model, body),
@@ -66,33 +66,29 @@ def test_coordinates_give_the_matrices(model):
     forward = dyn.forward_dynamics_derivatives(model, q, qd, tau, wrenches=wrenches)
     for quantity, expected in zip(("q", "qd", "qdd"), inverse, strict=True):
         by = Dependence.on_joints(model, quantity)
-        found = dyn.identification.inverse_dynamics_sensitivity(
-            model, by, q, qd, qdd, wrenches=wrenches
-        )
+        found = idn.inverse_dynamics_sensitivity(model, by, q, qd, qdd, wrenches=wrenches)
         assert error(found, expected, 2) < 1e-13
     for quantity, expected in zip(("q", "qd", "tau"), forward, strict=True):
         by = Dependence.on_joints(model, quantity)
-        found = dyn.identification.forward_dynamics_sensitivity(
-            model, by, q, qd, tau, wrenches=wrenches
-        )
+        found = idn.forward_dynamics_sensitivity(model, by, q, qd, tau, wrenches=wrenches)
         assert error(found, expected, 2) < 1e-12
 
 
 def test_inertial_parameters_give_the_columns_of_the_regressor(model):
     rows = draw(model, 3, 2)
-    Y = dyn.identification.inverse_dynamics_regressor(model, *rows, extra=("rotor",)).Y
+    Y = idn.inverse_dynamics_regressor(model, *rows, extra=("rotor",)).Y
     by = [Dependence.on_inertial_parameters(model, body) for body in model.body_names]
     by = Dependence.together(*by, Dependence.on_rotors(model))
-    assert by.names == dyn.identification.parameter_names(model, ("rotor",))
-    assert error(dyn.identification.inverse_dynamics_sensitivity(model, by, *rows), Y, 2) < 1e-13
+    assert by.names == idn.parameter_names(model, ("rotor",))
+    assert error(idn.inverse_dynamics_sensitivity(model, by, *rows), Y, 2) < 1e-13
 
 
 def test_placements_give_the_geometric_sensitivity(model):
     rows, wrenches = draw(model, 3), random_wrenches(model, rates=False)
-    errors = dyn.identification.joint_errors(model, independent=False)
+    errors = idn.joint_errors(model, independent=False)
     by = Dependence.on_placement(model, errors)
-    found = dyn.identification.inverse_dynamics_sensitivity(model, by, *rows, wrenches=wrenches)
-    expected = dyn.identification.torque_sensitivity(model, errors, *rows, wrenches=wrenches)
+    found = idn.inverse_dynamics_sensitivity(model, by, *rows, wrenches=wrenches)
+    expected = idn.torque_sensitivity(model, errors, *rows, wrenches=wrenches)
     assert by.names == tuple(e.name for e in errors)
     assert error(found, expected, 2) < 1e-13
 
@@ -104,18 +100,14 @@ def test_forward_and_hybrid_dynamics_agree_with_the_inverse(model):
     tau = dyn.inverse_dynamics(model, q, qd, qdd, wrenches=wrenches).tau
     M = dyn.mass_matrix(model, q)
     motion = replace(by, qdd=None)
-    inverse = dyn.identification.inverse_dynamics_sensitivity(
-        model, motion, q, qd, qdd, wrenches=wrenches
-    )
+    inverse = idn.inverse_dynamics_sensitivity(model, motion, q, qd, qdd, wrenches=wrenches)
     lost = 1e-14 * np.linalg.cond(M)
-    forward = dyn.identification.forward_dynamics_sensitivity(
-        model, by, q, qd, tau, wrenches=wrenches
-    )
+    forward = idn.forward_dynamics_sensitivity(model, by, q, qd, tau, wrenches=wrenches)
     size = np.abs(inverse).max()
     assert np.abs(inverse + M @ forward - by.tau.T).max() < lost * size
     for prescribed in ((0, 2, 3), range(model.n), (model.n - 1,)):
         held = list(prescribed)
-        hybrid = dyn.identification.hybrid_dynamics_sensitivity(
+        hybrid = idn.hybrid_dynamics_sensitivity(
             model, by, q, qd, prescribed=prescribed, qdd=qdd, tau=tau, wrenches=wrenches
         )
         free = np.setdiff1d(range(model.n), held)
@@ -159,7 +151,7 @@ def test_inertial_data_from_first_principles(small, kind):
     rows, body = draw(small, 3), small.body_names[2]
     mass, com, about = map(exact, inertia.decompose(small.inertias[2]))
     by = getattr(Dependence, f"on_{kind}")(small, body)
-    found = dyn.identification.inverse_dynamics_sensitivity(small, by, *rows)
+    found = idn.inverse_dynamics_sensitivity(small, by, *rows)
     for k, column in enumerate(found.T):
 
         def torques(step, k=k):
@@ -184,10 +176,10 @@ def test_joint_screws_gravity_and_rotors_from_first_principles(small):
     dX = rng.normal(size=(small.n, 6))
     dY = exact((se3.Ad(small.poses) @ dX[..., None])[..., 0])
     by = Dependence(names=("bent",), screw=dX[None])
-    found = dyn.identification.inverse_dynamics_sensitivity(small, by, *rows)
+    found = idn.inverse_dynamics_sensitivity(small, by, *rows)
     expected = difference(lambda step: rebuilt(small, rows, screws=exact(small.screws) + step * dY))
     assert error(found[:, 0], expected) < 1e-12
-    found = dyn.identification.inverse_dynamics_sensitivity(small, Dependence.on_gravity(), *rows)
+    found = idn.inverse_dynamics_sensitivity(small, Dependence.on_gravity(), *rows)
     for column, unit in zip(found.T, exact(np.eye(3)), strict=True):
         expected = difference(
             lambda step, unit=unit: rebuilt(small, rows, gravity=exact(small.gravity) + step * unit)
@@ -197,9 +189,7 @@ def test_joint_screws_gravity_and_rotors_from_first_principles(small):
 
 def test_a_wrench_acts_through_the_transposed_jacobian(small):
     rows, body = draw(small, 3), small.body_names[-1]
-    found = dyn.identification.inverse_dynamics_sensitivity(
-        small, Dependence.on_wrench(small, body), *rows
-    )
+    found = idn.inverse_dynamics_sensitivity(small, Dependence.on_wrench(small, body), *rows)
     assert error(found, -dyn.jacobian(small, rows[0], body).T, 2) < 1e-13
 
 
@@ -213,10 +203,10 @@ def test_a_payload_is_a_body_of_its_own():
         return dyn.inverse_dynamics(bare.with_payload("hand", m, c, about), *rows).tau
 
     by = Dependence.on_mass(model, "tool")
-    found = dyn.identification.inverse_dynamics_sensitivity(model, by, *rows)[:, 0]
+    found = idn.inverse_dynamics_sensitivity(model, by, *rows)[:, 0]
     assert error(found, torque(mass + 1, com) - torque(mass, com)) < 1e-12  # linear in the mass
     by = Dependence.on_com(model, "tool")
-    found = dyn.identification.inverse_dynamics_sensitivity(model, by, *rows)
+    found = idn.inverse_dynamics_sensitivity(model, by, *rows)
     for column, unit in zip(found.T, np.eye(3), strict=True):  # quadratic in the COM: exact
         expected = (torque(mass, com + unit) - torque(mass, com - unit)) / 2
         assert error(column, expected) < 1e-12
@@ -226,24 +216,18 @@ def test_a_parameter_may_move_everything_at_once(small):
     """Along a motion, time is such a parameter: dtau/dt = Q'."""
     q, qd, qdd, qddd = draw(small, 4, 3)
     by = Dependence(names=("t",), q=qd[:, None], qd=qdd[:, None], qdd=qddd[:, None])
-    found = dyn.identification.inverse_dynamics_sensitivity(small, by, q, qd, qdd)[..., 0]
+    found = idn.inverse_dynamics_sensitivity(small, by, q, qd, qdd)[..., 0]
     assert error(found, dyn.inverse_dynamics(small, q, qd, qdd, qddd).tau_dot) < 1e-12
     tau, tau_dot, _ = dyn.inverse_dynamics(small, q, qd, qdd, qddd)
     by = Dependence(names=("t",), q=qd[:, None], qd=qdd[:, None], tau=tau_dot[:, None])
-    assert (
-        error(dyn.identification.forward_dynamics_sensitivity(small, by, q, qd, tau)[..., 0], qddd)
-        < 1e-11
-    )
+    assert error(idn.forward_dynamics_sensitivity(small, by, q, qd, tau)[..., 0], qddd) < 1e-11
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (2, 4), (0,)])
 def test_batches_hold_single_results(small, shape):
     rows, by = draw(small, 3, *shape), everything(small)
     wrenches = random_wrenches(small, *shape, rates=False)
-    for function in (
-        dyn.identification.inverse_dynamics_sensitivity,
-        dyn.identification.forward_dynamics_sensitivity,
-    ):
+    for function in (idn.inverse_dynamics_sensitivity, idn.forward_dynamics_sensitivity):
         result = function(small, by, *rows, wrenches=wrenches)
         assert result.shape == (*shape, small.n, len(by.names))
         for index in np.ndindex(shape):
@@ -264,23 +248,21 @@ def test_later_changes_of_the_arguments_have_no_effect(small):
 def test_without_parameters_the_matrix_has_no_columns(small):
     rows = draw(small, 3)
     by = Dependence.on_joints(small, "q", [])
-    assert dyn.identification.inverse_dynamics_sensitivity(small, by, *rows).shape == (small.n, 0)
+    assert idn.inverse_dynamics_sensitivity(small, by, *rows).shape == (small.n, 0)
 
 
 def test_bad_arguments_are_named(small):
     rows, n = draw(small, 3), small.n
     with pytest.raises(dyn.InputError, match="derivatives of screw"):
-        dyn.identification.inverse_dynamics_sensitivity(
+        idn.inverse_dynamics_sensitivity(
             small, Dependence(names=("a", "b"), screw=np.zeros((1, n, 6))), *rows
         )
     with pytest.raises(dyn.InputError, match="qd"):
-        dyn.identification.inverse_dynamics_sensitivity(
+        idn.inverse_dynamics_sensitivity(
             small, Dependence.on_gravity(), rows[0], [1.0, np.nan, 0, 0], rows[2]
         )
     with pytest.raises(dyn.InputError, match="tau: expected shape"):
-        dyn.identification.forward_dynamics_sensitivity(
-            small, Dependence.on_gravity(), *rows[:2], np.zeros(3)
-        )
+        idn.forward_dynamics_sensitivity(small, Dependence.on_gravity(), *rows[:2], np.zeros(3))
     with pytest.raises(dyn.InputError, match="no joint 'elbow'"):
         Dependence.on_joints(small, "q", ["elbow"])
     with pytest.raises(dyn.InputError, match="quantity"):
@@ -296,9 +278,7 @@ def test_a_singular_mass_matrix_is_reported():
     )
     zero, by = np.zeros(2), Dependence.on_gravity()
     with pytest.raises(dyn.DynamicsError, match=r"singular.*-1"):
-        dyn.identification.forward_dynamics_sensitivity(
-            arm, by, [[0, 0.5], [0.0, -1.0]], zero, zero
-        )
-    assert dyn.identification.hybrid_dynamics_sensitivity(
+        idn.forward_dynamics_sensitivity(arm, by, [[0, 0.5], [0.0, -1.0]], zero, zero)
+    assert idn.hybrid_dynamics_sensitivity(
         arm, by, [0.0, -1.0], zero, prescribed=["joint1"], qdd=[1, np.nan], tau=[np.nan, 0]
     ).dtau.shape == (2, 3)

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic import Motor, SeriesElastic
+from multibody_dynamics.dynamics.elastic import Motor
 from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
 from multibody_dynamics.dynamics.elastic.springs import CubicSpring, PolynomialSpring, TableSpring
 from multibody_dynamics.dynamics.identification.springs.spring_identification import (
@@ -183,9 +183,6 @@ def test_the_yaml_is_read_as_an_actuator(law):
     x = np.linspace(*fit.covered, 50)[1:-1]
     np.testing.assert_allclose(loaded.spring.torque(x), fit.spring.torque(x), rtol=1e-5, atol=1e-4)
     assert loaded.damping == pytest.approx(fit.damping, rel=1e-5)
-    same = fit.actuator(Motor(0.2, gear_ratio=50.0))
-    assert isinstance(same, SeriesElastic)
-    assert same.damping == fit.damping
 
 
 def test_torque_at_the_motor():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 
-from multibody_dynamics.nodes.validation.state_recorder import StateRecorder
+from multibody_dynamics.nodes.validation.reported_recordings import StateRecorder
 from multibody_dynamics.validation.recordings import Recording
 
 ENOUGH = 50_000  # messages
