@@ -64,15 +64,3 @@ def test_sums_and_paths_follow_the_tree(model):
         carried = [body for body in range(model.n) if i in model.path(body)]
         np.testing.assert_allclose(sums[:, i], values[:, carried].sum(axis=1), atol=1e-13)
         assert np.flatnonzero(paths[i]).tolist() == model.path(i)
-
-
-def test_states_broadcast_and_are_checked():
-    model = ROBOTS[1]
-    q, qd = draw(model, 2, 3)
-    both = spatial_bodies(model, q[:, None], qd)
-    assert both.inertias.shape == (3, 3, model.n, 6, 6)
-    assert error(both.momenta[1, 2], spatial_bodies(model, q[1], qd[2]).momenta, 2) < 1e-15
-    with pytest.raises(dyn.InputError, match="qd is required"):
-        spatial_bodies(model, q, None)
-    with pytest.raises(dyn.InputError, match=r"qd\[2\] \(joint 'joint3'\) is nan"):
-        spatial_bodies(model, q[0], [0, 0, np.nan, 0, 0, 0, 0])
