@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.model import inertia
 from multibody_dynamics.dynamics.rigid.all_bodies import spatial_bodies, subtree_sums
 from reference import error
-from robots import draw, panda, random_tree, to_pinocchio, with_multidof
+from robots import draw, panda, random_tree, with_multidof
 
 ROBOTS = [panda(), *(random_tree(7, seed) for seed in range(3)), with_multidof()]
 EQUAL = 1e-13
@@ -41,18 +40,6 @@ def test_inertias_and_momenta_are_those_of_the_moved_bodies(model):
         motion.pose, model.inertias, motion.twist, representation="spatial"
     )
     assert error(bodies.momenta, Pi, 2) < EQUAL
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_pinocchio_agrees_on_screws_and_their_rates(seed):
-    model = random_tree(6, seed)
-    twin = to_pinocchio(model)
-    data = twin.model.createData()
-    q, qd = draw(model, 2)
-    pin.computeJointJacobiansTimeVariation(twin.model, data, twin.to_pin(q), twin.to_pin(qd))
-    bodies = spatial_bodies(model, q, qd)
-    for ours, theirs in ((bodies.screws, data.J), (bodies.screw_rates, data.dJ)):
-        assert error(ours, dyn.from_linear_first(np.array(theirs).T[twin.order]), 2) < EQUAL
 
 
 @pytest.mark.parametrize("model", ROBOTS, ids=repr)

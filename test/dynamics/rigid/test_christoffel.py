@@ -70,17 +70,6 @@ def test_both_closed_forms_agree_and_are_symmetric(seed):
         np.testing.assert_array_equal(symbols, np.swapaxes(symbols, -1, -2))
 
 
-@settings(max_examples=10)
-@given(SEEDS)
-def test_lagrange_equations_in_components(seed):
-    """[M18d] (85) with gravity: M q'' + Gamma q' q' + g = tau."""
-    model = random_tree(6, seed).with_reflected_inertia(np.full(6, 0.2))
-    q, qd, qdd = draw(model, 3, seed=seed)
-    turning = np.einsum("ijk,j,k", dyn.christoffel_symbols(model, q), qd, qd)
-    tau = dyn.mass_matrix(model, q) @ qdd + turning + dyn.gravity_forces(model, q)
-    assert error(tau, dyn.inverse_dynamics(model, q, qd, qdd).tau) < EQUAL
-
-
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_two_link_planar_by_hand(function):
     """The textbook symbols, with h = -m2 l1 l2 sin q2."""

@@ -88,19 +88,6 @@ def test_a_load_on_a_robot_whose_base_moves():
     assert error(W, expected) < 1e-12
 
 
-def test_a_load_is_picked_up_while_the_solver_runs():
-    model = with_flange(57)
-    state, load = random_state(model, 58), random_inertia(np.random.default_rng(59))
-    solver = dyn.InverseDynamicsSolver(model)
-    empty = np.array(solver(*state))
-    solver.applied_wrenches[BODY] = rigid.load_wrench(model, "flange", load, *state)
-    mass, com, inertia_com = inertia.decompose(load)
-    loaded = dyn.InverseDynamicsSolver(model.with_payload("flange", mass, com, inertia_com))
-    assert error(solver(*state), loaded(*state)) < 1e-12
-    solver.applied_wrenches[BODY] = 0
-    np.testing.assert_array_equal(solver(*state), empty)
-
-
 # Load cells
 
 

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import mpmath as mp
 import numpy as np
-import pinocchio as pin
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,8 +13,8 @@ from hypothesis import strategies as st
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import rigid
 from multibody_dynamics.dynamics.core.batches import times
-from reference import error, exact
-from robots import draw, panda, random_base, random_tree, random_wrenches, to_pinocchio
+from reference import error
+from robots import draw, panda, random_base, random_tree, random_wrenches
 
 SEEDS = st.integers(0, 2**32 - 1)
 EQUAL = 1e-12
@@ -67,64 +65,6 @@ def test_rates_are_derivatives_by_complex_step(seed):
     slopes = np.array([[complex(x).imag for x in row] for row in ahead]) / step.imag
     assert error(u.tau_dot, slopes[0]) < EQUAL
     assert error(u.tau_ddot, slopes[1]) < EQUAL
-
-
-def test_rates_to_forty_digits():
-    """The derivative of the closed form M q_r'' + C q_r' + g along the motion, by mpmath."""
-    model = random_tree(4, 11).with_gravity((1.0, -2.0, -9.0))
-    state, reference = (exact(x) for x in rows(model))
-
-    def series(x, t):
-        return [sum(x[k + j] * t**j / mp.factorial(j) for j in range(len(x) - k)) for k in range(2)]
-
-    def at(t):
-        return rigid.generic_passive_inverse_dynamics(
-            model, series(state, t), series(reference, t), sin=mp.sin, cos=mp.cos
-        )[0]
-
-    h = mp.mpf(10) ** -10
-    before, now, after = at(-h), at(mp.mpf(0)), at(h)
-    u = passive(model, *(x.astype(float) for x in (state, reference)))
-    assert error(u.tau_dot, ((after - before) / (2 * h)).astype(float)) < EQUAL
-    assert error(u.tau_ddot, ((after - 2 * now + before) / h**2).astype(float)) < EQUAL
-
-
-@settings(max_examples=15)
-@given(SEEDS)
-def test_the_energy_of_the_sliding_error_is_passive(seed):
-    """(s . M s / 2)' = s . (Q - u) with s = q' - q_r': true only if M' - 2C is skew."""
-    model = rotors(random_tree(6, seed))
-    state, reference = rows(model, seed=seed)
-    q, qd, qdd, _ = state
-    s, s_dot = qd - reference[0], qdd - reference[1]
-    power = s @ (dyn.inverse_dynamics(model, q, qd, qdd).tau - passive(model, state, reference).tau)
-    M, Md = dyn.mass_matrix(model, q), rigid.mass_matrix_dot(model, q, qd)
-    storage = s @ M @ s_dot + s @ Md @ s / 2
-    assert abs(power - storage) < EQUAL * max(abs(power), abs(s @ M @ s_dot), 1.0) * 10
-
-
-@settings(max_examples=15)
-@given(SEEDS)
-def test_symmetric_in_the_two_velocities(seed):
-    """C(q, a) b = C(q, b) a distinguishes the Christoffel matrix from other factorisations."""
-    model = random_tree(6, seed).with_gravity(np.zeros(3))
-    q, a, b = draw(model, 3, seed=seed)
-    one = passive(model, (q, a), (b, 0 * b)).tau
-    other = passive(model, (q, b), (a, 0 * a)).tau
-    assert error(one, other) < EQUAL
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_pinocchio_agrees(seed):
-    model = rotors(random_tree(7, seed))
-    twin = to_pinocchio(model)
-    data = twin.model.createData()
-    (q, qd, _, _), reference = rows(model, seed=seed)
-    order = np.ix_(twin.order, twin.order)
-    C = pin.computeCoriolisMatrix(twin.model, data, twin.to_pin(q), twin.to_pin(qd))[order]
-    g = pin.computeGeneralizedGravity(twin.model, data, twin.to_pin(q))[twin.order]
-    expected = dyn.mass_matrix(model, q) @ reference[1] + C @ reference[0] + g
-    assert error(passive(model, (q, qd), reference[:2]).tau, expected) < EQUAL
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import reference as ref
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics import rigid, se3, so3
+from multibody_dynamics.dynamics import rigid, se3
 from multibody_dynamics.dynamics.model import inertia
 from reference import error
 from robots import random_inertia, random_pose
@@ -279,58 +279,6 @@ def test_skew_symmetry(seed):
     assert np.abs(short + short.T).max() > 1e-3 * np.abs(short).max()
 
 
-@settings(max_examples=10)
-@given(SEEDS)
-def test_power_is_the_same_in_all_representations(seed):
-    body = Body(seed)
-    powers = []
-    for representation in dyn.REPRESENTATIONS:
-        V, Vd = body.rates(representation)[:2]
-        powers.append(
-            V @ rigid.newton_euler(body.pose, body.M_b, V, Vd, representation=representation)
-        )
-        M = rigid.rigid_body_inertia(body.pose, body.M_b, representation=representation)
-        Md = rigid.rigid_body_inertia_dot(body.pose, body.M_b, V, representation=representation)
-        assert powers[-1] == pytest.approx(V @ M @ Vd + V @ Md @ V / 2, rel=1e-10)
-    np.testing.assert_allclose(powers, powers[0], rtol=1e-10)
-
-
-def test_representations_belong_to_frames():
-    body = Body(5)
-    still = rigid.MovingFrame(np.eye(4), *np.zeros((3, 6)))
-    hybrid = body.rates("hybrid")
-    drift = np.concatenate([np.zeros((3, 3)), hybrid[:3, 3:]], axis=1)
-    at_body = rigid.MovingFrame(se3.from_rotation_translation(np.eye(3), body.pose[:3, 3]), *drift)
-    own = rigid.moving_frame(body.pose, body.spatial[:3])
-    for representation, frame in (("spatial", still), ("hybrid", at_body), ("body", own)):
-        rates = body.rates(representation)
-        expected = rigid.newton_euler_rates(
-            body.pose, body.M_b, *rates, representation=representation
-        )
-        assert error(np.array(rigid.twists_in_frame(frame, *body.spatial)), rates) < EQUAL
-        assert (
-            error(
-                rigid.newton_euler_rates(body.pose, body.M_b, *rates, representation=frame),
-                expected,
-            )
-            < EQUAL
-        )
-
-
-def test_a_free_body_keeps_its_momentum():
-    """No wrench: omega' = Theta^-1 (Theta omega x omega), [M18d] (45), and r_c' constant."""
-    Theta = np.diag((0.2, 0.3, 0.45))
-    M_b = dyn.spatial_inertia(2.0, np.zeros(3), Theta)
-    omega = np.array([0.3, -1.2, 0.7])
-    spin = np.linalg.solve(Theta, np.cross(Theta @ omega, omega))
-    R = so3.exp([0.4, 0.1, -0.9])
-    pose = se3.from_rotation_translation(R, [0.3, 0.2, 0.1])
-    V, Vd = np.array([*omega, 1.0, 2.0, 3.0]), np.array([*spin, 0.0, 0.0, 0.0])
-    np.testing.assert_allclose(
-        rigid.newton_euler(pose, M_b, V, Vd, representation="mixed"), 0, atol=1e-14
-    )
-
-
 # input
 
 
@@ -357,20 +305,6 @@ def test_batches_broadcast_and_equal_single_results(representation):
         )
     empty = rigid.newton_euler(pose[:0], M_b[0, 0], *rates[:2, :0], representation=representation)
     assert empty.shape == (0, 6)
-
-
-def test_frames_broadcast():
-    rng = np.random.default_rng(4)
-    poses = np.array([random_pose(rng) for _ in range(3)])
-    body, frames = Body(6), rigid.moving_frame(poses, rng.normal(size=(1, 3, 6)))
-    V, Vd = rigid.twists_in_frame(frames, *body.spatial[:2])
-    W = rigid.newton_euler(body.pose, body.M_b, V, Vd, representation=frames)
-    for k in range(3):
-        frame = rigid.MovingFrame(frames.pose[k], frames.twist[k])
-        assert (
-            error(W[k], rigid.newton_euler(body.pose, body.M_b, V[k], Vd[k], representation=frame))
-            < 1e-15
-        )
 
 
 @pytest.mark.parametrize("place", range(6))

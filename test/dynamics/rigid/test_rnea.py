@@ -154,23 +154,6 @@ def test_pinocchio_agrees_on_the_torque(seed):
         assert error(dyn.inverse_dynamics(model, q, qd, qdd).tau, expected) < 1e-12
 
 
-@settings(max_examples=8)
-@given(SEEDS)
-def test_complex_steps_along_the_motion_give_the_rates(seed):
-    model = random_tree(6, seed)
-    state = draw(model, 5, seed=seed)
-    wrenches = random_wrenches(model, seed=seed)
-    result = dyn.inverse_dynamics(model, *state, wrenches=wrenches)
-    h = 1e-30
-    ahead = [a + 1j * h * b for a, b in zip(state, [*state[1:], 0 * state[0]], strict=True)]
-    moved = {
-        body: [W[0] + 1j * h * W[1], W[1] + 1j * h * W[2], W[2]] for body, W in wrenches.items()
-    }
-    stepped = dyn.generic_inverse_dynamics(model, *ahead, wrenches=moved)
-    slopes = np.vectorize(lambda z: complex(z).imag / h)(stepped)
-    assert worst(slopes[:2], result[1:]) < 1e-12
-
-
 def test_a_pendulum_by_hand():
     """Q = (I + m l^2) q'' + m g l sin q, differentiated twice on paper."""
     m, length, inertia, g = 1.7, 0.6, 0.3, 9.81

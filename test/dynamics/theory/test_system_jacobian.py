@@ -159,15 +159,6 @@ def test_the_spatial_jacobian_has_factors_with_constant_screws(model, screws):
             np.testing.assert_array_equal(blocks[i, j], blocks[j, j])
 
 
-@each_model
-def test_the_mass_matrix_is_the_projection_of_all_inertias(model):
-    """[M18d] (81), M = J^T diag(M^b) J."""
-    q = state(model, seed=4)[0]
-    J = theory.system_kinematics(model, q).J
-    M = J.T @ block_diag(*model.inertias) @ J + np.diag(model.reflected_inertia)
-    assert error(dyn.mass_matrix(model, q), M, axes=2) < 1e-13
-
-
 @each_representation
 def test_batches_equal_single_results(representation):
     model = MODELS[1]
