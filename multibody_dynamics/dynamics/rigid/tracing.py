@@ -1,11 +1,11 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A robot whose state and constants are expressions or other scalars, on which recursions run.
+"""A robot whose state and constants are expressions, on which the recursions run.
 
-The recursions of the room `recursions` run over any scalars. Over expressions, products with the
-constants of the robot, most of which are zero or one for usual joints, vanish, and about half of
-the operations of the general code remain.
+The recursions of `recursions` run over these expressions. Products with the constants of
+the robot, most of which are zero or one for usual joints, vanish, and about half of the operations
+of the general code remain.
 """
 
 from __future__ import annotations
