@@ -245,6 +245,8 @@ def test_undetermined_results_are_none(given):
     result = dyn.inverse_dynamics(model, *state[:given])
     assert [part is None for part in result] == [k + 3 > given for k in range(3)]
     assert worst(result[: given - 2], full[: given - 2]) < 1e-15
+    with pytest.raises(dyn.InputError, match="inverse dynamics needs qdd"):
+        dyn.inverse_dynamics(model, *state[:2], None)
 
 
 def test_integers_and_single_precision_are_accepted():
