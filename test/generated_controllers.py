@@ -37,6 +37,7 @@ needs_compiler = pytest.mark.skipif(which("cc") is None, reason="needs a C compi
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wshadow")
 FLAGS = ("-std=c99", "-O1", "-fPIC", *WARNINGS)
 PERIOD = 1e-3
+LIBRARY = "libarm_controller.so"
 
 
 def six_joints() -> Arm:
@@ -93,7 +94,7 @@ def object_files(folder: Path, flags=FLAGS) -> list[str]:
 def library(folder: Path) -> Path:
     """The shared library of a generated controller, in its folder."""
     objects = object_files(folder)
-    output = folder / "libarm_controller.so"
+    output = folder / LIBRARY
     subprocess.run(["cc", "-shared", "-o", output, *objects, "-lm"], check=True, timeout=300)
     return output
 
@@ -105,9 +106,11 @@ class Twins:
     `error` is the largest difference of torques, relative to the largest torque so far.
     """
 
-    def __init__(self, design, folder: Path) -> None:
+    def __init__(self, design, folder: Path, *, is_generated: bool = False) -> None:
         self.design = design
-        self.c = CompiledController(library(generated(design, folder)))
+        self.c = CompiledController(
+            folder / LIBRARY if is_generated else library(generated(design, folder))
+        )
         self.python = SampledArm(design)
         self.time, self.cycles, self.error, self.largest = 0.0, 0, 0.0, 1e-9
         self.waves, self.offset = 2e-4, 0.0

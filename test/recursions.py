@@ -15,6 +15,7 @@ from multibody_dynamics.dynamics.model import records
 from multibody_dynamics.dynamics.model.multibody_model import MultibodyModel
 from multibody_dynamics.dynamics.recursions.poses import pose_recursion
 from multibody_dynamics.dynamics.rigid.rnea import dynamic_base_rows
+from robots import random_tree
 
 
 class Chain(NamedTuple):
@@ -73,3 +74,12 @@ def run(
     V = motion[:, records.TWIST : records.SCREW].reshape(n + 1, 4, 6)
     W = bodies[1:, records.WRENCH :].reshape(n, 3, 6)
     return Chain(model.parents, C[1:], relative, Z, M, V[1:], V[0], W, result)
+
+
+def run_random(
+    recursion: ModuleType, representation: str, seed: int, order: int = 2
+) -> tuple[MultibodyModel, np.ndarray, np.ndarray, Chain]:
+    """A random robot, its state (5, n), the wrenches (n, 18) on its bodies, and the chain."""
+    model, rng = random_tree(6, seed), np.random.default_rng(seed)
+    state, applied = rng.normal(size=(5, model.n)), rng.normal(size=(model.n, 18))
+    return model, state, applied, run(recursion, representation, model, state, applied, order)

@@ -1,22 +1,180 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Statements of Python functions over scalars, translated into C.
+"""Statements of Python functions over scalars, translated into C in three steps.
 
-A variable is declared where it is first assigned, or before the block inside which that happens if
-it is needed after this block. Assignments of a tuple to a tuple use temporaries where a value
-depends on a variable that has been overwritten.
+1. Types. A variable has the type that holds all values assigned to it. Types may depend on each
+   other through loops, so assignments are examined again until no type changes. A branch whose test
+   has the same result for every row of a table is decided here; what it alone assigns needs no
+   type.
+2. The cases that do not occur leave assignments behind that nobody reads. They are removed, with
+   the loops and branches around them.
+3. Text. A variable is declared where it is first assigned, or before the block inside which that
+   happens if it is needed after this block. Assignments of a tuple to a tuple use temporaries where
+   a value depends on a variable that has been overwritten.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .c_expressions import Expressions
-from .c_types import DOUBLE, INDENT, INT, ArrayType, fields_of, lengths_of
-from .syntax_trees import loads, loop_targets, names, stores
+from .c_types import DOUBLE, INDENT, INT, ArrayType, Variable, fields_of, joined, lengths_of
+
+ROUNDS = 5  # after which types must have settled
+
+
+class Inference:
+    """Infers the types of all variables of a function.
+
+    Attributes: `result`, the type of the result, None if there is none; `assigned_once`, the names
+    with a single assignment, whose values may be known.
+    """
+
+    def __init__(self, expressions: Expressions, arguments: dict[str, Any]) -> None:
+        self._expressions, self._arguments = expressions, arguments
+        self.result: Any = None
+        self.assigned_once: set[str] = set()
+
+    def reachable(self, tree: ast.FunctionDef, body: list[ast.stmt]) -> list[ast.stmt]:
+        """The statements without branches that cannot be taken; fills `expressions.variables`.
+
+        Raises InputError if a variable has values of types that do not fit together.
+        """
+        variables = self._expressions.variables
+        assigned = _stores(body)
+        for _ in range(ROUNDS):
+            before = dict(variables)
+            for name, kind in self._arguments.items():
+                variables.setdefault(name, Variable(kind))
+            self.assigned_once = {name for name in assigned if assigned.count(name) == 1}
+            found = self._prune(body)
+            assigned = _stores(found)
+            if before == variables:
+                return found
+        raise self._expressions.fail(tree, "types of variables do not settle")
+
+    def _prune(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        kept: list[ast.stmt] = []
+        for statement in body:
+            if isinstance(statement, ast.If):
+                test = self._expressions.known(statement.test)
+                if test is not None:
+                    chosen = self._prune(statement.body if test else statement.orelse)
+                    kept += chosen
+                    if chosen and isinstance(chosen[-1], ast.Return | ast.Continue | ast.Break):
+                        return kept
+                    continue
+                kept.append(
+                    _copied(
+                        statement,
+                        body=self._prune(statement.body),
+                        orelse=self._prune(statement.orelse),
+                    )
+                )
+            elif isinstance(statement, ast.For | ast.While):
+                if isinstance(statement, ast.For):
+                    self._learn(statement.target, INT, None)
+                kept.append(_copied(statement, body=self._prune(statement.body)))
+            elif isinstance(statement, ast.Assign):
+                self._assign_types(statement)
+                kept.append(statement)
+            else:
+                if isinstance(statement, ast.Return) and statement.value is not None:
+                    self.result = self._joined(
+                        self.result, self._expressions.value(statement.value).type
+                    )
+                kept.append(statement)
+        return kept
+
+    def _assign_types(self, statement: ast.Assign) -> None:
+        for target in statement.targets:
+            if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
+                for one, value in zip(target.elts, statement.value.elts, strict=True):
+                    found = self._expressions.value(value)
+                    self._learn(one, found.type, found.values)
+                continue
+            found = self._expressions.value(statement.value)
+            if isinstance(target, ast.Tuple):
+                for one, kind in zip(target.elts, found.type.items, strict=True):
+                    self._learn(one, kind, None)
+            else:
+                self._learn(target, found.type, found.values)
+
+    def _learn(self, target: ast.expr, kind: Any, values: frozenset[float] | None) -> None:
+        if not isinstance(target, ast.Name):
+            return
+        known = self._expressions.variables.get(target.id)
+        if known is not None and target.id in self._arguments:
+            if self._joined(known.type, kind) != known.type:
+                raise self._expressions.fail(target, f"the argument becomes a {kind}")
+            return
+        whole = kind if known is None else self._joined(known.type, kind)
+        keeps = target.id in self.assigned_once and isinstance(whole, str)
+        self._expressions.variables[target.id] = Variable(whole, values if keeps else None)
+
+    def _joined(self, one: Any, other: Any) -> Any:
+        return joined(one, other, self._expressions.function.__name__)
+
+
+def without_unused(body: Sequence[ast.stmt], read: set[str]) -> list[ast.stmt]:
+    """The statements without assignments to variables that are never read, and empty loops."""
+
+    def is_unused(target: ast.expr) -> bool:
+        return isinstance(target, ast.Name) and target.id not in read
+
+    def cleaned(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        kept: list[ast.stmt] = []
+        for each in statements:
+            if isinstance(each, ast.Assign):
+                one = _cleaned_assignment(each, is_unused)
+                kept += [one] if one is not None else []
+            elif isinstance(each, ast.If):
+                inner, other = cleaned(each.body), cleaned(each.orelse)
+                if inner or other:
+                    test = each.test if inner else ast.UnaryOp(ast.Not(), each.test)
+                    kept.append(_copied(each, test=test, body=inner or other,
+                                        orelse=other if inner else []))  # fmt: skip
+            elif isinstance(each, ast.For | ast.While):
+                if inner := cleaned(each.body):
+                    kept.append(_copied(each, body=inner))
+            else:
+                kept.append(each)
+        return kept
+
+    return cleaned(body)
+
+
+def _cleaned_assignment(
+    statement: ast.Assign, is_unused: Callable[[ast.expr], bool]
+) -> ast.Assign | None:
+    targets = [target for target in statement.targets if not is_unused(target)]
+    if not targets:
+        return None
+    first, value = targets[0], statement.value
+    if isinstance(first, ast.Tuple) and isinstance(value, ast.Tuple):
+        pairs = [
+            pair for pair in zip(first.elts, value.elts, strict=True) if not is_unused(pair[0])
+        ]
+        if not pairs:
+            return None
+        if len(pairs) == 1:
+            return _copied(statement, targets=[pairs[0][0]], value=pairs[0][1])
+        left, right = zip(*pairs, strict=True)
+        return _copied(
+            statement,
+            targets=[_copied(first, elts=list(left))],
+            value=_copied(value, elts=list(right)),
+        )
+    if isinstance(first, ast.Tuple):
+        blank = ast.Name("_", ast.Store())
+        elements = [blank if is_unused(each) else each for each in first.elts]
+        if all(isinstance(each, ast.Name) and each.id == "_" for each in elements):
+            return None
+        return _copied(statement, targets=[_copied(first, elts=elements)])
+    return _copied(statement, targets=targets)
 
 
 class Statements:
@@ -38,12 +196,12 @@ class Statements:
         """The lines of a block, with declarations of variables that are assigned deeper inside."""
         lines: list[str] = []
         for k, statement in enumerate(body):
-            later = names(body[k + 1 :])
-            for name in dict.fromkeys(stores([statement])):
-                is_here = isinstance(statement, ast.Assign) and not loads([statement]) >= {name}
+            later = _names(body[k + 1 :])
+            for name in dict.fromkeys(_stores([statement])):
+                is_here = isinstance(statement, ast.Assign) and not _loads([statement]) >= {name}
                 if name in self._declared or is_here or isinstance(statement, ast.Assign):
                     continue
-                if name in later and name not in loop_targets(statement):
+                if name in later and name not in _loop_targets(statement):
                     kind = self._expressions.variables[name].type
                     lines.append(INDENT * level + self._structures.declared(kind, name) + ";")
                     self._declared.add(name)
@@ -172,7 +330,7 @@ class Statements:
         overwritten: set[str] = set()
         needs_copies = False
         for target, value in zip(targets, values, strict=True):
-            needs_copies |= bool(overwritten & loads([ast.Expr(value)]))
+            needs_copies |= bool(overwritten & _loads([ast.Expr(value)]))
             overwritten |= {x.id for x in ast.walk(target) if isinstance(x, ast.Name)}
         texts = []
         for target, value in zip(targets, values, strict=True):
@@ -202,3 +360,48 @@ class Statements:
             return f"{target.id} = {text};"
         self._expressions.write(target)
         return f"{self._expressions.value(target).text} = {text};"
+
+
+# Syntax trees
+
+
+def _copied(node: Any, **changes: Any) -> Any:
+    """A node with other fields."""
+    fields = {name: getattr(node, name) for name in node._fields} | changes
+    return ast.copy_location(type(node)(**fields), node)
+
+
+def _stores(body: Iterable[ast.AST]) -> list[str]:
+    """The names that are assigned, once for each assignment."""
+    found = [x.id for x in _walk(body) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)]
+    return [name for name in found if name != "_"]
+
+
+def _loads(body: Iterable[ast.AST]) -> set[str]:
+    """The names that are read, also by assignments in place such as x += 1."""
+    found = {x.id for x in _walk(body) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Load)}
+    changed = {
+        x.target.id
+        for x in _walk(body)
+        if isinstance(x, ast.AugAssign) and isinstance(x.target, ast.Name)
+    }
+    return found | changed
+
+
+def _names(body: Iterable[ast.AST]) -> set[str]:
+    """The names that occur."""
+    return {x.id for x in _walk(body) if isinstance(x, ast.Name)}
+
+
+def _loop_targets(statement: ast.AST) -> set[str]:
+    """The variables of the loops in a statement."""
+    return {
+        x.target.id
+        for x in ast.walk(statement)
+        if isinstance(x, ast.For) and isinstance(x.target, ast.Name)
+    }
+
+
+def _walk(body: Iterable[ast.AST]) -> Iterable[ast.AST]:
+    for statement in body:
+        yield from ast.walk(statement)

@@ -10,8 +10,8 @@ by entry, ``if``, ``for ... in range``, ``while``, and calls of other such funct
 
 All arrays have known shapes (:mod:`c_types`). Tables of constants become global constants in C, and
 a comparison that has the same result for every value in a column is decided during the translation:
-the cases that do not occur in a table vanish (:mod:`c_inference`), with everything that only they
-need (:mod:`unused_code`).
+the cases that do not occur in a table vanish, with everything that only they need
+(:mod:`c_statements`).
 """
 
 from __future__ import annotations
@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 
 from ..core import InputError
 from .c_expressions import Expressions, Function
-from .c_inference import Inference
 from .c_source import comment, folded, literal, wrapped
-from .c_statements import Statements
+from .c_statements import Inference, Statements, without_unused
 from .c_types import (
     INDENT,
     NONE,
@@ -40,7 +39,6 @@ from .c_types import (
     table,
     table_definition,
 )
-from .unused_code import without_unused
 
 SELECTION = """\
 /* The smaller and the larger of two numbers; the first if they are equal. */

@@ -124,7 +124,7 @@ from .errors import (
     TrajectoryError,
     refused_as,
 )
-from .file_reading import computable, computable_rows, file_reader, reading
+from .file_reading import computable, computable_rows, file_reader, read_arrays, reading
 from .independent_copies import IndependentCopies, NeverCopied
 from .inputs import (
     STATE_ROWS,
@@ -147,7 +147,6 @@ from .inputs import (
     writable,
 )
 from .kept_results import kept_result
-from .npz_files import read_arrays
 from .product_rule import leibniz, product
 from .record_fields import Field, Integers
 from .series import Series, turning

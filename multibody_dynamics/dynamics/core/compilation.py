@@ -10,7 +10,8 @@ Numba's own cache looks only at the file of the recursion: it would serve stale 
 helper elsewhere was edited, and recompile after a docstring was reworded. Here the cache folder is
 named after a hash of all statements of this library (docstrings and comments are left out), of the
 Numba version and of the processor. Inside the folder, a function is found by its module and
-name, regardless of dates and line numbers. A damaged file counts as missing.
+name, regardless of dates and line numbers. A damaged file counts as missing: a full disk or a power
+cut may leave empty, cut or garbled ones, and damaged machine code would crash.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import ast
 import hashlib
 import os
 import pickle
-import re
 import sys
 import tempfile
 import threading
@@ -28,24 +28,19 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import CodeType
 from typing import Any, TextIO
 
-try:
-    import fcntl
-except ImportError:  # not on Windows
-    fcntl = None  # type: ignore[assignment]
 try:
     import numba
     from llvmlite import binding as llvm
     from numba.core import caching, event
+    from numba.core.compiler import CompileResult
+    from numba.core.serialize import dumps
     from numba.extending import register_jitable
 except ImportError:
     numba = None
 
 CACHE_VARIABLE = "MULTIBODY_DYNAMICS_CACHE_DIR"
-# Attributes of bytecode that depend on where in its file a statement is, and methods
-_PLACES = {"co_filename", "co_firstlineno", "co_linetable", "co_lnotab", "co_lines", "co_positions"}
 # Fused multiply-add is the only fast-math option. Functions that are inlined have the same options,
 # or they would have those of the function that happens to call them first in a process.
 OPTIONS = {"fastmath": {"contract"}, "error_model": "numpy"}
@@ -58,8 +53,8 @@ MACHINE_CODE: dict[tuple[str, str], Callable[..., Any]] = {}  # by module and qu
 
 
 def source_digest(folder: Path) -> str:
-    """Hash of the statements of all Python files below `folder`, of the Numba version and of the
-    processor. Docstrings and comments do not count."""
+    """Hash of the statements of all Python files below `folder`, of the versions of Python and
+    Numba, and of the processor. Docstrings and comments do not count."""
     return _digest(folder, _statements)
 
 
@@ -68,35 +63,13 @@ def _digest(folder: Path, read: Callable[[bytes], bytes]) -> str:
     for source in sorted(folder.rglob("*.py")):
         digest.update(source.relative_to(folder).as_posix().encode())
         digest.update(read(source.read_bytes()))
-    digest.update(numba.__version__.encode())
+    digest.update(f"{sys.implementation.cache_tag} {numba.__version__}".encode())
     digest.update(llvm.get_host_cpu_name().encode())
     digest.update(llvm.get_host_cpu_features().flatten().encode())
     return digest.hexdigest()[:DIGITS]
 
 
 def _statements(source: bytes) -> bytes:
-    """The bytecode of a module, without docstrings, comments and line numbers; for Python 3.13 and
-    newer, whose bytecode contains line numbers of classes, its syntax tree, which takes longer."""
-    if sys.version_info >= (3, 13):
-        return _syntax_tree(source)
-    # Python omits docstrings together with assertions, which are therefore made assignments.
-    kept = re.sub(rb"(?m)^(\s*)assert\b", rb"\1_ =", source)
-    return repr(_content(compile(kept, "", "exec", dont_inherit=True, optimize=2))).encode()
-
-
-def _content(constant: object) -> object:
-    """What `repr` shows completely, and equally in all processes."""
-    if isinstance(constant, frozenset):
-        return sorted(map(repr, constant))
-    if isinstance(constant, tuple):
-        return [_content(each) for each in constant]
-    if not isinstance(constant, CodeType):
-        return constant
-    names = (name for name in dir(constant) if name.startswith("co_") and name not in _PLACES)
-    return [_content(getattr(constant, name)) for name in names]
-
-
-def _syntax_tree(source: bytes) -> bytes:
     """The syntax tree of a module, without docstrings, comments and line numbers."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
@@ -178,29 +151,23 @@ if IS_COMPILED:
     from .inlined_code import CompleteCompiler, InlinedCompiler
 
 
-def _with_checksum(content: bytes) -> bytes:
-    return hashlib.sha256(content).digest() + content
-
-
-def _checked_content(path: str) -> bytes | None:
-    """The content without its checksum; None if the file is missing or damaged."""
+def load_machine_code(name: str) -> bytes | None:
+    """The file `name` of the cache; None if it is missing or damaged, or if there is no cache."""
+    if not _CACHE:
+        return None
+    file = _CACHE / name
     try:
-        read = Path(path).read_bytes()
+        read = file.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
-        _warn(f"{path}: cannot be read: {error.strerror}; compiling instead")
+        _warn(f"{file}: cannot be read: {error.strerror}; compiling instead")
         return None
-    checksum, content = read[:CHECKSUM], read[CHECKSUM:]
-    if hashlib.sha256(content).digest() != checksum:
-        _warn(f"{path}: damaged; compiling instead, and writing the file again")
+    content = read[CHECKSUM:]
+    if hashlib.sha256(content).digest() != read[:CHECKSUM]:
+        _warn(f"{file}: damaged; compiling instead, and writing the file again")
         return None
     return content
-
-
-def load_machine_code(name: str) -> bytes | None:
-    """The file `name` of the cache; None if it is missing or damaged, or if there is no cache."""
-    return _checked_content(str(_CACHE / name)) if _CACHE else None
 
 
 def store_machine_code(name: str, content: bytes) -> None:
@@ -210,10 +177,13 @@ def store_machine_code(name: str, content: bytes) -> None:
     file = _CACHE / name
     unfinished = file.with_name(f"{name}.{os.getpid()}.{threading.get_ident()}")
     try:
-        unfinished.write_bytes(_with_checksum(content))
+        unfinished.write_bytes(hashlib.sha256(content).digest() + content)
         unfinished.replace(file)
     except OSError as error:
-        _warn(f"{name} cannot be cached in {_CACHE}: {error.strerror}")
+        _warn(
+            f"{name} cannot be cached in {_CACHE}: {error.strerror}; the next start does the same "
+            f"work again"
+        )
         with suppress(OSError):
             unfinished.unlink()
 
@@ -229,91 +199,30 @@ def cached_files(pattern: str) -> list[Path]:
 
 if IS_COMPILED:
 
-    class _OneFolder:
-        """Cache locator for Numba: one folder, files named by module and function, no dates."""
+    class _Files(caching.NullCache):
+        """Numba's cache of one function: one file for each type of its arguments.
 
-        def __init__(self, function: Callable[..., Any]) -> None:
-            self._module = function.__module__
-
-        @classmethod
-        def from_function(cls, function: Callable[..., Any], _file: str) -> _OneFolder:
-            return cls(function)
-
-        def get_cache_path(self) -> str:
-            return str(_CACHE)
-
-        def ensure_cache_path(self) -> None:
-            Path(str(_CACHE)).mkdir(parents=True, exist_ok=True, mode=0o700)
-
-        def get_source_stamp(self) -> str:
-            return ""
-
-        def get_disambiguator(self) -> str:
-            return self._module
-
-    class _Placement(caching.CompileResultCacheImpl):
-        _locator_classes = (_OneFolder,)
-
-    class _CheckedFiles(caching.IndexDataCacheFile):
-        """Files with a checksum: a full disk or a power cut may leave empty, cut or garbled ones,
-        and damaged machine code would crash. They count as missing, and are written again.
-
-        Processes that compile at the same time write one after the other: both would otherwise
-        choose the same file for different signatures, and the index would lead to the wrong code.
+        Each file is complete or counts as missing, so that processes that compile at the same time
+        need not wait for each other. Numba's own index also hashes pickled closures, which differ
+        between processes: a second start would compile again. Name and folder determine what a
+        function closes over.
         """
 
-        def save(self, key: Any, data: Any) -> None:
-            with Path(self._index_path).with_name("lock").open("a") as lock:
-                if fcntl:
-                    fcntl.flock(lock, fcntl.LOCK_EX)  # released when the file is closed
-                super().save(key, data)
-
-        def _load_index(self) -> dict[Any, str]:
-            content = _checked_content(self._index_path)
-            if content is None:
-                return {}
-            stamp, overloads = pickle.loads(content)
-            return overloads if stamp == [self._version, self._source_stamp] else {}
-
-        def _save_index(self, overloads: dict[Any, str]) -> None:
-            stamp = [self._version, self._source_stamp]
-            self._write(self._index_path, self._dump((stamp, overloads)))
-
-        def _load_data(self, name: str) -> Any:
-            content = _checked_content(self._data_path(name))
-            if content is None:
-                raise OSError(f"{name} is missing or damaged")  # `load` then finds nothing
-            return pickle.loads(content)
-
-        def _save_data(self, name: str, data: Any) -> None:
-            self._write(self._data_path(name), self._dump(data))
-
-        def _write(self, path: str, content: bytes) -> None:
-            with self._open_for_write(path) as file:  # a temporary file, renamed at the end
-                file.write(_with_checksum(content))
-
-    class _FunctionCache(caching.FunctionCache):
-        _impl_class = _Placement
-
         def __init__(self, function: Callable[..., Any]) -> None:
-            super().__init__(function)
-            self._cache_file = _CheckedFiles(
-                self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
-            )
+            self._name = f"{function.__module__}.{function.__qualname__}"
 
-        def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-            """Without Numba's hash of pickled closures, which differs between processes: a second
-            start would compile again. Name and folder determine what a function closes over."""
-            return sig, codegen.magic_tuple()
+        def _file(self, sig: Any, codegen: Any) -> str:
+            key = repr((sig, codegen.magic_tuple())).encode()
+            return f"{self._name}-{hashlib.sha256(key).hexdigest()[:DIGITS]}.nbc"
 
-        def save_overload(self, sig: Any, data: Any) -> None:
-            try:
-                super().save_overload(sig, data)
-            except OSError as error:
-                _warn(
-                    f"machine code cannot be cached in {self._cache_path}: {error.strerror}; the "
-                    f"next start compiles again"
-                )
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            target_context.refresh()
+            content = load_machine_code(self._file(sig, target_context.codegen()))
+            return content and CompileResult._rebuild(target_context, *pickle.loads(content))
+
+        def save_overload(self, sig: Any, cres: Any) -> None:
+            if not cres.library.has_dynamic_globals:  # addresses in this process
+                store_machine_code(self._file(sig, cres.codegen), dumps(cres._reduce()))
 
 
 def _warn(text: str) -> None:
@@ -378,43 +287,9 @@ def _compiled(function: Callable[..., Any], options: Mapping[str, Any]) -> Calla
     machine_code = numba.njit(pipeline_class=CompleteCompiler, **options)(function)
     # The name of the folder covers the sources of this library only.
     if _CACHE and function.__module__.startswith(f"{_LIBRARY}."):
-        machine_code._cache = _FunctionCache(function)
+        machine_code._cache = _Files(function)
     MACHINE_CODE[name] = machine_code
     return machine_code
-
-
-if IS_COMPILED:
-
-    class _Watch(event.Listener):
-        """Calls `begin` and `end` around each compilation, `end` with the time that it took, s.
-
-        Numba reports only what is really compiled, not what is loaded from disk. A function that
-        another one calls is compiled within it, and counts once. `package` : watch only its modules
-        """
-
-        def __init__(
-            self,
-            begin: Callable[[], object],
-            end: Callable[[float], object],
-            package: str = "",
-        ) -> None:
-            self._begin, self._end, self._package = begin, end, package
-            self._started: list[float] = []
-
-        def on_start(self, event: Any) -> None:
-            if self._is_watched(event):
-                if not self._started:
-                    self._begin()
-                self._started.append(time.monotonic())
-
-        def on_end(self, event: Any) -> None:
-            if self._is_watched(event) and self._started:
-                begin = self._started.pop()
-                if not self._started:
-                    self._end(time.monotonic() - begin)
-
-        def _is_watched(self, event: Any) -> bool:
-            return str(event.data["dispatcher"].py_func.__module__).startswith(self._package)
 
 
 _reporters = 0  # contexts of `when_compiling` that are open
@@ -439,7 +314,6 @@ def when_compiling(
     if not IS_COMPILED:
         yield
         return
-    times: list[float] = []
 
     class Steps(event.Listener):
         """Listens to compiler passes, which do not run for machine code loaded from disk."""
@@ -456,18 +330,15 @@ def when_compiling(
         def on_end(self, event: Any) -> None:
             """Nothing to report on completion of a single pass."""
 
-    watch = _Watch(lambda: None, times.append)
     _reporters += 1
     try:
         with (
             event.install_listener("numba:run_pass", Steps()),
-            event.install_listener("numba:compile", watch),
+            event.install_timer("numba:compile", lambda s: tell(f"compiling took {s:.0f} s")),
         ):
             yield
     finally:
         _reporters -= 1
-    if times:
-        tell(f"compiling took {sum(times):.0f} s")
 
 
 def announce_compilation(stream: TextIO, longer_than: float = 1.0) -> None:
@@ -475,22 +346,37 @@ def announce_compilation(stream: TextIO, longer_than: float = 1.0) -> None:
     that takes longer than `longer_than` s. Commands and nodes use `when_compiling` instead."""
     if not IS_COMPILED:
         return
-    announced: list[str] = []
 
     def say(text: str) -> None:
         with suppress(OSError, ValueError):  # the stream may have been closed
             print(f"multibody_dynamics: {text}", file=stream, flush=True)
 
-    def begin() -> None:
-        if not (_reporters or announced):
-            announced.append(_starting())
-            say(announced[0])
+    class Compilations(event.Listener):
+        """Numba reports only what is really compiled, not what is loaded from disk. A function that
+        another one calls is compiled within it, and counts once."""
 
-    def end(seconds: float) -> None:
-        if not _reporters and seconds > longer_than:
-            say(f"compiling took {seconds:.0f} s")
+        def __init__(self) -> None:
+            self._started: list[float] = []
+            self._is_announced = False
 
-    event.register("numba:compile", _Watch(begin, end, f"{_LIBRARY}."))
+        def on_start(self, event: Any) -> None:
+            if _is_ours(event):
+                if not (_reporters or self._is_announced):
+                    self._is_announced = True
+                    say(_starting())
+                self._started.append(time.monotonic())
+
+        def on_end(self, event: Any) -> None:
+            if _is_ours(event) and self._started:
+                seconds = time.monotonic() - self._started.pop()
+                if not (self._started or _reporters) and seconds > longer_than:
+                    say(f"compiling took {seconds:.0f} s")
+
+    event.register("numba:compile", Compilations())
+
+
+def _is_ours(event: Any) -> bool:
+    return str(event.data["dispatcher"].py_func.__module__).startswith(f"{_LIBRARY}.")
 
 
 if sys.stderr is not None and sys.stderr.isatty():  # somebody is waiting

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from os import PathLike
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
+from numpy.lib.npyio import NpzFile
+from numpy.typing import NDArray
 
 from .errors import DynamicsError, InputError, ModelError
-from .inputs import Array
+from .inputs import Array, as_path
 
 LARGEST = 1e30  # powers and products of a few larger numbers overflow
 SMALLEST = 1e-30  # quotients of smaller ones do; they are zero
@@ -81,3 +83,18 @@ def computable_rows(where: str, rows: Array) -> Array:
     if large.any():
         raise InputError(f"{where}{rows[large].flat[0]:g} is too large to compute with")
     return np.where(size < SMALLEST, 0.0, rows) if (size < SMALLEST).any() else rows
+
+
+def read_arrays(path: str | PathLike[str]) -> dict[str, NDArray[Any]]:
+    """The arrays of a .npz file by name, of any type except Python objects.
+
+    Raises InputError, naming the file, for anything else.
+    """
+    with reading(path, "a NumPy archive of numbers"):
+        archive = np.load(as_path(path), allow_pickle=False)
+        if isinstance(archive, NpzFile):
+            with archive:
+                return {name: np.asarray(archive[name]) for name in archive.files}
+        raise ValueError(
+            "it contains a single unnamed array (numpy.save), not named arrays (numpy.savez)"
+        )

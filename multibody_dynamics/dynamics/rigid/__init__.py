@@ -175,7 +175,7 @@ from .derivatives import (
 from .derivatives_solver import ForwardDynamicsDerivativesSolver, InverseDynamicsDerivativesSolver
 from .energy import center_of_mass, kinetic_energy, potential_energy, spatial_momentum
 from .forward_dynamics_solver import ForwardDynamicsSolver
-from .gravity import gravity_wrenches
+from .generalised_momentum import MomentumSolver, trace_gravity_forces, trace_momentum
 from .higher_order import (
     generic_higher_order_inverse_dynamics,
     higher_order_inverse_dynamics,
@@ -193,16 +193,15 @@ from .kinematics import (
     joint_poses,
 )
 from .linearization import LinearModel, linearize
-from .loads import joint_wrenches, load_cell_reading, load_wrench
+from .loads import gravity_wrenches, joint_wrenches, load_cell_reading, load_wrench
 from .model_check import Finding, check_model, doubtful_range, postures
-from .momentum_solver import MomentumSolver
 from .passive_dynamics import (
+    PassiveInverseDynamicsSolver,
     ReferenceMotion,
     generic_passive_inverse_dynamics,
     passive_inverse_dynamics,
     reference_motion,
 )
-from .passive_dynamics_solver import PassiveInverseDynamicsSolver
 from .rigid_body import (
     MovingFrame,
     moving_frame,
@@ -224,7 +223,6 @@ from .rnea import (
 from .solvers import ModelSolver, pseudo_inertias
 from .traced_dynamics import trace_inverse_dynamics
 from .traced_kinematics import trace_forward_kinematics, trace_jacobian, traced_motion
-from .traced_momentum import trace_gravity_forces, trace_momentum
 from .tracing import TracedInputs, TracedRobot, traced_robot
 from .vector_batches import vector_batch
 from .wrenches import Wrenches, with_rates, wrench_rows, wrench_to_world

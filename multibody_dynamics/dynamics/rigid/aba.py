@@ -36,7 +36,6 @@ from ..core import (
 )
 from ..model import MultibodyModel, model_state
 from ..model.records import BODY_ROW, WRENCH
-from ..recursions import generic_trig, spatial
 from .articulated_inertia import (
     ARTICULATED_ROW,
     PIVOT,
@@ -49,13 +48,15 @@ from .articulated_inertia import (
     solution_recursion,
 )
 from .kinematics import BaseMotion, base_rows
-from .rnea import PLAIN_CYCLES, dynamic_base_rows, evaluate, flat_batch
+from .rnea import PLAIN_CYCLES, flat_batch
 from .traced_dynamics import traced_inverse_dynamics
 from .tracing import (
     STATE_ONLY,
     Objects,
     TracedInputs,
     TracedRobot,
+    generic_robot,
+    scalar_rows,
     state_names,
     traced_robot,
 )
@@ -310,26 +311,9 @@ def generic_forward_dynamics(
     Accepts those scalar types of :func:`.generic_inverse_dynamics` that support division. Raises
     InputError for wrong lengths; nothing else is checked.
     """
-    n = model.n
-    for name, row in (("q", q), ("qd", qd), ("tau", tau)):
-        if len(row) != n:
-            raise InputError(f"{name}: expected {n} scalars, got {len(row)}")
-    state, bias = np.zeros((5, n), dtype=object), np.zeros((3, n), dtype=object)
-    for i in range(n):
-        state[0, i], state[1, i] = q[i], qd[i]
-    joints = model.joint_rows.astype(object)
-    trig = generic_trig(joints, q, sin, cos)
-    bodies = np.zeros((n + 1, BODY_ROW), dtype=object)
-    bodies[0, :WRENCH] = dynamic_base_rows(model, None, "spatial")
-    rows = np.zeros((n + 1, ARTICULATED_ROW), dtype=object)
-    applied = np.zeros((n, 18), dtype=object)
-    robot = (model.parents, joints, model.gravity.astype(object))
-    evaluate(spatial, robot, trig, state, 0, applied, bodies, bias)
-    free = np.zeros(n, dtype=bool)
-    factorisation_recursion(model.parents, joints, free, bodies, rows)
-    solution = np.array([tau[i] - bias[0, i] for i in range(n)], dtype=object)
-    solution_recursion(model.parents, free, bodies, rows, solution, solution)
-    return solution
+    torque = scalar_rows(model, {"tau": tau})[0]
+    robot = generic_robot(model, {"q": q, "qd": qd}, sin, cos)
+    return traced_forward_dynamics(robot, torque, is_loaded=False)[0]
 
 
 def trace_forward_dynamics(model: MultibodyModel, inputs: TracedInputs = STATE_ONLY) -> Program:

@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rigid loads, and the readings of six-axis force-torque sensors, with two time derivatives.
+"""Wrenches of gravity, of rigid loads, and in force-torque sensors, with two time derivatives.
 
 A load exerts a wrench on the body that carries it. A load cell reads the wrench that everything
 beyond it exerts on it. A load of mass m hanging at rest therefore exerts the force m g, which is
@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Array, InputError, as_array, broadcast_shapes
+from ..core import Array, InputError, as_array, broadcast_shapes, transposed
 from ..lie import convert_wrench
+from ..lie.se3 import ad
 from ..model import MultibodyModel, inertia
-from .gravity import gravity_wrench_rates
 from .kinematics import BaseMotion, forward_kinematics
 from .rigid_body import newton_euler_rates
 from .rnea import interbody_wrenches
@@ -132,6 +132,39 @@ def joint_wrenches(
     return np.stack(seen, axis=-2)
 
 
+def gravity_wrenches(
+    model: MultibodyModel, q: Any, qd: Any, qdd: Any, *, base: BaseMotion | None = None
+) -> Array:
+    """The gravity wrenches W^grav_i = M^s_i G with two time derivatives, (..., n, 3, 6).
+
+    [M21] (23), (24) and (25), the last with the sign of its M^s ad_V' term corrected. With
+    G = (0, -g), W^grav adds to the momentum balance as in [M21] (15): it is the wrench that holds
+    the body against gravity. N m, N and per s^k, in inertial axes about the inertial origin. q, q'
+    and q'' are (..., n); `base` is the motion of the base, at rest if None.
+
+    Raises InputError for wrong shapes, missing qd or qdd, NaN or infinity.
+    """
+    if qd is None or qdd is None:
+        raise InputError("the rates of the gravity wrenches need qd and qdd")
+    motion = forward_kinematics(model, q, qd, qdd, base=base)
+    M = inertia.transform(model.inertias, motion.pose)
+    return _gravity_wrench_rates(M, motion.twist, motion.acceleration, model.gravity)
+
+
+def _gravity_wrench_rates(M: Array, twist: Any, acceleration: Any, gravity: Array) -> Array:
+    """Gravity wrenches with rates, from inertias M^s (..., 6, 6) and spatial motions (..., 6)."""
+    G = np.concatenate([np.zeros(3), -gravity])[:, None]
+    adV, adVd = ad(twist), ad(acceleration)
+    first = M @ adV
+    second = first @ adV + transposed(adV) @ first - M @ adVd
+    wrenches = (
+        M @ G,
+        -(first + transposed(first)) @ G,
+        (second + transposed(second)) @ G,
+    )
+    return np.stack([W[..., 0] for W in wrenches], axis=-2)
+
+
 def _load(
     model: MultibodyModel,
     body: str | int,
@@ -147,6 +180,6 @@ def _load(
     if len(rates) < 2:
         raise InputError("the wrench of a load needs qd and qdd")
     V, Vd, Vdd, Vddd = [*rates, np.zeros(6), np.zeros(6)][:4]
-    weight = gravity_wrench_rates(inertia.transform(M, pose), V, Vd, model.gravity)
+    weight = _gravity_wrench_rates(inertia.transform(M, pose), V, Vd, model.gravity)
     needed = newton_euler_rates(pose, M, V, Vd, Vdd, Vddd, representation="spatial") + weight
     return pose, rates, -needed[..., : len(rates) - 1, :]

@@ -13,6 +13,7 @@ that the motors can provide u.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from ..core import (
     IS_COMPILED,
     Array,
+    CheckedRows,
     InputError,
     as_state,
     broadcast_shapes,
@@ -35,9 +37,11 @@ from ..core import (
 from ..lie.se3 import Ad, ad, inverse
 from ..model import MultibodyModel, model_state
 from ..model.records import BODY_ROW, TWIST, WRENCH
-from ..recursions import body_fixed, generic_trig, passive, store_trig
+from ..recursions import body_fixed, passive, store_trig
 from .kinematics import BaseMotion, base_rows, forward_kinematics
-from .rnea import InverseDynamics, dynamic_base_rows, flat_batch
+from .rnea import InverseDynamics, flat_batch
+from .solvers import ModelSolver
+from .tracing import generic_robot, resting_bodies, scalar_rows
 from .wrenches import Wrenches
 
 STATE = ("q", "qd", "qdd", "qddd")
@@ -158,26 +162,16 @@ def generic_passive_inverse_dynamics(
     `sin=mpmath.sin, cos=mpmath.cos`, or casadi.SX. Raises InputError for wrong numbers of rows
     and wrong lengths; nothing else is checked.
     """
-    order, n = checked_order(state, reference), model.n
-    for names, rows in ((STATE, state), (REFERENCE, reference)):
-        for name, row in zip(names, rows, strict=False):
-            if len(row) != n:
-                raise InputError(f"{name}: expected {n} scalars, got {len(row)}")
-    joints = model.joint_rows.astype(object)
-    motion, rates = np.zeros((2, 5, n), dtype=object)
-    for k in range(order + 2):
-        for i in range(n):
-            motion[k, i], rates[k, i] = state[k][i], reference[k][i]
-    trig = generic_trig(joints, motion[0], sin, cos)
-    bodies = np.zeros((n + 1, BODY_ROW), dtype=object)
-    bodies[0, :WRENCH] = dynamic_base_rows(model, None, "body")
-    references = np.zeros((n + 1, passive.REFERENCE_ROW), dtype=object)
+    order = checked_order(state, reference)
+    robot = generic_robot(model, dict(zip(STATE, state, strict=False)), sin, cos)
+    rates = scalar_rows(model, dict(zip(REFERENCE, reference, strict=False)))
+    bodies, tree = resting_bodies(robot, "body"), (robot.parents, robot.joints)
+    references = np.zeros((model.n + 1, passive.REFERENCE_ROW), dtype=object)
     references[0] = bodies[0, TWIST : TWIST + passive.REFERENCE_ROW]
-    result = np.zeros((order + 1, n), dtype=object)
-    tree = (model.parents, joints)
-    body_fixed.forward_recursion(*tree, trig, motion, max(order - 1, 0), bodies)
-    passive.reference_recursion(*tree, motion, rates, order, bodies, references)
-    passive.backward_recursion(*tree, motion, rates, order, bodies, references, result)
+    result = np.zeros((order + 1, model.n), dtype=object)
+    body_fixed.forward_recursion(*tree, robot.trig, robot.state, max(order - 1, 0), bodies)
+    passive.reference_recursion(*tree, robot.state, rates, order, bodies, references)
+    passive.backward_recursion(*tree, robot.state, rates, order, bodies, references, result)
     return result
 
 
@@ -245,3 +239,100 @@ def _in_child(X: Array, rates: Array, carried: list[Array]) -> list[Array]:
                              seen[k])  # fmt: skip
             seen[k].append(seen[k + 1][order] - turned)
     return seen[0]
+
+
+def _moments(parents, joints, gravity, rates, bodies, references, twists, moments):
+    passive.twist_recursion(parents, joints, rates, bodies, twists)
+    passive.moment_recursion(parents, bodies, references, twists, moments)
+
+
+_COMPILED_MOMENTS = compiled(_moments)
+
+
+class PassiveInverseDynamicsSolver(ModelSolver):
+    """u = M q_r'' + C(q, q') q_r' + g, u' and u'' for the control cycle: compiled, no allocation.
+
+    >>> solver = PassiveInverseDynamicsSolver(model)
+    >>> u, u_dot, u_ddot = solver((q, qd, qdd, qddd), (qrd, qrdd, qrddd, qrdddd))
+
+    See :func:`.passive_inverse_dynamics`. To avoid all copies, fill `solver.state` and
+    `solver.reference`, call `solver.update()` and read `solver.result`.
+
+    state : (4, n) rows q, q', q'', q''', rad or m and per s^k.
+    reference : (4, n) rows q_r', q_r'', q_r''', q_r''''.
+    result : (3, n) rows u, u', u'', N m or N and per s^k.
+    applied_wrenches : (n, 3, 6) as in :class:`.InverseDynamicsSolver`.
+    moments : (n, 4, 4) of the last call of `update_moments`.
+    direction : (n,) joint rates x for `update_moments`.
+
+    `set_model` and `set_base` exchange the robot and the motion of its base. Use an instance from
+    one thread only. `update()` checks nothing: NaN in, NaN out.
+    """
+
+    def __init__(self, model: MultibodyModel) -> None:
+        n = model.n
+        bodies, references = np.zeros((n + 1, BODY_ROW)), np.zeros((n + 1, passive.REFERENCE_ROW))
+        super().__init__(model, bodies, "body")
+        self.state: Array = np.zeros((4, n))
+        self.reference: Array = np.zeros((4, n))
+        self.result: Array = np.zeros((3, n))
+        self.direction: Array = np.zeros(n)
+        self.moments: Array = np.zeros((n, 4, 4))
+        self._results = tuple(self.result)
+        self._state_rows = CheckedRows(STATE, model.joint_names, self.state)
+        self._reference_rows = CheckedRows(REFERENCE, model.joint_names, self.reference)
+        self._last_state = np.zeros((4, n))
+        self.update = partial(
+            PASSIVE_CYCLE,
+            *self._constants,
+            2,
+            self.state,
+            self.reference,
+            self.applied_wrenches.reshape(n, 18),
+            np.empty((2, n)),
+            bodies,
+            references,
+            self.result,
+        )
+        self.update_moments = partial(
+            _COMPILED_MOMENTS,
+            *self._constants,
+            self.direction,
+            bodies,
+            references,
+            np.zeros((n + 1, 6)),
+            self.moments,
+        )
+        self.update()
+        self.update_moments()
+
+    def __call__(self, state: Any, reference: Any) -> tuple[Array, Array, Array]:
+        """u, u' and u'' (n,) as views of `result`; both arguments are four rows (n,).
+
+        Raises InputError for a wrong length, NaN or infinity, and leaves all buffers unchanged.
+        """
+        self._last_state[:] = self.state
+        self._state_rows.take(tuple(state))
+        try:
+            self._reference_rows.take(tuple(reference))
+        except InputError:
+            self.state[:] = self._last_state
+            raise
+        self.update()
+        return self._results
+
+    def power_moments(self, x: Any) -> Array:
+        """The matrices L (n, 4, 4) with x . u = sum_i tr(L_i P_i) at the last state, in O(n).
+
+        P_i is the pseudo-inertia [[Sigma, m c], [m c^T, m]] of body i in its joint frame, where
+        the body frame has the pose `model.body_in_joint`. For the ten parameters pi of all bodies,
+        with u = Y pi, this is Y^T x without Y: the gradient of x . u. Reflected inertias do not
+        depend on pi and are left out. The next call overwrites the result. To skip the checks,
+        fill `direction` and call `update_moments`.
+        """
+        row = np.asarray(x, dtype=np.float64)
+        if row.shape != self.direction.shape or not np.isfinite(row).all():
+            raise InputError(f"x: expected {self.model.n} finite numbers, got {x!r}")
+        self.direction[:] = row
+        self.update_moments()
+        return self.moments

@@ -32,9 +32,10 @@ from ..core import (
 from ..lie import Representation, check_representation
 from ..model import MultibodyModel, model_state
 from ..model.records import BODY_ROW, WRENCH
-from ..recursions import RECURSIONS, batch_trig, generic_trig, store_trig
+from ..recursions import RECURSIONS, batch_trig, store_trig
 from .kinematics import BaseMotion, base_rows
-from .traced_dynamics import trace_inverse_dynamics
+from .traced_dynamics import trace_inverse_dynamics, traced_inverse_dynamics
+from .tracing import generic_robot
 from .vector_batches import vector_batch
 from .wrenches import Wrenches, wrench_rows
 
@@ -245,23 +246,15 @@ def _evaluate(
         trig = batch_trig(model.joint_rows, state)
         result = np.zeros((3, n, count))
         world = applied.transpose(1, 2, 0)
-        evaluate(RECURSIONS[representation], robot, trig, state, order, world, bodies, result)
+        recursion, (parents, joints, gravity) = RECURSIONS[representation], robot
+        recursion.forward_recursion(parents, joints, trig, state, order, bodies)
+        recursion.apply_wrenches(parents, joints, gravity, trig, state, order, world, bodies)
+        recursion.backward_recursion(parents, joints, gravity, state, order, bodies, result)
         results, bodies = result.transpose(2, 0, 1), bodies.transpose(2, 0, 1)
     values = (np.ascontiguousarray(results[:, k]).reshape(*shape, n) for k in range(3))
     tau, tau_dot, tau_ddot = values
     rates = tau_dot if order > 0 else None, tau_ddot if order > 1 else None
     return InverseDynamics(tau, *rates), bodies
-
-
-def evaluate(recursion, robot, trig, state, order, applied, bodies, result) -> None:
-    """Run a recursion over any scalar type, never compiled; `robot` is (parents, joints, gravity).
-
-    The arguments are those of the passes in :mod:`.spatial`.
-    """
-    parents, joints, gravity = robot
-    recursion.forward_recursion(parents, joints, trig, state, order, bodies)
-    recursion.apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies)
-    recursion.backward_recursion(parents, joints, gravity, state, order, bodies, result)
 
 
 # wide: the state is spelled out, one argument for each derivative of q
@@ -292,33 +285,15 @@ def generic_inverse_dynamics(
     else is checked.
     """
     check_representation(representation)
-    n = model.n
-    rows = {
-        name: row
-        for name, row in zip(STATE_ROWS, (q, qd, qdd, qddd, qdddd), strict=True)
-        if row is not None
-    }
+    given = zip(STATE_ROWS, (q, qd, qdd, qddd, qdddd), strict=True)
+    rows = {name: row for name, row in given if row is not None}
     for name in STATE_ROWS[: max(len(rows), 3)]:
         if name not in rows:
             raise InputError(f"inverse dynamics needs {name}; given: {', '.join(rows) or 'none'}")
-        if len(rows[name]) != n:
-            raise InputError(f"{name}: expected {n} scalars, got {len(rows[name])}")
-    order = len(rows) - 3
-    state = np.zeros((5, n), dtype=object)
-    for k, row in enumerate(rows.values()):
-        for i in range(n):
-            state[k, i] = row[i]
-    joints = model.joint_rows.astype(object)
-    trig = generic_trig(joints, state[0], sin, cos)
-    bodies = np.zeros((n + 1, BODY_ROW), dtype=object)
-    bodies[0, :WRENCH] = dynamic_base_rows(model, None, representation)
-    applied = np.zeros((n, 18), dtype=object)
+    robot = generic_robot(model, rows, sin, cos)
     for body, W in (wrenches or {}).items():
         if [len(row) if hasattr(row, "__len__") else 1 for row in W] != [6, 6, 6]:
             raise InputError(f"wrenches['{body}']: expected 3 rows of 6 scalars")
         for k in range(18):
-            applied[model.body_index(body), k] += W[k // 6][k % 6]
-    result = np.zeros((order + 1, n), dtype=object)
-    robot = (model.parents, joints, model.gravity.astype(object))
-    evaluate(RECURSIONS[representation], robot, trig, state, order, applied, bodies, result)
-    return result
+            robot.applied[model.body_index(body), k] += W[k // 6][k % 6]
+    return traced_inverse_dynamics(robot, representation, len(rows) - 3, bool(wrenches))[0]

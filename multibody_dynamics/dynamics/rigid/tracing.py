@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..codegen import Expression, Graph, Program, cosine, sine
+from ..core import InputError
 from ..lie import Representation
 from ..lie.screws import add, dot, rotate, rotate_symmetric, subtract
 from ..model import MultibodyModel
@@ -74,6 +75,7 @@ def constant_columns(model: MultibodyModel) -> NDArray[np.bool_]:
 class TracedRobot(NamedTuple):
     """A robot over expressions: arguments of the recursions, some of which are inputs.
 
+    graph : of the expressions; empty for other scalars.
     parents, joints, gravity : as in the recursions.
     state : (rows, n), with as many rows as there are names.
     trig : (2, n) sines and cosines of the joint angles.
@@ -134,6 +136,34 @@ def traced_robot(
         applied[model.body_index(body), :size] += _array(graph.inputs(f"wrench {k}", size))
     trig = generic_trig(joints, state[0], sine, cosine)
     return TracedRobot(graph, model.parents, joints, gravity, state, trig, applied)
+
+
+def generic_robot(
+    model: MultibodyModel,
+    rows: Mapping[str, Sequence[Any]],
+    sin: Callable[[Any], Any],
+    cos: Callable[[Any], Any],
+) -> TracedRobot:
+    """The same over scalars of any type, with q and its derivatives given by name.
+
+    Raises InputError for rows that do not have n scalars; nothing else is checked.
+    """
+    joints, state = model.joint_rows.astype(object), scalar_rows(model, rows)
+    applied = np.zeros((model.n, 3 * WRENCH_SIZE), dtype=object)
+    trig = generic_trig(joints, state[0], sin, cos)
+    gravity = model.gravity.astype(object)
+    return TracedRobot(Graph(), model.parents, joints, gravity, state, trig, applied)
+
+
+def scalar_rows(model: MultibodyModel, rows: Mapping[str, Sequence[Any]]) -> Objects:
+    """Rows of n scalars of any type as objects (5, n); those that are not given are zero."""
+    table = np.zeros((5, model.n), dtype=object)
+    for k, (name, row) in enumerate(rows.items()):
+        if len(row) != model.n:
+            raise InputError(f"{name}: expected {model.n} scalars, got {len(row)}")
+        for i in range(model.n):  # entry by entry: a scalar may be an array
+            table[k, i] = row[i]
+    return table
 
 
 def state_names(count: int) -> tuple[str, ...]:

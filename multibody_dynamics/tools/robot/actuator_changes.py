@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ MOTOR = {  # key of the results: key in the file, dimension, and name in the pac
     "coulomb": ("coulomb_friction", "force", "coulomb"),
     "coulomb_velocity": ("coulomb_velocity", "velocity", "coulomb_velocity"),
 }
+SPRING = {"stiffness": "stiffness", "cubic_stiffness": "cubic stiffness", "damping": "damping"}
 COULOMB_VELOCITY = 0.05  # rad/s, of an identified Coulomb friction without one
 POSITIVE = ("inertia", "coulomb_velocity")
 RESISTING = ("viscous", "coulomb")
@@ -36,38 +38,45 @@ NEGLIGIBLE = 1e-4  # s, damping over stiffness, 1 degree of phase at 25 Hz; less
 def write_actuators(
     found: WrittenBack, model: MultibodyModel, results: Results, file: Path, comment: str
 ) -> bytes:
+    """The actuator file with identified springs and motors; their changes are added to `found`.
+
+    comment : what the file begins with, if anything in it changes. Raises InputError for results
+    that are not physically possible, or that do not fit the file.
+    """
     where, joints = joint_entries(file, model.joint_names, "actuators")
     text = ActuatorText(file.read_text(encoding="utf-8"), where)
     types = dict(zip(model.joint_names, model.joint_types, strict=True))
     places = list(_places(joints))
-    owners = [place.owner for place, _ in places]
+    owners = [place.owner for place in places]
     for part in (results.motors, results.springs, results.laws):
         for name in part:
             if name in joints and name not in owners and set(part[name]) == {"bias"}:
-                _note_bias(found, name, results.springs[name]["bias"])
+                found.changes.append(_bias(name, results.springs[name]["bias"]))
             elif name not in owners:
                 raise InputError(
                     f"{where}: '{name}' has no motor with a spring in this file; it has"
                     f" {', '.join(owners)}"
                 )
     motors = {}
-    for place, entry in places:
+    for place in places:
         at = f"{where}: joint '{place.joint}'"
         given, kind = joints[place.joint], types[place.joint]
         if not place.moves_link:
-            given, kind = entry, None
-        motors[place.owner] = motor_values(entry["motor"], at, joint_motion(given, at, kind))
+            given, kind = place.entry, None
+        motors[place.owner] = motor_values(place.entry["motor"], at, joint_motion(given, at, kind))
     gears = {owner: gear for owner, (_, gear) in motors.items()}
-    for place, entry in places:
+    for place in places:
         known, gear = motors[place.owner]
-        _write_motor(found, text, place, entry["motor"], known, results, gear)
-        rest = dict(results.springs.get(place.owner, {}))
+        writer = _Writer(found, text, place, gear, dict(results.springs.get(place.owner, {})))
+        writer.write_motor(results.motors.get(place.owner, {}), known)
         if place.owner == place.joint:
-            _write_quantities(found, text, joints[place.joint], place, rest, gears)
-        if "spring" in entry:
-            _write_spring(found, text, place, entry["spring"], results, rest, gear)
+            writer.write_quantities(joints[place.joint], gears)
+        if "spring" not in place.entry:
+            writer.note_rest()
+        elif place.owner in results.laws:
+            writer.write_law(results.laws[place.owner])
         else:
-            _note_rest(found, place, rest)
+            writer.write_spring()
     edited = text.edited(comment)
     if text.changed():  # a law may be impossible for the kind of the joint
         load_actuators(parse_yaml(edited), model.joint_names, model.joint_types)
@@ -76,27 +85,25 @@ def write_actuators(
 
 class Place(NamedTuple):
     """Where a motor and its spring are: the joint and its kind, the name of the motor, the keys
-    that lead from the entry of the joint to theirs, and whether the motor moves the link."""
+    that lead from the entry of the joint to theirs, their entry, and whether the motor moves the
+    link."""
 
     joint: str
     kind: type[Actuator]
     owner: str
     path: tuple[str, ...]
+    entry: Mapping[str, Any]
     moves_link: bool
 
 
-def _note_bias(found: WrittenBack, joint: str, figure: Figure) -> None:
-    found.changes.append(Change(joint, "bias of the torque", None, figure, "of the sensor"))
-
-
-def _places(joints: Mapping[str, Any]) -> Iterator[tuple[Place, Mapping[str, Any]]]:
-    """All motors, with the entries in which they are."""
+def _places(joints: Mapping[str, Any]) -> Iterator[Place]:
+    """All motors."""
     for joint, entry in joints.items():
         kind = described_kind(entry if isinstance(entry, Mapping) else {})
         for suffix, (path, side) in kind.motor_entries.items():
             part = _within(entry, path)
             if isinstance(part, Mapping) and "motor" in part:
-                yield Place(joint, kind, joint + suffix, path, side != 0.0), part
+                yield Place(joint, kind, joint + suffix, path, part, side != 0.0)
 
 
 def _within(entry: Any, path: tuple[str, ...]) -> Any:
@@ -106,195 +113,171 @@ def _within(entry: Any, path: tuple[str, ...]) -> Any:
     return entry
 
 
-# wide: the parts of one entry, and the file and table that they go into.
-def _write_motor(
-    found: WrittenBack,
-    text: ActuatorText,
-    place: Place,
-    entry: Mapping[str, Any],
-    known: Mapping[str, float],
-    results: Results,
-    gear: Gear,
-) -> None:
-    figures = results.motors.get(place.owner, {})
-    for key, given in figures.items():
-        if key not in MOTOR:
-            found.changes.append(
-                Change(place.owner, f"motor {key}", None, given, "not part of the file")
-            )
-            continue
-        name, dimension, own = MOTOR[key]
-        present = name in entry
-        figure = given
-        if key in RESISTING:
-            figure = not_negative(f"motor '{place.owner}': {key} friction", given, found.notes)
-        found.changes.append(
-            Change(place.owner, f"motor {key}", known[own] if present else None, figure)
-        )
-        if figure.value < 0.0 or (key in POSITIVE and figure.value == 0.0):
-            raise InputError(
-                f"motor '{place.owner}': {key} {figure.value:.4g} is not possible; nothing was"
-                " written"
-            )
-        if present or (figure.value > 0.0 and key != "coulomb_velocity"):
-            text.set_quantity(
-                place.joint, (*place.path, "motor", name), figure.value, dimension, gear
-            )
-            if key == "coulomb" and not present:  # the file needs both or neither
-                velocity = figures.get("coulomb_velocity", Figure(COULOMB_VELOCITY)).value
-                path = (*place.path, "motor", "coulomb_velocity")
-                text.set_quantity(place.joint, path, velocity, "velocity", gear)
+def _bias(joint: str, figure: Figure) -> Change:
+    return Change(joint, "bias of the torque", None, figure, "of the sensor")
 
 
-# wide: the parts of one entry, and the file and table that they go into.
-def _write_spring(
-    found: WrittenBack,
-    text: ActuatorText,
-    place: Place,
-    spring: Any,
-    results: Results,
-    figures: Figures,
-    gear: Gear,
-) -> None:
-    law = results.laws.get(place.owner)
-    if law is not None:
+def _impossible(what: str, figure: Figure) -> InputError:
+    return InputError(f"{what} {figure.value:.4g} is not possible; nothing was written")
+
+
+@dataclass
+class _Writer:
+    """Writes what was identified at one place of the file.
+
+    figures : of the spring, and of what the kind describes outside of it.
+    """
+
+    found: WrittenBack
+    text: ActuatorText
+    place: Place
+    gear: Gear
+    figures: Figures
+
+    def _note(self, quantity: str, before: float | None, figure: Figure, remark: str = "") -> None:
+        self.found.changes.append(Change(self.place.owner, quantity, before, figure, remark))
+
+    def _set(self, part: str, name: str, figure: Figure, dimension: str) -> None:
+        path = (*self.place.path, part, name)
+        self.text.set_quantity(self.place.joint, path, figure.value, dimension, self.gear)
+
+    def write_motor(self, figures: Figures, known: Mapping[str, float]) -> None:
+        """known : what the file says, under the names of the package."""
+        owner = self.place.owner
+        for key, given in figures.items():
+            if key not in MOTOR:
+                self._note(f"motor {key}", None, given, "not part of the file")
+                continue
+            name, dimension, own = MOTOR[key]
+            is_present, figure = name in self.place.entry["motor"], given
+            if key in RESISTING:
+                figure = not_negative(f"motor '{owner}': {key} friction", given, self.found.notes)
+            self._note(f"motor {key}", known[own] if is_present else None, figure)
+            if figure.value < 0.0 or (key in POSITIVE and figure.value == 0.0):
+                raise _impossible(f"motor '{owner}': {key}", figure)
+            if is_present or (figure.value > 0.0 and key != "coulomb_velocity"):
+                self._set("motor", name, figure, dimension)
+                if key == "coulomb" and not is_present:  # the file needs both or neither
+                    speed = figures.get("coulomb_velocity", Figure(COULOMB_VELOCITY))
+                    self._set("motor", "coulomb_velocity", speed, "velocity")
+
+    def write_quantities(self, entry: Mapping[str, Any], gears: Mapping[str, Gear]) -> None:
+        """What the kind of the joint describes outside of a `spring`; removed from `figures`."""
+        joint = self.place.joint
+        known = self.place.kind.identified_quantities(gears[joint].motions["link"])
+        for key, (path, dimension, suffix, is_positive) in known.items():
+            figure = self.figures.pop(key, None)
+            if figure is None:
+                continue
+            given, gear = _within(entry, path), gears.get(joint + suffix)
+            if given is None or gear is None:
+                raise InputError(
+                    f"joint '{joint}': {key} was identified, but the file has no {'.'.join(path)}"
+                )
+            before = quantity(given, f"{joint}: {'.'.join(path)}", dimension, gear)
+            if is_positive:
+                figure = not_negative(f"joint '{joint}': {key}", figure, self.found.notes)
+            change = Change(joint + suffix, key.replace("_", " "), before, figure)
+            self.found.changes.append(change)
+            self.text.set_quantity(joint, path, figure.value, dimension, gear)
+
+    def note_rest(self) -> None:
+        """What was identified at a motor without a spring beside it is not part of the file."""
+        for key, figure in self.figures.items():
+            if key == "bias":
+                self.found.changes.append(_bias(self.place.owner, figure))
+            else:
+                remark = "of the input: not part of the file"
+                self._note(key.replace("_", " "), None, figure, remark)
+
+    def write_law(self, law: dict[str, Any]) -> None:
+        """Replace the spring by an identified one."""
+        place, spring, notes = self.place, self.place.entry["spring"], self.found.notes
+        known = spring if isinstance(spring, Mapping) else {}
         if "damping" in law and not place.kind.may_be_damped:
             law = {key: value for key, value in law.items() if key != "damping"}
-            found.notes.append(f"'{place.owner}': damping is not part of a {place.kind.__name__}")
-        if isinstance(spring, Mapping) and "travel" in spring and law["law"] != "table":
-            law = {**law, "travel": law.get("travel", spring["travel"])}
-        if isinstance(spring, Mapping) and "stiffness" in spring and "stiffness" in law:
-            before = quantity(spring["stiffness"], place.owner, "stiffness", gear)
-            after = Figure(quantity(law["stiffness"], place.owner, "stiffness", gear))
-            found.changes.append(Change(place.owner, "spring stiffness", before, after))
+            notes.append(f"'{place.owner}': damping is not part of a {place.kind.__name__}")
+        if "travel" in known and law["law"] != "table":
+            law = {**law, "travel": law.get("travel", known["travel"])}
+        if "stiffness" in known and "stiffness" in law:
+            before, after = (
+                quantity(each["stiffness"], place.owner, "stiffness", self.gear)
+                for each in (known, law)
+            )
+            self._note("spring stiffness", before, Figure(after))
         else:
-            found.notes.append(
+            notes.append(
                 f"joint '{place.owner}': the spring is replaced by one with the law {law['law']}"
             )
         if law != spring:
-            text.replace(place.joint, (*place.path, "spring"), law)
-        return
-    if figures and not isinstance(spring, Mapping):
-        raise InputError(f"joint '{place.owner}': a spring was identified, but the joint is rigid")
-    _write_coefficients(found, text, place, spring, figures)
-    for key, figure in figures.items():
-        if COEFFICIENT.fullmatch(key):
-            continue
-        if key == "bias":
-            _note_bias(found, place.owner, figure)
-        elif key == "scale":
-            found.changes.append(Change(place.owner, "spring scale", 1.0, figure))
-            if figure.value <= 0.0:
-                raise InputError(
-                    f"joint '{place.owner}': spring scale {figure.value:.4g} is not possible;"
-                    " nothing was written"
-                )
-            name = "torque" if spring["law"] == "table" else "coefficients"
-            if figure.value != 1.0:
-                text.scale(place.joint, (*place.path, "spring", name), figure.value)
-        else:
-            _write_quantity(found, text, place, spring, key, figures, gear)
+            self.text.replace(place.joint, (*place.path, "spring"), law)
 
-
-def _note_rest(found: WrittenBack, place: Place, figures: Figures) -> None:
-    """What was identified at a motor without a spring beside it, and is not part of the file."""
-    for key, figure in figures.items():
-        if key == "bias":
-            _note_bias(found, place.owner, figure)
-        else:
-            note = "of the input: not part of the file"
-            found.changes.append(Change(place.owner, key.replace("_", " "), None, figure, note))
-
-
-# wide: the parts of one entry, and the file and table that they go into.
-def _write_quantities(
-    found: WrittenBack,
-    text: ActuatorText,
-    entry: Mapping[str, Any],
-    place: Place,
-    figures: Figures,
-    gears: Mapping[str, Gear],
-) -> None:
-    """What the kind of the joint describes outside of a `spring`; removed from `figures`."""
-    joint = place.joint
-    known = place.kind.identified_quantities(gears[joint].motions["link"])
-    for key, (path, dimension, suffix, is_positive) in known.items():
-        figure = figures.pop(key, None)
-        if figure is None:
-            continue
-        given, gear = _within(entry, path), gears.get(joint + suffix)
-        if given is None or gear is None:
+    def write_spring(self) -> None:
+        """Write the identified numbers of the spring that the file has."""
+        place, spring = self.place, self.place.entry["spring"]
+        if self.figures and not isinstance(spring, Mapping):
             raise InputError(
-                f"joint '{joint}': {key} was identified, but the file has no {'.'.join(path)}"
+                f"joint '{place.owner}': a spring was identified, but the joint is rigid"
             )
-        before = quantity(given, f"{joint}: {'.'.join(path)}", dimension, gear)
-        if is_positive:
-            figure = not_negative(f"joint '{joint}': {key}", figure, found.notes)
-        found.changes.append(Change(joint + suffix, key.replace("_", " "), before, figure))
-        text.set_quantity(joint, path, figure.value, dimension, gear)
+        self._write_coefficients(spring)
+        for key, figure in self.figures.items():
+            if COEFFICIENT.fullmatch(key):
+                continue
+            if key == "bias":
+                self.found.changes.append(_bias(place.owner, figure))
+            elif key == "scale":
+                self._note("spring scale", 1.0, figure)
+                if figure.value <= 0.0:
+                    raise _impossible(f"joint '{place.owner}': spring scale", figure)
+                name = "torque" if spring["law"] == "table" else "coefficients"
+                if figure.value != 1.0:
+                    path = (*place.path, "spring", name)
+                    self.text.scale(place.joint, path, figure.value)
+            else:
+                self._write_quantity(spring, key, figure)
 
-
-def _write_coefficients(
-    found: WrittenBack, text: ActuatorText, place: Place, spring: Any, figures: Figures
-) -> None:
-    """A polynomial, c1, c2, ...; its travel remains."""
-    given = {key: figure for key, figure in figures.items() if COEFFICIENT.fullmatch(key)}
-    if not given:
-        return
-    if spring["law"] != "polynomial":
-        raise InputError(
-            f"joint '{place.owner}': a polynomial was identified, but the law in the file is "
-            f"{spring['law']}"
-        )
-    for key, figure in given.items():
-        found.changes.append(Change(place.owner, f"spring {key}", None, figure))
-    values = [given[f"c{k + 1}"].value for k in range(len(given))]
-    units = {"torque": "N m", "deflection": "rad", "side": "link"}
-    text.replace(place.joint, (*place.path, "spring", "coefficients"), {"values": values, **units})
-
-
-# wide: the parts of one entry, and the file and table that they go into.
-def _write_quantity(
-    found: WrittenBack,
-    text: ActuatorText,
-    place: Place,
-    spring: Mapping[str, Any],
-    key: str,
-    figures: Figures,
-    gear: Gear,
-) -> None:
-    figure = figures[key]
-    dimension = {"stiffness": "stiffness", "cubic_stiffness": "cubic stiffness",
-                 "damping": "damping"}.get(key)  # fmt: skip
-    if dimension is None or (key not in spring and key != "damping"):
-        raise InputError(
-            f"joint '{place.owner}': the spring in the file, {spring['law']}, has no {key}:"
-            " describe it with the law that was identified"
-        )
-    before = quantity(spring[key], place.owner, dimension, gear) if key in spring else None
-    if key == "damping":
-        figure = not_negative(f"joint '{place.owner}': damping", figure, found.notes)
-        stiffness = _stiffness(spring, figures, gear, place.owner)
-        is_small = stiffness is not None and figure.value < NEGLIGIBLE * stiffness
-        if not figure.determined or is_small or figure.value <= SIGNIFICANT * figure.error:
-            found.changes.append(
-                Change(place.owner, "spring damping", before, figure, NOT_SIGNIFICANT)
-            )
+    def _write_coefficients(self, spring: Any) -> None:
+        """A polynomial, c1, c2, ...; its travel remains."""
+        given = {k: figure for k, figure in self.figures.items() if COEFFICIENT.fullmatch(k)}
+        if not given:
             return
-    found.changes.append(Change(place.owner, f"spring {key}", before, figure))
-    is_possible = figure.value > 0.0 if key == "stiffness" else figure.value >= 0.0
-    if not is_possible and key != "cubic_stiffness":
-        raise InputError(
-            f"joint '{place.owner}': {key} {figure.value:.4g} is not possible; nothing was written"
-        )
-    if key in spring or figure.value > 0.0:
-        text.set_quantity(place.joint, (*place.path, "spring", key), figure.value, dimension, gear)
+        if spring["law"] != "polynomial":
+            raise InputError(
+                f"joint '{self.place.owner}': a polynomial was identified, but the law in the file"
+                f" is {spring['law']}"
+            )
+        for key, figure in given.items():
+            self._note(f"spring {key}", None, figure)
+        content = {"values": [given[f"c{k + 1}"].value for k in range(len(given))],
+                   "torque": "N m", "deflection": "rad", "side": "link"}  # fmt: skip
+        self.text.replace(self.place.joint, (*self.place.path, "spring", "coefficients"), content)
 
+    def _write_quantity(self, spring: Mapping[str, Any], key: str, figure: Figure) -> None:
+        owner = self.place.owner
+        if key not in SPRING or (key not in spring and key != "damping"):
+            raise InputError(
+                f"joint '{owner}': the spring in the file, {spring['law']}, has no {key}:"
+                " describe it with the law that was identified"
+            )
+        before = quantity(spring[key], owner, SPRING[key], self.gear) if key in spring else None
+        if key == "damping":
+            figure = not_negative(f"joint '{owner}': damping", figure, self.found.notes)
+            stiffness = self._stiffness(spring)
+            is_small = stiffness is not None and figure.value < NEGLIGIBLE * stiffness
+            if not figure.determined or is_small or figure.value <= SIGNIFICANT * figure.error:
+                self._note("spring damping", before, figure, NOT_SIGNIFICANT)
+                return
+        self._note(f"spring {key}", before, figure)
+        is_possible = figure.value > 0.0 if key == "stiffness" else figure.value >= 0.0
+        if not is_possible and key != "cubic_stiffness":
+            raise _impossible(f"joint '{owner}': {key}", figure)
+        if key in spring or figure.value > 0.0:
+            self._set("spring", key, figure, SPRING[key])
 
-def _stiffness(spring: Mapping[str, Any], figures: Figures, gear: Gear, joint: str) -> float | None:
-    """The identified stiffness, or that of the file; None for a law without one."""
-    if "stiffness" in figures:
-        return figures["stiffness"].value
-    if "stiffness" in spring:
-        return float(quantity(spring["stiffness"], joint, "stiffness", gear))
-    return None
+    def _stiffness(self, spring: Mapping[str, Any]) -> float | None:
+        """The identified stiffness, or that of the file; None for a law without one."""
+        if "stiffness" in self.figures:
+            return self.figures["stiffness"].value
+        if "stiffness" in spring:
+            return float(quantity(spring["stiffness"], self.place.owner, "stiffness", self.gear))
+        return None

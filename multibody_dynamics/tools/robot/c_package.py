@@ -63,11 +63,7 @@ def c_package(model: MultibodyModel, options: Options = DEFAULTS) -> dict[str, s
 
     Raises InputError for unknown links, and for a name that is not an identifier.
     """
-    name = options.name or c_source.identifier(model.name)
-    if c_source.identifier(name) != name:
-        raise InputError(
-            f"name: '{name}' is not a lower-case C identifier; try '{c_source.identifier(name)}'"
-        )
+    name = prefix(options.name or model.name, is_given=bool(options.name))
     if options.precision not in TOLERANCES:
         raise InputError(f"precision: expected double or float, got {options.precision}")
     functions = _functions(model, name, options)
@@ -80,6 +76,42 @@ def c_package(model: MultibodyModel, options: Options = DEFAULTS) -> dict[str, s
         "CMakeLists.txt": cmake(library, library, [f"{library}.c"]),
     }
     return signed(files)
+
+
+def prefix(name: str, *, is_given: bool) -> str:
+    """The beginning of all names in C. Raises InputError for a given name that is not one."""
+    found = c_source.identifier(name)
+    if is_given and found != name:
+        raise InputError(f"name: '{name}' is not a lower-case C identifier; try '{found}'")
+    return found
+
+
+def header(guard: str, parts: Iterable[str]) -> str:
+    """A header file that C++ accepts, too."""
+    return "\n".join([
+        f"#ifndef {guard}\n#define {guard}\n",
+        '#ifdef __cplusplus\nextern "C" {\n#endif\n',
+        *parts,
+        "#ifdef __cplusplus\n}\n#endif\n",
+        "#endif\n",
+    ])  # fmt: skip
+
+
+def declaration(
+    program: Program, name: str, purpose: str, precision: c_source.Precision = "double"
+) -> str:
+    """The declaration of the function of a program, with a comment."""
+    size = f"{program.size} sums, products and quotients."
+    text = c_source.prototype(program, name, precision)
+    return f"{c_source.comment([f'{purpose}; {size}'])}{text};\n"
+
+
+def joint_lines(model: MultibodyModel) -> list[str]:
+    """The joints with their numbers and units, for a comment."""
+    return [
+        f"    {i:2}  {joint}: {'rad, N m' if model.joint_rows[i, ANGULAR] else 'm, N'}"
+        for i, joint in enumerate(model.joint_names)
+    ]
 
 
 def cmake(library: str, name: str, sources: Iterable[str]) -> str:
@@ -105,46 +137,39 @@ def _functions(model: MultibodyModel, name: str, options: Options) -> list[Funct
         wrenches=options.wrenches,
     )
     given, robot = _recorded(model, options)
+    loads = [f"wrench {k}" for k in range(len(options.wrenches))]
+    wrenches = {link: given[name] for link, name in zip(options.wrenches, loads, strict=True)}
+
+    def others(order: int) -> dict[str, Array]:
+        """The inputs other than the state, (RECORDED, entries)."""
+        found = {key: given[key] for key in ("gravity", "payload") if key in given}
+        return found | {key: given[key][:, : order + 1].reshape(RECORDED, -1) for key in loads}
+
     found = []
-    outputs = ("tau", "tau_dot", "tau_ddot")
     for order in range(options.order + 1):
-        rows = STATE_ROWS[: order + 3]
-        loads = {f"wrench {k}": given[f"wrench {k}"] for k in range(len(options.wrenches))}
-        wrenches = {link: loads[f"wrench {k}"] for k, link in enumerate(options.wrenches)}
-        torques = inverse_dynamics(robot, *(given[row] for row in rows), wrenches=wrenches)
-        values = {row: given[row] for row in rows}
-        values |= _flat(given, loads, order)
-        values |= dict(
-            zip(outputs[: order + 1], (x for x in torques if x is not None), strict=True)
-        )
+        rows = {row: given[row] for row in STATE_ROWS[: order + 3]}
+        torques = inverse_dynamics(robot, **rows, wrenches=wrenches)[: order + 1]
+        results = dict(zip(("tau", "tau_dot", "tau_ddot"), torques, strict=False))
         found.append(
             Function(
                 f"{name}_inverse_dynamics" + (f"_{order}" if order else ""),
                 "Joint torques" + ("", " and their rates", " with two rates")[order],
                 trace_inverse_dynamics(model, order, inputs=inputs),
-                values,
+                rows | others(order) | results,
             )
         )
-    loads_now = {link: given[f"wrench {k}"][:, 0] for k, link in enumerate(options.wrenches)}
-    q, qd, tau = given["q"], given["qd"], found[0].values["tau"]
-    values = {"q": q, "qd": qd, "tau": tau}
-    values |= _flat(given, {f"wrench {k}": given[f"wrench {k}"] for k in range(len(loads_now))}, 0)
-    values["qdd"] = forward_dynamics(robot, q, qd, tau, wrenches=loads_now)
+    rows = {"q": given["q"], "qd": given["qd"], "tau": found[0].values["tau"]}
+    now = {link: W[:, 0] for link, W in wrenches.items()}
+    accelerations = {"qdd": forward_dynamics(robot, **rows, wrenches=now)}
     found.append(
         Function(
             f"{name}_forward_dynamics",
             "Joint accelerations",
             trace_forward_dynamics(model, inputs),
-            values,
+            rows | others(0) | accelerations,
         )
     )
     return found
-
-
-def _flat(given: Mapping[str, Array], loads: Mapping[str, Array], order: int) -> dict[str, Array]:
-    """The inputs other than the state, as the functions take them, (RECORDED, entries)."""
-    found = {name: given[name] for name in ("gravity", "payload") if name in given}
-    return found | {name: W[:, : order + 1].reshape(len(W), -1) for name, W in loads.items()}
 
 
 def _recorded(model: MultibodyModel, options: Options) -> tuple[dict[str, Array], MultibodyModel]:
@@ -171,35 +196,21 @@ def _recorded(model: MultibodyModel, options: Options) -> tuple[dict[str, Array]
 
 
 def _header(model: MultibodyModel, name: str, functions: list[Function], options: Options) -> str:
-    guard = f"{name.upper()}_DYNAMICS_H"
-    parts = [
-        c_source.comment(_conventions(model, options)),
-        f"#ifndef {guard}\n#define {guard}\n",
-        '#ifdef __cplusplus\nextern "C" {\n#endif\n',
-        f"#define {name.upper()}_JOINTS {model.n}\n",
-    ]
-    for function in functions:
-        size = function.program.size
-        parts.append(
-            c_source.comment([f"{function.purpose}; {size} sums, products and quotients."])
-            + c_source.prototype(function.program, function.name, options.precision)
-            + ";\n"
-        )
-    parts += ["#ifdef __cplusplus\n}\n#endif\n", "#endif\n"]
-    return "\n".join(parts)
+    parts = [f"#define {name.upper()}_JOINTS {model.n}\n"]
+    parts += (
+        declaration(each.program, each.name, each.purpose, options.precision) for each in functions
+    )
+    text = header(f"{name.upper()}_DYNAMICS_H", parts)
+    return f"{c_source.comment(_conventions(model, options))}\n{text}"
 
 
 def _conventions(model: MultibodyModel, options: Options) -> list[str]:
-    rows = [
-        f"    {i:2}  {joint}: {'rad, N m' if model.joint_rows[i, ANGULAR] else 'm, N'}"
-        for i, joint in enumerate(model.joint_names)
-    ]
     lines = [
         f"Dynamics of the robot {model.name}, generated by multibody_dynamics {__version__}.",
         "",
         "Every array has one entry per joint, in this order, in SI units:",
         "",
-        *rows,
+        *joint_lines(model),
         "",
         "q, qd, qdd, qddd, qdddd are the joint positions and their time derivatives; tau, tau_dot,",
         "tau_ddot the torques of the joints, or forces, and their time derivatives. The base is at",

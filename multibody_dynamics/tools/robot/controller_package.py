@@ -34,7 +34,6 @@ from ...dynamics.control import (
     samples,
     softest_outputs,
 )
-from ...dynamics.core import InputError
 from ...dynamics.elastic import (
     actuator_rows,
     advance_filters,
@@ -42,13 +41,12 @@ from ...dynamics.elastic import (
     friction,
     resting_second_outputs,
 )
-from ...dynamics.model.records import ANGULAR
 from ...dynamics.rigid import (
     trace_gravity_forces,
     trace_inverse_dynamics,
     trace_momentum,
 )
-from .c_package import cmake
+from .c_package import cmake, declaration, header, joint_lines, prefix
 from .controller_plugin import in_tables, in_template, plugin_files
 from .generated_design import ControllerDesign, motors_at_rest, start_position
 from .notice import signed
@@ -81,11 +79,7 @@ def controller_package(
     that describe the robot, for the head of every file. Raises InputError for a name that is not
     an identifier, and for actuators that cannot be translated into C.
     """
-    name = name or c_source.identifier(design.model.name)
-    if c_source.identifier(name) != name:
-        raise InputError(
-            f"name: '{name}' is not a lower-case C identifier; try '{c_source.identifier(name)}'"
-        )
+    name = prefix(name or design.model.name, is_given=bool(name))
     texts = {
         "dynamics.h": _dynamics_header(design),
         "dynamics.c": _dynamics(design),
@@ -147,10 +141,6 @@ def _folded_rows(text: str) -> str:
 
 def _head(design: ControllerDesign, sources: Sequence[str]) -> str:
     model, actuators = design.model, design.actuators
-    joints = [
-        f"    {i:2}  {joint}: {'rad, N m' if model.joint_rows[i, ANGULAR] else 'm, N'}"
-        for i, joint in enumerate(model.joint_names)
-    ]
     motors = [f"    {j:2}  {motor}" for j, motor in enumerate(actuators.motor_names)]
     return c_source.comment(
         [
@@ -159,7 +149,7 @@ def _head(design: ControllerDesign, sources: Sequence[str]) -> str:
             f"Law: {design.options.law}. Change the source and generate again instead of editing.",
             "",
             "Rows of joints:",
-            *joints,
+            *joint_lines(model),
             "Rows of motors, on the link side of the gear:",
             *motors,
             "",
@@ -191,18 +181,10 @@ def _programs(design: ControllerDesign) -> dict[str, tuple[str, Program]]:
 
 
 def _dynamics_header(design: ControllerDesign) -> str:
-    parts = [
-        "#ifndef ROBOT_DYNAMICS_H\n#define ROBOT_DYNAMICS_H\n",
-        '#ifdef __cplusplus\nextern "C" {\n#endif\n',
-        f"#define ROBOT_JOINTS {design.model.n}\n",
-    ]
+    parts = [f"#define ROBOT_JOINTS {design.model.n}\n"]
     for name, (purpose, program) in _programs(design).items():
-        parts.append(
-            c_source.comment([f"{purpose}; {program.size} sums, products and quotients."])
-            + c_source.prototype(program, name)
-            + ";\n"
-        )
-    return "\n".join([*parts, "#ifdef __cplusplus\n}\n#endif\n", "#endif\n"])
+        parts.append(declaration(program, name, purpose))
+    return header("ROBOT_DYNAMICS_H", parts)
 
 
 def _dynamics(design: ControllerDesign) -> str:
@@ -270,9 +252,7 @@ def _actuators(design: ControllerDesign) -> tuple[str, str]:
         declared.append(c_source.comment([purpose]) + module.add(name, function, chosen) + ";\n")
     v = len(actuators.variable_joints)
     sizes = {"MOTORS": len(actuators.motors), "VARIABLE": v, "SECOND": max(v, 1)}
-    header = [
-        "#ifndef ROBOT_ACTUATORS_H\n#define ROBOT_ACTUATORS_H\n",
-        '#ifdef __cplusplus\nextern "C" {\n#endif\n',
+    parts = [
         "".join(f"#define ROBOT_{key} {value}\n" for key, value in sizes.items()),
         c_source.comment(
             [
@@ -281,11 +261,9 @@ def _actuators(design: ControllerDesign) -> tuple[str, str]:
             ]
         ),
         *declared,
-        "#ifdef __cplusplus\n}\n#endif\n",
-        "#endif\n",
     ]
     source = '#include "robot_actuators.h"\n\n#include <math.h>\n\n' + module.text(numbers)
-    return "\n".join(header), source
+    return header("ROBOT_ACTUATORS_H", parts), source
 
 
 def _parameters_of(function: Any) -> Sequence[str]:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-from xml.sax.saxutils import quoteattr
+from xml.etree import ElementTree
 
 import numpy as np
 import yaml
@@ -24,6 +24,7 @@ from ...dynamics.codegen import c_source
 from ...dynamics.control import CycleSettings
 from ...dynamics.core import record_fields
 from .generated_design import ControllerDesign, motors_at_rest, rest_of_motors, start_position
+from .urdf_text import add
 
 FOLDER = "ros2_control"
 TEMPLATES = Path(__file__).parent / "controller_templates" / FOLDER
@@ -249,43 +250,35 @@ def _controllers(design: ControllerDesign, name: str) -> str:
 
 def _mock_hardware(design: ControllerDesign, name: str) -> str:
     """A robot without geometry whose links and motors stay where they are."""
-    q = start_position(design)
-    own = _motor_interface(design)
-    found: dict[str, list[str]] = {}
-    for joint, position in zip(design.model.joint_names, q, strict=True):
-        found.setdefault(joint, []).append(_state_interface("position", position))
-    theta = motors_at_rest(design, q)
-    for motor, position in zip(design.actuators.motor_names, theta, strict=True):
-        rows = ['      <command_interface name="effort"/>', _state_interface(own, position)]
-        found.setdefault(motor, []).extend(rows)
-    lines = [f"<robot name={quoteattr(name)}>", '  <link name="base"/>']
-    for joint in found:
-        lines += [
-            f"  <link name={quoteattr('link_of_' + joint)}/>",
-            f'  <joint name={quoteattr(joint)} type="continuous">',
-            f'    <parent link="base"/><child link={quoteattr("link_of_" + joint)}/>',
-            '    <axis xyz="0 0 1"/>',
-            "  </joint>",
-        ]
-    lines += [
-        f'  <ros2_control name="{name}_rehearsal" type="actuator">',
-        f"    <hardware><plugin>{name}_controller/Rehearsal</plugin></hardware>",
-        "  </ros2_control>",
-        '  <ros2_control name="mock_hardware" type="system">',
-        "    <hardware>",
-        "      <plugin>mock_components/GenericSystem</plugin>",
-        "    </hardware>",
-    ]
-    for joint, rows in found.items():
-        lines += [f"    <joint name={quoteattr(joint)}>", *sorted(rows), "    </joint>"]
-    return "\n".join([*lines, "  </ros2_control>", "</robot>", ""])
-
-
-def _state_interface(name: str, value: float) -> str:
-    return (
-        f'      <state_interface name="{name}"><param name="initial_value">{float(value)!r}</param>'
-        "</state_interface>"
-    )
+    motors, q = design.actuators.motor_names, start_position(design)
+    positions = {
+        joint: {"position": x} for joint, x in zip(design.model.joint_names, q, strict=True)
+    }
+    for motor, x in zip(motors, motors_at_rest(design, q), strict=True):
+        positions.setdefault(motor, {})[_motor_interface(design)] = x
+    robot = ElementTree.Element("robot", name=name)
+    add(robot, "link", name="base")
+    for joint in positions:
+        add(robot, "link", name=f"link_of_{joint}")
+        element = add(robot, "joint", name=joint, type="continuous")
+        add(element, "parent", link="base")
+        add(element, "child", link=f"link_of_{joint}")
+        add(element, "axis", xyz="0 0 1")
+    for system, kind, plugin in (
+        (f"{name}_rehearsal", "actuator", f"{name}_controller/Rehearsal"),
+        ("mock_hardware", "system", "mock_components/GenericSystem"),
+    ):
+        control = add(robot, "ros2_control", name=system, type=kind)
+        add(add(control, "hardware"), "plugin").text = plugin
+    for joint, interfaces in positions.items():
+        element = add(control, "joint", name=joint)
+        if joint in motors:
+            add(element, "command_interface", name="effort")
+        for interface, x in interfaces.items():
+            state = add(element, "state_interface", name=interface)
+            add(state, "param", name="initial_value").text = repr(float(x))
+    ElementTree.indent(robot)
+    return ElementTree.tostring(robot, encoding="unicode") + "\n"
 
 
 def _test_tables(design: ControllerDesign) -> str:

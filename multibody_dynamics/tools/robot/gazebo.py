@@ -17,7 +17,7 @@ package neglect it (Spong's simplification).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -27,10 +27,10 @@ import yaml
 
 from ...dynamics.core import Array, InputError, read_yaml
 from ...dynamics.elastic import Actuators, Motor, load_actuators
-from ...dynamics.lie import se3, so3
 from ...dynamics.model import inertia, load_urdf, parse_urdf
 from ...dynamics.rigid import inverse_dynamics
 from ...resources import share_directory
+from .urdf_text import MATRIX, add, inertial_block, origin_pose
 
 Element = ElementTree.Element
 
@@ -45,7 +45,6 @@ PLUGIN = {
     "filename": "gz_ros2_control-system",
     "name": "gz_ros2_control::GazeboSimROS2ControlPlugin",
 }
-ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 
 class GazeboRobot(NamedTuple):
@@ -161,7 +160,7 @@ def convert(
     deflection = inverse_dynamics(parse_urdf(_text(links)), q, rest, rest).tau / stiffness
 
     control = Element("ros2_control", name=prefix + "GazeboSimSystem", type="system")
-    _add(_add(control, "hardware"), "plugin").text = HARDWARE
+    add(add(control, "hardware"), "plugin").text = HARDWARE
     for j, (name, motor) in enumerate(zip(model.joint_names, actuators.motors, strict=True)):
         joint = _named(plant, "joint", name)
         _split(plant, joint, motor, stiffness[j])
@@ -197,16 +196,16 @@ def _stiffness(actuators: Actuators) -> Array:
 def _split(root: Element, joint: Element, motor: Motor, stiffness: float) -> None:
     """Replace a joint by the motor's joint, the rotor and the spring's joint."""
     name, child = joint.get("name", ""), _link_of(joint, "child")
-    rotor = _add(root, "link", name=name + ROTOR)
+    rotor = add(root, "link", name=name + ROTOR)
     _set_inertia(rotor, _rotor(joint, motor))
-    spring = _add(root, "joint", name=name + SPRING, type="revolute")
-    _add(spring, "parent", link=name + ROTOR)
-    _add(spring, "child", link=child)
-    _add(spring, "axis", xyz=_numbers(_axis(joint)))
-    _add(spring, "limit", lower=f"{-TRAVEL}", upper=f"{TRAVEL}", velocity="100", effort="1e5")
-    gazebo = _add(root, "gazebo", reference=name + SPRING)
-    _add(gazebo, "springStiffness").text = _number(stiffness)
-    _add(gazebo, "springReference").text = "0"
+    spring = add(root, "joint", name=name + SPRING, type="revolute")
+    add(spring, "parent", link=name + ROTOR)
+    add(spring, "child", link=child)
+    add(spring, "axis", xyz=" ".join(map(_number, _axis(joint))))
+    add(spring, "limit", lower=f"{-TRAVEL}", upper=f"{TRAVEL}", velocity="100", effort="1e5")
+    gazebo = add(root, "gazebo", reference=name + SPRING)
+    add(gazebo, "springStiffness").text = _number(stiffness)
+    add(gazebo, "springReference").text = "0"
     joint.set("name", name + MOTOR)
     _found(joint, "child").set("link", name + ROTOR)
     limit = joint.find("limit")
@@ -215,7 +214,7 @@ def _split(root: Element, joint: Element, motor: Motor, stiffness: float) -> Non
         limit.set("effort", _number(most))
     for old in joint.findall("dynamics"):
         joint.remove(old)
-    _add(joint, "dynamics", damping=_number(motor.viscous), friction=_number(motor.coulomb))
+    add(joint, "dynamics", damping=_number(motor.viscous), friction=_number(motor.coulomb))
 
 
 def _merge_rotor(root: Element, joint: Element, motor: Motor) -> None:
@@ -234,34 +233,34 @@ def _rotor(joint: Element, motor: Motor) -> Array:
 
 def _interfaces(control: Element, joint: str, initial: float, effort: float | None = None) -> None:
     """Add the ros2_control interfaces of a motor with the limit `effort` (N m), or of a spring."""
-    part = _add(control, "joint", name=joint)
+    part = add(control, "joint", name=joint)
     if effort is not None:
-        command = _add(part, "command_interface", name="effort")
+        command = add(part, "command_interface", name="effort")
         if np.isfinite(effort):
-            _add(command, "param", name="min").text = _number(-effort)
-            _add(command, "param", name="max").text = _number(effort)
+            add(command, "param", name="min").text = _number(-effort)
+            add(command, "param", name="max").text = _number(effort)
     # gz_ros2_control sets initial values only of joints with commands: springs start undeflected.
-    position = _add(part, "state_interface", name="position")
-    _add(position, "param", name="initial_value").text = _number(initial)
-    _add(part, "state_interface", name="velocity")
+    position = add(part, "state_interface", name="position")
+    add(position, "param", name="initial_value").text = _number(initial)
+    add(part, "state_interface", name="velocity")
 
 
 def _plugin(controllers: str, namespace: str) -> Element:
     gazebo = Element("gazebo")
-    plugin = _add(gazebo, "plugin", **PLUGIN)
-    _add(plugin, "parameters").text = controllers
+    plugin = add(gazebo, "plugin", **PLUGIN)
+    add(plugin, "parameters").text = controllers
     if namespace:
-        _add(_add(plugin, "ros"), "namespace").text = namespace
+        add(add(plugin, "ros"), "namespace").text = namespace
     return gazebo
 
 
 def _fix(root: Element, base: str) -> None:
     """Fix the base to the world, and give a mass to links that are fixed there and have none."""
     if base != WORLD:
-        _add(root, "link", name=WORLD)
-        joint = _add(root, "joint", name="fixed_to_world", type="fixed")
-        _add(joint, "parent", link=WORLD)
-        _add(joint, "child", link=base)
+        add(root, "link", name=WORLD)
+        joint = add(root, "joint", name="fixed_to_world", type="fixed")
+        add(joint, "parent", link=WORLD)
+        add(joint, "child", link=base)
     for joint in root.findall("joint"):
         if joint.get("type") == "fixed" and _link_of(joint, "parent") == WORLD:
             link = _named(root, "link", _link_of(joint, "child"))
@@ -287,10 +286,6 @@ def _prefix(root: Element, prefix: str) -> None:
 # Access to the document
 
 
-def _add(parent: Element, tag: str, **attributes: str) -> Element:
-    return ElementTree.SubElement(parent, tag, attributes)
-
-
 def _text(root: Element) -> str:
     ElementTree.indent(root)
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
@@ -308,18 +303,18 @@ def _link_of(joint: Element, role: str) -> str:
     return _found(joint, role).get("link", "")
 
 
+def _triple(element: Element | None, name: str, default: str = "0 0 0") -> Array:
+    """An attribute with three numbers."""
+    return np.array((default if element is None else element.get(name, default)).split(), float)
+
+
 def _axis(joint: Element) -> Array:
-    axis = joint.find("axis")
-    a = np.array(("1 0 0" if axis is None else axis.get("xyz", "1 0 0")).split(), dtype=float)
+    a = _triple(joint.find("axis"), "xyz", "1 0 0")
     return np.asarray(a / np.linalg.norm(a))
 
 
 def _pose(origin: Element | None) -> Array:
-    if origin is None:
-        return np.eye(4)
-    roll, pitch, yaw = map(float, origin.get("rpy", "0 0 0").split())
-    R = so3.exp((0, 0, yaw)) @ so3.exp((0, pitch, 0)) @ so3.exp((roll, 0, 0))
-    return se3.from_rotation_translation(R, [*map(float, origin.get("xyz", "0 0 0").split())])
+    return origin_pose(_triple(origin, "xyz"), _triple(origin, "rpy"))
 
 
 def _inertia(link: Element) -> Array:
@@ -328,30 +323,18 @@ def _inertia(link: Element) -> Array:
     if inertial is None:
         return np.zeros((6, 6))
     C = _pose(inertial.find("origin"))
-    R = C[:3, :3]
-    given = _found(inertial, "inertia")
     about_com = np.zeros((3, 3))
-    for r, c in ENTRIES:
-        about_com[r, c] = about_com[c, r] = float(given.get(f"i{'xyz'[r]}{'xyz'[c]}", "0"))
+    for name, (i, j) in MATRIX.items():
+        about_com[i, j] = about_com[j, i] = float(_found(inertial, "inertia").get(name, "0"))
     mass = float(_found(inertial, "mass").get("value", "0"))
-    return inertia.spatial_inertia(mass, C[:3, 3], R @ about_com @ R.T)
+    return inertia.spatial_inertia(mass, C[:3, 3], C[:3, :3] @ about_com @ C[:3, :3].T)
 
 
 def _set_inertia(link: Element, M: Array) -> None:
     for old in link.findall("inertial"):
         link.remove(old)
-    mass, com, about_com = inertia.decompose(M)
-    inertial = Element("inertial")
-    link.insert(0, inertial)
-    _add(inertial, "origin", xyz=_numbers(com), rpy="0 0 0")
-    _add(inertial, "mass", value=_number(mass))
-    entries = {f"i{'xyz'[r]}{'xyz'[c]}": _number(about_com[r, c]) for r, c in ENTRIES}
-    _add(inertial, "inertia", **entries)
+    link.insert(0, ElementTree.fromstring(inertial_block(*inertia.decompose(M))))
 
 
 def _number(value: float) -> str:
     return f"{0.0 if abs(value) < 1e-15 else value:.12g}"
-
-
-def _numbers(values: Iterable[float]) -> str:
-    return " ".join(map(_number, values))

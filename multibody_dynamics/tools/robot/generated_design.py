@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +17,7 @@ from ...dynamics.control import (
     FILTER_BANDWIDTH,
     FILTER_ORDER,
     LAWS,
-    LONGEST_LEAD,
     MAX_STEP,
-    MOST_RECOVERIES,
-    ORDERS,
     ArmSettings,
     Controller,
     ControllerSettings,
@@ -32,16 +29,15 @@ from ...dynamics.control import (
     external_loads,
     make_controller,
 )
-from ...dynamics.core import Array, InputError, as_array, declared
+from ...dynamics.core import Array, InputError, as_array, declared, record_fields
 from ...dynamics.elastic import Actuators, MotorMotion, motor_motion, resting_second_outputs
 from ...dynamics.rigid import gravity_forces
 from .generated_laws import GENERATED_LAWS
 
-POSITIVE = (
-    "period", "filter_bandwidth", "max_step", "link_timeout", "motor_timeout", "speed_factor",
-    "recovery_speed", "recovery_window", "stop_timeout", "torque_rate",
-)  # fmt: skip
-LIMITS = ("torque_limit", "velocity", "link_speed", "motor_speed")  # of the robot
+REMARKS = {  # on settings that follow from others
+    "torque_limit": ", the smaller of the robot's effort limits and those of the motors,",
+    "lead": ", half a period and the delay,",
+}
 TIMEOUT = 0.01  # s, unless given
 FROZEN_DISTANCE = 0.05  # rad or m; springs of a blocked link bend less
 LARGEST_ACCELERATION = 10.0  # rad/s^2 or m/s^2, of the path to rest, unless given
@@ -108,18 +104,9 @@ class ControllerOptions:
     def __post_init__(self) -> None:
         if self.law not in GENERATED_LAWS:
             raise InputError(f"law '{self.law}': expected one of {', '.join(GENERATED_LAWS)}")
-        if self.filter_order not in ORDERS:
-            raise InputError(f"order of the filter is {self.filter_order}: must be 2, 3 or 4")
-        for each in fields(self):
-            value = getattr(self, each.name)
-            is_free = each.name in ("law", "position", "bandwidth", "hold_bandwidth")
-            is_checked = not is_free and value is not None
-            if is_checked and not (np.asarray(value) >= 0.0).all():
-                raise InputError(f"{each.name} is {value}: must be zero or greater")
-            if is_checked and each.name in POSITIVE and not (np.asarray(value) > 0.0).all():
-                raise InputError(f"{each.name} is {value}: must be positive")
-        if self.friction > 1.0:
-            raise InputError(f"friction is {self.friction}: must be from 0 to 1")
+        for name in ("delay", "disturbance_bandwidth"):
+            if not getattr(self, name) >= 0.0:
+                raise InputError(f"{name} is {getattr(self, name)}: must be zero or greater")
 
 
 class ControllerDesign(NamedTuple):
@@ -226,27 +213,13 @@ def _parameters(
 
 def _refuse_what_the_controller_refuses(parameters: dict[str, Any]) -> None:
     """Raise InputError for settings with which the controller in C could not be initialised."""
-    for name in LIMITS:
-        if not (np.asarray(parameters[name]) > 0.0).all():
-            what = f"{name} is {parameters[name]}"
-            if name == "torque_limit":
-                what += ", the smaller of the robot's effort limits and those of the motors"
-            raise InputError(f"{what}: a controller needs positive numbers")
-    if not parameters["link_timeout"] > parameters["period"]:
-        raise InputError(
-            f"link_timeout is {parameters['link_timeout']} s: must be longer than a period of"
-            f" {parameters['period']} s"
-        )
-    if parameters["recovery_limit"] > MOST_RECOVERIES:
-        raise InputError(
-            f"recovery_limit is {parameters['recovery_limit']}: a generated controller can count up"
-            f" to {MOST_RECOVERIES} recoveries; 0 is no limit"
-        )
-    if not parameters["lead"] < LONGEST_LEAD:
-        raise InputError(
-            f"half a period and the delay are {parameters['lead']} s: must be less than"
-            f" {LONGEST_LEAD:g} s"
-        )
+    name = record_fields.outside(CycleSettings(**parameters))
+    for each in record_fields.declared_fields(CycleSettings):
+        if each.name == name:
+            raise InputError(
+                f"{name}{REMARKS.get(name, '')} is {parameters[name]}: must be within"
+                f" {each.field.within} ({each.field.meaning})"
+            )
 
 
 def _row(name: str, value: Any, count: int) -> Array:

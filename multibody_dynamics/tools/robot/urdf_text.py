@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from typing import Any
+from xml.etree import ElementTree
 from xml.parsers import expat
 
 import numpy as np
@@ -128,9 +129,7 @@ class UrdfText:
         origin = self.links[link].inside.get("inertial/origin")
         if origin is None:
             return np.eye(4)
-        roll, pitch, yaw = origin.triple("rpy")
-        R = so3.exp((0, 0, yaw)) @ so3.exp((0, pitch, 0)) @ so3.exp((roll, 0, 0))
-        return se3.from_rotation_translation(R, origin.triple("xyz"))
+        return origin_pose(origin.triple("xyz"), origin.triple("rpy"))
 
     def _moments(self, link: str) -> Array:
         tag = self.links[link].inside["inertial/inertia"]
@@ -240,6 +239,18 @@ class UrdfText:
 
     def _newline(self) -> str:
         return "\r\n" if b"\r\n" in self.data else "\n"
+
+
+def add(parent: ElementTree.Element, tag: str, **attributes: str) -> ElementTree.Element:
+    """A new child of an element."""
+    return ElementTree.SubElement(parent, tag, attributes)
+
+
+def origin_pose(xyz: Array, rpy: Array) -> Array:
+    """The pose (4, 4) of an <origin>."""
+    roll, pitch, yaw = rpy
+    R = so3.exp((0, 0, yaw)) @ so3.exp((0, pitch, 0)) @ so3.exp((roll, 0, 0))
+    return se3.from_rotation_translation(R, xyz)
 
 
 def inertial_block(mass: float, com: Array, about_com: Array, newline: str = "\n") -> str:

@@ -5,23 +5,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.recursions import body_fixed
-from recursions import run
+from recursions import run_random
 from reference import error
-from robots import random_tree
 
 SEEDS = range(4)
 
 
-def moved(seed):
-    model = random_tree(6, seed)
-    rng = np.random.default_rng(seed)
-    state, applied = rng.normal(size=(5, model.n)), rng.normal(size=(model.n, 18))
-    return model, state, applied, run(body_fixed, "body", model, state, applied)
+moved = partial(run_random, body_fixed, "body")
 
 
 @pytest.mark.parametrize("seed", SEEDS)

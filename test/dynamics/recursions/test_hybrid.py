@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics import se3, so3
 from multibody_dynamics.dynamics.recursions import hybrid
-from recursions import run
+from recursions import run_random
 from reference import error
-from robots import random_tree
 
 SEEDS = range(4)
 
@@ -32,11 +33,7 @@ def linear(d):
     return se3.ad(np.r_[0, 0, 0, d])
 
 
-def moved(seed):
-    model = random_tree(6, seed)
-    rng = np.random.default_rng(seed)
-    state, applied = rng.normal(size=(5, model.n)), rng.normal(size=(model.n, 18))
-    return model, state, applied, run(hybrid, "hybrid", model, state, applied)
+moved = partial(run_random, hybrid, "hybrid")
 
 
 def ways(chain):

@@ -5,24 +5,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.model import inertia
 from multibody_dynamics.dynamics.recursions import body_fixed, mixed
-from recursions import run
+from recursions import run, run_random
 from reference import error
-from robots import random_tree
 
 SEEDS = range(4)
 
 
-def moved(seed, order=0):
-    model = random_tree(6, seed)
-    rng = np.random.default_rng(seed)
-    state, applied = rng.normal(size=(5, model.n)), rng.normal(size=(model.n, 18))
-    return model, state, applied, run(mixed, "mixed", model, state, applied, order)
+moved = partial(run_random, mixed, "mixed", order=0)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics import se3
-from reference import DIGITS, dynamics, energy, error, exact
+from multibody_dynamics.dynamics import rigid, se3
+from reference import DIGITS, dynamics, error, exact
 from robots import (
     aligned_model,
     draw,
@@ -45,19 +45,6 @@ def test_forward_and_inverse_dynamics_invert_each_other(seed):
     assert np.abs(back - tau).max() < 1e-14 * digits_lost(model, q) * (1 + bias)
     again = dyn.forward_dynamics(model, q, qd, back, wrenches=wrenches)
     assert error(again, qdd) < 1e-14 * digits_lost(model, q) * (1 + bias)
-
-
-@settings(max_examples=10)
-@given(SEEDS)
-def test_power_equals_the_change_of_energy(seed):
-    """d/dt (T + U) = tau . q' from first principles, along the computed acceleration."""
-    model = random_tree(6, seed)
-    q, qd, tau = draw(model, 3, seed=seed)
-    qdd = dyn.forward_dynamics(model, q, qd, tau)
-    kinetic, potential = energy(model, [q, qd, qdd])
-    size = float(np.abs(tau) @ np.abs(qd) + abs(kinetic[1]) + abs(potential[1]))
-    difference = float(kinetic[1] + potential[1]) - tau @ qd
-    assert abs(difference) < 1e-14 * size * digits_lost(model, q)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -95,56 +82,6 @@ def test_a_singular_mass_matrix_is_rejected_with_the_configuration():
         dyn.forward_dynamics(arm, [0.0, -1.0], zero, zero)
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,), (2, 0)])
-def test_batches_equal_single_results(shape):
-    model = random_tree(6, 3)
-    q, qd, tau = draw(model, 3, *shape)
-    wrenches = random_wrenches(model, *shape)
-    result = dyn.forward_dynamics(model, q, qd, tau, wrenches=wrenches)
-    assert result.shape == (*shape, model.n)
-    for index in np.ndindex(shape):
-        one = {body: W[index] for body, W in wrenches.items()}
-        single = dyn.forward_dynamics(model, q[index], qd[index], tau[index], wrenches=one)
-        np.testing.assert_array_equal(result[index], single)
-
-
-def test_arguments_broadcast():
-    model = random_tree(6, 4)
-    q, qd = draw(model, 2, 3, 1)
-    tau = draw(model, 1, 4)[0]
-    result = dyn.forward_dynamics(model, q, qd, tau)
-    assert result.shape == (3, 4, model.n)
-    single = dyn.forward_dynamics(model, q[2, 0], qd[2, 0], tau[1])
-    np.testing.assert_array_equal(result[2, 1], single)
-
-
-@pytest.mark.parametrize("name", ["q", "qd", "tau"])
-@pytest.mark.parametrize("bad", [None, 0.0, [1.0], np.full(5, np.inf), np.zeros(5) * 1j, ["a"] * 5])
-def test_bad_input_is_rejected_and_named(name, bad):
-    arguments = {"q": np.zeros(5), "qd": np.zeros(5), "tau": np.zeros(5)} | {name: bad}
-    with pytest.raises(dyn.InputError, match=rf"\b{name}\b"):
-        dyn.forward_dynamics(random_tree(5, 5), **arguments)
-
-
-def test_incompatible_shapes_are_listed():
-    model = random_tree(5, 5)
-    with pytest.raises(
-        dyn.InputError, match=r"states \(2,\), tau \(3,\), wrenches \(\), base \(\)"
-    ):
-        dyn.forward_dynamics(model, np.zeros((2, 5)), np.zeros(5), np.zeros((3, 5)))
-
-
-def test_arguments_are_never_written_to():
-    model = random_tree(6, 6)
-    arrays = list(draw(model, 3, 4)[:, ::2])
-    before = [array.copy() for array in arrays]
-    for array in arrays:
-        array.flags.writeable = False
-    dyn.forward_dynamics(model, *arrays)[...] = 7
-    for array, old in zip(arrays, before, strict=True):
-        np.testing.assert_array_equal(array, old)
-
-
 # Time derivatives
 
 
@@ -157,7 +94,7 @@ def test_rates_of_the_torque_give_the_rates_of_the_acceleration(seed):
     start, wrenches = state[:2], {"body3": W}
     lost = digits_lost(model, state[0])
     for order in (1, 2):
-        found = dyn.rigid.forward_dynamics_rates(
+        found = rigid.forward_dynamics_rates(
             model, *start, *torques[: order + 1], wrenches=wrenches
         )
         assert (found.qdddd is None) == (order == 1)
@@ -171,7 +108,7 @@ def test_rates_invert_those_of_the_inverse_dynamics(robot):
     state = draw(model, 5, 3)
     tau = dyn.inverse_dynamics(model, *state)
     size = max(np.abs(row).max() for row in tau)
-    found = dyn.rigid.forward_dynamics_rates(model, *state[:2], *tau)
+    found = rigid.forward_dynamics_rates(model, *state[:2], *tau)
     for row, wanted in zip(found, state[2:], strict=True):
         assert error(row, wanted) < 1e-15 * size * digits_lost(model, state[0])
 
@@ -230,11 +167,7 @@ def test_a_prescribed_joint_needs_no_inertia():
         ({"prescribed": ["nobody"]}, "no joint 'nobody'"),
         ({"prescribed": [5]}, "below 5, got 5"),
         ({"prescribed": "joint1"}, "sequence of joints, got the string 'joint1'"),
-        ({"qdd": np.zeros(4)}, r"qdd: expected shape \(..., 5\) .*, got \(4,\)"),
         ({"prescribed": 1}, "sequence of joints, got 1"),
-        ({"qdd": np.ones(5) * 1j}, "qdd: expected real numbers"),
-        ({"tau": ["1"] * 5}, "tau: expected real numbers"),
-        ({"qdd": [[1], [1, 2]]}, "qdd: not an array of numbers"),
         ({"qdd": np.full(5, np.nan)}, r"qdd\[1\] \(joint 'joint2'\) is nan"),
         ({"tau": np.full(5, np.nan)}, r"tau\[0\] \(joint 'joint1'\) is nan"),
     ],
@@ -254,7 +187,7 @@ def test_a_moving_base_acts_as_in_the_inverse_dynamics():
     state = draw(model, 5)
     base = dyn.BaseMotion(se3.exp(rng.normal(size=6)), *rng.normal(size=(4, 6)))
     tau = dyn.inverse_dynamics(model, *state, base=base)
-    found = dyn.rigid.forward_dynamics_rates(model, *state[:2], *tau, base=base)
+    found = rigid.forward_dynamics_rates(model, *state[:2], *tau, base=base)
     for row, wanted in zip(found, state[2:], strict=True):
         assert error(row, wanted) < 1e-12 * digits_lost(model, state[0])
     bases = dyn.BaseMotion(base.pose, acceleration=rng.normal(size=(3, 6)))
@@ -270,9 +203,9 @@ def test_the_recursions_are_exact(seed):
     q, qd, qdd = exact(draw(model, 3, seed=seed))
     choice = {"sin": mp.sin, "cos": mp.cos}
     (tau,) = dyn.generic_inverse_dynamics(model, q, qd, qdd, **choice)
-    again = dyn.rigid.generic_forward_dynamics(model, q, qd, tau, **choice)
+    again = rigid.generic_forward_dynamics(model, q, qd, tau, **choice)
     assert error(again, qdd) < 10.0 ** (8 - DIGITS)
     floats = dyn.forward_dynamics(model, *(row.astype(float) for row in (q, qd, tau)))
     assert error(floats, qdd) < 1e-13 * digits_lost(model, q.astype(float))
     with pytest.raises(dyn.InputError, match="tau: expected 5 scalars, got 4"):
-        dyn.rigid.generic_forward_dynamics(model, q, qd, tau[:-1])
+        rigid.generic_forward_dynamics(model, q, qd, tau[:-1])

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.model import inertia
 from multibody_dynamics.dynamics.rigid.all_bodies import spatial_bodies, subtree_sums
 from reference import error
-from robots import draw, panda, random_tree, to_pinocchio, with_multidof
+from robots import draw, panda, random_tree, with_multidof
 
 ROBOTS = [panda(), *(random_tree(7, seed) for seed in range(3)), with_multidof()]
 EQUAL = 1e-13
@@ -43,18 +42,6 @@ def test_inertias_and_momenta_are_those_of_the_moved_bodies(model):
     assert error(bodies.momenta, Pi, 2) < EQUAL
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_pinocchio_agrees_on_screws_and_their_rates(seed):
-    model = random_tree(6, seed)
-    twin = to_pinocchio(model)
-    data = twin.model.createData()
-    q, qd = draw(model, 2)
-    pin.computeJointJacobiansTimeVariation(twin.model, data, twin.to_pin(q), twin.to_pin(qd))
-    bodies = spatial_bodies(model, q, qd)
-    for ours, theirs in ((bodies.screws, data.J), (bodies.screw_rates, data.dJ)):
-        assert error(ours, dyn.from_linear_first(np.array(theirs).T[twin.order]), 2) < EQUAL
-
-
 @pytest.mark.parametrize("model", ROBOTS, ids=repr)
 def test_sums_and_paths_follow_the_tree(model):
     values = np.random.default_rng(2).normal(size=(3, model.n, 2, 2))
@@ -64,15 +51,3 @@ def test_sums_and_paths_follow_the_tree(model):
         carried = [body for body in range(model.n) if i in model.path(body)]
         np.testing.assert_allclose(sums[:, i], values[:, carried].sum(axis=1), atol=1e-13)
         assert np.flatnonzero(paths[i]).tolist() == model.path(i)
-
-
-def test_states_broadcast_and_are_checked():
-    model = ROBOTS[1]
-    q, qd = draw(model, 2, 3)
-    both = spatial_bodies(model, q[:, None], qd)
-    assert both.inertias.shape == (3, 3, model.n, 6, 6)
-    assert error(both.momenta[1, 2], spatial_bodies(model, q[1], qd[2]).momenta, 2) < 1e-15
-    with pytest.raises(dyn.InputError, match="qd is required"):
-        spatial_bodies(model, q, None)
-    with pytest.raises(dyn.InputError, match=r"qd\[2\] \(joint 'joint3'\) is nan"):
-        spatial_bodies(model, q[0], [0, 0, np.nan, 0, 0, 0, 0])

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import rigid
 from reference import DIGITS, dynamics, error, exact, motion, twists
 from robots import aligned_model, panda, random_tree, with_multidof
 
@@ -31,12 +32,10 @@ def test_order_six_from_first_principles(seed):
     model = model.with_reflected_inertia(rng.uniform(0, 2, 4))
     state, W = motion_of(model, 6, seed=seed), rng.normal(size=(7, 6))
     expected = dynamics(model, state, {2: W}).torques
-    result = dyn.rigid.higher_order_inverse_dynamics(model, state, wrenches={"body3": W})
+    result = rigid.higher_order_inverse_dynamics(model, state, wrenches={"body3": W})
     assert result.shape == (7, 4)
     assert error(result, expected) < 1e-12
-    over_floats = dyn.rigid.generic_higher_order_inverse_dynamics(
-        model, state, wrenches={"body3": W}
-    )
+    over_floats = rigid.generic_higher_order_inverse_dynamics(model, state, wrenches={"body3": W})
     assert error(over_floats.astype(float), expected) < 1e-12
 
 
@@ -46,7 +45,7 @@ def test_order_six_is_exact(seed):
     model = aligned_model(seed)
     angles = exact(motion_of(model, 6, seed=seed))
     choice = {"sin": mp.sin, "cos": mp.cos}
-    result = dyn.rigid.generic_higher_order_inverse_dynamics(model, angles, **choice)
+    result = rigid.generic_higher_order_inverse_dynamics(model, angles, **choice)
     expected = dynamics(model, angles).torques
     assert error(result, expected) < 10.0 ** (8 - DIGITS)
 
@@ -58,7 +57,7 @@ def test_order_two_equals_inverse_dynamics(robot):
     W = np.random.default_rng(2).normal(size=(3, 3, 6))
     body = model.body_names[-1]
     fast = dyn.inverse_dynamics(model, *np.moveaxis(state, -2, 0), wrenches={body: W})
-    result = dyn.rigid.higher_order_inverse_dynamics(model, state, wrenches={body: W})
+    result = rigid.higher_order_inverse_dynamics(model, state, wrenches={body: W})
     assert result.shape == (3, 3, model.n)
     for k, part in enumerate(fast):
         assert error(result[:, k], part) < 1e-13
@@ -68,29 +67,29 @@ def test_order_two_equals_inverse_dynamics(robot):
 def test_twists_of_any_order(seed):
     model = random_tree(5, seed)
     state = motion_of(model, 4, seed=seed)
-    result = dyn.rigid.higher_order_kinematics(model, state)
+    result = rigid.higher_order_kinematics(model, state)
     assert result.shape == (model.n, 6, 6)
     expected = np.stack([twists(C) for C in motion(model, state).poses])
     assert error(result, expected) < 1e-12
     fourth = dyn.forward_kinematics(model, *state[:5])
     for k, part in enumerate(fourth[1:]):
         assert error(result[:, k], part) < 1e-13
-    assert dyn.rigid.higher_order_kinematics(model, state[:2]).shape == (model.n, 1, 6)
+    assert rigid.higher_order_kinematics(model, state[:2]).shape == (model.n, 1, 6)
 
 
 def test_batches_and_lower_orders_agree_with_the_whole():
     model = random_tree(4, 5)
     state = motion_of(model, 3, 2, 3)
     W = np.random.default_rng(6).normal(size=(3, 2, 6))  # fewer rates than the order
-    whole = dyn.rigid.higher_order_inverse_dynamics(model, state, wrenches={"body2": W})
+    whole = rigid.higher_order_inverse_dynamics(model, state, wrenches={"body2": W})
     assert whole.shape == (2, 3, 4, model.n)
     for i, j in np.ndindex(2, 3):
         for order in range(4):
-            part = dyn.rigid.higher_order_inverse_dynamics(
+            part = rigid.higher_order_inverse_dynamics(
                 model, state[i, j, : order + 3], wrenches={"body2": W[j]}
             )
             assert error(part, whole[i, j, : order + 1]) < 1e-13
-    assert dyn.rigid.higher_order_inverse_dynamics(model, np.zeros((0, 3, 4))).shape == (0, 1, 4)
+    assert rigid.higher_order_inverse_dynamics(model, np.zeros((0, 3, 4))).shape == (0, 1, 4)
 
 
 @pytest.mark.parametrize(
@@ -107,14 +106,14 @@ def test_batches_and_lower_orders_agree_with_the_whole():
 )
 def test_bad_input_is_rejected_and_named(derivatives, wrenches, message):
     with pytest.raises(dyn.InputError, match=message):
-        dyn.rigid.higher_order_inverse_dynamics(random_tree(4, 7), derivatives, wrenches=wrenches)
+        rigid.higher_order_inverse_dynamics(random_tree(4, 7), derivatives, wrenches=wrenches)
 
 
 def test_generic_rejects_wrong_shapes():
     model = random_tree(4, 7)
     with pytest.raises(dyn.InputError, match=r"derivatives: expected \(3 or more, 4\) scalars"):
-        dyn.rigid.generic_higher_order_inverse_dynamics(model, np.zeros((3, 5)))
+        rigid.generic_higher_order_inverse_dynamics(model, np.zeros((3, 5)))
     with pytest.raises(dyn.InputError, match=r"body1'\]: expected \(j, 6\) scalars, got \(6,\)"):
-        dyn.rigid.generic_higher_order_inverse_dynamics(
+        rigid.generic_higher_order_inverse_dynamics(
             model, np.zeros((3, 4)), wrenches={"body1": np.zeros(6)}
         )

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
-from scipy.linalg import expm, solve_continuous_are
 
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import rigid
 from multibody_dynamics.dynamics.rigid.linearization import DISPLACEMENT
 from reference import error
 from robots import draw, panda, random_base, random_tree, two_link_planar, with_rotors
 
-HANGING, UPRIGHT = np.array([np.pi / 2, 0.0]), np.array([-np.pi / 2, 0.0])
+HANGING = np.array([np.pi / 2, 0.0])
 
 
 def pendulum(m=2.0, length=0.7):
@@ -31,23 +30,12 @@ def frequencies(linear):
     return np.sort(values.imag[values.imag > 0])
 
 
-def motion(model, state, torque, end, damping=0.0, **options):
-    """The states (k, 2n) of the nonlinear robot under torque(t, x)."""
-    n = model.n
-
-    def rate(t, x):
-        qdd = dyn.forward_dynamics(model, x[:n], x[n:], torque(t, x) - damping * x[n:])
-        return np.concatenate([x[n:], qdd])
-
-    return solve_ivp(rate, (0, end), state, rtol=1e-10, atol=1e-12, **options).y.T
-
-
 def test_a_pendulum_by_hand():
     m, length, d, rotor = 2.0, 0.7, 0.3, 0.4
     model = pendulum(m, length).with_reflected_inertia([rotor])
     inertia, weight = m * length**2 + rotor, m * 9.81 * length
     for angle, sign in ((np.pi / 2, 1), (-np.pi / 2, -1)):
-        linear = dyn.rigid.linearize(model, [angle], damping=[d])
+        linear = rigid.linearize(model, [angle], damping=[d])
         assert linear.mass == pytest.approx(inertia, rel=1e-14)
         assert linear.damping == pytest.approx(d, rel=1e-14)
         assert linear.stiffness == pytest.approx(sign * weight, rel=1e-14)
@@ -63,7 +51,7 @@ def test_the_modes_of_a_hanging_double_pendulum():
     M = np.array([[(m1 + m2) * l1**2, m2 * l1 * l2], [m2 * l1 * l2, m2 * l2**2]])
     K = np.diag([(m1 + m2) * g * l1, m2 * g * l2])
     expected = np.sqrt(np.sort(np.linalg.eigvals(np.linalg.solve(M, K))))
-    linear = dyn.rigid.linearize(two_link_planar(), HANGING)
+    linear = rigid.linearize(two_link_planar(), HANGING)
     assert frequencies(linear) == pytest.approx(expected, rel=1e-12)
     np.testing.assert_allclose(linear.tau, 0, atol=1e-14)
 
@@ -77,12 +65,12 @@ def test_the_matrices_are_the_derivatives_of_the_state_equations():
     model = with_rotors(random_tree(5, 2))
     q, qd, tau = operating_point(model)
     damping = np.linspace(0.1, 0.9, model.n)
-    linear = dyn.rigid.linearize(model, q, qd, tau=tau, damping=damping)
+    linear = rigid.linearize(model, q, qd, tau=tau, damping=damping)
 
     def rate(x, u):
         return [
             *x[5:],
-            *dyn.rigid.generic_forward_dynamics(model, x[:5], x[5:], u - damping * x[5:]),
+            *rigid.generic_forward_dynamics(model, x[:5], x[5:], u - damping * x[5:]),
         ]
 
     x = np.concatenate([q, qd])
@@ -92,7 +80,7 @@ def test_the_matrices_are_the_derivatives_of_the_state_equations():
         expected = np.array([[complex(y).imag / 1e-30 for y in column] for column in columns]).T
         assert error(found, expected, 2) < 1e-12
     assert error(linear.qdd, dyn.forward_dynamics(model, q, qd, tau - damping * qd)) < 1e-14
-    again = dyn.rigid.linearize(model, q, qd, qdd=linear.qdd, damping=damping)
+    again = rigid.linearize(model, q, qd, qdd=linear.qdd, damping=damping)
     assert error(again.tau, tau) < 1e-12
     assert error(again.A, linear.A, 2) < 1e-12
 
@@ -100,7 +88,7 @@ def test_the_matrices_are_the_derivatives_of_the_state_equations():
 def test_on_a_moving_base_the_matrices_are_the_slopes():
     model, base = with_rotors(random_tree(4, 5)), random_base(6)
     q, qd, tau = operating_point(model)
-    linear = dyn.rigid.linearize(model, q, qd, tau=tau, base=base, outputs=["qdd", "body4"])
+    linear = rigid.linearize(model, q, qd, tau=tau, base=base, outputs=["qdd", "body4"])
     x, step = np.concatenate([q, qd]), 1e-5
 
     def rate(x):
@@ -117,58 +105,14 @@ def test_on_a_moving_base_the_matrices_are_the_slopes():
 def test_the_equations_of_motion_are_those_of_the_state_space():
     model = with_rotors(random_tree(5, 4))
     q, qd, tau = operating_point(model)
-    linear = dyn.rigid.linearize(model, q, qd, tau=tau, damping=np.full(5, 0.2), outputs=["qdd"])
+    linear = rigid.linearize(model, q, qd, tau=tau, damping=np.full(5, 0.2), outputs=["qdd"])
     dq, dqd, dtau = draw(model, 3, seed=7)
     qdd = linear.C @ np.concatenate([dq, dqd]) + linear.D @ dtau
     assert error(linear.mass @ qdd + linear.damping @ dqd + linear.stiffness @ dq, dtau) < 1e-12
 
 
-def test_near_the_operating_point_the_robot_follows_the_linear_model():
-    """The difference after some time is of second order in the deviation."""
-    model, damping, end = two_link_planar(), np.array([0.4, 0.2]), 0.25
-    linear = dyn.rigid.linearize(model, [0.3, 0.8], damping=damping)
-    start, push = np.array([0.7, -0.4, 0.5, 0.6]), np.array([1.0, -0.5])
-    generator = np.zeros((6, 6))
-    generator[:4, :4], generator[:4, 4:] = linear.A, linear.B
-    expected = (expm(generator * end) @ [*start, *push])[:4]
-    rest, errors = np.concatenate([linear.q, linear.qd]), []
-    for size in (1e-2, 1e-3):
-        tau = linear.tau + size * push
-        end_state = motion(model, rest + size * start, lambda t, x, tau=tau: tau, end, damping)[-1]
-        errors.append(np.abs((end_state - rest) / size - expected).max())
-    assert errors[0] < 0.02
-    assert errors[1] < 0.11 * errors[0]
-
-
-def test_lqr_holds_the_double_pendulum_upright():
-    """With both joints driven, and with the elbow alone."""
-    model = two_link_planar()
-    for inputs in (None, ["shoulder"]):
-        linear = dyn.rigid.linearize(model, UPRIGHT, inputs=inputs)
-        A, B = linear.A, linear.B
-        assert np.linalg.eigvals(A).real.max() > 1
-        powers = [np.linalg.matrix_power(A, k) @ B for k in range(4)]
-        assert np.linalg.matrix_rank(np.hstack(powers)) == 4
-        P = solve_continuous_are(A, B, np.diag([10, 10, 1, 1]), np.eye(B.shape[1]))
-        gains = B.T @ P
-        assert np.linalg.eigvals(A - B @ gains).real.max() < 0
-        motors = [model.joint_index(name.removesuffix(".tau")) for name in linear.inputs]
-        target = np.concatenate([linear.q, linear.qd])
-
-        def torque(t, x, gains=gains, motors=motors, target=target, hold=linear.tau):
-            tau = hold.copy()
-            tau[motors] -= gains @ (x - target)
-            return tau
-
-        states = motion(
-            model, target + np.array([0.08, -0.05, 0, 0.1]), torque, 6.0, method="LSODA"
-        )
-        assert np.abs(states[0] - target).max() > 0.05
-        assert np.abs(states[-1] - target).max() < 1e-3
-
-
 def test_without_inputs_there_is_nothing_to_control():
-    linear = dyn.rigid.linearize(two_link_planar(), UPRIGHT, inputs=[])
+    linear = rigid.linearize(two_link_planar(), HANGING, inputs=[])
     assert linear.B.shape == (4, 0)
     assert linear.D.shape == (4, 0)
 
@@ -177,7 +121,7 @@ def test_outputs_are_those_requested():
     model = panda()
     q, qd, tau = operating_point(model)
     hand = model.body_names[-1]
-    linear = dyn.rigid.linearize(model, q, qd, tau=tau, outputs=["qd", hand, "qdd"])
+    linear = rigid.linearize(model, q, qd, tau=tau, outputs=["qd", hand, "qdd"])
     joints = model.joint_names
     assert linear.states == (*(f"{j}.q" for j in joints), *(f"{j}.qd" for j in joints))
     assert linear.inputs == tuple(f"{j}.tau" for j in joints)
@@ -204,15 +148,15 @@ def test_a_wrench_keeps_its_direction_while_the_robot_turns():
     )
     angle, force = 0.3, 5.0
     down = {"body2": [0, 0, 0, 0, 0, -force]}
-    pushed = dyn.rigid.linearize(slide, [angle, 0.0], wrenches=down)
-    change = pushed.stiffness - dyn.rigid.linearize(slide, [angle, 0.0]).stiffness
+    pushed = rigid.linearize(slide, [angle, 0.0], wrenches=down)
+    change = pushed.stiffness - rigid.linearize(slide, [angle, 0.0]).stiffness
     assert change == pytest.approx(np.array([[0, 0], [-force * np.cos(angle), 0]]), rel=1e-13)
 
 
 def test_conversion_to_scipy():
     from scipy.signal import StateSpace, lsim
 
-    linear = dyn.rigid.linearize(pendulum(), [np.pi / 2], damping=[0.5], outputs=["q"])
+    linear = rigid.linearize(pendulum(), [np.pi / 2], damping=[0.5], outputs=["q"])
     system = linear.to_scipy()
     assert isinstance(system, StateSpace)
     times = np.linspace(0, 20, 2000)
@@ -227,11 +171,11 @@ def test_conversion_to_scipy():
 def test_batches_equal_single_results():
     model = random_tree(4, 5)
     q, qd, tau = draw(model, 3, 2, 3)
-    linear = dyn.rigid.linearize(
+    linear = rigid.linearize(
         model, q, qd[:, :1], tau=tau[0, 0], outputs=["q", model.body_names[-1]]
     )
     assert linear.A.shape == (2, 3, 8, 8)
-    one = dyn.rigid.linearize(
+    one = rigid.linearize(
         model, q[1, 2], qd[1, 0], tau=tau[0, 0], outputs=["q", model.body_names[-1]]
     )
     for name in ("A", "B", "C", "D", "mass", "damping", "stiffness", "q", "qd", "qdd", "tau"):
@@ -242,7 +186,7 @@ def test_batches_equal_single_results():
 
 def test_a_linear_model_is_immutable():
     q = HANGING.copy()
-    linear = dyn.rigid.linearize(two_link_planar(), q)
+    linear = rigid.linearize(two_link_planar(), q)
     with pytest.raises(ValueError, match="read-only"):
         linear.A[0, 0] = 1
     q[:] = 7
@@ -268,4 +212,4 @@ def test_a_linear_model_is_immutable():
 )
 def test_bad_arguments_are_named(arguments, message):
     with pytest.raises(dyn.InputError, match=message):
-        dyn.rigid.linearize(two_link_planar(), HANGING, **arguments)
+        rigid.linearize(two_link_planar(), HANGING, **arguments)

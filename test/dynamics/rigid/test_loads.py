@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics import se3
+from multibody_dynamics.dynamics import rigid, se3
 from multibody_dynamics.dynamics.model import inertia
 from reference import derivatives, dynamics, error, exact, inverse, motion, moved_by, series, times
 from robots import panda, random_inertia, random_state, random_tree, with_multidof
@@ -59,7 +59,7 @@ def test_a_load_follows_newton_and_euler(seed, body, displaced):
     model, rng = with_flange(seed), np.random.default_rng(seed)
     state, load = random_state(model, seed), random_inertia(rng)
     frame = se3.exp(rng.normal(size=6)) if displaced else None
-    W = dyn.rigid.load_wrench(model, body, load, *state, frame=frame)
+    W = rigid.load_wrench(model, body, load, *state, frame=frame)
     place = model.frame(body).pose @ (np.eye(4) if frame is None else frame)
     assert error(W, exerted(model, state, inertia.transform(load, place))) < 1e-12
 
@@ -70,7 +70,7 @@ def test_a_load_acts_like_a_payload(model):
     state, load = random_state(model, 53), random_inertia(rng)
     mass, com, inertia_com = inertia.decompose(load)
     for body in (model.body_names[-1], BODY):
-        W = dyn.rigid.load_wrench(model, body, load, *state)
+        W = rigid.load_wrench(model, body, load, *state)
         name = model.body_names[BODY] if body == BODY else body
         pushed = dyn.inverse_dynamics(model, *state, wrenches={name: W})
         loaded = model.with_payload(body, mass, com, inertia_com)
@@ -83,22 +83,9 @@ def test_a_load_on_a_robot_whose_base_moves():
     state, load = random_state(model, 56), random_inertia(rng)
     base = dyn.BaseMotion(se3.exp(rng.normal(size=6)), *rng.normal(size=(4, 6)))
     moving = moved_by(base.pose, [base.twist, base.acceleration, base.jerk, base.jounce])
-    W = dyn.rigid.load_wrench(model, "flange", load, *state, base=base)
+    W = rigid.load_wrench(model, "flange", load, *state, base=base)
     expected = exerted(model, state, inertia.transform(load, OFFSET), moving)
     assert error(W, expected) < 1e-12
-
-
-def test_a_load_is_picked_up_while_the_solver_runs():
-    model = with_flange(57)
-    state, load = random_state(model, 58), random_inertia(np.random.default_rng(59))
-    solver = dyn.InverseDynamicsSolver(model)
-    empty = np.array(solver(*state))
-    solver.applied_wrenches[BODY] = dyn.rigid.load_wrench(model, "flange", load, *state)
-    mass, com, inertia_com = inertia.decompose(load)
-    loaded = dyn.InverseDynamicsSolver(model.with_payload("flange", mass, com, inertia_com))
-    assert error(solver(*state), loaded(*state)) < 1e-12
-    solver.applied_wrenches[BODY] = 0
-    np.testing.assert_array_equal(solver(*state), empty)
 
 
 # Load cells
@@ -110,7 +97,7 @@ def test_a_load_cell_reads_everything_beyond_it(seed, cell, displaced):
     model, rng = with_flange(seed), np.random.default_rng(seed)
     state, load, push = random_state(model, seed), random_inertia(rng), rng.normal(size=(3, 6))
     frame = se3.exp(rng.normal(size=6)) if displaced else None
-    reading = dyn.rigid.load_cell_reading(model, cell, load, *state, wrench=push, frame=frame)
+    reading = rigid.load_cell_reading(model, cell, load, *state, wrench=push, frame=frame)
     place = model.frame(cell).pose @ (np.eye(4) if frame is None else frame)
     total = exerted(model, state, inertia.transform(load, place)) + exact(push)
     pose = motion(model, state).poses[BODY] @ exact(place)
@@ -122,7 +109,7 @@ def test_a_weight_at_rest_reads_as_a_force_along_gravity():
     q, zero = random_state(model, 62)[0], np.zeros(model.n)
     com = np.array([0.05, -0.1, 0.2])
     load = dyn.spatial_inertia(1.7, com, np.diag([0.01, 0.02, 0.015]))
-    reading = dyn.rigid.load_cell_reading(model, "flange", load, q, zero, zero, zero, zero)
+    reading = rigid.load_cell_reading(model, "flange", load, q, zero, zero, zero, zero)
     R = dyn.frame_pose(model, q, "flange")[:3, :3]
     force = 1.7 * R.T @ model.gravity
     assert error(reading[0], np.r_[np.cross(com, force), force]) < 1e-14
@@ -134,7 +121,7 @@ def test_a_push_reads_positive():
     q, zero = random_state(model, 64)[0], np.zeros(model.n)
     push = np.arange(1.0, 7.0)
     W = dyn.wrench_to_world(model, q, zero, zero, "flange", push)
-    reading = dyn.rigid.load_cell_reading(
+    reading = rigid.load_cell_reading(
         model, "flange", np.zeros((6, 6)), q, zero, zero, zero, zero, wrench=W
     )
     assert error(reading[0], push) < 1e-14
@@ -145,10 +132,10 @@ def test_a_cell_in_the_middle_of_an_arm_reads_minus_what_its_joint_transmits(mod
     """Beyond the cell: its whole body, the wrenches on it, and the joints that it carries."""
     state, push = random_state(model, 65), np.random.default_rng(66).normal(size=(3, 6))
     wrenches = {model.body_names[BODY]: push}
-    inside = dyn.rigid.interbody_wrenches(model, *state, wrenches=wrenches)
+    inside = rigid.interbody_wrenches(model, *state, wrenches=wrenches)
     beyond = push - inside[np.flatnonzero(model.parents == BODY)].sum(axis=0)
-    reading = dyn.rigid.load_cell_reading(model, BODY, model.inertias[BODY], *state, wrench=beyond)
-    joints = dyn.rigid.joint_wrenches(model, *state, wrenches=wrenches)
+    reading = rigid.load_cell_reading(model, BODY, model.inertias[BODY], *state, wrench=beyond)
+    joints = rigid.joint_wrenches(model, *state, wrenches=wrenches)
     assert error(reading, -joints[BODY]) < 1e-12
 
 
@@ -158,7 +145,7 @@ def test_the_torque_of_a_joint_follows_from_its_wrench(model):
     model = model.with_reflected_inertia(np.linspace(0.1, 0.5, model.n))
     state, push = random_state(model, 67), np.random.default_rng(68).normal(size=(3, 6))
     wrenches = {model.body_names[-1]: push}
-    joints = dyn.rigid.joint_wrenches(model, *state, wrenches=wrenches)
+    joints = rigid.joint_wrenches(model, *state, wrenches=wrenches)
     X = (se3.Ad(se3.inverse(model.poses)) @ model.screws[..., None])[..., 0]
     found = np.einsum("nkc,nc->kn", joints, X) + model.reflected_inertia * state[2:]
     assert error(found, np.array(dyn.inverse_dynamics(model, *state, wrenches=wrenches))) < 1e-12
@@ -171,9 +158,36 @@ def test_joint_wrenches_against_first_principles(seed):
     state = random_state(model, seed)
     moving = motion(model, state)
     transmitted = dynamics(model, state, moving=moving).transmitted
-    joints = dyn.rigid.joint_wrenches(model, *state)
+    joints = rigid.joint_wrenches(model, *state)
     for i in range(model.n):
         assert error(joints[i], in_frame(moving.poses[i], transmitted[:, i])) < 1e-12
+
+
+# Gravity, [M21] (23), (24) and the corrected (25)
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**32 - 1))
+def test_gravity_wrenches_from_first_principles(seed):
+    model = random_tree(6, seed)
+    rng = np.random.default_rng(seed)
+    state, twists = rng.normal(size=(5, model.n)), rng.normal(size=(4, 6))
+    pose = se3.exp(rng.normal(size=6))
+    base = dyn.BaseMotion(pose, *twists)
+    expected = dynamics(model, state, base=moved_by(pose, twists)).against_gravity
+    result = rigid.gravity_wrenches(model, *state[:3], base=base)
+    assert error(result, np.swapaxes(expected, 0, 1)) < 1e-12
+
+
+def test_gravity_wrenches_applied_to_the_bodies_cancel_gravity():
+    """From all torques and rates."""
+    model = random_tree(6, 1)
+    state = np.random.default_rng(2).normal(size=(5, model.n))
+    W = rigid.gravity_wrenches(model, *state[:3])
+    held = dyn.inverse_dynamics(model, *state, wrenches=dict(zip(model.body_names, W, strict=True)))
+    weightless = dyn.inverse_dynamics(model.with_gravity(np.zeros(3)), *state)
+    for a, b in zip(held, weightless, strict=True):
+        assert error(a, b) < 1e-12
 
 
 # Shapes and errors
@@ -183,11 +197,9 @@ def test_the_result_has_as_many_rates_as_the_motion_determines():
     model = with_flange(71)
     state, load = random_state(model, 72), random_inertia(np.random.default_rng(73))
     functions = (
-        lambda *rows: dyn.rigid.load_wrench(model, "flange", load, *rows),
-        lambda *rows: dyn.rigid.load_cell_reading(
-            model, "flange", load, *rows, wrench=np.ones((3, 6))
-        ),
-        lambda *rows: np.moveaxis(dyn.rigid.joint_wrenches(model, *rows), 0, -1),
+        lambda *rows: rigid.load_wrench(model, "flange", load, *rows),
+        lambda *rows: rigid.load_cell_reading(model, "flange", load, *rows, wrench=np.ones((3, 6))),
+        lambda *rows: np.moveaxis(rigid.joint_wrenches(model, *rows), 0, -1),
     )
     for function in functions:
         full = function(*state)
@@ -200,20 +212,18 @@ def test_batches_equal_single_results():
     model, rng = with_flange(74), np.random.default_rng(75)
     state, push = rng.normal(size=(5, 4, 1, model.n)), rng.normal(size=(2, 6))
     load, frames = random_inertia(rng), se3.exp(rng.normal(size=(2, 6)))
-    W = dyn.rigid.load_wrench(model, "flange", load, *state, frame=frames)
-    reading = dyn.rigid.load_cell_reading(model, "flange", load, *state, wrench=push, frame=frames)
-    joints = dyn.rigid.joint_wrenches(model, *state, wrenches={"flange": push})
+    W = rigid.load_wrench(model, "flange", load, *state, frame=frames)
+    reading = rigid.load_cell_reading(model, "flange", load, *state, wrench=push, frame=frames)
+    joints = rigid.joint_wrenches(model, *state, wrenches={"flange": push})
     assert W.shape == reading.shape == (4, 2, 3, 6)
     assert joints.shape == (4, 2, model.n, 3, 6)
     for i, k in np.ndindex(4, 2):
         one, frame = state[:, i, 0], frames[k]
-        single = dyn.rigid.load_wrench(model, "flange", load, *one, frame=frame)
+        single = rigid.load_wrench(model, "flange", load, *one, frame=frame)
         assert error(W[i, k], single) < 1e-14
-        single = dyn.rigid.load_cell_reading(
-            model, "flange", load, *one, wrench=push[k], frame=frame
-        )
+        single = rigid.load_cell_reading(model, "flange", load, *one, wrench=push[k], frame=frame)
         assert error(reading[i, k], single) < 1e-14
-        single = dyn.rigid.joint_wrenches(model, *one, wrenches={"flange": push[k]})
+        single = rigid.joint_wrenches(model, *one, wrenches={"flange": push[k]})
         assert error(joints[i, k], single) < 1e-14
 
 
@@ -221,20 +231,18 @@ def test_bad_arguments_are_named():
     model, load = with_flange(76), dyn.spatial_inertia(1.0, np.zeros(3), np.eye(3))
     rows = np.zeros((5, model.n))
     with pytest.raises(dyn.InputError, match="no body or frame 'hand'"):
-        dyn.rigid.load_wrench(model, "hand", load, *rows)
+        rigid.load_wrench(model, "hand", load, *rows)
     with pytest.raises(dyn.InputError, match="'base' belongs to the base"):
-        dyn.rigid.load_cell_reading(model, "base", load, *rows)
+        rigid.load_cell_reading(model, "base", load, *rows)
     with pytest.raises(dyn.InputError, match=r"load: expected shape \(\.\.\., 6, 6\)"):
-        dyn.rigid.load_wrench(model, 0, 1.0, *rows)
+        rigid.load_wrench(model, 0, 1.0, *rows)
     with pytest.raises(dyn.ModelError, match="load: the mass is -1 kg"):
-        dyn.rigid.load_wrench(model, 0, -load, *rows)
+        rigid.load_wrench(model, 0, -load, *rows)
     with pytest.raises(dyn.InputError, match="qd and qdd"):
-        dyn.rigid.load_wrench(model, 0, load, rows[0], rows[1], None)
+        rigid.load_wrench(model, 0, load, rows[0], rows[1], None)
     with pytest.raises(dyn.InputError, match="qdddd was given without qddd"):
-        dyn.rigid.load_cell_reading(model, 0, load, *rows[:3], None, rows[4])
+        rigid.load_cell_reading(model, 0, load, *rows[:3], None, rows[4])
     with pytest.raises(dyn.InputError, match=r"wrench: expected \(\.\.\., 6\)"):
-        dyn.rigid.load_cell_reading(model, 0, load, *rows, wrench=np.zeros(5))
+        rigid.load_cell_reading(model, 0, load, *rows, wrench=np.zeros(5))
     with pytest.raises(dyn.InputError, match=r"states \(2,\), wrench \(4,\)"):
-        dyn.rigid.load_cell_reading(
-            model, 0, load, np.zeros((2, 6)), *rows[1:], wrench=np.ones((4, 6))
-        )
+        rigid.load_cell_reading(model, 0, load, np.zeros((2, 6)), *rows[1:], wrench=np.ones((4, 6)))

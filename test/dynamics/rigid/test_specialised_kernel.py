@@ -28,26 +28,6 @@ def run(address, model, state):
     return result
 
 
-MODELS = {
-    "panda": panda,
-    "off-axis tree": lambda: random_tree(8, 3).with_reflected_inertia(np.full(8, 0.2)),
-    "prismatic": lambda: random_tree(4, 5, kinds=("prismatic",)),
-    "helical": lambda: random_tree(4, 6, kinds=("helical",)),
-    "one joint": lambda: random_tree(1, 8),
-}
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_machine_code_equals_the_recursion(name):
-    model = MODELS[name]()
-    address = SpecialisedKernel(model).compile()
-    for seed in range(5):
-        state = draw(model, 5, seed=seed)
-        found = run(address, model, state)
-        for got, wanted in zip(found, dyn.inverse_dynamics(model, *state), strict=True):
-            assert error(got, wanted) < 1e-12
-
-
 def test_angles_of_many_turns():
     model = panda()
     address = SpecialisedKernel(model).compile()

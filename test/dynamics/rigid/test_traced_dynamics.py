@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 from multibody_dynamics import dynamics as dyn
@@ -20,7 +19,7 @@ from multibody_dynamics.dynamics.rigid import (
 )
 from multibody_dynamics.dynamics.rigid.tracing import constant_columns
 from reference import error
-from robots import PANDA, SCARA, draw, panda, random_tree
+from robots import SCARA, draw, panda, random_tree
 
 MODELS = {
     "panda": panda,
@@ -64,13 +63,6 @@ def test_the_trace_equals_the_recursion(name, representation, order):
         assert found.shape == (order + 1, 3, model.n)
         for k in range(order + 1):
             assert error(found[k], expected[k]) < 1e-13
-
-
-def test_the_trace_equals_pinocchio():
-    model, robot = panda(), pin.buildModelFromUrdf(str(PANDA))
-    state = draw(model, 5)
-    found = evaluated(trace_inverse_dynamics(model, 0), state)[0]
-    assert error(found, pin.rnea(robot, robot.createData(), *state[:3])) < 1e-13
 
 
 def test_half_of_the_operations_vanish():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import rigid
 from multibody_dynamics.dynamics.core import IS_COMPILED
 from multibody_dynamics.dynamics.identification.bodies import regressor
 from multibody_dynamics.dynamics.rigid import vector_batches
@@ -41,8 +42,8 @@ def used(monkeypatch):
         names.extend([name] if found else [])
         return found
 
-    for module in (dyn.rigid.rnea, dyn.rigid.kinematics, dyn.rigid.crba, dyn.rigid.aba,
-                   dyn.rigid.derivatives, regressor):  # fmt: skip
+    for module in (rigid.rnea, rigid.kinematics, rigid.crba, rigid.aba,
+                   rigid.derivatives, regressor):  # fmt: skip
         monkeypatch.setattr(module, "vector_batch", recorded)
     return names
 
@@ -156,7 +157,7 @@ def test_too_many_operations_are_not_compiled(model, monkeypatch):
 
     def trace(inputs):
         traced.append(1)
-        return dyn.rigid.trace_inverse_dynamics(model, 0, inputs=inputs)
+        return rigid.trace_inverse_dynamics(model, 0, inputs=inputs)
 
     for _ in range(2):
         assert vector_batch(model, "too large", trace, rows, [("n",)], large=1) is None
@@ -184,7 +185,7 @@ def test_a_payload_needs_no_new_code(model, used, monkeypatch):
     def never(*_, **__):
         raise AssertionError("traced again")
 
-    monkeypatch.setattr(dyn.rigid.rnea, "trace_inverse_dynamics", never)
+    monkeypatch.setattr(rigid.rnea, "trace_inverse_dynamics", never)
     found = dyn.inverse_dynamics(heavy, *batch)
     assert used == ["inverse_dynamics-2"] * 2
     for row, wanted in zip(found, dyn.inverse_dynamics(heavy, *batch[:, :1]), strict=True):

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics import se3
+from multibody_dynamics.dynamics import se3, theory
 from reference import error, motion
 from robots import (
     PANDA,
@@ -30,10 +30,10 @@ from robots import (
 )
 
 KINDS = (
-    dyn.theory.JointFrameDescription,
-    dyn.theory.BodyScrewDescription,
-    dyn.theory.ParentScrewDescription,
-    dyn.theory.SpatialScrewDescription,
+    theory.JointFrameDescription,
+    theory.BodyScrewDescription,
+    theory.ParentScrewDescription,
+    theory.SpatialScrewDescription,
 )
 MODELS = [panda(), random_tree(9, seed=4), random_tree(8, seed=11), with_multidof()]
 RNG = np.random.default_rng(5)
@@ -74,7 +74,7 @@ def test_conversions_keep_the_poses(model, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_conversions_agree_with_the_model(kind):
     model = random_tree(7, seed=8)
-    frames = dyn.theory.JointFrameDescription.of(model).frames_in_body
+    frames = theory.JointFrameDescription.of(model).frames_in_body
     for converted in conversions(kind.of(model), frames):
         expected = type(converted).of(model)
         for name, values in vars(expected).items():
@@ -98,7 +98,7 @@ def test_screws_of_the_descriptions():
 
 def test_joint_frames_of_a_model_have_z_along_the_axis():
     for model in MODELS:
-        Z = dyn.theory.JointFrameDescription.of(model).screws
+        Z = theory.JointFrameDescription.of(model).screws
         assert not Z[:, [0, 1, 3, 4]].any()
         types = np.array(model.joint_types)
         np.testing.assert_allclose(Z[types != "prismatic", 2], 1, rtol=1e-15)
@@ -108,7 +108,7 @@ def test_joint_frames_of_a_model_have_z_along_the_axis():
 def test_the_frames_of_a_urdf_are_the_b_i():
     """The joint frames of a URDF are its body frames, with the placements of Pinocchio."""
     twin = pin.buildModelFromUrdf(str(PANDA))
-    description = dyn.theory.BodyScrewDescription.of(panda())
+    description = theory.BodyScrewDescription.of(panda())
     for i, name in enumerate(panda().joint_names):
         placement = twin.jointPlacements[twin.getJointId(name)].homogeneous
         np.testing.assert_allclose(description.relative_poses[i], placement, atol=1e-15)
@@ -120,7 +120,7 @@ def test_the_frames_of_a_urdf_are_the_b_i():
 def test_joint_frames_can_be_chosen_freely(seed):
     model = random_tree(5, seed=2)
     q = np.random.default_rng(seed).uniform(-6, 6, model.n)
-    body = dyn.theory.BodyScrewDescription.of(model)
+    body = theory.BodyScrewDescription.of(model)
     framed = body.joint_frames(free_frames(model.n, seed))
     assert error(framed.poses(q), body.poses(q), axes=2) < 1e-13
     one_for_all = body.joint_frames(np.eye(4))
@@ -134,10 +134,10 @@ def test_body_frames_in_the_inertial_frame_make_body_and_spatial_screws_equal():
     parents, one = (-1, 0, 1, 0), np.broadcast_to(np.eye(4), (4, 4, 4))
     screws = [random_screw(rng, kind) for kind in ("revolute", "helical", "prismatic", "revolute")]
     inertias = [random_inertia(rng) for _ in parents]
-    model = dyn.theory.model_from_body_screws(parents, one, screws, inertias)
+    model = theory.model_from_body_screws(parents, one, screws, inertias)
     np.testing.assert_array_equal(model.screws, screws)
     np.testing.assert_array_equal(model.poses, one)
-    np.testing.assert_array_equal(dyn.theory.BodyScrewDescription.of(model).screws, screws)
+    np.testing.assert_array_equal(theory.BodyScrewDescription.of(model).screws, screws)
     q = rng.uniform(-3, 3, (2, 4))
     body, spatial = (kind.of(model).poses(q) for kind in (KINDS[1], KINDS[3]))
     np.testing.assert_array_equal(body, spatial)
@@ -151,14 +151,14 @@ def test_a_model_is_recovered_from_its_descriptions(model):
         "gravity": model.gravity,
         "name": model.name,
     }
-    joint = dyn.theory.JointFrameDescription.of(model).joint_frames(free_frames(model.n))
-    body = dyn.theory.BodyScrewDescription.of(model)
+    joint = theory.JointFrameDescription.of(model).joint_frames(free_frames(model.n))
+    body = theory.BodyScrewDescription.of(model)
     back = (
-        dyn.theory.model_from_joint_frames(
+        theory.model_from_joint_frames(
             model.parents, joint.frames_in_parent, joint.frames_in_body, joint.screws,
             model.link_inertias, **options,
         ),
-        dyn.theory.model_from_body_screws(
+        theory.model_from_body_screws(
             model.parents, body.relative_poses, body.screws, model.link_inertias, **options
         ),
     )  # fmt: skip
@@ -185,12 +185,12 @@ def test_joints_with_several_degrees_of_freedom():
 
     first = B[0] @ turned(stacks[0], q[:2])
     expected = first, first @ B[1] @ turned(stacks[1], q[2:])
-    model = dyn.theory.model_from_body_screws(parents, B, stacks, inertias)
+    model = theory.model_from_body_screws(parents, B, stacks, inertias)
     poses = dyn.forward_kinematics(model, q).pose
     assert error(poses[[1, 4]], np.array(expected), axes=2) < 1e-14
 
     framed = [X @ se3.Ad(se3.inverse(frame)).T for X, frame in zip(stacks, S, strict=True)]
-    again = dyn.theory.model_from_joint_frames(parents, B @ S, S, framed, inertias)
+    again = theory.model_from_joint_frames(parents, B @ S, S, framed, inertias)
     assert error(dyn.forward_kinematics(again, q).pose, poses, axes=2) < 1e-14
 
 
@@ -208,7 +208,7 @@ def test_batches_equal_single_results_and_the_reference_is_the_pose_at_zero(kind
 
 def test_descriptions_are_immutable():
     parents, B, X = [-1, 0], np.array([np.eye(4)] * 2), np.ones((2, 6))
-    description = dyn.theory.BodyScrewDescription(parents, B, X)
+    description = theory.BodyScrewDescription(parents, B, X)
     X[:] = 0
     assert np.all(description.screws == 1)
     with pytest.raises(ValueError, match="read-only"):
@@ -238,13 +238,13 @@ MIRROR = ONE * np.array([1, 1, -1, 1])[:, None]
 )
 def test_invalid_trees_are_rejected(parents, poses, screws, message):
     with pytest.raises(dyn.ModelError, match=message):
-        dyn.theory.BodyScrewDescription(parents, poses, screws)
+        theory.BodyScrewDescription(parents, poses, screws)
     with pytest.raises(dyn.ModelError, match=message):
-        dyn.theory.model_from_body_screws(parents, poses, screws, np.array([np.eye(6)] * 2))
+        theory.model_from_body_screws(parents, poses, screws, np.array([np.eye(6)] * 2))
 
 
 def test_wrong_coordinates_are_rejected():
-    description = dyn.theory.SpatialScrewDescription.of(MODELS[1])
+    description = theory.SpatialScrewDescription.of(MODELS[1])
     with pytest.raises(dyn.InputError, match=r"q: expected shape \(..., 9\)"):
         description.poses(np.zeros(8))
 

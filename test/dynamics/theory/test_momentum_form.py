@@ -13,6 +13,7 @@ from scipy.integrate import solve_ivp
 
 import reference as ref
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import theory
 from reference import error
 from robots import draw, panda, random_inertia, random_pose, random_tree, with_multidof
 
@@ -36,7 +37,7 @@ def momenta_of_particles(model, state):
 @pytest.mark.parametrize("model", ROBOTS, ids=repr)
 def test_momenta_are_those_of_the_particles(model):
     q, qd = draw(model, 2)
-    Pi = dyn.theory.body_momenta(model, q, qd)
+    Pi = theory.body_momenta(model, q, qd)
     assert error(Pi, momenta_of_particles(model, [q, qd])[0], 2) < 1e-13
     assert error(Pi.sum(axis=0), dyn.rigid.spatial_momentum(model, q, qd)) < 1e-14
 
@@ -45,7 +46,7 @@ def test_momenta_are_those_of_the_particles(model):
 def test_momenta_determine_the_rates(model):
     model = model.with_reflected_inertia(np.full(model.n, 0.1))
     q, qd = draw(model, 2, 4)
-    again = dyn.theory.rates_of_momenta(model, q, dyn.theory.body_momenta(model, q, qd))
+    again = theory.rates_of_momenta(model, q, theory.body_momenta(model, q, qd))
     free = model.with_reflected_inertia(np.zeros(model.n))
     assert error(again, qd) < 1e-14 * digits_lost(free, q)
 
@@ -61,9 +62,7 @@ def test_inconsistent_momenta_give_the_nearest_motion_in_kinetic_energy():
     root = np.linalg.cholesky(M)
     weighted = np.linalg.inv(root) @ (M @ J), np.linalg.inv(root) @ Pi[..., None]
     expected = np.linalg.lstsq(weighted[0].reshape(-1, model.n), weighted[1].ravel(), rcond=None)[0]
-    assert error(dyn.theory.rates_of_momenta(model, q, Pi), expected) < 1e-14 * digits_lost(
-        model, q
-    )
+    assert error(theory.rates_of_momenta(model, q, Pi), expected) < 1e-14 * digits_lost(model, q)
 
 
 @settings(max_examples=8)
@@ -73,8 +72,8 @@ def test_rates_from_first_principles(seed):
     model = random_tree(5, seed).with_reflected_inertia(np.full(5, 0.1))
     q, qd, tau = draw(model, 3, seed=seed)
     W = {model.body_names[1]: np.random.default_rng(seed).normal(size=6)}
-    Pi = dyn.theory.body_momenta(model, q, qd)
-    rates = dyn.theory.momentum_equations(model, q, Pi, tau, wrenches=W)
+    Pi = theory.body_momenta(model, q, qd)
+    rates = theory.momentum_equations(model, q, Pi, tau, wrenches=W)
     qdd = dyn.forward_dynamics(model, q, qd, tau, wrenches=W)
     tolerance = 1e-13 * digits_lost(model.with_reflected_inertia(np.zeros(5)), q)
     assert error(rates.qd, qd) < tolerance
@@ -88,8 +87,8 @@ def test_momentum_rates_give_the_joint_torques(seed):
     """sum_i J_i^T (Pi_i' - W_i) = tau, (79), with gravity among the W_i."""
     model = random_tree(5, seed)
     q, qd, tau = draw(model, 3, seed=seed)
-    Pi = dyn.theory.body_momenta(model, q, qd)
-    rates = dyn.theory.momentum_equations(model, q, Pi, tau).momenta_dot
+    Pi = theory.body_momenta(model, q, qd)
+    rates = theory.momentum_equations(model, q, Pi, tau).momenta_dot
     against_gravity = dyn.rigid.gravity_wrenches(model, q, qd, 0 * q)[:, 0]
     J = np.array([dyn.jacobian(model, q, body) for body in range(model.n)])
     forces = np.einsum("ixj,ix->j", J, rates + against_gravity)
@@ -112,13 +111,13 @@ def test_a_coarse_integration_preserves_the_momentum_to_rounding():
     tau = np.concatenate([np.zeros(6), [0.1, -0.2, 0.1]])
 
     def in_phase_space(_, x):
-        rates = dyn.theory.momentum_equations(model, x[:n], x[n:].reshape(n, 6), tau)
+        rates = theory.momentum_equations(model, x[:n], x[n:].reshape(n, 6), tau)
         return np.concatenate([rates.qd, rates.momenta_dot.ravel()])
 
     def in_state_space(_, x):
         return np.concatenate([x[n:], dyn.forward_dynamics(model, x[:n], x[n:], tau)])
 
-    start = dyn.theory.body_momenta(model, q, qd)
+    start = theory.body_momenta(model, q, qd)
     loose = {"method": "RK23", "rtol": 1e-3, "atol": 1e-4}
     phase = solve_ivp(in_phase_space, (0, 1), [*q, *start.ravel()], **loose).y
     state = solve_ivp(in_state_space, (0, 1), [*q, *qd], **loose).y
@@ -134,13 +133,13 @@ def test_a_coarse_integration_preserves_the_momentum_to_rounding():
 def test_batches_equal_single_results(shape):
     model = random_tree(6, 3)
     q, qd, tau = draw(model, 3, *shape)
-    Pi = dyn.theory.body_momenta(model, q, qd)
+    Pi = theory.body_momenta(model, q, qd)
     assert Pi.shape == (*shape, 6, 6)
-    rates = dyn.theory.momentum_equations(model, q, Pi, tau)
+    rates = theory.momentum_equations(model, q, Pi, tau)
     assert rates.qd.shape == (*shape, 6)
     assert rates.momenta_dot.shape == (*shape, 6, 6)
     for index in np.ndindex(shape):
-        one = dyn.theory.momentum_equations(model, q[index], Pi[index], tau[index])
+        one = theory.momentum_equations(model, q[index], Pi[index], tau[index])
         assert error(rates.qd[index], one.qd) < 1e-12
         assert error(rates.momenta_dot[index], one.momenta_dot, 2) < 1e-11
 
@@ -148,8 +147,8 @@ def test_batches_equal_single_results(shape):
 def test_arguments_broadcast():
     model = random_tree(6, 3)
     q, qd, _ = draw(model, 3)
-    rates = dyn.theory.momentum_equations(
-        model, q, dyn.theory.body_momenta(model, q, qd), draw(model, 1, 4)[0]
+    rates = theory.momentum_equations(
+        model, q, theory.body_momenta(model, q, qd), draw(model, 1, 4)[0]
     )
     assert rates.qd.shape == (4, 6)
     assert rates.momenta_dot.shape == (4, 6, 6)
@@ -162,7 +161,7 @@ def test_arguments_broadcast():
 def test_bad_input_is_rejected_and_named(name, bad):
     arguments = {"q": np.zeros(5), "momenta": np.zeros((5, 6)), "tau": np.zeros(5)} | {name: bad}
     with pytest.raises(dyn.InputError, match=rf"\b{name}\b"):
-        dyn.theory.momentum_equations(random_tree(5, 5), **arguments)
+        theory.momentum_equations(random_tree(5, 5), **arguments)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -186,13 +185,13 @@ def test_a_robot_with_only_rotor_inertia_is_rejected(seed):
     q, qd = draw(model, 2)
     assert np.isfinite(dyn.forward_dynamics(model, q, qd, [1.0, 1.0])).all()
     with pytest.raises(dyn.DynamicsError, match=r"momenta .* do not determine the rates"):
-        dyn.theory.rates_of_momenta(model, q, dyn.theory.body_momenta(model, q, qd))
+        theory.rates_of_momenta(model, q, theory.body_momenta(model, q, qd))
 
 
 def test_heavy_rotors_do_not_reduce_accuracy():
     model = random_tree(6, 4)
     q, qd = draw(model, 2)
-    momenta = dyn.theory.body_momenta(model, q, qd)
+    momenta = theory.body_momenta(model, q, qd)
     heavy = model.with_reflected_inertia(np.full(6, 1e9))
-    expected = dyn.theory.rates_of_momenta(model, q, momenta)
-    np.testing.assert_array_equal(dyn.theory.rates_of_momenta(heavy, q, momenta), expected)
+    expected = theory.rates_of_momenta(model, q, momenta)
+    np.testing.assert_array_equal(theory.rates_of_momenta(heavy, q, momenta), expected)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics import se3
+from multibody_dynamics.dynamics import se3, theory
 from multibody_dynamics.dynamics.model import inertia
 from reference import error, motion, twists
 from robots import panda, random_inertia, random_pose, random_state, random_tree, with_multidof
@@ -38,7 +38,7 @@ def noisy(poses, size, seed=0):
 def test_exact_poses_give_the_positions(model, method):
     q = 3 * random_state(model, seed=2)[0]
     exact = np.array([C[0] for C in motion(model, [q]).poses], dtype=float)
-    found = dyn.theory.joint_positions_from_poses(model, exact, reference=q + 2, method=method)
+    found = theory.joint_positions_from_poses(model, exact, reference=q + 2, method=method)
     np.testing.assert_allclose(found.joints, q, atol=2e-14)
     np.testing.assert_allclose(found.residual, 0, atol=1e-13)
 
@@ -51,10 +51,10 @@ def test_exact_motions_give_rates_and_accelerations(model, representation, metho
     exact = [twists(C, representation) for C in motion(model, [q, qd, qdd]).poses]
     V, V_dot = np.array(exact, dtype=float).swapaxes(0, 1)
     how = {"representation": representation, "method": method}
-    rates = dyn.theory.joint_rates_from_twists(model, q, V, **how)
+    rates = theory.joint_rates_from_twists(model, q, V, **how)
     assert error(rates.joints, qd) < 1e-13
     np.testing.assert_allclose(rates.residual, 0, atol=1e-12)
-    found = dyn.theory.joint_accelerations_from_motion(model, q, V, V_dot, **how)
+    found = theory.joint_accelerations_from_motion(model, q, V, V_dot, **how)
     assert error(found.joints, qdd) < 1e-12
     np.testing.assert_allclose(found.residual, 0, atol=1e-11)
 
@@ -65,9 +65,9 @@ def test_a_reference_within_half_a_turn_determines_the_turns(seed):
     model = MODELS[1]
     rng = np.random.default_rng(seed)
     q = rng.uniform(-30, 30, model.n)
-    poses = dyn.theory.SpatialScrewDescription.of(model).poses(q)
+    poses = theory.SpatialScrewDescription.of(model).poses(q)
     reference = q + rng.uniform(-3.1, 3.1, model.n)
-    found = dyn.theory.joint_positions_from_poses(model, poses, reference=reference)
+    found = theory.joint_positions_from_poses(model, poses, reference=reference)
     np.testing.assert_allclose(found.joints, q, atol=1e-11)
 
 
@@ -84,10 +84,10 @@ def test_without_reference_only_helical_joints_determine_their_turns(rate):
     model = dyn.model_from_screws((-1, 0, 1), screws, poses, bodies)
     q = np.array([[4.0, 40.0, -7.0], [-3.5, -55.0, 0.2]]) / rate
     turn = np.array([[2 * np.pi, 0, 0], [-2 * np.pi, 0, 0]]) / rate
-    found = dyn.theory.joint_positions_from_poses(model, dyn.forward_kinematics(model, q).pose)
+    found = theory.joint_positions_from_poses(model, dyn.forward_kinematics(model, q).pose)
     np.testing.assert_allclose(found.joints, q - turn, atol=1e-12)
     np.testing.assert_allclose(found.residual, 0, atol=1e-13)
-    helical = dyn.theory.joint_positions_from_poses(
+    helical = theory.joint_positions_from_poses(
         model, dyn.forward_kinematics(model, q).pose, reference=q
     )
     np.testing.assert_allclose(helical.joints, q, atol=1e-12)
@@ -96,7 +96,7 @@ def test_without_reference_only_helical_joints_determine_their_turns(rate):
 def test_half_turns_are_determined_up_to_a_full_turn():
     model = MODELS[0]
     for q in (np.full(7, np.pi), np.full(7, -np.pi)):
-        found = dyn.theory.joint_positions_from_poses(model, dyn.forward_kinematics(model, q).pose)
+        found = theory.joint_positions_from_poses(model, dyn.forward_kinematics(model, q).pose)
         np.testing.assert_allclose(np.abs(found.joints), np.pi, atol=1e-13)
 
 
@@ -105,13 +105,11 @@ def test_accelerations_are_those_of_the_papers_components(model):
     """[M18d] remark 1 (11) and its components, remark 3, with the missing dot."""
     q, qd, qdd = random_state(model, seed=7)[:3]
     body = dyn.forward_kinematics(model, q, qd, qdd, representation="body")
-    found = dyn.theory.joint_accelerations_from_motion(
-        model, q, body.twist, body.acceleration
-    ).joints
-    k = dyn.theory.system_kinematics(model, q, qd)
+    found = theory.joint_accelerations_from_motion(model, q, body.twist, body.acceleration).joints
+    k = theory.system_kinematics(model, q, qd)
     matrix = np.linalg.pinv(k.X) @ (k.A_inverse @ body.acceleration.ravel() + k.a @ k.V)
     np.testing.assert_allclose(found, matrix, atol=1e-13)
-    X = dyn.theory.BodyScrewDescription.of(model).screws
+    X = theory.BodyScrewDescription.of(model).screws
     for i, p in enumerate(model.parents):
         V, V_dot = body.twist[i], body.acceleration[i]
         before = se3.Ad(se3.inverse(k.pose[i]) @ k.pose[p]) if p >= 0 else np.zeros((6, 6))
@@ -131,8 +129,8 @@ def test_the_projection_solves_for_the_relative_twists(representation):
     """[M18k] (27) is the pseudoinverse solution of (I - D) V = X q', not that of V = J q'."""
     model = MODELS[1]
     q, V = RNG.normal(size=model.n), RNG.normal(size=(model.n, 6))
-    k = dyn.theory.system_kinematics(model, q, representation=representation)
-    found = dyn.theory.joint_rates_from_twists(model, q, V, representation=representation)
+    k = theory.system_kinematics(model, q, representation=representation)
+    found = theory.joint_rates_from_twists(model, q, V, representation=representation)
     relative = np.linalg.lstsq(k.X, k.A_inverse @ V.ravel(), rcond=None)[0]
     np.testing.assert_allclose(found.joints, relative, atol=1e-12)
     np.testing.assert_allclose(found.residual.ravel(), V.ravel() - k.J @ relative, atol=1e-12)
@@ -156,8 +154,8 @@ def test_least_squares_minimise_the_weighted_residual(representation, shape):
     if weights is not None:
         W = W * weights.reshape(n, -1, 1) if weights.ndim < 3 else weights
     how = {"representation": representation, "method": "least_squares", "weights": weights}
-    found = dyn.theory.joint_rates_from_twists(model, q, V, **how)
-    J = dyn.theory.system_kinematics(model, q, representation=representation).J.reshape(n, 6, n)
+    found = theory.joint_rates_from_twists(model, q, V, **how)
+    J = theory.system_kinematics(model, q, representation=representation).J.reshape(n, 6, n)
     normal = np.einsum("kai,kab,kbj->ij", J, W, J)
     right = np.einsum("kai,kab,kb->i", J, W, V)
     np.testing.assert_allclose(found.joints, np.linalg.solve(normal, right), atol=1e-10)
@@ -170,8 +168,8 @@ def test_least_squares_of_poses_minimise_the_weighted_residual(weighed):
     q = random_state(model, seed=3)[0]
     poses = noisy(dyn.forward_kinematics(model, q).pose, 0.02)
     weights = np.array(model.inertias) if weighed else None
-    projected = dyn.theory.joint_positions_from_poses(model, poses, reference=q)
-    found = dyn.theory.joint_positions_from_poses(
+    projected = theory.joint_positions_from_poses(model, poses, reference=q)
+    found = theory.joint_positions_from_poses(
         model, poses, reference=q, method="least_squares", weights=weights
     )
     roots = [np.linalg.cholesky(M).T for M in weights] if weighed else np.eye(6)
@@ -194,7 +192,7 @@ def test_the_residual_locates_an_error(method):
     q = random_state(model)[0]
     poses = dyn.forward_kinematics(model, q).pose.copy()
     poses[4] = noisy(poses[4], 0.05)
-    found = dyn.theory.joint_positions_from_poses(model, poses, reference=q, method=method)
+    found = theory.joint_positions_from_poses(model, poses, reference=q, method=method)
     if method == "projection":
         np.testing.assert_allclose(found.joints[:4], q[:4], atol=1e-13)
         np.testing.assert_allclose(found.residual[:4], 0, atol=1e-13)
@@ -218,10 +216,10 @@ def test_bodies_without_weight_need_no_data():
     poses[hidden] = np.eye(4)
     V[hidden] = V_dot[hidden] = 99
     how = {"method": "least_squares", "weights": observed}
-    found = dyn.theory.joint_positions_from_poses(model, poses, reference=q + 0.1, **how).joints
+    found = theory.joint_positions_from_poses(model, poses, reference=q + 0.1, **how).joints
     np.testing.assert_allclose(found, q, atol=1e-12)
-    assert error(dyn.theory.joint_rates_from_twists(model, q, V, **how).joints, qd) < 1e-12
-    found = dyn.theory.joint_accelerations_from_motion(model, q, V, V_dot, **how).joints
+    assert error(theory.joint_rates_from_twists(model, q, V, **how).joints, qd) < 1e-12
+    found = theory.joint_accelerations_from_motion(model, q, V, V_dot, **how).joints
     assert error(found, qdd) < 1e-11
 
 
@@ -241,13 +239,13 @@ def test_kinetic_energy_is_the_same_weight_in_all_frames():
     seen = (se3.Ad(se3.inverse(S)) @ V[..., None])[..., 0]
     how = {"method": "least_squares"}
     ours, theirs = (
-        dyn.theory.joint_rates_from_twists(m, q, x, weights=m.inertias, **how).joints
+        theory.joint_rates_from_twists(m, q, x, weights=m.inertias, **how).joints
         for m, x in ((model, V), (moved, seen))
     )
     np.testing.assert_allclose(ours, theirs, rtol=1e-10)
     for options in ({"method": "projection"}, how):
         ours, theirs = (
-            dyn.theory.joint_rates_from_twists(m, q, x, **options).joints
+            theory.joint_rates_from_twists(m, q, x, **options).joints
             for m, x in ((model, V), (moved, seen))
         )
         assert error(ours, theirs) > 1e-3
@@ -266,18 +264,16 @@ def test_batches_equal_single_results(method):
     poses = noisy(moving.pose, 0.01)
     how = {"representation": "spatial", "method": method}
     found = (
-        dyn.theory.joint_positions_from_poses(model, poses, reference=q[0], method=method),
-        dyn.theory.joint_rates_from_twists(model, q[:, :1], V, **how),
-        dyn.theory.joint_accelerations_from_motion(model, q[:, :1], V, V_dot, **how),
+        theory.joint_positions_from_poses(model, poses, reference=q[0], method=method),
+        theory.joint_rates_from_twists(model, q[:, :1], V, **how),
+        theory.joint_accelerations_from_motion(model, q[:, :1], V, V_dot, **how),
     )
     for i, j in np.ndindex(2, 3):
         at, first = (i, j), q[i, 0]
         single = (
-            dyn.theory.joint_positions_from_poses(
-                model, poses[at], reference=q[0, j], method=method
-            ),
-            dyn.theory.joint_rates_from_twists(model, first, V[at], **how),
-            dyn.theory.joint_accelerations_from_motion(model, first, V[at], V_dot[at], **how),
+            theory.joint_positions_from_poses(model, poses[at], reference=q[0, j], method=method),
+            theory.joint_rates_from_twists(model, first, V[at], **how),
+            theory.joint_accelerations_from_motion(model, first, V[at], V_dot[at], **how),
         )
         # least squares are flat at the minimum: round-off moves it by far more than one unit
         for together, one in zip(found, single, strict=True):
@@ -291,7 +287,7 @@ def test_arguments_are_never_written_to():
     poses = noisy(dyn.forward_kinematics(model, q).pose, 0.01)
     before = poses.copy(), q.copy()
     for method in METHODS:
-        dyn.theory.joint_positions_from_poses(model, poses, reference=q, method=method)
+        theory.joint_positions_from_poses(model, poses, reference=q, method=method)
     np.testing.assert_array_equal(poses, before[0])
     np.testing.assert_array_equal(q, before[1])
 
@@ -303,9 +299,9 @@ def test_unobserved_joints_are_named():
     weights[-1] = 0
     message = f"leaves {model.joint_names[-1]} undetermined"
     with pytest.raises(dyn.InputError, match=message):
-        dyn.theory.joint_rates_from_twists(model, q, V, method="least_squares", weights=weights)
+        theory.joint_rates_from_twists(model, q, V, method="least_squares", weights=weights)
     with pytest.raises(dyn.InputError, match=message):
-        dyn.theory.joint_positions_from_poses(
+        theory.joint_positions_from_poses(
             model, model.poses, method="least_squares", weights=weights, reference=q
         )
 
@@ -327,31 +323,31 @@ def test_bad_methods_and_weights_are_named(options, message):
     model = panda()
     V = np.zeros((model.n, 6))
     with pytest.raises(dyn.InputError, match=message):
-        dyn.theory.joint_rates_from_twists(model, np.zeros(model.n), V, **options)
+        theory.joint_rates_from_twists(model, np.zeros(model.n), V, **options)
     with pytest.raises(dyn.InputError, match=message):
-        dyn.theory.joint_positions_from_poses(model, model.poses, **options)
+        theory.joint_positions_from_poses(model, model.poses, **options)
 
 
 def test_bad_motions_are_named():
     model = panda()
     zero, V = np.zeros(model.n), np.zeros((model.n, 6))
     with pytest.raises(dyn.InputError, match=r"poses: expected shape \(..., 7, 4, 4\)"):
-        dyn.theory.joint_positions_from_poses(model, model.poses[1:])
+        theory.joint_positions_from_poses(model, model.poses[1:])
     with pytest.raises(dyn.InputError, match=r"the rotation of poses\[2\] is not a rotation"):
-        dyn.theory.joint_positions_from_poses(
+        theory.joint_positions_from_poses(
             model, model.poses * (1 + (np.arange(7) == 2)[:, None, None])
         )
     with pytest.raises(dyn.InputError, match=r"reference: expected shape"):
-        dyn.theory.joint_positions_from_poses(model, model.poses, reference=zero[1:])
+        theory.joint_positions_from_poses(model, model.poses, reference=zero[1:])
     with pytest.raises(dyn.InputError, match=r"twists: expected shape \(..., 7, 6\)"):
-        dyn.theory.joint_rates_from_twists(model, zero, V[1:])
+        theory.joint_rates_from_twists(model, zero, V[1:])
     with pytest.raises(dyn.InputError, match=r"accelerations\[0, 0\] is nan"):
-        dyn.theory.joint_accelerations_from_motion(model, zero, V, np.full((7, 6), np.nan))
+        theory.joint_accelerations_from_motion(model, zero, V, np.full((7, 6), np.nan))
     with pytest.raises(dyn.InputError, match="batch dimensions do not broadcast: q"):
-        dyn.theory.joint_rates_from_twists(model, np.zeros((2, 7)), np.zeros((3, 7, 6)))
+        theory.joint_rates_from_twists(model, np.zeros((2, 7)), np.zeros((3, 7, 6)))
     with pytest.raises(dyn.InputError, match=r"twists \(2,\), accelerations \(3,\)"):
-        dyn.theory.joint_accelerations_from_motion(
+        theory.joint_accelerations_from_motion(
             model, zero, np.zeros((2, 7, 6)), np.zeros((3, 7, 6)), method="least_squares"
         )
     with pytest.raises(dyn.InputError, match="representation 'world'"):
-        dyn.theory.joint_rates_from_twists(model, zero, V, representation="world")
+        theory.joint_rates_from_twists(model, zero, V, representation="world")

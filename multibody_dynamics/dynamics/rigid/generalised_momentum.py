@@ -1,7 +1,10 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The generalised momentum of a robot for the control cycle: compiled, O(n)."""
+"""The generalised momentum of a robot: compiled for the control cycle, and as straight-line code.
+
+Both run the recursion of :mod:`.momentum_pass`, in O(n).
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,11 @@ from functools import partial
 
 import numpy as np
 
+from ..codegen import Program
 from ..core import Array, IndependentCopies, compiled
 from ..model import MultibodyModel
 from ..recursions import momentum_pass, store_trig
+from .tracing import Objects, TracedRobot, state_names, traced_robot
 
 
 def _momentum_cycle(parents, joints, gravity, state, trig, bodies, result):
@@ -52,3 +57,32 @@ class MomentumSolver(IndependentCopies):
             self.result,
         )
         self.update()  # compiles
+
+
+def trace_gravity_forces(model: MultibodyModel) -> Program:
+    """g(q), the torques of a robot at rest, as straight-line code.
+
+    Input: "q" (n,). Result: "tau" (n,).
+    """
+    robot, (_, _, weight) = _traced(model, 1)
+    return robot.program({"tau": weight})
+
+
+def trace_momentum(model: MultibodyModel) -> Program:
+    """p = M q' and beta = g - dT/dq, with p' = Q - beta + tau_ext, as straight-line code.
+
+    Inputs: "q" and "qd" (n,). Results: "momentum" and "bias" (n,).
+    """
+    robot, (momentum, bias, _) = _traced(model, 2)
+    return robot.program({"momentum": momentum, "bias": bias})
+
+
+def _traced(model: MultibodyModel, rows: int) -> tuple[TracedRobot, Objects]:
+    """A robot with this many rows of the state, and p, beta and g (3, n)."""
+    robot = traced_robot(model, state_names(rows))
+    bodies = np.zeros((model.n + 1, momentum_pass.MOMENTUM_ROW), dtype=object)
+    result = np.zeros((3, model.n), dtype=object)
+    momentum_pass.momentum_recursion(
+        robot.parents, robot.joints, robot.gravity, robot.trig, robot.state, bodies, result
+    )
+    return robot, result

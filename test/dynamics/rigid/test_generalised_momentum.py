@@ -10,8 +10,12 @@ import pytest
 
 from multibody_dynamics.dynamics.rigid.coriolis import coriolis_matrix
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces, mass_matrix
-from multibody_dynamics.dynamics.rigid.momentum_solver import MomentumSolver
-from multibody_dynamics.dynamics.rigid.traced_momentum import trace_momentum
+from multibody_dynamics.dynamics.rigid.generalised_momentum import (
+    MomentumSolver,
+    trace_gravity_forces,
+    trace_momentum,
+)
+from multibody_dynamics.dynamics.rigid.traced_dynamics import trace_inverse_dynamics
 from multibody_dynamics.dynamics.theory.lagrange import kinetic_energy_gradient
 from robots import panda, random_tree, to_pinocchio, with_rotors
 
@@ -49,10 +53,10 @@ def test_all_rows_are_those_of_the_closed_forms(name):
 def test_the_traced_code_has_the_same_results(name):
     model = MODELS[name]()
     q, qd = np.random.default_rng(3).normal(size=(2, model.n))
-    p, beta, _ = solved(model, q, qd)
-    found = trace_momentum(model).evaluate(q=q, qd=qd)
-    np.testing.assert_allclose(found["momentum"], p, rtol=0, atol=1e-13 * np.abs(p).max())
-    np.testing.assert_allclose(found["bias"], beta, rtol=0, atol=1e-12 * np.abs(beta).max())
+    found = trace_momentum(model).evaluate(q=q, qd=qd) | trace_gravity_forces(model).evaluate(q=q)
+    for name, wanted in zip(("momentum", "bias", "tau"), solved(model, q, qd), strict=True):
+        atol = (1e-13 if name == "momentum" else 1e-12) * np.abs(wanted).max()
+        np.testing.assert_allclose(found[name], wanted, rtol=0, atol=atol)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -68,3 +72,10 @@ def test_pinocchio_agrees(seed):
     p, beta, weight = (twin.to_pin(row) for row in solved(model, q, qd))
     for found, wanted in ((p, M @ rate), (beta, g - C.T @ rate), (weight, g)):
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max())
+
+
+def test_gravity_and_momentum_take_a_fraction_of_the_operations():
+    model = panda()
+    full = trace_inverse_dynamics(model).size
+    assert trace_gravity_forces(model).size < 0.1 * full
+    assert trace_momentum(model).size < 0.5 * full
