@@ -18,7 +18,7 @@ from functools import partial
 
 from sensor_msgs.msg import JointState
 
-from ..dynamics.control import REPORT, Command, Mode, Sample
+from ..dynamics.control import LINKS, MOTORS, REPORT, Command, Mode, Sample
 from .base.cycle_supervisor import CycleSupervisor
 from .base.diagnostics import Diagnostics, Status
 from .base.messages import SECOND, MessageError
@@ -84,6 +84,7 @@ class ControllerCycle:
         self._is_checked = bool(p.design_position)
         self._is_silent, self._mode = True, Mode.INACTIVE
         self._late_cycles = self._late_stamp = self._sent_at = 0
+        self._timed_stamp = 0  # of the pair that the timer used last
         arm.activate()
         setup.laws.renew()
 
@@ -97,12 +98,17 @@ class ControllerCycle:
         self._newest = NewestPair(node.defer, self._run)
         self._inputs = inputs = Inputs(node)
         self._supervisor = supervisor = CycleSupervisor(
-            node, inputs, cycle=self._run, has_state=lambda: states.has_state, on_jump=self._restart
+            node,
+            inputs,
+            cycle=self._on_timer,
+            has_state=lambda: states.has_state,
+            on_jump=self._restart,
         )
         self._faults = faults = ArmFaults(node, arm, states, self._answer)
         self._followed = followed = FollowedMotion(
-            node, arm.motion, arm.acting.state.q, supervisor.events, action=action, obstacle=faults
-        )
+            node, arm.motion, arm.acting.state.q, supervisor.events,
+            action=action, obstacle=faults, on_enable=self._believe_positions,
+        )  # fmt: skip
         node.activation.callback(self._end)
         TrajectoryInput(node, inputs, followed, action)
         self._wrench = WrenchInput(
@@ -176,6 +182,14 @@ class ControllerCycle:
         if LATE * arm.period < 1e-9 * late < self._node.parameters.state_timeout:
             self._run(self._states.stamp + late, time.monotonic_ns(), is_late=True)
 
+    def _on_timer(self, now: int, begin: int) -> None:
+        """Run a cycle of the parameter update_rate; the pair of an earlier one is not measured
+        again: positions that seem to stand still for a cycle would shake the torque."""
+        states = self._states
+        is_late = states.has_begun and not states.missing and states.stamp == self._timed_stamp
+        self._timed_stamp = states.stamp
+        self._run(now, begin, is_late=is_late)
+
     # The cycle
 
     def _run(self, stamp: int, begin: int, *, is_late: bool = False) -> None:
@@ -198,6 +212,7 @@ class ControllerCycle:
         if is_late:
             self._late_cycles += 1
             self._late_stamp = stamp
+        if is_late and not self._supervisor.has_timer:
             self._node.get_logger().warning(
                 f"no matching states for {1e-9 * (stamp - states.stamp):.3f} s: the torque follows"
                 " the reference", throttle_duration_sec=1.0,
@@ -227,7 +242,7 @@ class ControllerCycle:
         if command.mode is Mode.HOLDING and not self._mode.is_following:
             self._followed.warn_outside(command.q)
         self._mode = command.mode
-        if command.mode is Mode.LOST and not self._is_silent:
+        if command.mode is Mode.LOST and command.torque is None and not self._is_silent:
             self._publish_safe_output()
             self._supervisor.statistics.restart()
         if command.mode.is_following and command.torque is not None:
@@ -256,8 +271,15 @@ class ControllerCycle:
             log.warning(states.waiting_for(side))
             return
         states.note_stale(side, self._supervisor.last_stamp)
+        if self._arm.judges_returns:  # and takes them only if links and motors agree
+            self._believe_positions(side)
         now = self._supervisor.next_stamp()
         self._answer(self._arm.update(Sample(now, None, states.missing, states.why)))
+
+    def _believe_positions(self, *sides: str) -> None:
+        """Accept the next positions of these sides, or of both."""
+        for side in sides or (LINKS, MOTORS):
+            self._setup.position_checks[side].believe()
 
     def _publish_safe_output(self) -> None:
         """Publish, stamped now, the torque that holds the arm at its last position."""
