@@ -84,7 +84,6 @@ class ControllerCycle:
         self._is_checked = bool(p.design_position)
         self._is_silent, self._mode = True, Mode.INACTIVE
         self._late_cycles = self._late_stamp = self._sent_at = 0
-        self._timed_stamp = 0  # of the pair that the timer used last
         arm.activate()
         setup.laws.renew()
 
@@ -100,7 +99,7 @@ class ControllerCycle:
         self._supervisor = supervisor = CycleSupervisor(
             node,
             inputs,
-            cycle=self._on_timer,
+            cycle=self._run,
             has_state=lambda: states.has_state,
             on_jump=self._restart,
         )
@@ -182,14 +181,6 @@ class ControllerCycle:
         if LATE * arm.period < 1e-9 * late < self._node.parameters.state_timeout:
             self._run(self._states.stamp + late, time.monotonic_ns(), is_late=True)
 
-    def _on_timer(self, now: int, begin: int) -> None:
-        """Run a cycle of the parameter update_rate; the pair of an earlier one is not measured
-        again: positions that seem to stand still for a cycle would shake the torque."""
-        states = self._states
-        is_late = states.has_begun and not states.missing and states.stamp == self._timed_stamp
-        self._timed_stamp = states.stamp
-        self._run(now, begin, is_late=is_late)
-
     # The cycle
 
     def _run(self, stamp: int, begin: int, *, is_late: bool = False) -> None:
@@ -212,7 +203,6 @@ class ControllerCycle:
         if is_late:
             self._late_cycles += 1
             self._late_stamp = stamp
-        if is_late and not self._supervisor.has_timer:
             self._node.get_logger().warning(
                 f"no matching states for {1e-9 * (stamp - states.stamp):.3f} s: the torque follows"
                 " the reference", throttle_duration_sec=1.0,
