@@ -319,7 +319,10 @@ def test_every_fault_has_the_same_answer(ros, tmp_path):
         last = expected[-1][0]
         wanted = [(FAULTS[cause].text, end) for cause, end in [*expected, (last, "cleared")]]
         assert in_c[name] == wanted, name
-        assert over_dds[name] == wanted, name
+        assert over_dds[name] == wanted, (
+            name,
+            re.findall(r"stop failed: .*", node.arm.node.output),
+        )
     caused = {cause for _, expected in INJECTIONS.values() for cause, _ in expected}
     only_in_the_node = {Cause.ESTIMATE, Cause.CONTACT, Cause.NO_DESIGN, Cause.IMPLAUSIBLE}
     assert caused | only_in_the_node | {Cause.NONE, Cause.SETTLING} == set(Cause)

@@ -76,7 +76,7 @@ class CycleSettings(NamedTuple):
     )]
     stop_distance: Annotated[Array, Field(
         "rad or m, to which the stop brings each joint from its velocity limit; a stop that goes"
-        " farther has failed", ("n",), "(0, inf]",
+        " twice as far has failed", ("n",), "(0, inf]",
     )]
     late_gains: Annotated[Array, Field(
         "on the errors of theta, theta'", (2, "m"), ("(0, inf)", "(-inf, inf)"),

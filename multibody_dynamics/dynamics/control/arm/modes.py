@@ -43,6 +43,7 @@ UNLIMITED_SPEED = 2.0  # rad/s or m/s, velocity limit of joints that have none
 OVERSPEED_FACTOR = 1.2  # times the velocity limit that a joint which follows may reach
 CHATTER_FOR = 0.1  # s during which a torque jumps back and forth by its limit
 LASTING = 0.05  # s; shorter peaks of a speed may be caused by the velocity filters
+FARTHER = 2.0  # times its forecast, for loads and other joints, that a stop may go
 WINDOW = 0.05  # s, in which positions alone tell how fast a joint is
 DAMPED_FOR = 1.0  # s, in which the damping after a failed stop fades
 EXPLAINED = 2.0  # times the external load: the motors and gravity, either of which it exceeds
@@ -350,13 +351,13 @@ def find_places(joint_of_motor, link_share, q, theta, lacks_motors, place):
 
 @compiled_exactly
 def limit_reach(speed, velocity, distance, reach):
-    """How far a stop from these speeds may bring each joint, `reach`, if it brings it to `distance`
-    from its velocity limit: in proportion below that, where friction and torque limits only help,
-    and as the energy above."""
+    """How far a stop from these speeds may bring each joint, `reach`: FARTHER than its forecast. If
+    it brings a joint to `distance` from its velocity limit, this is in proportion below that, where
+    friction and torque limits only help, and as the energy above."""
     for i in range(speed.shape[0]):
         limit = velocity[i] if velocity[i] < -NEVER else UNLIMITED_SPEED
         ratio = speed[i] / max(limit, SLOWEST)
-        reach[i] = distance[i] * ratio * max(ratio, 1.0)
+        reach[i] = FARTHER * distance[i] * ratio * max(ratio, 1.0)
 
 
 # wide: positions, times and limits

@@ -362,14 +362,15 @@ def test_a_stop_that_goes_on_at_its_speed_fails_once_it_is_beyond_its_forecast()
     failed = turn(machine, lambda t: 1.0)
     assert machine.memory.how[0] == modes.TOO_FAR
     ratio = 1.5 * 1.0 / 2.0 + 0.25  # of the speed for which the distance is forecast
-    assert machine.memory.allowed[0] == pytest.approx(0.2 * ratio)
-    assert failed == pytest.approx(0.2 * ratio / 1.0, abs=2.0 * PERIOD)
+    reach = 2.0 * 0.2 * ratio
+    assert machine.memory.allowed[0] == pytest.approx(reach)
+    assert failed == pytest.approx(reach / 1.0, abs=2.0 * PERIOD)
 
 
 def test_the_stop_for_late_torques_has_its_own_forecast_and_that_on_links_none():
     machine = stopped(1.0)
     machine.memory.tolerates_delay[0] = 1
-    assert turn(machine, lambda t: 1.0) == pytest.approx(0.8, abs=2.0 * PERIOD)
+    assert turn(machine, lambda t: 1.0) == pytest.approx(2.0 * 0.8, abs=2.0 * PERIOD)
     machine = Machine()
     slow = lambda t: 1.0 * np.exp(-2.0 * t)  # noqa: E731
     assert turn(machine, slow, lacks_motors=1) is None
