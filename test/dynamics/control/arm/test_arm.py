@@ -779,11 +779,12 @@ def test_the_damping_after_a_failed_stop_needs_motor_states():
     made.design(arm.rest)
     made.activate()
     (q, _, theta, _), _, _ = at_start(arm)
-    places = np.concatenate([np.zeros(50), np.linspace(0.0, 1.5, 500)])  # 3 rad/s
+    places = np.concatenate([np.zeros(50), np.linspace(0.0, 6.0, 2000)])  # 3 rad/s
     for k, x in enumerate(places):
         command = made.update(sample_of(made, k * DELAY_PERIOD, q + x, theta + x))
         if made.supervisor.is_final:
             break
+    assert made.supervisor.is_final
     assert command.torque is not None  # damped
     rest = made.rest(command.stamp + SECOND // 1000, DELAY_PERIOD).torque
     assert (command.torque < rest).all()  # against the motion
