@@ -68,6 +68,7 @@ class Arm:
             "transfer_time": 0.1,
             "start_tolerance": 1.0,
             "judged_poses": 5,  # judging is not what most tests are about
+            "frozen_distance": 0.0,  # an arm that is stuck repeats itself
             **changes,
         }
         self.node = ros.start(NODE, self.settings)
@@ -77,6 +78,7 @@ class Arm:
         self.now = 100 * SECOND
         self.torque = np.zeros(len(self.actuators.motors))
         self.is_stuck = self.is_answered = False
+        self.resolution = 0.0  # rad, of the motor encoders
         self.clock = ros.publisher(Clock, "/clock")
         self.links = ros.publisher(JointState, "joint_states", readers=0)
         self.motors = ros.publisher(JointState, "motor_states")
@@ -103,7 +105,9 @@ class Arm:
 
     def send_motors(self, stamp: int | None = None) -> None:
         r = self.plant
-        rows = (r.theta, r.thetad, r.motor_torque)
+        own = self.resolution
+        theta = np.round(r.theta / own) * own if own else r.theta
+        rows = (theta, r.thetad, r.motor_torque)
         self.send(self.motors, self.actuators.motor_names, rows, stamp)
 
     def step(self, links: bool = True, motors: bool = True) -> bool:

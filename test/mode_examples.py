@@ -24,12 +24,15 @@ RULES = Rules(
     transfer_time=0.5,
     stop_transfer_time=0.05,
     velocity=np.array([2.0, np.inf]),
+    stop_distance=np.array([0.2, 0.4]),
+    late_distance=np.array([0.8, 1.6]),
+    external_load=np.array([60.0, np.inf]),
     torque_limit=np.array([40.0, 20.0]),
     joint_of_motor=np.arange(2),
     link_share=np.ones(2),
 )
 STILL = np.zeros(2)
-AT_REST = Situation(0, 0, 0.004, 0, 1, 1, 0, STILL, STILL, STILL, STILL)
+AT_REST = Situation(0, 0, 0.004, 0, 1, 1, 0, *[STILL] * 7)
 
 
 def moving(*speed: float) -> Situation:

@@ -103,8 +103,9 @@ class FeedforwardCycle:
             node, inputs, cycle=self._run, has_state=self._has_state, on_jump=self._restart
         )
         self.followed = followed = FollowedMotion(
-            node, motion, measured.position, supervisor.events, action=action
-        )
+            node, motion, measured.position, supervisor.events,
+            action=action, on_enable=setup.position_check.believe,
+        )  # fmt: skip
         node.activation.callback(self._end)
         self._wrench = WrenchInput(
             node, robot.model, inputs, supervisor, measured.position, limits.joint_torque

@@ -18,7 +18,7 @@ from functools import partial
 
 from sensor_msgs.msg import JointState
 
-from ..dynamics.control import REPORT, Command, Mode, Sample
+from ..dynamics.control import LINKS, MOTORS, REPORT, Command, Mode, Sample
 from .base.cycle_supervisor import CycleSupervisor
 from .base.diagnostics import Diagnostics, Status
 from .base.messages import SECOND, MessageError
@@ -97,12 +97,17 @@ class ControllerCycle:
         self._newest = NewestPair(node.defer, self._run)
         self._inputs = inputs = Inputs(node)
         self._supervisor = supervisor = CycleSupervisor(
-            node, inputs, cycle=self._run, has_state=lambda: states.has_state, on_jump=self._restart
+            node,
+            inputs,
+            cycle=self._run,
+            has_state=lambda: states.has_state,
+            on_jump=self._restart,
         )
         self._faults = faults = ArmFaults(node, arm, states, self._answer)
         self._followed = followed = FollowedMotion(
-            node, arm.motion, arm.acting.state.q, supervisor.events, action=action, obstacle=faults
-        )
+            node, arm.motion, arm.acting.state.q, supervisor.events,
+            action=action, obstacle=faults, on_enable=self._believe_positions,
+        )  # fmt: skip
         node.activation.callback(self._end)
         TrajectoryInput(node, inputs, followed, action)
         self._wrench = WrenchInput(
@@ -228,7 +233,7 @@ class ControllerCycle:
         if command.mode is Mode.HOLDING and not self._mode.is_following:
             self._followed.warn_outside(command.q)
         self._mode = command.mode
-        if command.mode is Mode.LOST and not self._is_silent:
+        if command.mode is Mode.LOST and command.torque is None and not self._is_silent:
             self._publish_safe_output()
             self._supervisor.statistics.restart()
         if command.mode.is_following and command.torque is not None:
@@ -257,8 +262,15 @@ class ControllerCycle:
             log.warning(states.waiting_for(side))
             return
         states.note_stale(side, self._supervisor.last_stamp)
+        if self._arm.judges_returns:  # and takes them only if links and motors agree
+            self._believe_positions(side)
         now = self._supervisor.next_stamp()
         self._answer(self._arm.update(Sample(now, None, states.missing, states.why)))
+
+    def _believe_positions(self, *sides: str) -> None:
+        """Accept the next positions of these sides, or of both."""
+        for side in sides or (LINKS, MOTORS):
+            self._setup.position_checks[side].believe()
 
     def _publish_safe_output(self) -> None:
         """Publish, stamped now, the torque that holds the arm at its last position."""

@@ -87,6 +87,7 @@ damping_gains            PD gains of the motors that damp the links behind their
 late_hold_gains          PD gains of the motors for a stop with torques that arrive late
 forecast_stop            time, distance and tolerated delay of a stop with late torques
 StopForecast             result of forecast_stop
+stop_distances           (n,) rad or m, to which a stop brings each joint from a speed
 at_rest                  motors and springs at rest under gravity, linearised
 linear_arm               equations of the arm near rest: springs, gravity, friction; no feedback
 closed_loop_poles        all poles in 1/s of the whole arm under LinearFeedback near rest at q
@@ -271,7 +272,7 @@ from .controllers.late_hold import LateHoldController, late_hold_gains
 from .controllers.link_damping import LinkDampingController
 from .controllers.link_equilibrium import LinkEquilibrium
 from .controllers.scheduled_feedback import UPDATE_TIME, ScheduledFeedback
-from .controllers.stop_forecast import StopForecast, forecast_stop
+from .controllers.stop_forecast import StopForecast, forecast_stop, stop_distances
 from .controllers.torque_controller import TorqueController
 from .gains.coupled_gains import CoupledGains, coupled_gains, whole_arm_poles
 from .gains.gain_schedule import GAIN_DESIGNS, GainSchedule
@@ -433,7 +434,7 @@ __all__ = [
     "motor_bandwidth_gains", "damping_gains", "late_hold_gains", "closed_loop_poles",
     "at_rest", "linear_arm",
     "joint_resonances", "inertias_felt", "inertias_held", "smallest_inertias",
-    "forecast_stop", "StopForecast",
+    "forecast_stop", "StopForecast", "stop_distances",
     # stability of the sampled loop
     "judge_loop", "LoopJudge", "LoopJudgement", "stable_bandwidth", "StableBandwidth",
     "spread_poses", "middle_of_range", "lag_limit", "law_gradient", "LawGradient",

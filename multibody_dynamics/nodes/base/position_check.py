@@ -5,6 +5,8 @@
 
 Such positions arrive if two publishers send different states on one topic, or if a sensor fails.
 Without the check, the controller would take the difference for motion and respond with a torque.
+What is allowed does not grow while states are rejected: a sensor that has lost its zero stays
+wrong.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from ...dynamics.model import MultibodyModel
 
 SMALL_STEP = 0.02  # rad or m; a joint may always move this far between two states
 TURN = 2.0 * np.pi
+OUTSIDE = 0.5 * TURN  # rad or m beyond its position limits, at which no joint is found at first
 
 
 class PositionCheck:
@@ -27,18 +30,34 @@ class PositionCheck:
 
     names: of the joints. speed: (n,) their velocity limits, rad/s or m/s; infinite: never rejected.
     turns: (n,) whether a joint has no position limits, so a driver may restart its count of turns.
+    lower, upper: (n,) position limits, by which the first state of a joint is judged; none by
+    default.
 
     Attribute `factor`: multiple of its velocity limit at which a joint may appear to move; 0: no
     check.
     """
 
     def __init__(
-        self, names: Sequence[str], speed: Array, turns: NDArray[np.bool_], factor: float = 0.0
+        self,
+        names: Sequence[str],
+        speed: Array,
+        turns: NDArray[np.bool_],
+        factor: float = 0.0,
+        *,
+        lower: float | Array = -np.inf,
+        upper: float | Array = np.inf,
     ) -> None:
         self.names = tuple(names)
         self.factor = factor
         self._speed = np.array(speed)
         self._turns = np.array(turns)
+        self._lower, self._upper = (np.broadcast_to(row, len(names)) for row in (lower, upper))
+        self._longest: Array = np.full(len(names), np.inf)  # s that count, since a rejection
+        self._is_believed = np.full(len(names), False)
+
+    def believe(self) -> None:
+        """Accept the next position of every joint, whatever it is."""
+        self._is_believed[:] = True
 
     def fault(self, joints: NDArray[np.intp], old: Array, new: Array, elapsed: Array) -> str | None:
         """A description of the first joint that went from `old` to `new` (k,) too fast, or None.
@@ -48,16 +67,29 @@ class PositionCheck:
         if not self.factor:
             return None
         step = np.abs(new - old)
+        elapsed = np.minimum(elapsed, self._longest[joints])
         allowed = SMALL_STEP + self.factor * self._speed[joints] * elapsed
-        if not (step > allowed).any():
-            return None
-        step -= np.where(self._turns[joints], TURN * np.round(step / TURN), 0.0)
-        for k in np.flatnonzero(np.abs(step) > allowed):
+        beyond = np.maximum(self._lower[joints] - new, new - self._upper[joints])
+        is_first = np.isnan(old)
+        is_wrong = np.where(is_first, beyond > OUTSIDE, step > allowed)
+        if is_wrong.any():
+            step -= np.where(self._turns[joints], TURN * np.round(step / TURN), 0.0)
+            is_wrong = np.where(is_first, is_wrong, np.abs(step) > allowed)
+            is_wrong &= ~self._is_believed[joints]
+        for k in np.flatnonzero(is_wrong):
+            self._longest[joints] = elapsed
+            if is_first[k]:
+                return (
+                    f"position of '{self.names[joints[k]]}' is {new[k]:.4g}, {beyond[k]:.4g} beyond"
+                    " its limits; is its zero lost, or its count of turns? ~/enable accepts it"
+                )
             return (
                 f"position of '{self.names[joints[k]]}' changed from {old[k]:.4g} to {new[k]:.4g}"
                 f" in {elapsed[k]:.4g} s, more than {self.factor:g} times its velocity limit allows"
                 " (state_speed_factor); is there a second publisher?"
             )
+        self._longest[joints] = np.inf
+        self._is_believed[joints] = False
         return None
 
 
@@ -66,6 +98,12 @@ def position_checks(model: MultibodyModel, actuators: Actuators) -> dict[str, Po
     turns = np.array([kind == "continuous" for kind in model.joint_types])
     of_motors = turns[actuators.joint_of_motor]
     return {
-        "links": PositionCheck(model.joint_names, model.limits.velocity, turns),
+        "links": PositionCheck(
+            model.joint_names,
+            model.limits.velocity,
+            turns,
+            lower=model.limits.lower,
+            upper=model.limits.upper,
+        ),
         "motors": PositionCheck(actuators.motor_names, actuators.speed_limit, of_motors),
     }

@@ -200,6 +200,7 @@ class FlatnessControllerParameters(LawParameters):
     )
 
     load_tolerance: float = declared(ArmSettings, "load_tolerance")
+    frozen_distance: float = declared(ArmSettings, "frozen_distance")
     tracking_tolerance: float = declared(ArmSettings, "tracking_tolerance")
     latency_tolerance: float = declared(ArmSettings, "latency_tolerance")
     recover_automatically: bool = declared(ArmSettings, "recover_automatically")

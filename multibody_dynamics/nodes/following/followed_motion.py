@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,6 +40,7 @@ class FollowedMotion:
     motion : of which `limits` are the soft position limits. position : (n,) measured, a view.
     events : counts what happens to motions.
     action : told how goals end, if there is one. obstacle : what else may forbid motions.
+    on_enable : called when ~/enable allows motions.
 
     Attribute `enabled`: whether ~/enable allows motions.
     """
@@ -54,9 +55,10 @@ class FollowedMotion:
         *,
         action: TrajectoryAction | None = None,
         obstacle: Obstacle | None = None,
+        on_enable: Callable[[], object] = lambda: None,
     ) -> None:
         self._node, self.motion, self.position, self.events = node, motion, position, events
-        self._action, self._obstacle = action, obstacle
+        self._action, self._obstacle, self._on_enabled = action, obstacle, on_enable
         self._goal: TrajectoryGoal | None = None  # of the current motion until that ends
         self.enabled = node.parameters.enable_at_activation
         node.activation.service(SetBool, "~/enable", self._on_enable)
@@ -181,6 +183,8 @@ class FollowedMotion:
             self.motion.stop(self._node.parameters.stop_duration)
             self.end_goal("motion is disabled by the service ~/enable")
         self.enabled = request.data
+        if request.data:
+            self._on_enabled()
         response.success = True
         response.message = "following trajectories" if request.data else "stopping, then holding"
         self._node.get_logger().info(response.message, throttle_duration_sec=1.0)

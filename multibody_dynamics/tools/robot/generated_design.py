@@ -28,6 +28,8 @@ from ...dynamics.control import (
     LinkDampingController,
     external_loads,
     make_controller,
+    modes,
+    stop_distances,
 )
 from ...dynamics.core import Array, InputError, as_array, declared, record_fields
 from ...dynamics.elastic import Actuators, MotorMotion, motor_motion, resting_second_outputs
@@ -39,7 +41,6 @@ REMARKS = {  # on settings that follow from others
     "lead": ", half a period and the delay,",
 }
 TIMEOUT = 0.01  # s, unless given
-FROZEN_DISTANCE = 0.05  # rad or m; springs of a blocked link bend less
 LARGEST_ACCELERATION = 10.0  # rad/s^2 or m/s^2, of the path to rest, unless given
 
 
@@ -90,6 +91,7 @@ class ControllerOptions:
     link_timeout: float | None = None
     motor_timeout: float | None = None
     speed_factor: float = 10.0
+    frozen_distance: float = declared(ArmSettings, "frozen_distance")
     tracking_tolerance: float = 0.2
     recovery_speed: float = 0.1
     recovers: bool = True
@@ -172,6 +174,7 @@ def _parameters(
     speed = options.speed_factor * limits.velocity
     motor_speed = options.speed_factor * actuators.speed_limit
     late = LateHoldController(model, actuators, position)
+    stop_speed = modes.top_speeds(limits.velocity)
     on_links: LinkDampingController | None = None
     with suppress(InputError):  # where a motor sets a stiffness
         on_links = LinkDampingController(model, actuators, stop_time=hold.stop_time)
@@ -187,10 +190,12 @@ def _parameters(
         "hold_lower": np.where(sets_stiffness, -np.inf, limits.lower[joint]),
         "hold_upper": np.where(sets_stiffness, np.inf, limits.upper[joint]),
         "stop_time": hold.stop_time,
+        "stop_distance": stop_distances(hold, position, stop_speed),
         "late_gains": late.gains.values[2:],
         "late_time": late.stop_time,
         "late_bandwidth": late.bandwidth,
         "late_lead": late.prediction,
+        "late_distance": stop_distances(late, position, stop_speed),
         "stops_on_links": int(on_links is not None),
         "link_damping": np.zeros(m) if on_links is None else on_links.damping,
         "stop_acceleration": _row("stop_acceleration", options.stop_acceleration, n),
@@ -200,7 +205,6 @@ def _parameters(
         "lower": limits.lower,
         "upper": limits.upper,
         "velocity": limits.velocity,
-        "frozen_distance": FROZEN_DISTANCE,
         "external_load": external_loads(model, actuators),
         "link_timeout": timeout if options.link_timeout is None else options.link_timeout,
         "motor_timeout": timeout if options.motor_timeout is None else options.motor_timeout,

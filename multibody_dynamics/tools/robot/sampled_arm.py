@@ -143,7 +143,10 @@ class SampledArm:
         laws = {each.law: each for each in (design.law_settings, design.hold_settings)}
         settings = FlatnessSettings(law=design.law_settings.law, controllers=laws)
         timing = ArmSettings(
-            transfer_time=p["transfer_time"], collision_reaction="off", load_tolerance=0.0
+            transfer_time=p["transfer_time"],
+            collision_reaction="off",
+            load_tolerance=0.0,
+            frozen_distance=0.0,
         )
         motion: Any = self.motion
         self.arm = arm = Arm(
@@ -244,6 +247,7 @@ class SampledArm:
             segments.compiled_stop(own.segments, own.now, p.stop_acceleration)
 
     def clear_fault(self) -> None:
+        samples.compiled_believe(self.filters.samples)
         self.arm.clear_fault()
 
     def note_delay(self, delay: float) -> None:
@@ -263,15 +267,18 @@ class SampledArm:
         if does == cycle_clock.RUNS:
             wanted = self.desired[0] if motion.is_there else q
             frozen = frozen_sides.compiled_notice_frozen(
-                *self._actuation, p, self.counts, self._frozen, q, theta, wanted
+                *self._actuation, p.frozen_distance, self.counts, self._frozen, q, theta, wanted
             )
             if frozen & frozen_sides.LINKS_FROZEN:
                 link_time = self.filters.samples.link_time[0]
             if frozen & frozen_sides.MOTORS_FROZEN:
                 motor_time = self.filters.samples.motor_time[0]
+            agrees = -1
+            if samples.compiled_follow_silence(p, self.filters.samples, link_time, motor_time):
+                agrees = self.arm.resting.agrees(q, theta, p.external_load)
             samples.compiled_take_samples(
                 p, self.filters.samples, self.counts, time, link_time, motor_time, q, theta,
-                elapsed, *self.arm.reference,
+                agrees, elapsed, *self.arm.reference,
             )  # fmt: skip
             if self.is_active:
                 self._run()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.nodes.base.position_check import (
     SMALL_STEP,
+    TURN,
     PositionCheck,
     position_checks,
 )
@@ -42,6 +43,33 @@ def test_the_limit_is_sharp(factor, elapsed, old, share, k):
     for sign in (-1.0, 1.0):
         text = check.fault(joints, before, before + sign * (1.001 * allowed + 1e-9), times)
         assert f"position of '{NAMES[k]}' changed from {old:.4g}" in text
+
+
+def test_what_is_allowed_does_not_grow_until_a_position_is_accepted_again():
+    """0.27 rad were accepted after 12.5 ms, and a turn after 0.31 s."""
+    check, one = checked(), np.array([0])
+    zero, ms = np.zeros(1), np.array([1e-3])
+    for jump in (0.27, TURN):
+        for elapsed in (1e-3, 0.1, 10.0):
+            assert check.fault(one, zero, zero + jump, np.array([elapsed])) is not None
+        assert check.fault(one, zero, zero + 0.03, np.array([0.1])) is None  # back again
+        assert check.fault(one, zero, zero + 0.27, np.array([0.1])) is None
+    assert check.fault(one, zero, zero + TURN, ms) is not None
+    check.believe()
+    assert check.fault(one, zero, zero + TURN, ms) is None
+    assert check.fault(one, zero, zero + TURN, ms) is not None  # only once
+
+
+def test_the_first_position_of_a_joint_is_not_a_turn_beyond_its_limits():
+    lower, upper = np.array([-2.5, 0.0, -np.inf]), np.array([2.5, 1.0, np.inf])
+    check = PositionCheck(NAMES, SPEED, np.full(3, False), 10.0, lower=lower, upper=upper)
+    none, ms = np.full(3, np.nan), np.full(3, 1e-3)
+    for row in ([0.3, 0.5, 100.0], [-2.7, 1.2, 0.0]):  # a joint may be a bit beyond
+        assert check.fault(ALL, none, np.array(row), ms) is None
+    text = check.fault(ALL, none, np.array([0.3 - TURN, 0.5, 0.0]), ms)
+    assert "position of 'arm' is -5.983, 3.483 beyond its limits" in text
+    check.believe()
+    assert check.fault(ALL, none, np.array([0.3 - TURN, 0.5, 0.0]), ms) is None
 
 
 def test_what_is_not_checked():

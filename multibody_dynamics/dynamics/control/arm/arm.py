@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core import Array, DynamicsError, IndependentCopies
+from ...core import Array, DynamicsError, IndependentCopies, record_fields
 from ...elastic import Actuators, MotorFeedforward
 from ...model import MultibodyModel
 from ...motion import JointCommandLimits, LimitEvent
@@ -29,12 +29,16 @@ from ...rigid import InverseDynamicsSolver
 from ..controllers.bumpless_transfer import BumplessTransfer
 from ..controllers.controllers import PERIOD, Computed, LinearFeedback
 from ..controllers.hold_controller import HoldController
+from ..controllers.stop_forecast import stop_distances
 from ..impedance.live_impedance import LiveImpedance
 from ..laws.designed_laws import DesignedLaws
 from ..laws.feedforward_law import gravity_load
 from ..laws.flatness_settings import ON_LINKS, FlatnessSettings
 from ..observers.adaptive_feedforward import AdaptiveFeedforward
 from ..observers.collision_thresholds import PUSH
+from ..records.actuation import actuation
+from ..records.cycle_counts import CycleCounts
+from ..signals import frozen_sides
 from ..signals.derivative_filter import MAX_STEP
 from .acting_state import ActingState
 from .arm_settings import ArmSettings
@@ -51,6 +55,7 @@ from .modes import (
     Mode,
     Rules,
     Situation,
+    top_speeds,
 )
 from .plausibility import RestingArm
 from .stiffness_reference import StiffnessReference
@@ -78,6 +83,12 @@ class Sample(NamedTuple):
     external: Array | None = None
     is_late: bool = False
     age: float = 0.0
+
+
+def _without(sample: Sample, missing: str, why: str) -> Sample:
+    """The sample, with sides that do not count."""
+    signals = None if missing == BOTH else sample.signals
+    return sample._replace(signals=signals, missing=missing, why=why)
 
 
 class Command(NamedTuple):
@@ -161,6 +172,7 @@ class Arm(IndependentCopies):
             self.collisions = CollisionReaction(self.measured.detector, self.motion.limits)
         self._wanted = InverseDynamicsSolver(model, "body")
         self._ahead = InverseDynamicsSolver(model, "body")
+        self._actuation = actuation(actuators)
         self._flat_map = MotorFeedforward(actuators, self._wanted.state, self._wanted.result)
         self._flat_map.update()  # compile now, too
         self._flat_map.advance(PERIOD)
@@ -170,7 +182,14 @@ class Arm(IndependentCopies):
         self.times = CycleTimes(settings.controllers[settings.law].period, MAX_STEP)
         self._period = self._lead = 0.0
         self._share = 1.0  # of the feedback
+        self._stop_distances = np.full((2, model.n), np.inf)
         self._missed = ""  # what the last sample lacked
+        self._believed_at = 0  # ns, stamp of the last sample with all signals that counted
+        self._frozen = record_fields.zeros(
+            frozen_sides.FrozenSides, n=model.n, m=len(actuators.motors)
+        )
+        self._counts = record_fields.zeros(CycleCounts)
+        self._notice_frozen(still, np.zeros(len(actuators.motors)))  # compiles
         self._events: list[Event] = []
         self._cuts: list[LimitEvent] = []
         self.supervisor = Supervisor(model.joint_names, self._rules())
@@ -184,6 +203,7 @@ class Arm(IndependentCopies):
 
     def _rules(self) -> Rules:
         p, actuators = self.cycle, self.actuators
+        no_load = np.full(self.model.n, np.inf)
         return Rules(
             follows=1,
             stops_on_links=int(self.laws.on_links is not None),
@@ -199,6 +219,9 @@ class Arm(IndependentCopies):
             transfer_time=p.transfer_time,
             stop_transfer_time=STOP_TRANSFER,
             velocity=self.model.limits.velocity,
+            stop_distance=self._stop_distances[0],
+            late_distance=self._stop_distances[1],
+            external_load=p.load_tolerance * self.resting.allowed if p.load_tolerance else no_load,
             torque_limit=self.transfer.limits.torque,
             joint_of_motor=actuators.joint_of_motor,
             link_share=actuators.link_of_motors.sum(axis=1),
@@ -211,6 +234,12 @@ class Arm(IndependentCopies):
         :meth:`.DesignedLaws.design`, and InputError where the springs cannot hold the arm."""
         self.measured.estimator.design(q)
         self.laws.design(q)
+        hold, late = self.laws["hold"], self.laws.late
+        speed = top_speeds(self.model.limits.velocity)
+        assert isinstance(hold, HoldController)
+        assert late is not None
+        for row, stop in zip(self._stop_distances, (hold, late), strict=True):
+            row[:] = stop_distances(stop, q, speed)
 
     def change(self, cycle: ArmSettings) -> None:
         """Use other settings from the next cycle on."""
@@ -353,6 +382,12 @@ class Arm(IndependentCopies):
             self.measured.update(t, signals, acted, second)
         self.acting.update(t, second[:2])
 
+    @property
+    def judges_returns(self) -> bool:
+        """Whether states that return count only if links and motors agree."""
+        load = self.supervisor.rules.external_load
+        return not self.measured.observes_links and bool(np.isfinite(load).any())
+
     def motors_at_rest(self, q: Array) -> Array:
         """(m,) motor positions with the links at rest at q (n,); needs `laws.on_links`."""
         stop = self.laws.on_links
@@ -365,8 +400,9 @@ class Arm(IndependentCopies):
 
     def update(self, sample: Sample) -> Command:
         """Answer a sample. Without signals, only modes and faults change; in LOST there is no
-        torque, and the caller sends that of :meth:`rest`, once or in every cycle. Nor is there one
-        before :meth:`activate`."""
+        torque, except while the damping after a failed stop fades, and the caller sends that of
+        :meth:`rest`, once or in every cycle. Nor is there one before :meth:`activate`."""
+        sample = self._what_counts(sample)
         now, step = sample.stamp, self._step_to(sample.stamp)
         contact = torque = None
         try:
@@ -381,6 +417,8 @@ class Arm(IndependentCopies):
                 contact = self._supervise(sample, step)
                 if sample.signals is not None and self.supervisor.mode is not Mode.LOST:
                     torque = self._act(step, sample.age)
+                elif sample.signals is not None and sample.missing in ("", LINKS):
+                    torque = self._damp(sample, step)
         except DynamicsError as error:
             self._fail(NOT_FINITE, str(error))
             if self.motion.is_there:
@@ -388,6 +426,44 @@ class Arm(IndependentCopies):
         if torque is not None:
             self._stamp = now
         return self._command(now, torque, contact)
+
+    def _what_counts(self, sample: Sample) -> Sample:
+        """The sample, without sides that repeat their positions although the arm moves, and without
+        those that follow a silence and do not agree with the other side."""
+        signals = sample.signals
+        if signals is None or sample.is_late or not self._has_begun or self.measured.observes_links:
+            return sample
+        if "motor_position" not in signals or "link_position" not in signals:
+            return sample
+        q, theta = signals["link_position"], signals["motor_position"]
+        if sample.missing:
+            return sample
+        silence = 1e-9 * (sample.stamp - self._believed_at)
+        if self._missed or silence > MAX_STEP:
+            load = self.supervisor.rules.external_load
+            if not self.resting.agrees(q, theta, load):
+                if silence <= self.cycle.state_timeout and not self._missed:
+                    return sample._replace(is_late=True)
+                why = "the springs between links and motors do not carry the arm after the silence"
+                return _without(sample, self._missed or BOTH, why)
+        if frozen := self._notice_frozen(q, theta):
+            lacks = (LINKS, MOTORS, BOTH)[frozen - 1]
+            if lacks == MOTORS and self.laws.on_links is None:
+                lacks = BOTH
+            why = "the same positions in every sample, although the arm moves"
+            return _without(sample, lacks, f"{lacks} are frozen: {why}")
+        self._believed_at = sample.stamp
+        return sample
+
+    def _notice_frozen(self, q: Array, theta: Array) -> int:
+        """Which sides are frozen, as :mod:`frozen_sides` numbers them."""
+        wanted = self.motion.wanted[0] if self.motion.is_there else q
+        return int(
+            frozen_sides.compiled_notice_frozen(
+                self._actuation.joint_of_motor, self._actuation.torque_share,
+                self.cycle.frozen_distance, self._counts, self._frozen, q, theta, wanted,
+            )
+        )  # fmt: skip
 
     def rest(self, now: int, step: float | None = None) -> Command:
         """The torque that holds the arm at rest at its last position; None if it is not finite.
@@ -473,6 +549,9 @@ class Arm(IndependentCopies):
             thetad=0.0 * thetad if lacks_motors else thetad,
             error=self.motion.wanted[0] - self.acting.state.q,
             sent=self.transfer.torque,
+            q=measured.place,
+            theta=measured.motors[0],
+            springs=measured.known_springs,
         )
         why = sample.why or measured.lost or (contact.text if contact else "")
         if step > self.cycle.state_timeout and not sample.missing:
@@ -561,6 +640,17 @@ class Arm(IndependentCopies):
             self.measured.weigh(law.q)
         return transfer.torque
 
+    def _damp(self, sample: Sample, step: float) -> Array | None:
+        """After a stop that has failed, the torque at rest with damping that fades; None after
+        that, and in all other cases."""
+        share = self.supervisor.damping_share(self._seconds(sample.stamp))
+        if not share:
+            return None
+        if self.supervisor.is_new and self.laws.late is not None:
+            self.laws.late.reset()
+        self.acting.act_as_measured()
+        return self._rest(sample.stamp, torque_step(self.times, step, self._period), damping=share)
+
     def _map_motors(self, dt: float) -> None:
         """The reference of the motors, for laws that do not need one."""
         flat = self._flat_map
@@ -578,8 +668,11 @@ class Arm(IndependentCopies):
             return measured.observer.residual  # includes the announced torque
         return measured.announced
 
-    def _rest(self, now: int, step: float, *, at_once: bool = False) -> Array | None:
-        """The torque at rest at the last position, as far as limits allow; None if not finite."""
+    def _rest(
+        self, now: int, step: float, *, at_once: bool = False, damping: float = 0.0
+    ) -> Array | None:
+        """The torque at rest at the last position, as far as limits allow, with a share of the
+        damping after a failed stop; None if not finite."""
         if self.supervisor.is_new:
             self._start_law(now)
         if at_once:
@@ -594,6 +687,9 @@ class Arm(IndependentCopies):
         self._wanted.update()
         torque = flat.update().torque
         self._motors[:] = flat.result
+        if damping and self.laws.late is not None:
+            elapsed = max(self._step_to(now), step)
+            self.laws.late.damp(torque, self.measured.motors[0], elapsed, damping)
         if not np.isfinite(torque).all():
             return None
         self.transfer.send(step, torque)

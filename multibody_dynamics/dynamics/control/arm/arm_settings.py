@@ -79,6 +79,14 @@ class ArmSettings:
         bounds=(0.001, 60.0),
         live=True,
     )
+    frozen_distance: float = setting(
+        0.05,
+        "distance by which the motor of a link, the link of a motor, or the reference may move on"
+        " while a position repeats exactly; its side then counts as missing; 0: never",
+        unit="rad or m",
+        bounds=(0.0, 10.0),
+        live=True,
+    )
     tracking_tolerance: float = setting(
         0.2,
         "bring the arm to a damped stop if a joint is further than this from its reference; 0: no"

@@ -74,6 +74,10 @@ class CycleSettings(NamedTuple):
     stop_time: Annotated[float, Field(
         "s, in which the motors slow down by a factor of e in the stop", within="(0, inf)"
     )]
+    stop_distance: Annotated[Array, Field(
+        "rad or m, to which the stop brings each joint from its velocity limit; a stop that goes"
+        " twice as far has failed", ("n",), "(0, inf]",
+    )]
     late_gains: Annotated[Array, Field(
         "on the errors of theta, theta'", (2, "m"), ("(0, inf)", "(-inf, inf)"),
         "The stop with torques that are late, on smoothed and predicted motor positions.",
@@ -85,6 +89,9 @@ class CycleSettings(NamedTuple):
     )]
     late_bandwidth: Annotated[float, Field("rad/s, of that filter", within="(0, inf)")]
     late_lead: Annotated[float, Field("s, delay that is expected then", within="[0, inf)")]
+    late_distance: Annotated[Array, Field(
+        "rad or m, to which that stop brings each joint from its velocity limit", ("n",), "(0, inf]"
+    )]
     latency_tolerance: Annotated[float, _of_arm("latency_tolerance", "[0, inf]")]
     stop_speed_limit: Annotated[float, _of_arm(
         "stop_speed_limit", "[0, inf)", "When a stop has failed, and how it goes on."
@@ -143,13 +150,10 @@ class CycleSettings(NamedTuple):
     )]
     external_load: Annotated[Array, Field(
         "N m or N, external torque on each joint of an arm at rest that is believed at activation;"
-        " inf for all joints: states are not judged", ("n",), "(0, inf]",
+        " while following, a spring may carry twice as much; inf for all joints: states are not"
+        " judged", ("n",), "(0, inf]",
     )]
-    frozen_distance: Annotated[float, Field(
-        "rad or m, by which the motor of a link, the link of a motor, or the reference may move on"
-        " while a position repeats exactly: its side then counts as missing; 0: never",
-        within="[0, inf]",
-    )]
+    frozen_distance: Annotated[float, _of_arm("frozen_distance", "[0, inf]")]
     tracking_tolerance: Annotated[float, Field(
         "rad or m, largest distance of a link from its reference; 0: any", within="[0, inf]"
     )]

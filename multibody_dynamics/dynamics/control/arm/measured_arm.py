@@ -202,6 +202,19 @@ class MeasuredArm(IndependentCopies):
         return qd, self.motors[1]
 
     @property
+    def place(self) -> Array:
+        """(n,) positions of the links, or of their motors where the observer may have lost
+        track."""
+        if self.observes_links:
+            return np.asarray(self.motors[0] @ self.actuators.link_of_motors)
+        return self.estimator.state.q
+
+    @property
+    def known_springs(self) -> Array:
+        """(n,) torques of the springs, N m; zero where they are not measured but estimated."""
+        return self._no_velocity if self.observes_links else self.springs.torque
+
+    @property
     def speed(self) -> Array:
         """(n,) of each joint, rad/s or m/s: that of its link or of its motors, whichever is
         greater; with motor_encoders that of the motors, since the observer may have lost track."""

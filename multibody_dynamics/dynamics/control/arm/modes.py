@@ -16,8 +16,9 @@ tests that inject faults are all made from it:
                  that still arrive
     YIELDING     the law with which the arm yields to a contact    the fault is cleared
     LOST         the torque that holds the arm at rest at its      states are back and velocities
-                 last position; nothing that needs feedback        known; after a final fault, only
-                                                                   the fault is cleared
+                 last position; nothing that needs feedback,       known; after a final fault, only
+                 but after a stop that has failed, at first,       the fault is cleared
+                 damping of the motors, which fades
 
 The functions are written over records of plain numbers, in the subset that :mod:`c_translation`
 prints as C. Times are in s since any origin; speeds in rad/s or m/s.
@@ -42,6 +43,11 @@ UNLIMITED_SPEED = 2.0  # rad/s or m/s, velocity limit of joints that have none
 OVERSPEED_FACTOR = 1.2  # times the velocity limit that a joint which follows may reach
 CHATTER_FOR = 0.1  # s during which a torque jumps back and forth by its limit
 LASTING = 0.05  # s; shorter peaks of a speed may be caused by the velocity filters
+FARTHER = 2.0  # times its forecast, for loads and other joints, that a stop may go
+WINDOW = 0.05  # s, in which positions alone tell how fast a joint is
+DAMPED_FOR = 1.0  # s, in which the damping after a failed stop fades
+EXPLAINED = 2.0  # times the external load: the motors and gravity, either of which it exceeds
+OVERLOADED_FOR = 0.1  # s; an oscillation of the springs changes its sign sooner
 AT_REST = 0.2  # s below the speed of rest; an oscillation exceeds this speed again sooner
 SLOWEST = 0.01  # rad/s or m/s; the speed of rest is never taken below this
 NEVER = -1e30  # s
@@ -87,11 +93,12 @@ class Cause(IntEnum):
     OVERSPEED = 13
     CHATTER = 14
     IMPLAUSIBLE = 15
+    OVERLOAD = 16
 
 
 NONE, SETTLING, NO_LINKS, NO_MOTORS, TRACKING, NOT_FINITE, TIME, *_others = map(int, Cause)
 LATE, ESTIMATE, CONTACT, NO_DESIGN, STOP_FAILED, REPEATED, OVERSPEED, *_others = _others
-CHATTER, IMPLAUSIBLE = _others
+CHATTER, IMPLAUSIBLE, OVERLOAD = _others
 
 
 class Fault(NamedTuple):
@@ -130,16 +137,24 @@ FAULTS = (
     Fault(ESTIMATE, "state estimate lost", Mode.STOPPING, PASSING, "the same cycle"),
     Fault(CONTACT, "collision", Mode.YIELDING, LATCHED, "the cycle in which it is detected"),
     Fault(NO_DESIGN, "no stable gains", Mode.LOST, FINAL, "the first cycle"),
-    Fault(STOP_FAILED, "stop failed", Mode.LOST, FINAL, "50 ms (too fast), stop_timeout (moving)"),
+    Fault(
+        STOP_FAILED,
+        "stop failed",
+        Mode.LOST,
+        FINAL,
+        "50 ms (too fast), 0.1 s (speeds up, too far), stop_timeout (moving)",
+    ),
     Fault(REPEATED, "interrupted repeatedly", Mode.STOPPING, LATCHED, "the same cycle"),
     Fault(OVERSPEED, "too fast", Mode.STOPPING, LATCHED, "50 ms"),
     Fault(CHATTER, "torque chatters", Mode.STOPPING, LATCHED, "0.1 s"),
     Fault(IMPLAUSIBLE, "implausible states", Mode.LOST, FINAL, "the first cycle"),
+    Fault(OVERLOAD, "spring overloaded", Mode.STOPPING, LATCHED, "0.1 s"),
 )
 """All faults by code: the table of which every other one is made."""
 
 RULES = np.array([(fault.mode, fault.ends) for fault in FAULTS])  # columns MODE and ENDS
 MODE, ENDS = range(2)
+TOO_FAST, MOVES, SPEEDS_UP, TOO_FAR = range(4)  # how a stop has failed
 
 
 class Rules(NamedTuple):
@@ -153,8 +168,10 @@ class Rules(NamedTuple):
     sample to its torque, 0 for none. stop_speed_limit : of a stop, for all joints; 0: FASTER and
     SHARE apply. stop_timeout : s until a stopped arm must be at rest. transfer_time,
     stop_transfer_time : s, of the fade to the chosen law, and to any other. velocity : (n,) limits
-    of the joints. torque_limit : (m,). joint_of_motor : (m,), and link_share : (m,) of each motor
-    in the position of its joint.
+    of the joints. stop_distance, late_distance : (n,) rad or m, to which the stop, and that for
+    late torques, brings each joint from its velocity limit. external_load : (n,) N m or N, that is
+    believed at rest. torque_limit : (m,). joint_of_motor : (m,), and link_share : (m,) of each
+    motor in the position of its joint.
     """
 
     follows: int
@@ -171,6 +188,9 @@ class Rules(NamedTuple):
     transfer_time: float
     stop_transfer_time: float
     velocity: Array
+    stop_distance: Array
+    late_distance: Array
+    external_load: Array
     torque_limit: Array
     joint_of_motor: Integers
     link_share: Array
@@ -191,6 +211,9 @@ class Situation(NamedTuple):
     thetad: Annotated[Array, Field("of the motors, zero if they are not measured", ("m",))]
     error: Annotated[Array, Field("desired less measured positions of the links", ("n",))]
     sent: Annotated[Array, Field("N m or N, the last torques", ("m",))]
+    q: Annotated[Array, Field("positions of the links, or where they were last", ("n",))]
+    theta: Annotated[Array, Field("of the motors, or where they were last", ("m",))]
+    springs: Annotated[Array, Field("N m or N, torques of the springs, 0: not known", ("n",))]
     # fmt: on
 
 
@@ -209,11 +232,16 @@ class Memory(NamedTuple):
     joint: Annotated[Integers, Field("that the last fault is about")]
     recovered: Annotated[Integers, Field("how many recoveries there were")]
     duration: Annotated[Array, Field("s, in which the new law fades in")]
+    how: Annotated[Integers, Field("the last stop has failed")]
+    slows_down: Annotated[Integers, Field("1 until the stop has brought the arm to rest")]
     value: Annotated[Array, Field("found at the last fault")]
     allowed: Annotated[Array, Field("in place of it")]
     fast_since: Annotated[Array, Field("s, of the present stop")]
     moving_since: Annotated[Array, Field("s, of the present stop")]
     slow_since: Annotated[Array, Field("s, of the present stop")]
+    window_since: Annotated[Array, Field("s, in which the pace of a stop is measured")]
+    damped_until: Annotated[Array, Field("s, after a stop that has failed")]
+    overloaded_since: Annotated[Array, Field("s, since when a spring carries too much")]
     over_since: Annotated[Array, Field("s, since when a joint is faster than it may be")]
     chatter: Annotated[Array, Field("s, for which each torque has jumped back and forth", ("m",))]
     last_sent: Annotated[Array, Field("N m or N, torques before the last ones", ("m",))]
@@ -222,8 +250,18 @@ class Memory(NamedTuple):
     late_at: Annotated[Array, Field("s, sample of the last late one")]
     speed: Annotated[Array, Field("rad/s or m/s, in this cycle", ("n",))]
     top_speed: Annotated[Array, Field("that the present stop may have", ("n",))]
+    pace_limit: Annotated[Array, Field("the same, of positions alone", ("n",))]
+    place: Annotated[Array, Field("rad or m, of each joint, by its motors if possible", ("n",))]
+    place_then: Annotated[Array, Field("when the window began", ("n",))]
+    stop_place: Annotated[Array, Field("when the stop began", ("n",))]
+    reach: Annotated[Array, Field("rad or m, how far from there it may bring it", ("n",))]
     recoveries: Annotated[Array, Field("s, the latest ones, in a ring", ("recoveries",))]
     # fmt: on
+
+
+def top_speeds(velocity: Array) -> Array:
+    """(n,) rad/s or m/s, from which the distances of stops in Rules are forecast."""
+    return np.where(np.isfinite(velocity), velocity, UNLIMITED_SPEED)
 
 
 def memory(n: int, m: int) -> Memory:
@@ -236,6 +274,10 @@ def compile_watches(p, s):
     measure_speed(p, s, s.speed.copy(), s.chatter.copy())
     most_above(s.speed, p.velocity, 1.0)
     count_jumps(s.chatter.copy(), p.torque_limit, 0.0, s.last_sent, s.last_jump, s.chatter)
+    find_places(p.joint_of_motor, p.link_share, s.speed.copy(), s.chatter.copy(), 0, s.place)
+    limit_reach(s.top_speed, p.velocity, p.stop_distance, s.reach)
+    limit_pace(s.place, s.place_then, WINDOW, p.velocity, 0.0, s.pace_limit, s.speed)
+    farthest(s.place, s.stop_place, s.reach)
 
 
 def is_following(mode):
@@ -263,12 +305,12 @@ def joint_speeds(joint_of_motor, link_share, qd, thetad, speed):
 
 @compiled_exactly
 def most_above(value, limit, factor):
-    """The index of the value that is farthest above `factor` times its limit; -1 if none is."""
+    """The index of the amount that is farthest above `factor` times its limit; -1 if none is."""
     worst = -1
     excess = 0.0
     for i in range(value.shape[0]):
-        if value[i] - factor * limit[i] > excess:
-            excess = value[i] - factor * limit[i]
+        if abs(value[i]) - factor * limit[i] > excess:
+            excess = abs(value[i]) - factor * limit[i]
             worst = i
     return worst
 
@@ -295,6 +337,59 @@ def count_jumps(sent, limit, elapsed, last_sent, last_jump, chatter):
         for j in range(sent.shape[0]):
             chatter[j] = 0.0
     return found
+
+
+@compiled_exactly
+def find_places(joint_of_motor, link_share, q, theta, lacks_motors, place):
+    """The `place` of each joint: where its motors are or, if these are missing, its link."""
+    for i in range(q.shape[0]):
+        place[i] = q[i] if lacks_motors else 0.0
+    for j in range(theta.shape[0]):
+        if not lacks_motors:
+            place[joint_of_motor[j]] += link_share[j] * theta[j]
+
+
+@compiled_exactly
+def limit_reach(speed, velocity, distance, reach):
+    """How far a stop from these speeds may bring each joint, `reach`: FARTHER than its forecast. If
+    it brings a joint to `distance` from its velocity limit, this is in proportion below that, where
+    friction and torque limits only help, and as the energy above."""
+    for i in range(speed.shape[0]):
+        limit = velocity[i] if velocity[i] < -NEVER else UNLIMITED_SPEED
+        ratio = speed[i] / max(limit, SLOWEST)
+        reach[i] = FARTHER * distance[i] * ratio * max(ratio, 1.0)
+
+
+# wide: positions, times and limits
+@compiled_exactly
+def limit_pace(place, then, step, velocity, least, pace_limit, pace):
+    """The `pace` of each joint in the `step` since it was at `then`, and the limit of the next one,
+    which never rises and is at least `least`. Returns the joint farthest above its limit, or -1.
+    """
+    worst = -1
+    excess = 0.0
+    for i in range(place.shape[0]):
+        limit = velocity[i] if velocity[i] < -NEVER else UNLIMITED_SPEED
+        pace[i] = abs(place[i] - then[i]) / step
+        then[i] = place[i]
+        if pace[i] - pace_limit[i] > excess:
+            excess = pace[i] - pace_limit[i]
+            worst = i
+        elif not pace[i] > pace_limit[i]:
+            pace_limit[i] = min(pace_limit[i], max(FASTER * pace[i] + SHARE * limit, least))
+    return worst
+
+
+@compiled_exactly
+def farthest(place, start, reach):
+    """The joint that is farthest beyond its `reach` from `start`, or -1."""
+    worst = -1
+    excess = 0.0
+    for i in range(place.shape[0]):
+        if abs(place[i] - start[i]) - reach[i] > excess:
+            excess = abs(place[i] - start[i]) - reach[i]
+            worst = i
+    return worst
 
 
 def measure_speed(p, s, qd, thetad):
@@ -325,6 +420,7 @@ def begin_stop(p, s, qd, thetad):
     s.fast_since[0] = NEVER
     s.moving_since[0] = NEVER
     s.slow_since[0] = NEVER
+    s.window_since[0] = NEVER
     for i in range(qd.shape[0]):
         limit = p.velocity[i] if p.velocity[i] < -NEVER else UNLIMITED_SPEED
         s.top_speed[i] = FASTER * s.speed[i] + SHARE * limit
@@ -365,6 +461,7 @@ def activate(p, s, now, qd, thetad, knows_speed):
     s.recovered[0] = 0
     s.on_time[0] = now
     s.late_at[0] = NEVER
+    s.overloaded_since[0] = NEVER
     s.is_unsure[0] = 0 if knows_speed else 1
     begin_stop(p, s, qd, thetad)
     if p.follows and are_motors_slow(p, thetad):
@@ -393,9 +490,20 @@ def restart(p, s, now):
     s.fast_since[0] = NEVER
     s.moving_since[0] = NEVER
     s.slow_since[0] = NEVER
+    s.window_since[0] = NEVER
+    s.damped_until[0] = NEVER
+    s.overloaded_since[0] = NEVER
     s.late_at[0] = NEVER
     s.on_time[0] = now
     s.recovered[0] = 0
+
+
+def damping_share(s, now):
+    """The share of the damping with which the motors slow down after a stop has failed."""
+    if s.mode[0] != LOST or s.fault[0] != STOP_FAILED or now >= s.damped_until[0]:
+        return 0.0
+    x = (s.damped_until[0] - now) / DAMPED_FOR
+    return x * x * (3.0 - 2.0 * x)
 
 
 def clear_fault(p, s, qd, thetad):
@@ -443,6 +551,7 @@ def supervise(p, s, now, x):
         _watch(p, s, now, x)
     if on_links != s.on_links[0]:
         s.on_links[0] = on_links
+        s.window_since[0] = NEVER
         enter(s, STOPPING, p.stop_transfer_time)
     if s.mode[0] == STOPPING or s.mode[0] == YIELDING:
         _judge_stop(p, s, now, x)
@@ -464,6 +573,8 @@ def _watch(p, s, now, x):
         fail(p, s, now, OVERSPEED, STOPPING, x.qd, x.thetad)
     elif _chatters(p, s, x):
         fail(p, s, now, CHATTER, STOPPING, x.qd, x.thetad)
+    elif _overloads(p, s, now, x):
+        fail(p, s, now, OVERLOAD, STOPPING, x.qd, x.thetad)
     elif p.tracking_tolerance > 0.0:
         worst = 0
         for i in range(x.error.shape[0]):
@@ -502,20 +613,36 @@ def _chatters(p, s, x):
     return True
 
 
+def _overloads(p, s, now, x):
+    """Whether a spring carries more than gravity and the motors explain, for OVERLOADED_FOR s."""
+    worst = most_above(x.springs, p.external_load, EXPLAINED)
+    if worst < 0:
+        s.overloaded_since[0] = NEVER
+        return False
+    if s.overloaded_since[0] == NEVER:
+        s.overloaded_since[0] = now
+    s.joint[0] = worst
+    s.value[0] = abs(x.springs[worst])
+    s.allowed[0] = EXPLAINED * p.external_load[worst]
+    return now - s.overloaded_since[0] >= OVERLOADED_FOR
+
+
 def _judge_stop(p, s, now, x):
     """Check that the stop succeeds; end its fault if it no longer applies."""
     if s.mode[0] == YIELDING and was_late(s, now):
         begin_stop(p, s, x.qd, x.thetad)
         enter(s, STOPPING, p.stop_transfer_time)
     measure_speed(p, s, x.qd, x.thetad)
-    if _is_too_fast(p, s, now) or _is_not_at_rest(p, s, now):
+    if _is_too_fast(p, s, now) or _is_not_at_rest(p, s, now) or _runs_away(p, s, now, x):
         if s.mode[0] == STOPPING:
             fail(p, s, now, STOP_FAILED, LOST, x.qd, x.thetad)
+            s.damped_until[0] = now + DAMPED_FOR
             return
         begin_stop(p, s, x.qd, x.thetad)
         enter(s, STOPPING, p.stop_transfer_time)
     if was_late(s, now) and not s.tolerates_delay[0]:
         s.tolerates_delay[0] = 1
+        s.window_since[0] = NEVER
         enter(s, STOPPING, p.stop_transfer_time)
     lacks_states = x.lacks_links or x.lacks_motors or x.elapsed > p.link_timeout or x.is_lost
     if p.follows and not lacks_states and x.is_settled and are_motors_slow(p, x.thetad):
@@ -538,6 +665,7 @@ def _is_too_fast(p, s, now):
         s.fast_since[0] = now
     if now - s.fast_since[0] < LASTING:
         return False
+    s.how[0] = TOO_FAST
     s.joint[0] = worst
     s.value[0] = s.speed[worst]
     s.allowed[0] = p.stop_speed_limit if p.stop_speed_limit > 0.0 else s.top_speed[worst]
@@ -557,13 +685,59 @@ def _is_not_at_rest(p, s, now):
             s.slow_since[0] = now
         if now - s.slow_since[0] >= AT_REST:
             s.moving_since[0] = now
+            s.slows_down[0] = 0
         return False
     s.slow_since[0] = NEVER
     if s.mode[0] == YIELDING or now - s.moving_since[0] <= p.stop_timeout:
         return False
+    s.how[0] = MOVES
     s.joint[0] = worst
     s.value[0] = s.speed[worst]
-    s.allowed[0] = 0.0  # not a speed: the time is over
+    s.allowed[0] = p.stop_timeout
+    return True
+
+
+def _runs_away(p, s, now, x):
+    """Whether a stop speeds up, or goes on beyond its forecast. This is seen by the positions
+    alone: the velocities of filters may be wrong, and the reason for it. An arm that yields may;
+    the forecast is that of stops on the motors."""
+    if s.mode[0] == YIELDING:
+        return False
+    find_places(p.joint_of_motor, p.link_share, x.q, x.theta, s.on_links[0], s.place)
+    if s.window_since[0] == NEVER:
+        for i in range(x.q.shape[0]):
+            s.stop_place[i] = s.place[i]
+            s.place_then[i] = s.place[i]
+            s.pace_limit[i] = s.top_speed[i]
+            if p.stop_speed_limit > 0.0:
+                s.pace_limit[i] = p.stop_speed_limit
+            s.reach[i] = -NEVER
+        s.slows_down[0] = 1
+        s.window_since[0] = now
+    step = now - s.window_since[0]
+    if step >= WINDOW:
+        worst = limit_pace(
+            s.place, s.place_then, step, p.velocity, p.stop_speed_limit, s.pace_limit, s.speed
+        )
+        s.window_since[0] = now
+        if worst >= 0:
+            s.how[0] = SPEEDS_UP
+            s.joint[0] = worst
+            s.value[0] = s.speed[worst]
+            s.allowed[0] = s.pace_limit[worst]
+            return True
+        is_first = s.reach[0] >= -NEVER  # it shows how fast the stop begins
+        if is_first and s.tolerates_delay[0]:
+            limit_reach(s.pace_limit, p.velocity, p.late_distance, s.reach)
+        elif is_first and not s.on_links[0]:
+            limit_reach(s.pace_limit, p.velocity, p.stop_distance, s.reach)
+    worst = farthest(s.place, s.stop_place, s.reach)
+    if worst < 0 or not s.slows_down[0]:
+        return False
+    s.how[0] = TOO_FAR
+    s.joint[0] = worst
+    s.value[0] = abs(s.place[worst] - s.stop_place[worst])
+    s.allowed[0] = s.reach[worst]
     return True
 
 

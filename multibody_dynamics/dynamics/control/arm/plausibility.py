@@ -202,6 +202,14 @@ class RestingArm:
         name = self.model.joint_names[worst]
         return Implausible(name, excess * share, share, rigid, cause)
 
+    def agrees(self, q: Array, theta: Array, allowed: Array) -> int:
+        """Whether the springs between links (n,) and motors (m,) carry gravity and external torques
+        within `allowed` (n,): 1 or 0; -1 if that is not judged, because all of these are
+        infinite."""
+        if np.isinf(allowed).all():
+            return -1
+        return int(abs(self._worst(q, theta, allowed)[1]) <= 1.0)
+
     def balance(self, q: Array, theta: Array, second: Array) -> Array:
         """(m,) motor torques that balance the springs at rest there, with second outputs (v,)."""
         springs = SpringSolver(self.actuators, q=q.copy(), theta=theta.copy())

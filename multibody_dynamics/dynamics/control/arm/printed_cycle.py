@@ -51,9 +51,9 @@ NAMES: c_records.Names = {
 
 SHAPES: dict[str, tuple[int | str, ...]] = {
     **dict.fromkeys((
-        "now", "link_time", "motor_time", "time", "dt", "done", "bandwidth", "step", "stop_time",
+        "now", "link_time", "motor_time", "time", "dt", "done", "bandwidth", "step", "late", "stop_time",
         "elapsed", "duration", "share", "lead",
-        "delay", "period",
+        "delay", "period", "far",
     ), ()),
     **dict.fromkeys((
         "q", "qd", "momentum", "beta", "known", "link_limit", "velocity", "acceleration", "excess",
@@ -70,6 +70,7 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
 
 OTHER_SHAPES: dict[Any, dict[str, tuple[int | str, ...]]] = {
     hold_controller.hold_step: {"gains": (2, "m"), "reference": (2, "m")},
+    late_hold.damp_motors: {"gains": (2, "m")},
     controllers.subtract_known: {"torque": (3, "n")},
     link_equilibrium.follow_springs: {"wanted": ("n",)},
     link_equilibrium.motor_loads: {"wanted": ("n",)},
@@ -86,7 +87,7 @@ MEMORIES: dict[Any, Any] = {
     frozen_sides: frozen_sides.FrozenSides,
 }  # fmt: skip
 """The records that arguments are; `s` is that of the module of a function."""
-WHOLE = ("row", "may_end", "mode", "fault", "knows_speed")
+WHOLE = ("row", "agrees", "may_end", "mode", "fault", "knows_speed")
 """Arguments that are integers."""
 
 REFERENCE = {
@@ -108,6 +109,8 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "advance_clock": cycle_clock.advance_clock,
             # before those that call them: they then have their public names
             "forget_samples": samples.forget_samples,
+            "believe_samples": samples.believe_samples,
+            "follow_silence": samples.follow_silence,
             "lacks_links": samples.lacks_links,
             "lacks_motors": samples.lacks_motors,
             "notice_frozen_sides": frozen_sides.notice_frozen_sides,
@@ -125,6 +128,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "begin_modes": modes.activate,
             "end_modes": modes.deactivate,
             "restart_modes": modes.restart,
+            "damping_share": modes.damping_share,
             "end_fault": modes.clear_fault,
             "supervise": modes.supervise,
             "note_motion": modes.note_motion,
@@ -159,6 +163,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "motor_loads": link_equilibrium.motor_loads,
             "hold_step": hold_controller.hold_step,
             "smooth_motors": late_hold.smooth_motors,
+            "damp_motors": late_hold.damp_motors,
             "damp_links": link_damping.damp_links,
             "transfer_share": bumpless_transfer.transfer_share,
             "faded": bumpless_transfer.fade,

@@ -113,6 +113,10 @@ class Supervisor(IndependentCopies):
         modes.note_delay(self.rules, self._memory, now, delay, qd, thetad)
         return self._changed(before, "")
 
+    def damping_share(self, now: float) -> float:
+        """The share of the damping after a stop that has failed."""
+        return float(modes.damping_share(self._memory, now))
+
     def note_motion(self, motion: int) -> None:
         """Note what the motion that is followed does now, as :mod:`modes` numbers it."""
         modes.note_motion(self._memory, motion)
@@ -150,15 +154,22 @@ class Supervisor(IndependentCopies):
                 f"{1e3 * value:.3g} ms after their states, and none on time for"
                 f" {modes.LATE_FOR:g} s; allowed: {1e3 * allowed:g} ms (latency_tolerance)"
             )
-        if fault == STOP_FAILED and allowed:
-            return (
-                f"'{name}' moves at {value:.3g}, too fast for a stop; allowed: {allowed:.3g}"
-                " (stop_speed_limit)"
-            )
         if fault == STOP_FAILED:
             return (
-                f"'{name}' still moves at {value:.3g} after more than {rules.stop_timeout:g} s"
-                " (stop_timeout)"
+                f"'{name}' "
+                + (
+                    f"moves at {value:.3g}, too fast for a stop; allowed: {allowed:.3g}"
+                    " (stop_speed_limit)",
+                    f"still moves at {value:.3g} after more than {allowed:g} s (stop_timeout)",
+                    f"speeds up to {value:.3g}, by its positions; allowed: {allowed:.3g}",
+                    f"has moved by {value:.3g} in a stop; forecast: at most {allowed:.3g}",
+                )[s.how[0]]
+            )
+        if fault == modes.OVERLOAD:
+            return (
+                f"the spring of '{name}' carries {value:.4g} (N m or N), more than gravity and"
+                f" motors explain; allowed: {allowed:.4g}, {modes.EXPLAINED:g} times what is"
+                " believed at rest (load_tolerance)"
             )
         if fault == SETTLING:
             return MOVING

@@ -50,6 +50,9 @@ from .hold_controller import HoldController
 RATE = 3.0  # 1/s
 BANDWIDTH = 15.0  # rad/s, W
 LEAD = 0.02  # s
+DAMPED = (
+    3.0  # times the gain on v, after a stop has failed; far below 2 W / RATE, which is unstable
+)
 
 
 def late_hold_gains(
@@ -111,7 +114,19 @@ def smooth_motors(common, s, bandwidth, lead, step, theta, thetad):
     s.is_smooth[0] = 1
 
 
+@inlined_exactly
+def damp_motors(gains, thetad, share, limit, torque):
+    """Add a share of the damping of the motors, at smoothed velocities, to the torques for rest.
+
+    A motor that moves its links freely has the poles of s (s / W + 1)^2 + DAMPED RATE.
+    """
+    for j in range(torque.shape[0]):
+        wanted = torque[j] - share * DAMPED * gains[1, j] * thetad[j]
+        torque[j] = min(max(wanted, -limit[j]), limit[j])
+
+
 _SMOOTH = compiled_exactly(smooth_motors)
+_DAMP = compiled_exactly(damp_motors)
 
 
 class LateHoldController(HoldController):
@@ -158,6 +173,7 @@ class LateHoldController(HoldController):
         self._common = common_motion(actuators)
         self._smoothed = record_fields.zeros(SmoothedMotors, m=len(actuators.motors))
         self._smooth(period)  # compiles
+        self.damp(self.torque, self._motors[0], period, 0.0)
         self.reset()
 
     def reset(self) -> None:
@@ -167,6 +183,14 @@ class LateHoldController(HoldController):
     def _law(self, has_ahead: bool) -> None:
         self._smooth(self._time_passed())
         super()._law(has_ahead)
+
+    def damp(self, torque: Array, theta: Array, step: float, share: float) -> None:
+        """Add a share of the damping to the torques (m,) for rest, with motors at theta (m,) `step`
+        s after the last ones. Nothing but the smoothed positions is used, since a stop on their
+        velocities may just have failed; the first velocities are zero."""
+        self._motors[0], self._motors[1] = theta, 0.0
+        self._smooth(step)
+        _DAMP(self.gains.values[2:], self._motors[1], share, self.torque_limit, torque)
 
     def _smooth(self, step: float) -> None:
         _SMOOTH(

@@ -4,7 +4,8 @@
 """The performance of a stop with late torques: time and distance of each motor, and the delay up to
 which the whole arm stays stable.
 
-The stop is that of :class:`.LateHoldController`. Time and distance are those of a single motor with
+The stop is that of :class:`.LateHoldController`, the distance also that of
+:class:`.HoldController`. Time and distance are those of a single motor with
 the inertia that it moves, its friction and torque limit, from its top speed. Stability is that of
 the linearised arm with all joints coupled, gravity and its delayed compensation included: the
 torques u(t - T) are states of a transport equation on [-T, 0], collocated at Chebyshev points (D.
@@ -30,7 +31,8 @@ from ..gains.joint_gains import (
     inertias_held,
     linear_arm,
 )
-from .late_hold import LateHoldController, common_motion
+from .hold_controller import HoldController
+from .late_hold import BANDWIDTH, LateHoldController, common_motion
 
 DELAYS = (0.0, 0.005, 0.01, 0.02, 0.035, 0.05, 0.07, 0.1)  # s, judged in this order
 GROWTH = 0.01  # 1/s; a slower growth is not counted as unstable
@@ -40,6 +42,7 @@ POSES = 3
 UNLIMITED_SPEED = 1.0  # rad/s or m/s, top speed of joints without any limit
 HORIZON = 30.0  # s
 STEP = 5e-3  # s
+REST = 0.1  # rad/s or m/s, at which a motor counts as at rest
 SETTLED = 2.0  # s at rest, after which a motor counts as stopped
 
 
@@ -71,7 +74,7 @@ def forecast_stop(
     actuators: Actuators,
     q: Any,
     *,
-    rest_speed: float = 0.1,
+    rest_speed: float = REST,
     allowed_time: float = 5.0,
     expected_delay: float = 0.02,
     poses: int = POSES,
@@ -90,8 +93,7 @@ def forecast_stop(
     top = np.minimum(model.limits.velocity[joint], actuators.speed_limit)
     top = np.where(np.isfinite(top), top, UNLIMITED_SPEED)
     viscous = np.array([motor.viscous for motor in actuators.motors])
-    held = np.maximum(inertias_felt(model, actuators, q), inertias_held(model, actuators, q))
-    moved = actuators.motor_inertia + held[joint]
+    moved = _inertias(model, actuators, q)
 
     time, distance = _coast(stop, moved, viscous, top, rest_speed, HORIZON)
     delay, weakest = _tolerated_delay(stop, q, poses)
@@ -104,6 +106,27 @@ def forecast_stop(
     if delay < expected_delay:
         needed = np.maximum(needed, _friction_for(stop, q, viscous, expected_delay))
     return StopForecast(top, time, distance, needed, delay, weakest)
+
+
+def stop_distances(stop: HoldController, q: Any, speed: Any) -> Array:
+    """(n,) rad or m, how far a stop, designed at q (n,), brings each joint from this speed (n,) in
+    rad/s or m/s."""
+    actuators = stop.actuators
+    q = as_array("q", q, (actuators.n,), actuators.joint_names)
+    speed = as_array("speed", speed, (actuators.n,), actuators.joint_names)
+    joint = actuators.joint_of_motor
+    viscous = np.array([motor.viscous for motor in actuators.motors])
+    moved = _inertias(stop.model, actuators, q)
+    motors = _coast(stop, moved, viscous, speed[joint], REST, HORIZON)[1]
+    distance: Array = np.zeros(actuators.n)
+    np.maximum.at(distance, joint, np.where(actuators.torque_share > 0.0, motors, 0.0))
+    return distance
+
+
+def _inertias(model: MultibodyModel, actuators: Actuators, q: Array) -> Array:
+    """(m,) what each motor moves at q (n,), with its links."""
+    held = np.maximum(inertias_felt(model, actuators, q), inertias_held(model, actuators, q))
+    return np.asarray(actuators.motor_inertia + held[actuators.joint_of_motor])
 
 
 def _friction_for(stop: LateHoldController, q: Array, viscous: Array, delay: float) -> Array:
@@ -121,10 +144,12 @@ def _friction_for(stop: LateHoldController, q: Array, viscous: Array, delay: flo
 
 
 def _coast(
-    stop: LateHoldController, moved: Array, viscous: Array, top: Array, rest: float, horizon: float
+    stop: HoldController, moved: Array, viscous: Array, top: Array, rest: float, horizon: float
 ) -> tuple[Array, Array]:
     """Time and distance from `top` to `rest` of uncoupled motors with the inertias `moved`."""
-    actuators, W = stop.actuators, stop.bandwidth
+    actuators, W, lead = stop.actuators, BANDWIDTH, 0.0
+    if is_late := isinstance(stop, LateHoldController):
+        W, lead = stop.bandwidth, stop.prediction
     proportional, derivative = stop.gains.values[2:]
     limit = stop.torque_limit
     coulomb = np.array([motor.coulomb for motor in actuators.motors])
@@ -135,12 +160,16 @@ def _coast(
     decay, lag = np.exp(-STEP / stop.stop_time), np.exp(-STEP * W)
     for k in range(round(horizon / STEP)):
         filtered = W * (smooth[0] - smooth[1])
-        predicted = smooth[1] + (2.0 / W + stop.prediction) * filtered
+        predicted = smooth[1] + (2.0 / W + lead) * filtered
+        if not is_late:
+            predicted, filtered = x, v
         torque = proportional * (target - predicted) + derivative * (speed - filtered)
         np.clip(torque, -limit, limit, out=torque)
         force = torque - coulomb * np.tanh(v / width) - viscous * v
         rate = coulomb / width / np.cosh(np.minimum(np.abs(v / width), 300.0)) ** 2 + viscous
-        change = STEP * force / (moved + STEP * rate)  # linearly implicit: friction may be stiff
+        if not is_late:
+            rate += derivative + STEP * proportional
+        change = STEP * force / (moved + STEP * rate)  # linearly implicit: forces may be stiff
         travel = STEP * (v + 0.5 * change)
         v += change
         slope = travel / STEP  # the filter follows a steady motion exactly, see LateHoldController

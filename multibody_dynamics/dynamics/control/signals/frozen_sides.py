@@ -36,10 +36,9 @@ class FrozenSides(NamedTuple):
 
 # wide: the record, a sample of both sides, and the reference
 @inlined_exactly
-def notice_frozen_sides(joint_of_motor, torque_share, p, counts, s, q, theta, wanted):
-    """Which sides repeat their positions although the arm moves: the sum of LINKS_FROZEN and
-    MOTORS_FROZEN."""
-    far = p.frozen_distance
+def notice_frozen_sides(joint_of_motor, torque_share, far, counts, s, q, theta, wanted):
+    """Which sides repeat their positions although the arm moves by more than `far`, the
+    `frozen_distance`: the sum of LINKS_FROZEN and MOTORS_FROZEN."""
     links = 0
     motors = 0
     for i in range(q.shape[0]):

@@ -4,9 +4,14 @@
 """The measured positions in the control cycle: which samples are valid, and what is missing.
 
 A sample counts if it is new, finite, not from the future, and not farther from the last one than
-the speed limits allow. A side without a new sample is carried along its reference, so that feedback
-stays as it is, until it has timed out, and then rests. Filters (:mod:`derivative_filter`) give the
-velocities; the next sample corrects them for the whole time since the last one.
+the speed limits allow. What they allow does not grow once a sample has been refused: an encoder
+that has lost its zero does not come within reach by waiting. After a silence, a side counts again
+once the springs between the samples of both sides carry what the model says; where that cannot be
+judged, within reach, or after the fault has been cleared.
+
+A side without a new sample is carried along its reference, so that feedback stays as it is, until
+it has timed out, and then rests. Filters (:mod:`derivative_filter`) give the velocities; the next
+sample corrects them for the whole time since the last one.
 """
 
 from __future__ import annotations
@@ -30,6 +35,10 @@ class Samples(NamedTuple):
     motors_started: Annotated[Array, Field("s, since when none of the motors was")]
     link_time: Annotated[Array, Field("s, of the last valid sample of the links")]
     motor_time: Annotated[Array, Field("s, of the last valid sample of the motors")]
+    link_span: Annotated[
+        Array, Field("s, for which the links are within reach, 0: since their last sample")
+    ]
+    motor_span: Annotated[Array, Field("s, for which the motors are")]
     last_q: Annotated[Array, Field("rad or m, in that sample", ("n",))]
     last_theta: Annotated[Array, Field("rad or m, in that sample", ("m",))]
     filter: Annotated[Array, Field("positions and their derivatives", (4, "n + m"))]
@@ -39,23 +48,50 @@ class Samples(NamedTuple):
     thetad: Annotated[Array, Field("rad/s or m/s", ("m",))]
 
 
+# wide: a sample of one side, and what is known of that side
 @inlined_exactly
-def is_valid(row, last, speed, time, before, latest, is_started):
-    """Whether a sample is finite, not later than `latest`, and within reach of the last one."""
+def judge_sample(p, row, last, speed, time, before, latest, is_started, span, agrees):
+    """Whether a sample counts: 1; 0 if it is not finite, or later than `latest`; -1 if the joints
+    cannot be there. `agrees`: see :func:`take_samples`."""
     if not time <= latest:
-        return False
+        return 0
+    is_within = True
     for i in range(row.shape[0]):
         if not isfinite(row[i]):
-            return False
-        if is_started and not abs(row[i] - last[i]) <= speed[i] * (time - before):
-            return False
-    return True
+            return 0
+        reach = speed[i] * (span if span > 0.0 else time - before)
+        if is_started and not abs(row[i] - last[i]) <= reach:
+            is_within = False
+    if is_started and time - before > p.max_step and agrees >= 0:
+        is_within = agrees > 0
+    return 1 if is_within else -1
+
+
+@inlined_exactly
+def follow_silence(p, s, link_time, motor_time):
+    """Whether a new sample follows a silence, so that :func:`take_samples` should know whether the
+    springs agree."""
+    is_late = link_time > s.link_time[0] and link_time - s.link_time[0] > p.max_step
+    if motor_time > s.motor_time[0] and motor_time - s.motor_time[0] > p.max_step:
+        is_late = True
+    return s.is_started[0] != 0 and is_late
+
+
+@inlined_exactly
+def believe_samples(s):
+    """Believe the next samples of sides that were out of reach, because the fault was cleared."""
+    if s.link_span[0] > 0.0:
+        s.link_span[0] = inf
+    if s.motor_span[0] > 0.0:
+        s.motor_span[0] = inf
 
 
 @inlined_exactly
 def forget_samples(s):
     """Start again with the next samples."""
     s.is_started[0] = 0
+    s.link_span[0] = 0.0
+    s.motor_span[0] = 0.0
     s.link_time[0] = -inf
     s.motor_time[0] = -inf
 
@@ -131,27 +167,41 @@ def lacks_motors(p, s, now):
 # wide: the record, and a sample of both sides with its times
 @inlined_exactly
 def take_samples(
-    p, s, counts, now, link_time, motor_time, q, theta, dt, desired, reference
+    p, s, counts, now, link_time, motor_time, q, theta, agrees, dt, desired, reference
 ):  # fmt: skip
     """Take what is new and valid in the samples q, theta with their times, `dt` after the last.
 
     Sides without a sample follow `desired` (rows of the links from q on) and `reference` (of the
-    motors from theta on). A new sample counts even if the filter has been carried beyond its time:
-    samples may have become later, and would all be missed otherwise. Filters settle anew after a
-    side was missing for long, and after a late cycle.
+    motors from theta on). `agrees`: 1 if the springs between both samples carry what they should, 0
+    if they do not, -1 if that is not known; it decides on samples after a silence. A new sample
+    counts even if the filter has been carried beyond its time: samples may have become later, and
+    would all be missed otherwise. Filters settle anew after a side was missing for long, and after
+    a late cycle.
     """
     latest = now + p.max_step
     is_started = s.is_started[0] != 0
     since_links = since_motors = 0.0
     if link_time > s.link_time[0]:
-        if is_valid(q, s.last_q, p.link_speed, link_time, s.link_time[0], latest, is_started):
+        found = judge_sample(
+            p, q, s.last_q, p.link_speed, link_time, s.link_time[0], latest, is_started,
+            s.link_span[0], agrees,
+        )  # fmt: skip
+        if found > 0:
             since_links = link_time - s.link_time[0]
+            s.link_span[0] = 0.0
+        elif found < 0 and not s.link_span[0] > 0.0:
+            s.link_span[0] = link_time - s.link_time[0]
         counts.refused_samples[0] += 0 if since_links > 0.0 else 1
     if motor_time > s.motor_time[0]:
-        if is_valid(
-            theta, s.last_theta, p.motor_speed, motor_time, s.motor_time[0], latest, is_started
-        ):
+        found = judge_sample(
+            p, theta, s.last_theta, p.motor_speed, motor_time, s.motor_time[0], latest, is_started,
+            s.motor_span[0], agrees,
+        )  # fmt: skip
+        if found > 0:
             since_motors = motor_time - s.motor_time[0]
+            s.motor_span[0] = 0.0
+        elif found < 0 and not s.motor_span[0] > 0.0:
+            s.motor_span[0] = motor_time - s.motor_time[0]
         counts.refused_samples[0] += 0 if since_motors > 0.0 else 1
     if not is_started and not (since_links > 0.0 and since_motors > 0.0):
         return
@@ -186,6 +236,8 @@ def take_samples(
 
 
 compiled_take_samples = compiled_exactly(take_samples)
+compiled_follow_silence = compiled_exactly(follow_silence)
+compiled_believe = compiled_exactly(believe_samples)
 compiled_forget = compiled_exactly(forget_samples)
 compiled_are_settled = compiled_exactly(filters_are_settled)
 compiled_knows_speed = compiled_exactly(knows_speed)

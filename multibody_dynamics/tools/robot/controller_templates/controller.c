@@ -66,15 +66,22 @@ static void map_motion(robot_controller *c, robot_feedforward *flat, double dt)
     robot_advance_springs(flat->torque, flat->filtered, dt);
 }
 
+/* Springs at the measured state. */
+static void measure_springs(robot_controller *c)
+{
+    const robot_samples *x = &c->samples;
+    robot_springs *s = &c->springs;
+    robot_spring_torques(x->q, x->qd, x->theta, x->thetad, c->second, s->torque, s->rate, s->felt,
+                         s->load, s->deflection);
+}
+
 static void observe_disturbances(robot_controller *c, double elapsed)
 {
     const robot_parameters *p = &c->parameters;
     const robot_samples *x = &c->samples;
-    robot_springs *s = &c->springs;
+    const robot_springs *s = &c->springs;
     double momentum[JOINTS], bias[JOINTS];
     robot_momentum(x->q, x->qd, momentum, bias);
-    robot_spring_torques(x->q, x->qd, x->theta, x->thetad, c->second, s->torque, s->rate, s->felt,
-                         s->load, s->deflection);
     robot_observe_disturbances(&c->disturbances, p->disturbance_bandwidth,
                                p->link_disturbance_limit, p->motor_disturbance_limit, elapsed,
                                x->qd, x->thetad, momentum, bias, s->torque, s->load, c->torque,
@@ -284,6 +291,10 @@ static void supervise(robot_controller *c, double step)
     copy_row(s->qd, x.qd, x.lacks_links ? 0 : JOINTS);
     copy_row(s->thetad, x.thetad, x.lacks_motors ? 0 : MOTORS);
     copy_row(c->torque, x.sent, MOTORS);
+    copy_row(s->q, x.q, JOINTS);
+    copy_row(s->theta, x.theta, MOTORS);
+    measure_springs(c);
+    copy_row(c->springs.torque, x.springs, JOINTS);
     for (int i = 0; i < JOINTS; ++i) {
         x.error[i] = c->desired[0][i] - s->q[i];
     }
@@ -308,6 +319,26 @@ static void rest(robot_controller *c, double step)
     }
 }
 
+/* Damping that fades, after a stop that has failed: it uses positions of the motors alone. */
+static void damp(robot_controller *c, double share, double step)
+{
+    robot_parameters *p = &c->parameters;
+    const double dt = robot_torque_step(p, step, c->period);
+    double *torque = c->now.result[3];
+    double theta[MOTORS], thetad[MOTORS] = {0.0};
+    if (c->modes.is_new) {
+        start_new_law(c);
+    }
+    copy_row(c->samples.theta, theta, MOTORS);
+    robot_smooth_motors(&c->smoothed, p->late_bandwidth, p->late_lead, fmax(step, dt), theta,
+                        thetad);
+    hold_at(c, c->samples.q, ZEROS);
+    robot_damp_motors(p->late_gains, thetad, share, p->torque_limit, torque);
+    if (is_finite_row(torque, MOTORS)) {
+        send(c, dt, torque);
+    }
+}
+
 static void run(robot_controller *c)
 {
     const double step = c->has_torque ? c->clock.time - c->torque_time : 0.0;
@@ -325,7 +356,12 @@ static void run(robot_controller *c)
     c->period = c->modes.mode == ROBOT_LOST ? c->period : robot_next_period(step, c->period);
     supervise(c, step);
     if (c->modes.mode == ROBOT_LOST || !c->samples.is_started) {
-        rest(c, step);
+        const double share = robot_damping_share(&c->modes, c->clock.time);
+        if (share > 0.0 && !robot_lacks_motors(&c->parameters, &c->samples, c->clock.time)) {
+            damp(c, share, step);
+        } else {
+            rest(c, step);
+        }
         return;
     }
     const double dt = robot_torque_step(&c->parameters, step, c->period);
@@ -469,23 +505,36 @@ static int has_exchange(robot_springs *s, const double q[JOINTS], const double t
     return is_found;
 }
 
+/* The joint with the largest misfit of its spring; -1 if they are not judged. */
+static int worst_joint(robot_controller *c, const double q[JOINTS], const double theta[MOTORS],
+                       double misfit[JOINTS])
+{
+    const double *allowed = c->parameters.external_load;
+    robot_springs *s = &c->springs;
+    double weight[JOINTS];
+    int is_judged = 0;
+    for (int i = 0; i < JOINTS; ++i) {
+        is_judged = is_judged || allowed[i] < HUGE_VAL;
+    }
+    if (!is_judged) {
+        return -1;
+    }
+    judged_springs(s, q, theta, weight);
+    robot_spring_misfit(q, theta, s->torque, weight, s->felt, allowed, misfit);
+    return robot_largest_misfit(misfit);
+}
+
 int robot_judge(robot_controller *c, const double q[JOINTS], const double theta[MOTORS],
                 int moves, robot_refusal *refusal)
 {
     const double *allowed = c->parameters.external_load;
     robot_springs *s = &c->springs;
     double weight[JOINTS], misfit[JOINTS];
-    int worst, is_judged = 0;
-    for (int i = 0; i < JOINTS; ++i) {
-        is_judged = is_judged || allowed[i] < HUGE_VAL;
-    }
+    const int worst = worst_joint(c, q, theta, misfit);
     *refusal = (robot_refusal){.mistake = ROBOT_UNEXPLAINED_LOAD};
-    if (!is_judged) {
+    if (worst < 0) {
         return 0;
     }
-    judged_springs(s, q, theta, weight);
-    robot_spring_misfit(q, theta, s->torque, weight, s->felt, allowed, misfit);
-    worst = robot_largest_misfit(misfit);
     if (fabs(misfit[worst]) <= (moves ? MOVING : 1.0) &&
         (moves || !has_exchange(s, q, theta, refusal))) {
         return 0;
@@ -563,6 +612,7 @@ void robot_stop(robot_controller *c)
 
 void robot_clear_fault(robot_controller *c)
 {
+    robot_believe_samples(&c->samples);
     robot_end_fault(&c->parameters, &c->modes, c->samples.qd, c->samples.thetad);
 }
 
@@ -590,17 +640,31 @@ int robot_set_second_outputs(robot_controller *c, double second[3][ROBOT_SECOND]
     return 0;
 }
 
+/* Take what is new and valid of what was measured. */
+static void take_input(robot_controller *c, const robot_input *in)
+{
+    const robot_parameters *p = &c->parameters;
+    robot_samples *s = &c->samples;
+    const int frozen =
+        robot_notice_frozen_sides(p->frozen_distance, &c->counts, &c->frozen, in->q, in->theta,
+                                  c->has_motion ? c->desired[0] : in->q);
+    const double link_time = frozen & LINKS_FROZEN ? s->link_time : in->link_time;
+    const double motor_time = frozen & MOTORS_FROZEN ? s->motor_time : in->motor_time;
+    int agrees = -1;
+    if (robot_follow_silence(p, s, link_time, motor_time)) {
+        double misfit[JOINTS];
+        const int worst = worst_joint(c, in->q, in->theta, misfit);
+        agrees = worst < 0 ? -1 : fabs(misfit[worst]) <= 1.0;
+    }
+    robot_take_samples(p, s, &c->counts, in->time, link_time, motor_time, in->q, in->theta, agrees,
+                       c->clock.elapsed, c->desired, c->now.result);
+}
+
 robot_state robot_update(robot_controller *c, const robot_input *in, robot_output *out)
 {
     const int clock = robot_advance_clock(&c->parameters, &c->clock, &c->counts, in->time);
     if (clock == CLOCK_RUNS) {
-        const int frozen =
-            robot_notice_frozen_sides(&c->parameters, &c->counts, &c->frozen, in->q, in->theta,
-                                      c->has_motion ? c->desired[0] : in->q);
-        robot_take_samples(&c->parameters, &c->samples, &c->counts, in->time,
-                           frozen & LINKS_FROZEN ? c->samples.link_time : in->link_time,
-                           frozen & MOTORS_FROZEN ? c->samples.motor_time : in->motor_time, in->q,
-                           in->theta, c->clock.elapsed, c->desired, c->now.result);
+        take_input(c, in);
         if (c->is_active) {
             run(c);
         }

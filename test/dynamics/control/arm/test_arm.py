@@ -35,9 +35,16 @@ from multibody_dynamics.dynamics.control.arm.arm import (
 )
 from multibody_dynamics.dynamics.control.arm.arm_settings import ArmSettings
 from multibody_dynamics.dynamics.control.arm.desired_motion import TrajectoryRequest
-from multibody_dynamics.dynamics.control.arm.modes import FAULTS, NO_LINKS, NOT_FINITE, TIME, Mode
+from multibody_dynamics.dynamics.control.arm.modes import (
+    DAMPED_FOR,
+    FAULTS,
+    NO_LINKS,
+    NOT_FINITE,
+    TIME,
+    Mode,
+)
 from multibody_dynamics.dynamics.control.laws.controller_settings import LAWS, ControllerSettings
-from multibody_dynamics.dynamics.control.laws.flatness_settings import ON_LINKS
+from multibody_dynamics.dynamics.control.laws.flatness_settings import ON_LINKS, FlatnessSettings
 from multibody_dynamics.dynamics.control.observers.adaptive_feedforward import AdaptationSettings
 from multibody_dynamics.dynamics.control.observers.state_estimation import StateEstimation
 from multibody_dynamics.dynamics.core.errors import DynamicsError
@@ -298,8 +305,9 @@ def test_without_prediction_state_feedback_does_not_tolerate_the_delay():
     settings = holding(arm, "state_feedback", bandwidth=60.0) | {"command_delay": 6e-3}
     predicted, _ = follow(arm, (0.0, 6e-3), **settings)
     assert predicted < 1e-3
+    unwatched = ArmSettings(tracking_tolerance=0.0, transfer_time=0.1, load_tolerance=0.0)
     with pytest.raises(DynamicsError, match="diverges"):
-        follow(arm, (0.0, 6e-3), **settings, predicts_state=False)
+        follow(arm, (0.0, 6e-3), **settings, cycle=unwatched, predicts_state=False)
 
 
 def test_a_stop_acts_on_the_measured_state_also_if_it_begins_after_the_prediction():
@@ -673,6 +681,150 @@ def test_with_motor_encoders_alone_the_panda_holds_for_twenty_seconds():
         worst = max(worst, np.abs(loop.plant.q - away).max())
     assert worst < 5e-4
     assert not loop.arm.measured.lost
+
+
+def test_a_stop_that_drives_the_arm_away_is_damped_and_then_silent():
+    """Motor encoders of 8 bits and torques that change by 1 N m per cycle: feedback of velocities
+    drives the arm. The stop moved the shoulder by 5.3 rad."""
+    arm, resolution, rate = shipped("planar_two_link"), 2.0 * np.pi / 2**8, 1000.0
+    cycle = ArmSettings(frozen_distance=0.0)  # between two counts, springs bend by that
+    made = control.Arm(arm.model, arm.actuators, FlatnessSettings(law="motor_pd"), cycle)
+    made.design(arm.rest)
+    limit, names = arm.actuators.torque_limit, arm.actuators.motor_names
+    rates = np.full(2, rate)
+    made.limit(JointCommandLimits(names, torque=limit, torque_rate=rates))
+    plant = ElasticRobot(arm.model, arm.actuators, step=DELAY_PERIOD)
+    plant.reset(arm.rest)
+    made.activate()
+    torque, told, silent_at = plant.motor_torque.copy(), {}, 0.0
+    for k in range(4000):
+        now = START + round(SECOND * k * DELAY_PERIOD)
+        theta = np.round(plant.theta / resolution) * resolution
+        command = made.update(Sample(now, {"link_position": plant.q, "motor_position": theta}))
+        told |= {event.fault.text: (k * DELAY_PERIOD, plant.q.copy()) for event in command.events}
+        if k == 300:
+            made.motion.go(arm.rest + 1.0, 1.0)
+        if command.torque is not None:
+            assert np.abs(command.torque - torque).max() <= rate * DELAY_PERIOD * (1.0 + 1e-9)
+            torque = command.torque
+        else:
+            silent_at = silent_at or k * DELAY_PERIOD
+            torque = made.rest(now).torque
+        plant.step(torque, DELAY_PERIOD)
+    (_, (stopped, place)), (what, (failed, _)) = told.items()
+    assert what == "stop failed"
+    assert failed - stopped <= 0.2
+    assert silent_at == pytest.approx(failed + DAMPED_FOR, abs=2.0 * DELAY_PERIOD)
+    assert abs(plant.q[0] - place[0]) < 1.0
+    assert np.abs(plant.qd).max() < 0.05
+
+
+class Watched:
+    """The two-link arm of config/ with its plant, and with what `damage` does to the positions."""
+
+    def __init__(self) -> None:
+        arm = shipped("planar_two_link")
+        self.made = control.Arm(arm.model, arm.actuators, cycle=ArmSettings(transfer_time=0.1))
+        self.made.design(arm.rest)
+        self.plant = ElasticRobot(arm.model, arm.actuators, step=DELAY_PERIOD)
+        self.plant.reset(arm.rest)
+        self.made.activate()
+        self.now, self.torque, self.told = START, self.plant.motor_torque.copy(), []
+
+    def run(self, seconds: float, missing: str = "", damage=lambda q, theta: (q, theta)) -> Mode:
+        """So many seconds; every motion is one of 1 rad/s."""
+        for _ in range(round(seconds / DELAY_PERIOD)):
+            self.now += round(SECOND * DELAY_PERIOD)
+            q, theta = damage(self.plant.q.copy(), self.plant.theta.copy())
+            rows = {"link_position": q, "motor_position": theta}
+            given = Sample(self.now, None if missing == BOTH else rows, missing)
+            command = self.made.update(given)
+            self.told += [str(event) for event in command.events]
+            if command.torque is None:
+                command = self.made.rest(self.now)
+            self.torque = command.torque
+            self.plant.step(self.torque, DELAY_PERIOD)
+        return command.mode
+
+
+@pytest.mark.parametrize(
+    ("links", "motors", "mode"),
+    [(True, False, Mode.STOPPING), (False, True, Mode.STOPPING), (True, True, Mode.LOST)],
+)
+def test_encoders_that_repeat_their_values_in_motion_are_missing_under_new_stamps(
+    links, motors, mode
+):
+    arm = Watched()
+    arm.run(0.5)
+    arm.made.motion.go(np.array([1.0, 1.0]), 1.0)
+    arm.run(0.4)
+    held = arm.plant.q.copy(), arm.plant.theta.copy(), arm.made.motion.wanted[0].copy()
+
+    def frozen(q: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return held[0] if links else q, held[1] if motors else theta
+
+    found, moved = Mode.FOLLOWING, 0.0
+    while not arm.told:
+        moved = float(np.abs(arm.made.motion.wanted[0] - held[2]).max())
+        found = arm.run(DELAY_PERIOD, damage=frozen)
+    cycles = 2.0 * DELAY_PERIOD * 2.0  # at up to 2 rad/s
+    assert moved <= ArmSettings().frozen_distance + cycles
+    assert found is mode
+    assert "frozen" in arm.told[0]
+    assert ("link states" if links and not motors else "motor states") in arm.told[0]
+    if motors:  # feedback of frozen motors has driven the arm: brakes stop it
+        return
+    assert arm.run(2.0, damage=frozen) is mode, arm.told
+    assert np.abs(arm.plant.qd).max() < 0.05
+    assert arm.run(1.5) is Mode.HOLDING, arm.told
+
+
+def test_at_rest_encoders_may_repeat_their_values():
+    arm = Watched()
+    still = arm.plant.q.copy(), arm.plant.theta.copy()
+    assert arm.run(2.0, damage=lambda q, theta: still) is Mode.HOLDING
+    assert not arm.told
+
+
+@pytest.mark.parametrize("missing", [LINKS, MOTORS, BOTH])
+@pytest.mark.parametrize("step", [1.5, -2.0 * np.pi])
+def test_after_a_silence_a_side_that_is_elsewhere_stays_missing(missing, step):
+    """1.5 rad were believed, and a speed of 8 rad/s with them."""
+    arm = Watched()
+    arm.run(0.5)
+    off = lambda q, theta: (q + step, theta) if missing == LINKS else (q, theta + step)  # noqa: E731
+    arm.run(0.3, missing)
+    before = arm.made.supervisor.mode
+    for _ in range(1000):
+        assert arm.run(DELAY_PERIOD, damage=off) is before
+        assert np.abs(arm.plant.qd).max() < 0.2
+    assert arm.run(1.5) is Mode.HOLDING, arm.told
+    # a silence too short for a fault: the step is not followed, and a fault of its own
+    arm.now += round(0.1 * SECOND)
+    arm.run(0.05, damage=off)
+    assert np.abs(arm.made.measured.estimator.state.qd).max() < 0.1
+    assert arm.run(0.3, damage=off) is Mode.LOST
+    assert "do not carry the arm" in arm.told[-1]
+    assert arm.run(1.5) is Mode.HOLDING, arm.told
+
+
+def test_the_damping_after_a_failed_stop_needs_motor_states():
+    arm = shipped("planar_two_link")
+    made = control.Arm(arm.model, arm.actuators)
+    made.design(arm.rest)
+    made.activate()
+    (q, _, theta, _), _, _ = at_start(arm)
+    places = np.concatenate([np.zeros(50), np.linspace(0.0, 6.0, 2000)])  # 3 rad/s
+    for k, x in enumerate(places):
+        command = made.update(sample_of(made, k * DELAY_PERIOD, q + x, theta + x))
+        if made.supervisor.is_final:
+            break
+    assert made.supervisor.is_final
+    assert command.torque is not None  # damped
+    rest = made.rest(command.stamp + SECOND // 1000, DELAY_PERIOD).torque
+    assert (command.torque < rest).all()  # against the motion
+    lost = sample_of(made, (k + 1) * DELAY_PERIOD, q, theta)._replace(missing=MOTORS)
+    assert made.update(lost).torque is None
 
 
 @pytest.mark.parametrize("name", SHIPPED)

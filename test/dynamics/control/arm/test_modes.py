@@ -329,12 +329,118 @@ def test_short_peaks_of_the_speed_do_not_fail_a_stop():
 def test_an_arm_that_does_not_come_to_rest_in_time_fails_the_stop(speed):
     machine = stopped()
     assert run(machine, lambda t: (speed, 0.0)) == pytest.approx(5.0, abs=0.02)
-    assert machine.memory.allowed[0] == 0.0
+    assert machine.memory.how[0] == modes.MOVES
+    assert machine.memory.allowed[0] == RULES.stop_timeout
 
 
 def test_an_oscillation_through_rest_is_not_rest():
     t = run(stopped(), lambda t: (0.4 * abs(np.sin(30.0 * t)), 0.0))
     assert t == pytest.approx(5.0, abs=0.1)
+
+
+def turn(
+    machine: Machine, speed: Callable[[float], float], noise: float = 0.0, **changes
+) -> float | None:
+    """The time at which a stop has failed whose first joint turns at this speed over time, while
+    its velocity is measured as `noise`, back and forth, at which it moves nowhere."""
+    begin, place = machine.now, np.zeros(2)
+    for k in range(round(4.0 / PERIOD)):
+        t = machine.now - begin
+        place = place + PERIOD * np.array([speed(t), 0.0])
+        seen = np.array([speed(t) + noise * (-1.0) ** k, 0.0])
+        here = moving(*seen)._replace(q=place, theta=place, **changes)
+        if machine.cycle(**here._asdict()) == LOST:
+            return machine.now - begin
+    return None
+
+
+@pytest.mark.parametrize("v", [0.0, 0.5, 2.0])
+def test_a_stop_that_goes_as_far_as_its_forecast_does_not_fail(v):
+    """0.2 rad from 2 rad/s, the limit of the joint."""
+    assert turn(stopped(v), lambda t: v * np.exp(-10.0 * t), noise=0.3) is None
+
+
+@pytest.mark.parametrize("noise", [0.0, 6.0])
+def test_a_stop_that_speeds_up_fails_within_100_ms_whatever_the_velocities_are(noise):
+    """From 1 rad/s it slows down for 0.2 s, and then speeds up."""
+    machine = stopped(1.0 + noise, stop_timeout=np.inf, stop_distance=np.full(2, np.inf))
+    failed = turn(machine, lambda t: np.exp(-10.0 * t) if t < 0.2 else 1.8, noise)
+    assert 0.2 < failed <= 0.3
+    assert machine.fault == STOP_FAILED
+    assert machine.memory.how[0] == modes.SPEEDS_UP
+    assert machine.memory.joint[0] == 0
+
+
+def test_a_stop_that_goes_on_at_its_speed_fails_once_it_is_beyond_its_forecast():
+    machine = stopped(1.0)
+    failed = turn(machine, lambda t: 1.0)
+    assert machine.memory.how[0] == modes.TOO_FAR
+    ratio = 1.5 * 1.0 / 2.0 + 0.25  # of the speed for which the distance is forecast
+    reach = 2.0 * 0.2 * ratio
+    assert machine.memory.allowed[0] == pytest.approx(reach)
+    assert failed == pytest.approx(reach / 1.0, abs=2.0 * PERIOD)
+
+
+def test_the_stop_for_late_torques_has_its_own_forecast_and_that_on_links_none():
+    machine = stopped(1.0)
+    machine.memory.tolerates_delay[0] = 1
+    assert turn(machine, lambda t: 1.0) == pytest.approx(2.0 * 0.8, abs=2.0 * PERIOD)
+    machine = Machine()
+    slow = lambda t: 1.0 * np.exp(-2.0 * t)  # noqa: E731
+    assert turn(machine, slow, lacks_motors=1) is None
+    assert machine.fault == NO_MOTORS
+    # but it may not speed up either
+    machine = Machine()
+    assert turn(machine, lambda t: 0.1 + 2.0 * t, lacks_motors=1) is not None
+
+
+def test_an_arm_that_was_at_rest_may_be_pushed_farther_but_not_fast():
+    """The forecast is that of the stop, not of what may happen to an arm that holds."""
+    assert turn(stopped(1.0), lambda t: 0.3 if 1.0 < t < 3.0 else 0.0) is None
+    assert turn(stopped(1.0), lambda t: 0.9 if 1.0 < t < 3.0 else 0.0) is not None
+
+
+def test_damping_after_a_failed_stop_fades_and_ends_with_the_fault():
+    machine = stopped(1.0)
+    assert modes.damping_share(machine.memory, machine.now) == 0.0
+    turn(machine, lambda t: 1.0)
+    share = lambda t: modes.damping_share(machine.memory, machine.now + t)  # noqa: E731
+    times = np.linspace(0.0, modes.DAMPED_FOR, 101)
+    found = np.array([share(t) for t in times])
+    assert found[0] == 1.0
+    assert (np.diff(found) <= 0.0).all()
+    assert np.abs(np.diff(found)).max() < 0.02
+    assert found[-1] == share(10.0) == 0.0
+    machine.memory.fault[0] = modes.NO_DESIGN
+    assert share(0.1) == 0.0
+
+
+# Springs
+
+
+@pytest.mark.parametrize(
+    ("torque", "duration", "is_overloaded"),
+    [(119.0, 1.0, False), (-121.0, 1.0, True), (500.0, 0.09, False), (500.0, 0.11, True)],
+)
+def test_a_spring_that_carries_more_than_gravity_and_motors_for_long_stops_the_arm(
+    torque, duration, is_overloaded
+):
+    """60 N m are believed at rest."""
+    machine = Machine()
+    machine.cycle(round(duration / PERIOD), springs=np.array([torque, 1e6]))
+    machine.cycle(10)
+    assert (machine.fault == modes.OVERLOAD) == is_overloaded
+    if is_overloaded:
+        assert machine.mode == STOPPING
+        assert machine.memory.joint[0] == 0
+        assert machine.memory.allowed[0] == 120.0
+
+
+def test_springs_that_swing_do_not_overload():
+    machine = Machine()
+    for k in range(500):
+        machine.cycle(springs=np.array([400.0 * np.sin(2.0 * np.pi * 6.0 * k * PERIOD), 0.0]))
+    assert machine.fault == NONE
 
 
 def test_an_arm_at_rest_that_is_pushed_has_the_whole_time_again():
@@ -397,6 +503,9 @@ SITUATIONS = st.builds(
     thetad=st.builds(lambda a, b: np.array([a, b]), st.floats(-1.0, 1.0), st.floats(-1.0, 1.0)),
     error=st.builds(lambda a: np.array([a, 0.0]), st.floats(-0.3, 0.3)),
     sent=st.builds(lambda a, b: np.array([a, b]), st.floats(-40.0, 40.0), st.floats(-20.0, 20.0)),
+    q=st.builds(lambda a, b: np.array([a, b]), st.floats(-1.0, 1.0), st.floats(-1.0, 1.0)),
+    theta=st.builds(lambda a, b: np.array([a, b]), st.floats(-1.0, 1.0), st.floats(-1.0, 1.0)),
+    springs=st.builds(lambda a: np.array([a, 0.0]), st.floats(-200.0, 200.0)),
 )
 STEPS = st.lists(
     st.tuples(

@@ -62,6 +62,23 @@ def test_a_stop_that_takes_too_long_and_torques_that_are_late_say_how_long(super
     assert "'shoulder' still moves at 0.3 after more than 5 s (stop_timeout)" in str(event)
 
 
+def test_a_stop_that_goes_too_far_and_an_overloaded_spring_say_by_how_much(supervisor):
+    event = None
+    for k in range(60):
+        spring = AT_REST._replace(springs=np.array([-150.0, 0.0]))
+        event = supervisor.update(0.01 * k, spring) or event
+        if event:
+            break
+    assert "spring overloaded: the spring of 'shoulder' carries 150 (N m or N)" in str(event)
+    assert "allowed: 120, 2 times what is believed at rest" in str(event)
+    for k in range(60):
+        place = np.array([0.0, 0.004 * k])
+        found = AT_REST._replace(theta=place, thetad=np.array([0.0, 0.4]))
+        event = supervisor.update(1.0 + 0.01 * k, found) or event
+    assert "stop failed: 'elbow' has moved by 0." in str(event)
+    assert "forecast: at most 0." in str(event)
+
+
 def test_a_cleared_fault_is_told_at_once_and_the_return_at_rest_is_not(supervisor):
     supervisor.update(0.1, AT_REST._replace(error=np.array([0.3, 0.0])))
     event = supervisor.clear(STILL, STILL)

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -29,14 +27,14 @@ class Watch:
     def __init__(self, far: float = FAR) -> None:
         self.memory = record_fields.zeros(FrozenSides, n=2, m=3)
         self.counts = record_fields.zeros(CycleCounts)
-        self.settings = SimpleNamespace(frozen_distance=far)
+        self.far = far
         self.see()
 
     def see(self, links=0.0, motors=0.0, wanted=0.0, stiffness=0.0) -> int:
         """What is noticed after links, motors and reference have moved so far from the start."""
         q, goal = START + links, START + wanted
         theta = np.array([*(START + motors), 0.1 + stiffness])
-        own = self.settings, self.counts, self.memory, q, theta, goal
+        own = self.far, self.counts, self.memory, q, theta, goal
         return notice_frozen_sides(JOINT_OF_MOTOR, SHARE, *own)
 
 

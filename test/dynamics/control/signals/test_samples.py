@@ -30,7 +30,7 @@ class Sampled:
         })  # fmt: skip
         self.s = record_fields.zeros(Samples, **{"n": N, "m": M, "n + m": N + M})
         self.counts = record_fields.zeros(CycleCounts)
-        self.time = 0.0
+        self.time, self.agrees = 0.0, -1
         samples.forget_samples(self.s)
 
     def reference(self):
@@ -44,7 +44,8 @@ class Sampled:
         new = self.time + ahead
         samples.compiled_take_samples(
             self.p, self.s, self.counts, self.time, new if links else self.s.link_time[0],
-            new if motors else self.s.motor_time[0], q, theta, DT, *self.reference(),
+            new if motors else self.s.motor_time[0], q, theta, self.agrees, DT,
+            *self.reference(),
         )  # fmt: skip
         return np.concatenate([self.s.q, self.s.theta])
 
@@ -133,6 +134,60 @@ def test_a_wrong_sample_is_refused_and_counted(damage):
     found = sampled.cycle(q, theta, ahead=0.06 if damage == "future" else 0.0)
     np.testing.assert_allclose(found, np.concatenate(moving(sampled.time)), atol=1e-9)
     assert sampled.counts.refused_samples[0] == (2 if damage == "future" else 1)
+
+
+def run(sampled: Sampled, cycles: int, jump: float, agrees: int = -1) -> float:
+    """How far the links seem to be from the motion after cycles with encoders off by `jump`."""
+    sampled.agrees = agrees
+    for _ in range(cycles):
+        q, theta = moving(sampled.time + DT)
+        sampled.cycle(q + jump, theta)
+    return float(np.abs(sampled.s.q - moving(sampled.time)[0]).max())
+
+
+@pytest.mark.parametrize("jump", [0.27, 1.5, 2.0 * np.pi])
+def test_a_side_that_leaps_is_missing_for_ever_unless_it_returns_agrees_or_is_believed(jump):
+    """0.27 rad were accepted after 27 ms, and 2 pi after 0.63 s."""
+    sampled = Sampled()
+    run(sampled, 100, 0.0)
+    run(sampled, 5000, jump)
+    assert samples.lacks_links(sampled.p, sampled.s, sampled.time)
+    assert sampled.counts.refused_samples[0] == 5000
+    assert np.abs(sampled.s.last_q - moving(0.1)[0]).max() < 1e-9
+    run(sampled, 100, jump, agrees=0)
+    assert samples.lacks_links(sampled.p, sampled.s, sampled.time)
+    for how in ("agrees", "believed"):
+        if how == "believed":
+            samples.believe_samples(sampled.s)
+        error = run(sampled, 100, jump, agrees=1 if how == "agrees" else -1)
+        assert error == pytest.approx(jump)
+        run(sampled, 200, 0.0)  # the encoder finds its zero again: that is a leap, too
+        assert samples.lacks_links(sampled.p, sampled.s, sampled.time)
+        assert run(sampled, 100, 0.0, agrees=1) < 1e-6
+        run(sampled, 100, jump)
+
+
+def test_a_single_outlier_does_not_make_a_side_leap():
+    sampled = Sampled()
+    run(sampled, 100, 0.0)
+    run(sampled, 3, 1.0)
+    run(sampled, 1, 0.0)
+    assert sampled.counts.refused_samples[0] == 3
+    assert sampled.s.link_span[0] == 0.0
+    assert not samples.lacks_links(sampled.p, sampled.s, sampled.time)
+
+
+@pytest.mark.parametrize("agrees", [-1, 0, 1])
+def test_after_a_silence_a_side_returns_within_reach_if_the_springs_agree(agrees):
+    """Within reach of 60 ms at 10 rad/s, or wherever the springs agree."""
+    for step, known in ((0.5, agrees != 0), (0.7, agrees == 1)):
+        sampled = Sampled()
+        run(sampled, 100, 0.0)
+        for _ in range(60):
+            sampled.cycle(*moving(sampled.time + DT), links=False)
+        assert samples.follow_silence(sampled.p, sampled.s, sampled.time, sampled.time)
+        run(sampled, 5, step, agrees)
+        assert (not samples.lacks_links(sampled.p, sampled.s, sampled.time)) == known
 
 
 def test_overflow_ends_everything():
