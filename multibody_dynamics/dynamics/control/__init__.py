@@ -305,13 +305,14 @@ from .impedance.stiffness_ramp import StiffnessRamp
 from .impedance.tool_spring import cartesian_spring
 from .impedance.virtual_springs import VirtualSprings
 from .laws import by_name as by_name  # enters the laws into LAWS
-from .laws.controller_designs import make_controller, retune
 from .laws.controller_settings import (
     DEFAULT_LAW,
     LAWS,
     ControllerSettings,
     Cycle,
     in_short,
+    make_controller,
+    retune,
 )
 from .laws.designed_laws import DesignedLaws
 from .laws.feedforward_law import FeedforwardLaw

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multibody_dynamics.dynamics.control.impedance.damping_design import impedance_damping
-from multibody_dynamics.dynamics.core.errors import DynamicsError
+from multibody_dynamics.dynamics.control import impedance_damping
+from multibody_dynamics.dynamics.core import DynamicsError
 
 
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 7), zeta=st.floats(0.05, 0.95))

@@ -9,13 +9,9 @@ import numpy as np
 import pytest
 
 from elastic_arms import elastic_panda, linear_arm, nonlinear_arm
-from multibody_dynamics.dynamics.control.impedance.impedance_limits import (
-    carrying_stiffness,
-    check_use,
-    sampled_poses,
-    use_of_springs,
-)
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.control import carrying_stiffness, use_of_springs
+from multibody_dynamics.dynamics.control.impedance.impedance_limits import check_use, sampled_poses
+from multibody_dynamics.dynamics.core import InputError
 
 
 def test_linear_springs_carry_their_stiffness_and_hardening_ones_that_without_load():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from elastic_arms import linear_arm
-from multibody_dynamics.dynamics.control.laws.controller_settings import LAWS, ControllerSettings
+from multibody_dynamics.dynamics.control import LAWS, ControllerSettings
 from multibody_dynamics.dynamics.control.laws.impedance_settings import (
     ElasticStructureSettings,
     ImpedanceSettings,

@@ -8,22 +8,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from multibody_dynamics.dynamics.control.observers.state_estimation import (
-    SOURCES,
-    StateEstimation,
-    StateEstimator,
-)
-from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
-from observed_arms import (
-    KINDS,
-    STEP,
-    arm,
-    elastic,
-    gravity_hold,
-    series_elastic,
-)
+from multibody_dynamics.dynamics.control import SOURCES, StateEstimation, StateEstimator
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.elastic import Actuators
+from multibody_dynamics.dynamics.plant import ElasticRobot
+from observed_arms import KINDS, STEP, arm, elastic, gravity_hold, series_elastic
 from robots import two_link_planar
 
 

@@ -8,33 +8,29 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from multibody_dynamics.dynamics.control.trajectories.time_scaling import (
-    QUANTITIES,
-    MotionLimits,
-    SlowedReference,
-    scale_time,
-    slow_down,
-)
-from multibody_dynamics.dynamics.core.errors import InputError, TrajectoryError
+from multibody_dynamics.dynamics.control import QUANTITIES, MotionLimits, scale_time, slow_down
+from multibody_dynamics.dynamics.control.trajectories.time_scaling import SlowedReference
+from multibody_dynamics.dynamics.core import InputError, TrajectoryError
 from multibody_dynamics.dynamics.elastic import (
+    Actuators,
     Antagonistic,
+    CubicSpring,
+    LinearSpring,
     Motor,
+    MotorMotion,
     Rigid,
     SeriesElastic,
+    load_actuators,
+    motor_motion,
 )
-from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic.flatness import MotorMotion, motor_motion
-from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSpring
-from multibody_dynamics.dynamics.motion.trajectories import (
+from multibody_dynamics.dynamics.motion import (
     Reference,
     Trajectory,
     hold,
     interpolate,
     sum_of_sines,
 )
-from multibody_dynamics.dynamics.rigid.crba import gravity_forces, mass_matrix
-from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
+from multibody_dynamics.dynamics.rigid import gravity_forces, inverse_dynamics, mass_matrix
 from robots import CONFIG, panda, two_link_planar
 
 READY = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5])
