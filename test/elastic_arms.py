@@ -273,6 +273,11 @@ def in_motion(arm: Arm, speed: float) -> HeldPlant:
     return plant
 
 
+def still(arm: Arm) -> Array:
+    """(5, n) the desired motion at rest."""
+    return np.vstack((arm.rest, np.zeros((4, arm.model.n))))
+
+
 def at_start(arm: Arm) -> tuple[tuple[Array, ...], Array, Array]:
     """(q, q', theta, theta'), second outputs and motor torques at rest."""
     rest, zero = at_rest(*arm), np.zeros(arm.model.n)

@@ -269,11 +269,15 @@ from .controllers.hold_controller import HoldController
 from .controllers.late_hold import LateHoldController, late_hold_gains
 from .controllers.link_damping import LinkDampingController
 from .controllers.link_equilibrium import LinkEquilibrium
-from .controllers.scheduled_feedback import UPDATE_TIME, ScheduledFeedback
+from .controllers.scheduled_feedback import (
+    GAIN_DESIGNS,
+    UPDATE_TIME,
+    GainSchedule,
+    ScheduledFeedback,
+)
 from .controllers.stop_forecast import StopForecast, forecast_stop
 from .controllers.torque_controller import TorqueController
 from .gains.coupled_gains import CoupledGains, coupled_gains, whole_arm_poles
-from .gains.gain_schedule import GAIN_DESIGNS, GainSchedule
 from .gains.joint_gains import (
     JointPoles,
     StateFeedbackGains,
@@ -290,7 +294,6 @@ from .gains.joint_gains import (
     placed_gains,
 )
 from .gains.modal_gains import modal_gains
-from .impedance.damping_design import impedance_damping
 from .impedance.elastic_structure import CONTACT_BANDWIDTH, ElasticStructureController
 from .impedance.elastic_structure_gains import (
     DAMPING_RATIO,
@@ -299,7 +302,7 @@ from .impedance.elastic_structure_gains import (
     esp_impedance_gains,
 )
 from .impedance.impedance import CartesianImpedance, ImpedanceController, JointImpedance
-from .impedance.impedance_limits import carrying_stiffness, use_of_springs
+from .impedance.impedance_design import carrying_stiffness, impedance_damping, use_of_springs
 from .impedance.live_impedance import ImpedanceTarget, LiveImpedance
 from .impedance.stiffness_ramp import StiffnessRamp
 from .impedance.tool_spring import cartesian_spring

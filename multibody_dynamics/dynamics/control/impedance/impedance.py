@@ -54,12 +54,12 @@ from ..controllers.controllers import PERIOD
 from ..controllers.link_equilibrium import LinkEquilibrium
 from ..gains.joint_values import per_name
 from ..torque.inertia_shaping import InertiaShaping
-from .damping_design import impedance_damping
-from .impedance_limits import (
+from .impedance_design import (
     DEFAULT,
     MOST,
     carrying_stiffness,
     check_use,
+    impedance_damping,
     sampled_poses,
     use_of_springs,
 )
@@ -91,7 +91,7 @@ class ImpedanceController(LiveImpedance):
     stiffness_time : shortest time in which stiffness and damping ratio change, s.
     stiffness_energy : capacity in J of the tank that supplies the energy for rising stiffness, see
         :class:`.StiffnessRamp`.
-    stiffness_share : the largest use of the springs that is accepted, see `impedance_limits`.
+    stiffness_share : the largest use of the springs that is accepted, see `impedance_design`.
 
     Attributes: those of a :class:`.Controller`; `ramp` of the stiffness, `equilibrium` of links,
     `dissipated`, power in W of the law's dampers at the last update; `second_projection` (m, m) and

@@ -15,7 +15,7 @@ from ...model import MultibodyModel
 from ..impedance.elastic_structure import CONTACT_BANDWIDTH, ElasticStructureController
 from ..impedance.elastic_structure_gains import DAMPING_RATIO, ElasticStructureGains
 from ..impedance.impedance import USUAL_DAMPING
-from ..impedance.impedance_limits import MOST
+from ..impedance.impedance_design import MOST
 from .controller_settings import ControllerSettings, SecondOutputs, bandwidth_setting
 
 # arguments of the controllers with the names of settings

@@ -23,6 +23,7 @@ from elastic_arms import (
     mixed_panda,
     nonlinear_arm,
     series,
+    still,
     two_links,
     variable_arm,
     without_coulomb,
@@ -43,7 +44,6 @@ from multibody_dynamics.dynamics.control import (
 )
 from multibody_dynamics.dynamics.core import DynamicsError, InputError
 from multibody_dynamics.dynamics.elastic import Motor, Rigid, SpringSolver, motor_motion
-from multibody_dynamics.dynamics.motion import hold
 from multibody_dynamics.dynamics.rigid import (
     InverseDynamicsSolver,
     gravity_forces,
@@ -137,7 +137,7 @@ def test_computed_torque_takes_the_mean_of_two_motors_and_sets_their_pretension(
     law = ComputedTorque(arm.model, arm.actuators, 0.0, 0.0)
     second = rest.second.copy()
     second[0] = 300.0
-    desired = hold(arm.model.joint_names, arm.rest)(0.0)
+    desired = still(arm)
     theta = arm.rest[[0, 1, 1]] + [0.0, 0.1, -0.1]
     torque = law.update(desired, arm.rest, np.zeros(2), theta, np.zeros(3), stiffness=second)
     Q = gravity_forces(arm.model, arm.rest)
@@ -221,7 +221,7 @@ def test_a_saturated_motor_does_not_wind_up_an_integral(kind):
         observer = DisturbanceObserver.of_motors(model, actuators, 20.0)
         plant = HeldPlant(arm)
         plant.reset(np.concatenate(at_start(arm._replace(rest=rest - [0.4, 0.0]))[0]))
-        desired, worst = hold(model.joint_names, rest)(0.0), 0.0
+        desired, worst = still(arm), 0.0
         for k in range(3000 if integral else 2000):
             q, qd, theta, thetad = plant.state
             if observes:
@@ -260,7 +260,7 @@ def test_the_integral_removes_the_error_of_an_unknown_payload(integrates):
         plant = HeldPlant(Arm(loaded, actuators, rest))
         plant.reset(np.concatenate(at_start(arm)[0]))
         for _ in range(2000):
-            plant.step(law.update(hold(model.joint_names, rest)(0.0), *plant.state), 1e-3)
+            plant.step(law.update(still(arm), *plant.state), 1e-3)
         wanted = rest if integrates == "link" else at_rest(*arm).theta
         final.append(np.abs(plant.state[0 if integrates == "link" else 2] - wanted).max())
     assert final[0] > 5e-3
@@ -294,7 +294,7 @@ def test_arrays_that_the_caller_writes_are_checked(make):
     """NaN in an external torque is reported by name and has no lasting effect."""
     arm = make()
     model, actuators, rest = arm
-    desired = hold(model.joint_names, rest)(0.0)
+    desired = still(arm)
     theta = at_rest(*arm).theta
     state = (desired, rest, np.zeros(2), theta, np.zeros_like(theta))
     integrating = LinearFeedback(
@@ -317,8 +317,7 @@ def test_arrays_that_the_caller_writes_are_checked(make):
 
 def test_problems_of_the_feedforward_are_reported_by_the_law():
     arm = antagonistic_arm()
-    model, _, rest = arm
-    desired = hold(model.joint_names, rest)(0.0)
+    desired, rest = still(arm), arm.rest
     theta = at_rest(*arm).theta
     state = (desired, rest, np.zeros(2), theta, np.zeros(3))
     for law in laws(arm, 20.0).values():
@@ -336,7 +335,7 @@ def test_bad_measurements_are_rejected_by_name_and_leave_the_torque_unchanged():
     arm = antagonistic_arm()
     model, actuators, rest = arm
     law = FeedbackLinearization(model, actuators, JointPoles.from_bandwidth(actuators, 10.0))
-    desired = hold(model.joint_names, rest)(0.0)
+    desired = still(arm)
     zero, theta = np.zeros(2), at_rest(*arm).theta
     good = (desired, rest, zero, theta, np.zeros(3))
     torque = law.update(*good)

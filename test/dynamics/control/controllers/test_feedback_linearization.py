@@ -25,6 +25,7 @@ from elastic_arms import (
     series,
     simulate,
     split,
+    still,
     two_links,
     variable_arm,
 )
@@ -147,7 +148,7 @@ def test_a_drive_returns_a_stiffness_to_its_range():
     rest = at_rest(*arm)
     theta = rest.theta.copy()
     theta[1] = (1100.0 - 100.0) / 80.0  # the range ends at 900 N m/rad
-    desired = hold(arm.model.joint_names, arm.rest)(0.0)
+    desired = still(arm)
     zero = np.zeros(2)
     k0 = np.prod(SECOND_POLES)
     torque = law.update(desired, arm.rest, zero, theta, np.zeros(3), stiffness=rest.second)
@@ -167,7 +168,7 @@ def test_zero_or_negative_stiffness_gives_finite_torques_and_is_reported(stiffne
     theta = at_rest(*arm).theta.copy()
     theta[1] = (stiffness - drive.offset) / drive.gain
     zero = np.zeros(3)
-    torque = law.update(hold(model.joint_names, rest)(0.0), rest, zero[:2], theta, zero)
+    torque = law.update(still(arm), rest, zero[:2], theta, zero)
     assert np.isfinite(torque).all()
     assert torque[1] * drive.gain > 0.0  # back into the range
     assert (

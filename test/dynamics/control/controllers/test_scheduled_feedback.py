@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Gains of the whole arm that follow the pose."""
+"""Gains as a function of the pose, and linear feedback with gains that follow the arm."""
 
 from __future__ import annotations
 
@@ -11,15 +11,26 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from elastic_arms import antagonistic_arm, elastic_panda, exciting, law_of, linear_arm
+from elastic_arms import (
+    antagonistic_arm,
+    elastic_panda,
+    exciting,
+    law_of,
+    linear_arm,
+    series,
+    still,
+)
 from multibody_dynamics.dynamics.control import (
     ControllerSettings,
     GainSchedule,
     ScheduledFeedback,
+    coupled_gains,
+    modal_gains,
     retune,
 )
 from multibody_dynamics.dynamics.control.controllers import scheduled_feedback
 from multibody_dynamics.dynamics.core import DynamicsError, InputError
+from multibody_dynamics.dynamics.elastic import Actuators
 from multibody_dynamics.dynamics.plant import ElasticRobot
 
 STEP = 1e-3
@@ -59,14 +70,58 @@ class Failing(GainSchedule):
         return super().at(q)
 
 
+def test_it_is_the_design_at_that_pose():
+    arm = elastic_panda()
+    q = arm.rest + 0.3
+    found = schedule(arm, 40.0, delay=1e-3).at(q)
+    np.testing.assert_array_equal(
+        found.values, coupled_gains(arm.model, arm.actuators, q, 40.0, delay=1e-3).values
+    )
+    found = schedule(arm, 40.0, design="modal").at(q)
+    wanted = modal_gains(arm.model, arm.actuators, q, 40.0).values
+    np.testing.assert_array_equal(found.values, wanted)
+    late = schedule(arm, 40.0, delay=2.5e-3)
+    assert late.late_cycles == len(late.at(q).past)
+    assert schedule(arm, 40.0, design="modal", delay=1e-3).late_cycles == 0
+
+
+@pytest.mark.parametrize("design", ["coupled", "modal"])
+def test_gains_are_continuous_along_a_motion(design):
+    """Half the step, half the change."""
+    arm = elastic_panda()
+    motion, found = exciting(arm, 1.0), schedule(arm, 40.0, design=design)
+    for t in np.linspace(0.1, 1.9, 5):
+        gains = [found.at(motion(t + dt)[0]).values for dt in (0.0, 1e-3, 2e-3)]
+        scale = np.abs(gains[0]).max(axis=0) + 1e-9
+        small, large = (np.abs((each - gains[0]) / scale).max() for each in gains[1:])
+        assert 1.5 * small < large < 2.5 * small
+        assert small < 0.02
+
+
+def test_a_design_that_is_unstable_without_sampling_is_refused():
+    arm = linear_arm()
+    heavy = arm.model.with_payload(1, 40.0, (0.3, 0.0, 0.0))
+    soft = Actuators(arm.actuators.joint_names, (series(4000.0), series(900.0)))
+    upright = np.array([-np.pi / 2, 0.0])
+    found = GainSchedule(model=heavy, actuators=soft, bandwidth=2.0, design="modal")
+    with pytest.raises(InputError, match="the whole arm has a pole at"):
+        found.checked_at(upright)
+    assert np.isfinite(found.at(upright).values).all()
+    assert np.isfinite(schedule(arm, 40.0).checked_at(arm.rest).values).all()
+
+
+def test_an_unknown_design_is_rejected():
+    with pytest.raises(InputError, match="design 'joint': expected one of coupled, modal"):
+        schedule(linear_arm(), design="joint")
+
+
 def test_the_torque_is_that_of_the_gains_of_its_pose():
     """With the torques of the last two cycles as they were sent."""
     arm = linear_arm()
     gains = schedule(arm, delay=2e-3)
     law = feedback(arm, gains)
     rng = np.random.default_rng(0)
-    desired = np.zeros((5, 2))
-    desired[0] = arm.rest
+    desired = still(arm)
     plain = law_of(arm, disturbance_bandwidth=0.0)
     own = gains.at(arm.rest)
     past = np.zeros((2, 2))
@@ -222,8 +277,7 @@ def test_retune_blends_in_other_gains():
     before = law.current.copy()
     retune(law, ControllerSettings(bandwidth=40.0, **settings))
     np.testing.assert_array_equal(law.current, before)
-    desired = np.zeros((5, 2))
-    desired[0] = arm.rest
+    desired = still(arm)
     for _ in range(60):
         law.update(desired, arm.rest, np.zeros(2), arm.rest, np.zeros(2))
     np.testing.assert_allclose(law.current, schedule(arm, 40.0).at(arm.rest).values, rtol=1e-12)

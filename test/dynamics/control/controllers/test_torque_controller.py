@@ -19,6 +19,7 @@ from elastic_arms import (
     linear_arm,
     nonlinear_arm,
     shipped,
+    still,
     without_coulomb,
 )
 from multibody_dynamics.dynamics import control
@@ -157,8 +158,7 @@ def test_every_arm_is_held_at_rest_by_its_gravity_torques(make, design):
         law.command(gravity_forces(arm.model, arm.rest), *state, stiffness=second), load,
         rtol=1e-7, atol=1e-7,
     )  # fmt: skip
-    desired = np.zeros((5, arm.model.n))
-    desired[0] = arm.rest
+    desired = still(arm)
     law.reset()
     np.testing.assert_allclose(law.update(desired, *state), load, rtol=1e-7, atol=1e-7)
 
@@ -189,8 +189,7 @@ def test_the_impedance_of_a_motion_is_the_one_requested():
         *arm[:2], control.torque_observer_gains(*arm, observer_share=1.0),
         link_stiffness=stiffness, link_damping=[14.0, 3.0],
     )  # fmt: skip
-    desired = np.zeros((5, 2))
-    desired[0] = arm.rest
+    desired = still(arm)
     state, _, _ = at_start(arm)
 
     plant = HeldPlant(arm)

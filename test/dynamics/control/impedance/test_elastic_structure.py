@@ -24,12 +24,12 @@ from elastic_arms import (
     pretensioned_arm,
     slope,
     split,
+    still,
     variable_arm,
     without_coulomb,
 )
 from multibody_dynamics.dynamics.control import ControllerSettings, at_rest, retune
 from multibody_dynamics.dynamics.elastic import motor_motion
-from multibody_dynamics.dynamics.motion import hold
 from multibody_dynamics.dynamics.rigid import coriolis_matrix, gravity_forces, mass_matrix
 from studies.stored_energy import ArmStates, stored_energy
 
@@ -118,31 +118,15 @@ def test_espi_gives_links_exactly_their_stiffness(make):
     push = law.gains.link_stiffness * e
     q, zero = rest + e, np.zeros(n)
     Q = gravity_forces(model, q) - push
-    still = np.zeros((3, n))
-    still[0], load = q, np.stack((Q, zero, zero))
+    held, load = np.stack((q, zero, zero)), np.stack((Q, zero, zero))
     bent = actuators.settled_deflection(load)
     second = at_rest(*arm).second
-    motors = motor_motion(actuators, still, load, second, deflection=bent, beyond="continue")
+    motors = motor_motion(actuators, held, load, second, deflection=bent, beyond="continue")
     law.contact[0] = push
-    desired = np.array(hold(model.joint_names, rest)(0.0))
+    desired = still(arm)
     torque = law.update(desired, q, zero, motors.position, 0.0 * motors.position, stiffness=second)
     np.testing.assert_allclose(law.eta, e, atol=1e-9)
     np.testing.assert_allclose(torque, motors.torque, atol=1e-7)
-
-
-@pytest.mark.parametrize("make", [nonlinear_arm, damped_arm])
-@pytest.mark.parametrize("name", LAWS)
-def test_a_disturbed_arm_returns_to_its_motion(make, name):
-    """In the plant, with the torque held for each cycle of 1 ms."""
-    arm = without_coulomb(make())
-    law, plant, motion = claimed(arm, name), HeldPlant(arm), exciting(arm, 0.2)
-    (q, qd, theta, thetad), _, _ = at_start(arm)
-    plant.reset(np.concatenate((q + 0.05, qd, theta + 0.05, thetad)))
-    for k in range(1500):
-        t = 1e-3 * k
-        law.update(motion(t), *plant.state, ahead=motion(t + 0.5e-3))
-        plant.step(law.torque, 1e-3)
-    assert np.abs(plant.state[0] - motion(1.5)[0]).max() < 1e-3
 
 
 def test_the_observer_of_contacts_finds_them_and_does_not_compensate():
@@ -150,7 +134,7 @@ def test_the_observer_of_contacts_finds_them_and_does_not_compensate():
     arm = linear_arm()
     model, _, rest = arm
     law = law_of(arm, "esp_impedance")
-    desired = np.array(hold(model.joint_names, rest)(0.0))
+    desired = still(arm)
     push, zero = np.array([6.0, -3.0]), np.zeros(2)
     theta = rest + (gravity_forces(model, rest) - push) / [400.0, 200.0]
     for _ in range(400):
@@ -176,7 +160,7 @@ def test_stiffness_and_damping_approach_their_targets_by_name():
     (stiffness, ratio), begin = law.aimed, law.gains
     law.change({"elbow": 0.5 * stiffness[1], "damping_ratio": 0.6}, 1.0)
     assert (law.aimed.stiffness, ratio) == ((stiffness[0], 0.5 * stiffness[1]), 0.3)
-    desired, zero = np.array(hold(model.joint_names, rest)(0.0)), np.zeros(2)
+    desired, zero = still(arm), np.zeros(2)
     theta = rest + gravity_forces(model, rest) / [400.0, 200.0]
     for _ in range(500):
         law.update(desired, rest, zero, theta, zero)
@@ -197,7 +181,7 @@ def test_stiffness_rises_only_with_energy_from_the_tank():
     settings = {"contact_bandwidth": 0.0, "stiffness_time": 0.4, "stiffness_energy": 0.02}
     law = law_of(arm, "esp_impedance", **settings)
     plant = HeldPlant(arm)
-    desired = np.array(hold(arm.model.joint_names, arm.rest)(0.0))
+    desired = still(arm)
     (q, qd, theta, thetad), _, _ = at_start(arm)
     plant.reset(np.concatenate((q + 0.1, qd, theta + 0.1, thetad)))
     law.change({"shoulder": 250.0, "elbow": 150.0})

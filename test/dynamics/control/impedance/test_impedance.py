@@ -23,6 +23,7 @@ from elastic_arms import (
     pretensioned_arm,
     slope,
     split,
+    still,
     variable_arm,
     without_coulomb,
 )
@@ -30,15 +31,10 @@ from multibody_dynamics.dynamics import control
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import rigid_rotors
 from multibody_dynamics.dynamics.lie import so3
-from multibody_dynamics.dynamics.motion import hold
 from multibody_dynamics.dynamics.rigid import frame_pose, gravity_forces, mass_matrix
 
 LAWS = [control.JointImpedance, control.CartesianImpedance]
 CLAIMED = [linear_arm, nonlinear_arm, damped_arm, antagonistic_arm, pretensioned_arm, mixed_panda]
-
-
-def still(arm: Arm) -> np.ndarray:
-    return np.array(hold(arm.model.joint_names, arm.rest)(0.0))
 
 
 def random_state(arm: Arm, rng: np.random.Generator) -> np.ndarray:

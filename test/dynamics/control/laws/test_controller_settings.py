@@ -11,10 +11,9 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from elastic_arms import at_start, law_of, linear_arm
+from elastic_arms import at_start, law_of, linear_arm, still
 from multibody_dynamics.dynamics import control
 from multibody_dynamics.dynamics.core import InputError
-from multibody_dynamics.dynamics.motion import hold
 
 FOUR = (-25.0, -30.0, -40.0 + 10.0j, -40.0 - 10.0j)
 
@@ -177,7 +176,7 @@ def test_a_retuned_law_is_the_one_designed_with_these_numbers_or_refuses(law, tu
     torques = []
     for each in (running, wanted):
         each.reset()
-        torques.append(each.update(hold(arm.model.joint_names, arm.rest)(0.0), *state))
+        torques.append(each.update(still(arm), *state))
     np.testing.assert_array_equal(*torques)
     with pytest.raises(InputError, match="make a new law and switch to it"):
         control.retune(running, control.ControllerSettings(law=law, position=arm.rest, **fixed))

@@ -20,6 +20,7 @@ from elastic_arms import (
     mixed_panda,
     nonlinear_arm,
     pretensioned_arm,
+    still,
     variable_arm,
     without_coulomb,
 )
@@ -27,7 +28,7 @@ from multibody_dynamics.dynamics.control import BumplessTransfer, DisturbanceCom
 from multibody_dynamics.dynamics.control.observers.disturbance_compensation import soft_limit
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Actuators, LinearSpring
-from multibody_dynamics.dynamics.motion import JointCommandLimits, hold
+from multibody_dynamics.dynamics.motion import JointCommandLimits
 from multibody_dynamics.dynamics.plant import ElasticRobot
 from multibody_dynamics.dynamics.rigid import jacobian
 
@@ -91,7 +92,7 @@ def rest_error(arm: Arm, believed: Arm, **settings) -> float:
     robot = ElasticRobot(arm.model, arm.actuators)
     robot.reset(arm.rest)
     law = law_of(believed, **settings)
-    desired = hold(arm.model.joint_names, arm.rest)(0.0)
+    desired = still(arm)
     errors = []
     for _ in range(1500):
         robot.step(law.update(desired, *state(robot)[0], *state(robot)[1]), STEP)
@@ -123,7 +124,7 @@ def test_nothing_winds_up_while_the_torque_is_limited():
     limits = JointCommandLimits(names, torque=np.abs(robot.motor_torque) + np.array([1.0, 0.5]))
     transfer = BumplessTransfer(arm.actuators, limits, duration=0.0)
     transfer.activate(law, robot.motor_torque)
-    desired = hold(arm.model.joint_names, arm.rest)(0.0)
+    desired = still(arm)
     robot.applied_wrenches[-1, 5] = -40.0  # N, more than the motors can hold
     for _ in range(100):
         robot.step(transfer.update(STEP, desired, *state(robot)[0], *state(robot)[1]), STEP)

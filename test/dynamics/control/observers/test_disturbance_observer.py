@@ -135,26 +135,6 @@ def test_on_a_simulated_arm_with_friction_only_the_contact_shows(rigid):
     np.testing.assert_allclose(residuals[-1], wanted[-1], atol=0.05 * np.abs(wanted[-1]).max())
 
 
-def test_a_held_motor_torque_is_not_a_sampled_one():
-    model = panda()
-    joints = springs([np.inf] * 7, Motor(0.3))
-    robot = ElasticRobot(model, joints)
-    robot.reset(READY)
-    hold = robot.motor_torque.copy()
-    held = DisturbanceObserver.of_motors(model, joints, 100.0)
-    sampled = DisturbanceObserver(held.model, 100.0)
-    rng = np.random.default_rng(3)
-    worst = np.zeros(2)
-    for k in range(100):
-        command = hold + rng.uniform(-5.0, 5.0, 7)
-        robot.step(command, 1e-3)
-        for i, observer in enumerate((held, sampled)):
-            residual = observer.update(1e-3 * (k + 1), robot.q, robot.qd, command)
-            worst[i] = max(worst[i], np.abs(residual).max())
-    assert worst[0] < 1e-3
-    assert worst[1] > 0.2
-
-
 def test_a_torque_sensor_at_a_rigid_joint_excludes_rotor_and_friction():
     motor = Motor(0.3, viscous=2.0)
     sources = ("torque_sensor", *["motor_torque"] * 6)

@@ -24,6 +24,7 @@ from elastic_arms import (
     shipped,
     slope,
     split,
+    still,
     without_coulomb,
 )
 from multibody_dynamics.dynamics import control
@@ -105,8 +106,7 @@ def test_poles_of_the_whole_arm_are_those_of_its_equations(make):
         model, actuators, gains, link_stiffness=stiffness, link_damping=5.0, friction=0.0
     )
     state, second, _ = at_start(arm)
-    x0, desired = np.concatenate(state), np.zeros((5, model.n))
-    desired[0] = rest
+    x0, desired = np.concatenate(state), still(arm)
 
     def rate(x):
         law.reset()

@@ -21,6 +21,7 @@ from elastic_arms import (
     law_of,
     linear_arm,
     mixed_panda,
+    still,
 )
 from law_table import LAW_TABLE
 from multibody_dynamics.dynamics.control import LAWS, ControllerSettings, LiveImpedance
@@ -76,7 +77,7 @@ def test_every_law_holds_an_arm_at_rest_or_names_the_joint_that_it_does_not_supp
         return
     made = law_of(arm, law)
     assert type(made) is LAW_TABLE[law].controller
-    desired = hold(arm.model.joint_names, arm.rest)(0.0)
+    desired = still(arm)
     x, second, load = at_start(arm)
     torque = made.update(desired, *x, stiffness=second)
     if not LAW_TABLE[law].sags:
