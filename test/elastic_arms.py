@@ -33,7 +33,7 @@ from multibody_dynamics.dynamics.elastic import (
 from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
 from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic.flatness import motor_motion
+from multibody_dynamics.dynamics.elastic.flatness import MotorMotion, motor_motion
 from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSpring, PolynomialSpring
 from multibody_dynamics.dynamics.model.multibody_model import MultibodyModel
 from multibody_dynamics.dynamics.model.urdf import load_urdf
@@ -42,7 +42,7 @@ from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces
 from multibody_dynamics.dynamics.rigid.forward_dynamics_solver import ForwardDynamicsSolver
 from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
-from robots import CONFIG, panda, two_link_planar
+from robots import CONFIG, panda, random_tree, two_link_planar
 
 MOTOR = Motor(0.5, viscous=0.3, coulomb=0.3, coulomb_velocity=0.05)
 SMALL = Motor(0.2, viscous=0.3)
@@ -109,6 +109,14 @@ def elastic_panda() -> Arm:
     model = panda()
     joints = load_actuators(CONFIG / "elastic_joints" / "panda.yaml", model.joint_names)
     return Arm(model, joints, np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5]))
+
+
+@cache
+def branching_arm() -> Arm:
+    """Off-axis revolute and prismatic joints, two branches."""
+    model = random_tree(5, 7)
+    joints = tuple(series(K) for K in np.linspace(2e3, 6e3, 5))
+    return Arm(model, Actuators(model.joint_names, joints), np.linspace(-0.3, 0.2, 5))
 
 
 SHIPPED = ("panda", "planar_two_link", "antagonistic_elbow")
@@ -246,15 +254,28 @@ class HeldPlant:
         return robot.q, robot.qd, robot.theta, robot.thetad
 
 
+def flat_motion(arm: Arm, desired: Array, second: Array) -> tuple[Array, MotorMotion]:
+    """(q, q', theta, theta') on a desired motion, and the motors there by the flat map."""
+    torque = np.stack(inverse_dynamics(arm.model, *desired))
+    bent = arm.actuators.settled_deflection(torque)
+    motors = motor_motion(
+        arm.actuators, desired, torque, second, deflection=bent, beyond="continue"
+    )
+    return np.concatenate((*desired[:2], motors.position, motors.velocity)), motors
+
+
 def in_motion(arm: Arm, speed: float) -> HeldPlant:
     """The plant in the middle of a motion."""
     desired, second = exciting(arm, speed)(0.4), at_rest(*arm).second
-    torque = np.stack(inverse_dynamics(arm.model, *desired))
-    motors = motor_motion(arm.actuators, desired, torque, second, beyond="continue")
     plant = HeldPlant(arm)
     plant.stiffness[:] = second[:2]
-    plant.reset(np.concatenate((*desired[:2], motors.position, motors.velocity)))
+    plant.reset(flat_motion(arm, desired, second)[0])
     return plant
+
+
+def still(arm: Arm) -> Array:
+    """(5, n) the desired motion at rest."""
+    return np.vstack((arm.rest, np.zeros((4, arm.model.n))))
 
 
 def at_start(arm: Arm) -> tuple[tuple[Array, ...], Array, Array]:
@@ -265,6 +286,12 @@ def at_start(arm: Arm) -> tuple[tuple[Array, ...], Array, Array]:
     weight = gravity_forces(arm.model, arm.rest)[arm.actuators.joint_of_motor]
     load = np.where(np.isnan(found.load), weight, found.load)
     return (arm.rest, zero, rest.theta, still), rest.second, load
+
+
+def law_of(arm: Arm, law: str = control.DEFAULT_LAW, **settings) -> control.Controller:
+    """A control law with these settings, designed for the arm at rest."""
+    chosen = control.ControllerSettings(law=law, **{"position": arm.rest, **settings})
+    return control.make_controller(arm.model, arm.actuators, chosen)
 
 
 class GivenMotion(DesiredMotion):

@@ -22,8 +22,10 @@ from contacts import (
     random_states,
 )
 from elastic_arms import linear_arm
-from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller
-from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
+from multibody_dynamics.dynamics.control.laws.controller_settings import (
+    ControllerSettings,
+    make_controller,
+)
 from multibody_dynamics.dynamics.core.errors import InputError
 from studies.power_balance import PowerBalance, power_balance
 from studies.stored_energy import stored_energy

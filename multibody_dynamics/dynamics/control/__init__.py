@@ -271,11 +271,15 @@ from .controllers.hold_controller import HoldController
 from .controllers.late_hold import LateHoldController, late_hold_gains
 from .controllers.link_damping import LinkDampingController
 from .controllers.link_equilibrium import LinkEquilibrium
-from .controllers.scheduled_feedback import UPDATE_TIME, ScheduledFeedback
+from .controllers.scheduled_feedback import (
+    GAIN_DESIGNS,
+    UPDATE_TIME,
+    GainSchedule,
+    ScheduledFeedback,
+)
 from .controllers.stop_forecast import StopForecast, forecast_stop, stop_distances
 from .controllers.torque_controller import TorqueController
 from .gains.coupled_gains import CoupledGains, coupled_gains, whole_arm_poles
-from .gains.gain_schedule import GAIN_DESIGNS, GainSchedule
 from .gains.joint_gains import (
     JointPoles,
     StateFeedbackGains,
@@ -293,7 +297,6 @@ from .gains.joint_gains import (
     smallest_inertias,
 )
 from .gains.modal_gains import modal_gains
-from .impedance.damping_design import impedance_damping
 from .impedance.elastic_structure import CONTACT_BANDWIDTH, ElasticStructureController
 from .impedance.elastic_structure_gains import (
     DAMPING_RATIO,
@@ -302,19 +305,20 @@ from .impedance.elastic_structure_gains import (
     esp_impedance_gains,
 )
 from .impedance.impedance import CartesianImpedance, ImpedanceController, JointImpedance
-from .impedance.impedance_limits import carrying_stiffness, use_of_springs
+from .impedance.impedance_design import carrying_stiffness, impedance_damping, use_of_springs
 from .impedance.live_impedance import ImpedanceTarget, LiveImpedance
 from .impedance.stiffness_ramp import StiffnessRamp
 from .impedance.tool_spring import cartesian_spring
 from .impedance.virtual_springs import VirtualSprings
 from .laws import by_name as by_name  # enters the laws into LAWS
-from .laws.controller_designs import make_controller, retune
 from .laws.controller_settings import (
     DEFAULT_LAW,
     LAWS,
     ControllerSettings,
     Cycle,
     in_short,
+    make_controller,
+    retune,
 )
 from .laws.designed_laws import DesignedLaws
 from .laws.feedforward_law import FeedforwardLaw

@@ -13,8 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller
-from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
+from multibody_dynamics.dynamics.control.laws.controller_settings import (
+    ControllerSettings,
+    make_controller,
+)
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic import (
     Actuator,

@@ -12,8 +12,10 @@ import pytest
 
 from elastic_arms import elastic_panda, variable_arm
 from generated_controllers import designed
-from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller
-from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
+from multibody_dynamics.dynamics.control.laws.controller_settings import (
+    ControllerSettings,
+    make_controller,
+)
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.tools.robot.generated_design import motors_at_rest, start_position
 

@@ -559,10 +559,11 @@ class LinearFeedback(Controller):
 class ComputedTorque(Controller):
     """Law (4), for comparison: the computed torque of a rigid arm, which ignores the springs.
 
-    proportional, derivative: k_p in 1/s^2, k_d in 1/s, (n,) or scalar. feedback: "motor" uses theta
-    as q, as an arm without link encoders does (at an antagonistic joint the mean of both motors);
-    "link" uses the measured q, and the springs between motor and encoder then allow only small k_p
-    and k_d. The stiffness of variable joints is set for their loads at rest.
+    proportional, derivative: k_p in 1/s^2, k_d in 1/s, (n,) or scalar, together `gains` (2, n).
+    feedback: "motor" uses theta as q, as an arm without link encoders does (at an antagonistic
+    joint the mean of both motors); "link" uses the measured q, and the springs between motor and
+    encoder then allow only small k_p and k_d. The stiffness of variable joints is set for their
+    loads at rest.
     """
 
     def __init__(
@@ -578,16 +579,12 @@ class ComputedTorque(Controller):
     ) -> None:
         super().__init__(model, actuators, friction=friction, period=period)
         self.feedback = _chosen("feedback", feedback)
-        self.set_gains(proportional, derivative)
+        names = actuators.joint_names
+        rows = zip(("proportional", "derivative"), (proportional, derivative), strict=True)
+        self.gains: Array = read_only([per_name(name, row, names) for name, row in rows])
         self._flat = self._flat_map("rigid")
         self._reported_map = self._flat
         self._error = np.zeros((2, actuators.n))
-
-    def set_gains(self, proportional: Any, derivative: Any) -> None:
-        """Set the gains as in the constructor. Raises InputError, naming the joint."""
-        names = self.actuators.joint_names
-        rows = zip(("proportional", "derivative"), (proportional, derivative), strict=True)
-        self.gains: Array = read_only([per_name(name, row, names) for name, row in rows])
 
     def _law(self, has_ahead: bool) -> None:
         motion, error = self._inverse.state, self._error

@@ -27,17 +27,13 @@ from __future__ import annotations
 
 from functools import partial
 from math import factorial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core import Array, InputError, read_only
-from ...elastic import (
-    Actuators,
-    SpringSolver,
-    greatest_stiffness,
-)
+from ...elastic import Actuators, SpringSolver, greatest_stiffness
 from ...model import MultibodyModel
 from ...model.records import WRENCH
 from ...rigid import ModelSolver, forward_dynamics_cycle, forward_dynamics_scratch, singular
@@ -141,14 +137,9 @@ class FeedbackLinearization(Controller):
         self._is_elastic, self._short = ~rigid, rigid | damped
         self._full = ~self._short
         self._has_damped = bool(damped.any())
-        self._second = SecondOutputs(self)
+        self._second = SecondOutputs(self, self._springs)
         self._work = np.zeros((4, n))
         self._v = np.zeros(n)
-
-    @property
-    def second_coefficients(self) -> Array:
-        """(2, v) c_0 and c_1 of the second outputs."""
-        return self.poles.second
 
     def _prediction(self, time: float) -> Array:
         """(4, 5) maps q .. q'''' to q .. q''' `time` s later."""
@@ -194,7 +185,7 @@ class FeedbackLinearization(Controller):
             phi = self._motors[:, self.actuators.first_motor] - self._links
             np.add(phi[0], lead * phi[1], out=self._flat.deflection)
         if self.stiffness.size:
-            self._second.command(self._flat.stiffness, lead)
+            self._second.command(self._flat.stiffness, lead, self.poles.second)
         self._inverse_dynamics(motion)
         self.torque[:] = self._feedforward(self._flat)
         self._second.drive(self.torque)
@@ -233,37 +224,24 @@ class FeedbackLinearization(Controller):
         np.copyto(motion[4], v, where=self._full)
 
 
-class LawWithSecondOutputs(Protocol):
-    """What :class:`SecondOutputs` reads from its law: inputs of the cycle, and the rows c_0, c_1
-    (2, v) of `second_coefficients`."""
-
-    actuators: Actuators
-    stiffness: Array
-    friction: Any
-    _links: Array
-    _motors: Array
-    _springs: SpringSolver
-
-    @property
-    def second_coefficients(self) -> Array: ...
-
-
 class SecondOutputs:
-    """sigma'' = w of the joints whose stiffness or pretension is set by a motor."""
+    """sigma'' = w of the joints whose stiffness or pretension is set by a motor, for a law that
+    evaluates the springs at the measured state."""
 
-    def __init__(self, law: LawWithSecondOutputs) -> None:
-        self.law = law
-        each = law.actuators.each()
-        self.joints = [each for each in each if each[1].second_output and len(each[2]) == 2]
+    def __init__(self, law: Controller, springs: SpringSolver) -> None:
+        self.law, self.springs = law, springs
+        self.joints = [
+            each for each in law.actuators.each() if each[1].second_output and len(each[2]) == 2
+        ]
         self.drives = [each for each in self.joints if each[1].drive is not None]
         self.reset()
 
     def reset(self) -> None:
         self.commanded = np.zeros(self.law.stiffness.shape[1])
 
-    def command(self, rows: Array, lead: float) -> None:
+    def command(self, rows: Array, lead: float, coefficients: Array) -> None:
         """Fill rows (3, v): the measured sigma and sigma', `lead` ahead, and w; the reference where
-        no motor sets sigma."""
+        no motor sets sigma. coefficients : (2, v) c_0 and c_1."""
         law = self.law
         rows[:] = law.stiffness
         rows[0] += lead * rows[1] + 0.5 * lead**2 * rows[2]
@@ -276,7 +254,7 @@ class SecondOutputs:
             value, rate = found
             value += lead * rate + 0.5 * lead**2 * self.commanded[j]
             rate += lead * self.commanded[j]
-            k0, k1 = law.second_coefficients[:, j]
+            k0, k1 = coefficients[:, j]
             rows[2, j] += k1 * (rows[1, j] - rate) + k0 * (rows[0, j] - value)
             rows[0, j], rows[1, j], self.commanded[j] = value, rate, rows[2, j]
 
@@ -291,4 +269,4 @@ class SecondOutputs:
             k = motors[1]
             assert actuator.drive is not None
             inertial = actuator.drive.motor.inertia * self.commanded[j] / actuator.drive.gain
-            torque[k] = inertial + law._springs.load[k] + friction[k]
+            torque[k] = inertial + self.springs.load[k] + friction[k]

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from typing import Any
@@ -28,17 +29,19 @@ import numpy as np
 from ...core import Array, BackgroundProcess, DynamicsError, InputError
 from ...elastic import Actuators
 from ...model import MultibodyModel
-from ..gains.coupled_gains import CoupledGains
-from ..gains.gain_schedule import GainSchedule
+from ..gains.coupled_gains import CoupledGains, coupled_gains, whole_arm_poles
 from ..gains.joint_gains import StateFeedbackGains
+from ..gains.modal_gains import modal_gains
 from .controllers import LinearFeedback
+
+GAIN_DESIGNS = ("joint", "coupled", "modal")
+"""Designs of the gains of state feedback: joint by joint for one pose, or for the whole arm and
+every pose, by :func:`.coupled_gains` or :func:`.modal_gains`."""
 
 UPDATE_TIME = 0.05
 """s, default time over which new gains are blended in."""
 
 SAME_POSE = 1e-3  # rad or m; gains are kept while no joint has moved further
-
-
 START = 60.0  # s, longest wait for the start of the process that designs gains
 
 _numbers = count()
@@ -60,6 +63,64 @@ def _keep(number: int, schedule: GainSchedule) -> None:
 def _design(number: int, q: Array) -> CoupledGains:
     """In the design process: the gains of a law at q (n,)."""
     return _schedules[number].at(q)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GainSchedule:
+    """The gains of the whole arm at any pose.
+
+    >>> schedule = GainSchedule(model=model, actuators=actuators, bandwidth=60.0)
+    >>> gains = schedule.at(q)
+
+    Attributes: `bandwidth` in 1/s, a scalar or (n,); `design`, "coupled" or "modal"; `stiffness`
+    (v,), second outputs at rest; `period` and `delay` in s, for which "coupled" is designed.
+    """
+
+    model: MultibodyModel
+    actuators: Actuators
+    bandwidth: Any
+    design: str = "coupled"
+    stiffness: Any = None
+    period: float = 1e-3
+    delay: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.design not in GAIN_DESIGNS[1:]:
+            raise InputError(
+                f"design '{self.design}': expected one of {', '.join(GAIN_DESIGNS[1:])}"
+            )
+
+    @property
+    def motor_names(self) -> tuple[str, ...]:
+        return self.actuators.motor_names
+
+    @property
+    def late_cycles(self) -> int:
+        """Number of past torques that the gains use."""
+        return int(np.ceil(self.delay / self.period - 1e-6)) if self.design == "coupled" else 0
+
+    def at(self, q: Any) -> CoupledGains:
+        """The gains at q (n,). Raises InputError where the springs cannot carry the arm, and
+        DynamicsError where the design has no solution."""
+        robot = self.model, self.actuators, q, self.bandwidth, self.stiffness
+        if self.design == "modal":
+            return modal_gains(*robot)
+        return coupled_gains(*robot, period=self.period, delay=self.delay)
+
+    def checked_at(self, q: Any) -> CoupledGains:
+        """The gains at q (n,). Also raises InputError if the whole arm, without sampling and delay,
+        would be unstable with them."""
+        gains = self.at(q)
+        if self.late_cycles:
+            return gains  # they also use past torques, which continuous poles ignore
+        poles = whole_arm_poles(self.model, self.actuators, gains, q, self.stiffness)
+        worst = poles[poles.real.argmax()]
+        if worst.real >= 0.0:
+            raise InputError(
+                f"robot '{self.model.name}': with these gains the whole arm has a pole at "
+                f"{worst:.4g} 1/s; use a lower bandwidth"
+            )
+        return gains
 
 
 class ScheduledFeedback(LinearFeedback):

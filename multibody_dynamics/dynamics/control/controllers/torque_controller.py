@@ -81,7 +81,9 @@ class TorqueController(Controller):
         if not 0.0 <= delay < np.inf:
             raise InputError(f"delay is {delay} s: must be zero or greater")
         self.delay = float(delay)
-        self.set_impedance(link_stiffness, link_damping)
+        names = actuators.joint_names
+        self.link_stiffness: Array = per_name("link_stiffness", link_stiffness, names)
+        self.link_damping: Array = per_name("link_damping", link_damping, names)
         self._flat, self._later = self._flat_map(), self._flat_map()
         self._reported_map = self._flat
         self._springs = SpringSolver(actuators, *self._links, *self._motors)
@@ -130,12 +132,6 @@ class TorqueController(Controller):
     def disturbance(self) -> Array:
         """(m,) N m that the observer estimated at the last update; zero without one."""
         return self._observer.disturbance
-
-    def set_impedance(self, link_stiffness: Any, link_damping: Any) -> None:
-        """Set the springs and dampers that :meth:`update` adds, as in the constructor."""
-        names = self.actuators.joint_names
-        self.link_stiffness: Array = per_name("link_stiffness", link_stiffness, names)
-        self.link_damping: Array = per_name("link_damping", link_damping, names)
 
     @property
     def memory(self) -> tuple[Array, ...]:

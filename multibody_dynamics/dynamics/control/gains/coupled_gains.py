@@ -246,8 +246,8 @@ def held_optimum(
     late = int(delay / period + 1e-9)
     fraction = max(delay / period - late, 0.0)
     fraction = fraction if fraction > 1e-6 else 0.0
-    first, early = _held(A, B, (1.0 - fraction) * period)
-    second, rest = _held(A, B, fraction * period)
+    first, early = held_response(A, B, (1.0 - fraction) * period)
+    second, rest = held_response(A, B, fraction * period)
     count = late + (fraction > 0.0)
     step = np.zeros((N + m * count, N + m * count))
     push = np.zeros((len(step), m))
@@ -269,7 +269,7 @@ def held_optimum(
     return gains[:, :N], past
 
 
-def _held(A: Array, B: Array, time: float) -> tuple[Array, Array]:
+def held_response(A: Array, B: Array, time: float) -> tuple[Array, Array]:
     """e^(A t) and the response to inputs held for t in s."""
     N, m = B.shape
     both = np.zeros((N + m, N + m))

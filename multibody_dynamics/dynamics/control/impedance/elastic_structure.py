@@ -158,7 +158,7 @@ class ElasticStructureController(LiveImpedance):
         self._flat = MotorFeedforward(actuators, self._motion, self._torque)
         self._reported_map = self._flat
         self._now, self._later = self._flat_map(), self._flat_map()
-        self._second = SecondOutputs(self)
+        self._second = SecondOutputs(self, self._springs)
         self._rigid, self._damped = actuators.is_rigid, actuators.is_damped
         self._elastic = ~self._rigid
         self._stiff = self._elastic & ~self._damped
@@ -178,8 +178,12 @@ class ElasticStructureController(LiveImpedance):
 
     @property
     def gains(self) -> ElasticStructureGains:
-        rows = {name: row.copy() for name, row in self._changing().items()}
-        return replace(self._gains, **rows)
+        return replace(
+            self._gains,
+            link_stiffness=self._K.copy(),
+            link_damping=self._D.copy(),
+            motor_damping=self._motor_D.copy(),
+        )
 
     @gains.setter
     def gains(self, gains: ElasticStructureGains) -> None:
@@ -193,20 +197,8 @@ class ElasticStructureController(LiveImpedance):
 
     @bandwidth.setter
     def bandwidth(self, bandwidth: Any) -> None:
-        self._second_poles = JointPoles.from_bandwidth(self.actuators, bandwidth)
+        self.second_poles = JointPoles.from_bandwidth(self.actuators, bandwidth)
         self._bandwidth = bandwidth
-
-    def _changing(self) -> dict[str, Any]:
-        return {
-            "link_stiffness": self._K,
-            "link_damping": self._D,
-            "motor_damping": self._motor_D,
-        }
-
-    @property
-    def second_coefficients(self) -> Array:
-        """(2, v) of the second outputs, see :class:`.SecondOutputs`."""
-        return self._second_poles.second
 
     @property
     def memory(self) -> tuple[Array, ...]:
@@ -250,10 +242,6 @@ class ElasticStructureController(LiveImpedance):
     def present_stiffness(self) -> Array:
         return self._K if self.has_stiffness else self._K[:0]
 
-    @property
-    def energy(self) -> float:
-        return self.ramp.energy
-
     def check(self, target: ImpedanceTarget) -> None:
         self._designed(target)
 
@@ -294,12 +282,6 @@ class ElasticStructureController(LiveImpedance):
             ramp.pay(self._stretch)
         np.subtract(ramp.value, self._gains_before, out=rates)
         rates /= self.period
-
-    def problems(self) -> tuple[str, ...]:
-        if not self.ramp.is_held:
-            return super().problems()
-        held = "the stiffness stops rising: stiffness_energy is used up while the arm is displaced"
-        return (*super().problems(), held)
 
     # The law
 
@@ -347,7 +329,7 @@ class ElasticStructureController(LiveImpedance):
         if self.stiffness.size:
             springs.stiffness[:] = self.stiffness[:2]
             virtual.stiffness[:] = self.stiffness
-            self._second.command(virtual.present, 0.0)
+            self._second.command(virtual.present, 0.0, self.second_poles.second)
         springs.update()
         self._motion[:2] = self._links
         self._motion[2:] = 0.0

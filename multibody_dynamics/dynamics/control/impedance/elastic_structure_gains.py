@@ -31,7 +31,7 @@ from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..gains.joint_gains import at_rest, inertias_felt
 from ..gains.joint_values import bandwidths, per_name
-from .impedance_limits import DEFAULT, carrying_stiffness
+from .impedance_design import DEFAULT, carrying_stiffness
 
 DAMPING_RATIO = 0.3
 """Default damping ratio of the links. More damping feeds back more of the acceleration and the jerk

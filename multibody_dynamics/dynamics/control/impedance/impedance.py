@@ -49,23 +49,17 @@ import numpy as np
 from ...core import Array, InputError, as_array
 from ...elastic import Actuators, SpringSolver, rigid_rotors
 from ...model import MultibodyModel
-from ...rigid import (
-    InverseDynamicsSolver,
-    jacobian,
-    kinetic_energy,
-    mass_matrix,
-    potential_energy,
-)
+from ...rigid import InverseDynamicsSolver, jacobian, kinetic_energy, mass_matrix, potential_energy
 from ..controllers.controllers import PERIOD
 from ..controllers.link_equilibrium import LinkEquilibrium
 from ..gains.joint_values import per_name
 from ..torque.inertia_shaping import InertiaShaping
-from .damping_design import impedance_damping
-from .impedance_limits import (
+from .impedance_design import (
     DEFAULT,
     MOST,
     carrying_stiffness,
     check_use,
+    impedance_damping,
     sampled_poses,
     use_of_springs,
 )
@@ -97,7 +91,7 @@ class ImpedanceController(LiveImpedance):
     stiffness_time : shortest time in which stiffness and damping ratio change, s.
     stiffness_energy : capacity in J of the tank that supplies the energy for rising stiffness, see
         :class:`.StiffnessRamp`.
-    stiffness_share : the largest use of the springs that is accepted, see `impedance_limits`.
+    stiffness_share : the largest use of the springs that is accepted, see `impedance_design`.
 
     Attributes: those of a :class:`.Controller`; `ramp` of the stiffness, `equilibrium` of links,
     `dissipated`, power in W of the law's dampers at the last update; `second_projection` (m, m) and
@@ -140,7 +134,8 @@ class ImpedanceController(LiveImpedance):
         self._given: Array | None = None
         self._is_soft = False
         self._present_ratio = damping_ratio
-        self.damping_ratio, self.least_damping = damping_ratio, least_damping
+        self.damping_ratio = damping_ratio
+        self._least_damping = checked_number("least_damping", least_damping, "1/s")
         self._now, self._later = self._flat_map(), self._flat_map()
         self._reported_map = self._now
         self._weight = InverseDynamicsSolver(model, "spatial")
@@ -180,14 +175,6 @@ class ImpedanceController(LiveImpedance):
         self._ratio_slope = change / max(self.ramp.time, duration, 1e-9)
 
     @property
-    def least_damping(self) -> float:
-        return self._least_damping
-
-    @least_damping.setter
-    def least_damping(self, rate: float) -> None:
-        self._least_damping = checked_number("least_damping", rate, "1/s")
-
-    @property
     def target(self) -> Array:
         """(k,) stiffness that is approached within the limits of `ramp`. Setting it raises
         InputError, and changes nothing, if it uses more than `stiffness_share` of the springs."""
@@ -195,11 +182,8 @@ class ImpedanceController(LiveImpedance):
 
     @target.setter
     def target(self, stiffness: Array) -> None:
-        self._aim(stiffness, 0.0)
-
-    def _aim(self, stiffness: Array, duration: float) -> None:
         self._check(stiffness)
-        self.ramp.aim(stiffness, duration)
+        self.ramp.aim(stiffness)
 
     def _check(self, stiffness: Array) -> None:
         matrices = self._matrices(stiffness, self._poses)
@@ -216,17 +200,14 @@ class ImpedanceController(LiveImpedance):
     def present_stiffness(self) -> Array:
         return self.ramp.value
 
-    @property
-    def energy(self) -> float:
-        return self.ramp.energy
-
     def check(self, target: ImpedanceTarget) -> None:
         self._check(np.array(target.stiffness))
 
     def aim(self, target: ImpedanceTarget, duration: float = 0.0) -> None:
         row = np.array(target.stiffness)
         if (row != self.ramp.target).any():
-            self._aim(row, duration)
+            self._check(row)
+            self.ramp.aim(row, duration)
         self._aim_ratio(target.damping_ratio, duration)
 
     def covers(self, target: ImpedanceTarget) -> bool:
@@ -277,12 +258,6 @@ class ImpedanceController(LiveImpedance):
     def set_model(self, model: MultibodyModel) -> None:
         super().set_model(model)
         self._weight.set_model(model)
-
-    def problems(self) -> tuple[str, ...]:
-        if not self.ramp.is_held:
-            return super().problems()
-        held = "the stiffness stops rising: stiffness_energy is used up while the arm is displaced"
-        return (*super().problems(), held)
 
     # The law
 
@@ -375,10 +350,6 @@ class ImpedanceController(LiveImpedance):
     def _matrices(self, stiffness: Array, q: Array) -> Array:
         """(p, n, n) stiffness of the joints without deflection at the positions q (p, n)."""
 
-    @abstractmethod
-    def _potential(self, q: Array) -> float:
-        """V_i(q) in J."""
-
     # Its storage
 
     def storage(self, q: Any, qd: Any, theta: Any, thetad: Any) -> float:
@@ -406,7 +377,8 @@ class ImpedanceController(LiveImpedance):
         V += float(potential_energy(model, links[0])) - float(potential_energy(model, hanging))
         V += float(self.actuators.spring_energy(links[0], motors[0]))
         V -= float(self.actuators.spring_energy(hanging, motors[0]))
-        V += self._potential(hanging)
+        self._weight_at(hanging)
+        V += float(self.ramp.value @ self._spring(hanging)[2])
         if self._has_second:
             apart = self.second_projection @ (self._now.result[0] - motors[0])
             V += 0.5 * float(self.second_gains[0] @ apart**2)
@@ -465,9 +437,6 @@ class JointImpedance(ImpedanceController):
 
     def _matrices(self, stiffness: Array, q: Array) -> Array:
         return np.diag(stiffness)[None]
-
-    def _potential(self, q: Array) -> float:
-        return 0.5 * float(self.ramp.value @ (self._desired[0] - q) ** 2)
 
 
 class CartesianImpedance(ImpedanceController):
@@ -587,11 +556,6 @@ class CartesianImpedance(ImpedanceController):
     def _matrices(self, stiffness: Array, q: Array) -> Array:
         J = jacobian(self.model, q, self.tool, representation="hybrid")
         return (J.swapaxes(-1, -2) * stiffness[:6]) @ J + np.diag(stiffness[6:])
-
-    def _potential(self, q: Array) -> float:
-        self._weight_at(q)
-        _, _, stretch = self._spring(q)
-        return float(self.ramp.value @ stretch)
 
 
 _AXES = ("rx", "ry", "rz", "x", "y", "z")

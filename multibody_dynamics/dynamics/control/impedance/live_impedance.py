@@ -17,6 +17,7 @@ import numpy as np
 
 from ...core import Array, InputError
 from ..controllers.controllers import Controller
+from .stiffness_ramp import StiffnessRamp
 
 RATIO = "damping_ratio"
 
@@ -30,7 +31,9 @@ class ImpedanceTarget(NamedTuple):
 
 
 class LiveImpedance(Controller):
-    """Base of laws whose stiffness or damping may change while they run."""
+    """Base of laws whose stiffness or damping may change while they run, at the pace of `ramp`."""
+
+    ramp: StiffnessRamp
 
     @property
     @abstractmethod
@@ -48,9 +51,15 @@ class LiveImpedance(Controller):
         """(k,) stiffnesses of the last update."""
 
     @property
-    @abstractmethod
     def energy(self) -> float:
         """J that are left for raising the stiffness."""
+        return self.ramp.energy
+
+    def problems(self) -> tuple[str, ...]:
+        if not self.ramp.is_held:
+            return super().problems()
+        held = "the stiffness stops rising: stiffness_energy is used up while the arm is displaced"
+        return (*super().problems(), held)
 
     @abstractmethod
     def aim(self, target: ImpedanceTarget, duration: float = 0.0) -> None:

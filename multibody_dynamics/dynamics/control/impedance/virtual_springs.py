@@ -24,13 +24,7 @@ from functools import partial
 import numpy as np
 
 from ...core import Array, IndependentCopies, InputError, compiled
-from ...elastic import (
-    Actuators,
-    MotorFeedforward,
-    actuator_rows,
-    by_kind,
-    compiled_advance_filters,
-)
+from ...elastic import Actuators, MotorFeedforward, actuator_rows, by_kind, compiled_advance_filters
 
 _spring_of_joint = by_kind("virtual_spring")
 
@@ -116,18 +110,3 @@ class VirtualSprings(IndependentCopies):
         """Advance the deflections of damped springs by dt s under `force`."""
         if self._is_damped:
             self._settle_or_advance(dt)
-
-    def energy(self) -> float:
-        """Energy in J that the springs store at the last update, zero without load; that of a
-        variable stiffness as if it were constant."""
-        total = 0.0
-        for i, actuator, motors, v in self.actuators.each():
-            starts = actuator.deflections(0.0, self._unloaded.result[0, motors])
-            factor = 1.0 if actuator.factor_range == (1.0, 1.0) else self.present[0, v]
-            for spring, start, side in zip(
-                actuator.springs, starts, -actuator.directions[:, 0], strict=True
-            ):
-                end = start + side * self.x[i]
-                own = float(spring.energy(end, beyond="continue"))
-                total += factor * (own - float(spring.energy(start, beyond="continue")))
-        return total

@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The settings of the control laws, and the registry of the laws.
+"""The settings of the control laws, the registry of the laws, and their design for a robot.
 
 A law is one file in `by_name/`: a subclass of :class:`ControllerSettings` that declares every
 number of the law once, by :func:`.setting`, and designs the law for a robot. LAWS has the laws by
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
+from functools import reduce
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, TypeVar
 from warnings import warn
@@ -21,7 +22,7 @@ import numpy as np
 
 from ...core import Array, DynamicsError, InputError, as_array, as_real, check_setting, setting
 from ...elastic import Actuators
-from ...model import MultibodyModel
+from ...model import MultibodyModel, check_model
 from ..controllers.controllers import PERIOD, Controller
 from ..gains.joint_gains import JointPoles, StateFeedbackGains, motor_side_gains
 from ..gains.joint_values import FASTEST, SLOWEST, is_possible
@@ -256,6 +257,54 @@ def joint_poles(actuators: Actuators, poles: Any, bandwidth: Any, second: Any) -
     if poles is not None:
         return JointPoles.from_poles(actuators, poles)
     return JointPoles.from_bandwidth(actuators, bandwidth, second)
+
+
+def make_controller(
+    model: MultibodyModel, actuators: Actuators, settings: ControllerSettings
+) -> Controller:
+    """The control law that the settings name, designed for this robot.
+
+    Raises InputError for settings that do not fit the robot and for designs that are not stable,
+    and DynamicsError if no gains stabilise the arm (:func:`.coupled_gains`).
+    """
+    check_model(model)
+    for name, value, kind in (
+        ("actuators", actuators, Actuators),
+        ("settings", settings, ControllerSettings),
+    ):
+        if not isinstance(value, kind):
+            raise InputError(f"{name}: expected {kind.__name__}, got {value!r}")
+    return settings.design(model, actuators)
+
+
+def retune(controller: Controller, settings: ControllerSettings) -> None:
+    """Change the gains of a running law between two updates; integrators and filters keep their
+    state, but the observer of "torque_control" starts again from zero.
+
+    The settings must name the same law and variant; gains are designed for the controller's current
+    model. The torque jumps by the change of the gains times the current error: retune at rest or in
+    small steps, or make a new law and :meth:`.BumplessTransfer.switch` to it. Everything is checked
+    and designed first, which takes milliseconds; after an InputError the law is unchanged.
+    """
+    other = make_controller(controller.model, controller.actuators, settings)
+
+    def kept(law: Controller) -> list[Any]:
+        """What may not change: attributes, or attributes of attributes; None without them."""
+        return [reduce(_attribute, path.split("."), law) for path in settings.fixed]
+
+    same = map(np.array_equal, kept(controller), kept(other))
+    if type(other) is not type(controller) or not all(same):
+        raise InputError(
+            f"law '{settings.law}' with these settings differs from the running "
+            f"{type(controller).__name__} in more than gains; make a new law and switch to it"
+        )
+    # the period first: gains are discretised with it, and that of a running law is the last step
+    for name in ("period", *settings.tunable, "friction"):
+        setattr(controller, name, getattr(other, name))
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    return getattr(owner, name, None)
 
 
 def in_short(laws: Collection[str]) -> str:

@@ -6,7 +6,7 @@ what may change while they run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -26,20 +26,13 @@ from ..impedance.live_impedance import ImpedanceTarget, LiveImpedance
 from ..observers.adaptive_feedforward import AdaptiveFeedforward
 from ..stability.loop_judgement import LoopJudge, LoopJudgement
 from ..stability.loop_sampling import RestingPlants
+from ..stability.stable_bandwidth import faster_filter
 from .by_name.hold import HoldSettings
-from .controller_designs import make_controller
-from .controller_settings import ControllerSettings, SecondOutputs
-from .faster_filter import faster_filter
+from .controller_settings import ControllerSettings, SecondOutputs, make_controller
 from .flatness_settings import ON_LINKS, FlatnessSettings
-from .lowered_bandwidths import lowered_bandwidths
-from .lowered_impedance import lowered_impedance
+from .lowered_settings import SEARCHES
 
 FEEDFORWARD_LEAD = 0.5  # cycles, assumed in the judgement of laws that depend on the lead
-SEARCHES: Mapping[str, Callable[..., dict[str, Any] | None]] = {
-    "bandwidth": lowered_bandwidths,
-    "impedance": lowered_impedance,
-}
-"""By what a law lowers if it is unstable: the search for lower settings."""
 
 
 class DesignedLaws(IndependentCopies):
@@ -147,15 +140,13 @@ class DesignedLaws(IndependentCopies):
         """Settings of a law for rest at q (n,), with the present second outputs unless others are
         given. Without link encoders they leave out observers of disturbances and contacts, which
         would compare the model with link states that come from the model."""
-        settings = replace(self.settings.controllers[name], position=q)
-        own: dict[str, Any]
+        settings = self.settings.controllers[name]
+        changes: dict[str, Any] = {"position": q}
         if isinstance(settings, SecondOutputs) and settings.stiffness is None:
-            own = {"stiffness": self.second.copy()}
-            settings = replace(settings, **own)
+            changes["stiffness"] = self.second.copy()
         if settings.observer and "link_position" not in self._signals:
-            own = {settings.observer: 0.0}
-            settings = replace(settings, **own)
-        return replace(settings, **self.lowered.get(name, {}))
+            changes[settings.observer] = 0.0
+        return replace(settings, **changes | self.lowered.get(name, {}))
 
     def _reaction(self, share: float, q: Array) -> Controller:
         """The joint impedance with a share of its stiffness."""
@@ -197,7 +188,7 @@ class DesignedLaws(IndependentCopies):
         """Lower the bandwidths of the law `name` until its loop is stable at all poses, and return
         its judgement; arguments and None as for :meth:`judge`.
 
-        The values that were found (:mod:`lowered_bandwidths`, :mod:`lowered_impedance`) are in
+        The values that were found (:mod:`lowered_settings`) are in
         `lowered` and apply to all designs from now on. If there are none, and for laws that lower
         nothing, the judgement is that of the given bandwidths.
         """

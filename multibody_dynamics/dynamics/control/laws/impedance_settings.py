@@ -15,8 +15,13 @@ from ...model import MultibodyModel
 from ..impedance.elastic_structure import CONTACT_BANDWIDTH, ElasticStructureController
 from ..impedance.elastic_structure_gains import DAMPING_RATIO, ElasticStructureGains
 from ..impedance.impedance import USUAL_DAMPING
-from ..impedance.impedance_limits import MOST
+from ..impedance.impedance_design import MOST
 from .controller_settings import ControllerSettings, SecondOutputs, bandwidth_setting
+
+# arguments of the controllers with the names of settings
+_COMMON = (
+    "bandwidth", "damping_ratio", "stiffness_time", "stiffness_energy", "friction", "period"
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -84,16 +89,7 @@ class ImpedanceSettings(ChangingStiffness, ControllerSettings):
 
     def common(self) -> dict[str, Any]:
         """The arguments of every :class:`.ImpedanceController`."""
-        return self.of(
-            "bandwidth",
-            "damping_ratio",
-            "inertia_share",
-            "stiffness_time",
-            "stiffness_energy",
-            "stiffness_share",
-            "friction",
-            "period",
-        )
+        return self.of("inertia_share", "stiffness_share", *_COMMON)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -136,24 +132,14 @@ class ElasticStructureSettings(ChangingStiffness, SecondOutputs, ControllerSetti
         """The gains for a stiffness of the links, if the law has one, and a damping ratio."""
         raise DynamicsError(f"{type(self).__name__} does not say what gains the law has")
 
-    def elastic_structure(
-        self, model: MultibodyModel, actuators: Actuators, stiffness: Any, *, has_stiffness: bool
-    ) -> ElasticStructureController:
-        """The law with this stiffness of the links."""
-        design = partial(self.gains, model, actuators)
+    def design(self, model: MultibodyModel, actuators: Actuators) -> ElasticStructureController:
+        gains = partial(self.gains, model, actuators)
+        stiffness = self.link_stiffness if isinstance(self, LinkStiffness) else None
         return ElasticStructureController(
             model,
             actuators,
-            design(stiffness, self.damping_ratio),
-            design=design,
-            has_stiffness=has_stiffness,
-            **self.of(
-                "damping_ratio",
-                "stiffness_time",
-                "stiffness_energy",
-                "bandwidth",
-                "contact_bandwidth",
-                "friction",
-                "period",
-            ),
+            gains(stiffness, self.damping_ratio),
+            design=gains,
+            has_stiffness=isinstance(self, LinkStiffness),
+            **self.of("contact_bandwidth", *_COMMON),
         )

@@ -31,13 +31,7 @@ from ...elastic import Actuators, SpringSolver
 from ...model import MultibodyModel
 from ..signals.low_pass import LowPass
 from .collision_detection import CollisionDetector, DrivingTorque
-from .collision_thresholds import (
-    HIT,
-    KINDS,
-    TERMS,
-    CollisionThresholds,
-    DetectionSettings,
-)
+from .collision_thresholds import HIT, KINDS, TERMS, CollisionThresholds, DetectionSettings
 from .state_estimation import StateEstimation, StateEstimator
 
 PARTS = 5  # of the recording, for the held-out thresholds

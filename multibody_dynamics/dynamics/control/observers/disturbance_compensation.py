@@ -187,12 +187,7 @@ class DisturbanceCompensation(IndependentCopies):
     """
 
     def __init__(
-        self,
-        model: MultibodyModel,
-        actuators: Actuators,
-        bandwidth: float,
-        *,
-        share: float = SHARE,
+        self, model: MultibodyModel, actuators: Actuators, bandwidth: float, *, share: float = SHARE
     ) -> None:
         n, m = actuators.n, len(actuators.motors)
         if not 0.0 <= share <= 1.0:

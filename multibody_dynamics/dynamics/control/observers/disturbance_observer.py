@@ -93,11 +93,6 @@ class DisturbanceObserver(IndependentCopies):
         )
         return cls(links, gain, friction=friction, is_held=is_held, max_step=max_step)
 
-    @property
-    def time_constant(self) -> Array:
-        """(n,) 1 / L, s."""
-        return 1.0 / self.gain
-
     def reset(self) -> None:
         """Clear the state: the next update starts with r = 0."""
         self._time = None

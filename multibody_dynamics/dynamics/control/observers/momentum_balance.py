@@ -104,18 +104,18 @@ class MomentumBalance(IndependentCopies):
         self._is_started = False
 
     @property
-    def memory(self) -> tuple[Array, ...]:
-        """The arrays that every update after the first reads and overwrites."""
-        return self._momentum, self._torque, self._bias
-
-    @property
     def gravity(self) -> Array:
         """(n,) gravity torques of the links at the last sample."""
         return self._solver.result[2]
 
     def update(self, step: float, q: Array, qd: Array, torque: Array) -> Array | None:
         """The mean external torque (n,) since the last sample, `step` s ago; None for the first."""
-        momentum, bias = self._momentum_and_bias(q, qd)
+        solver = self._solver
+        solver.state[0], solver.state[1] = q, qd
+        solver.update()
+        momentum, bias, _ = solver.result
+        if self.friction is not None:
+            bias = bias + self.friction(qd)
         external = None
         if self._is_started:
             driving = self._share * self._torque + (1.0 - self._share) * torque
@@ -124,13 +124,3 @@ class MomentumBalance(IndependentCopies):
         self._momentum[:], self._bias[:], self._torque[:] = momentum, bias, torque
         self._is_started = True
         return external
-
-    def _momentum_and_bias(self, q: Array, qd: Array) -> tuple[Array, Array]:
-        """p = M q' and beta + friction."""
-        solver = self._solver
-        solver.state[0], solver.state[1] = q, qd
-        solver.update()
-        momentum, bias, _ = solver.result
-        if self.friction is not None:
-            bias = bias + self.friction(qd)
-        return momentum, bias

@@ -35,9 +35,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core import Array, IndependentCopies, InputError, as_array
-from ...elastic import Actuators, SpringSolver, motor_motion
+from ...elastic import Actuators, SpringSolver
 from ...model import MultibodyModel
-from ...rigid import ForwardDynamicsSolver, gravity_forces, mass_matrix, singular
+from ...rigid import ForwardDynamicsSolver, gravity_forces, singular
 from ..gains.joint_gains import StateFeedbackGains, check_fit, damping_gains
 from ..signals.derivative_filter import MAX_STEP, SETTLED, positive, time_step
 
@@ -204,27 +204,6 @@ class MotorSideObserver(IndependentCopies):
             gravity = gravity_forces(self.model, q)
             q = self.actuators.link_position(theta, gravity, stiffness=stiffness, beyond="continue")
         return np.concatenate((theta, np.zeros_like(theta), q, np.zeros(2 * len(q))))
-
-    def resonances(self, q: Any, stiffness: Any = None) -> Array:
-        """(n,) resonances in Hz, increasing, of the links on their springs at q (n,) with the
-        motors locked.
-
-        stiffness : (v,) second outputs of the variable joints, see :func:`.motor_motion`.
-        """
-        q = as_array("q", q, (self.model.n,), self.actuators.joint_names)
-        state, torque = np.zeros((2, 3, len(q)))
-        state[0], torque[0] = q, gravity_forces(self.model, q)
-        held = None
-        if stiffness is not None:
-            held = np.zeros((3, len(self.actuators.variable_joints)))
-            held[0] = as_array("stiffness", stiffness, held.shape[1:])
-        theta = motor_motion(self.actuators, state, torque, held, beyond="continue").position
-        rows = None if held is None else held[:2]
-        rest = np.zeros_like(theta)
-        bent = self.actuators.springs(q, 0 * q, theta, rest, stiffness=rows, beyond="continue")
-        root = np.sqrt(bent.stiffness)
-        flexible = root[:, None] * np.linalg.inv(mass_matrix(self.model, q)) * root
-        return np.asarray(np.sqrt(np.linalg.eigvalsh(flexible)) / (2.0 * pi))
 
     def _advanced(self, x: Array, first: Array, last: Array, torque: Array, h: float) -> Array:
         """RK4 over h with theta going from `first` to `last`."""

@@ -213,12 +213,7 @@ class StateEstimator(IndependentCopies):
                 rows[0] = Q
                 bent = self.actuators.settled_deflection(rows, beyond="continue")
         q = self.actuators.link_position(
-            theta,
-            Q,
-            stiffness=stiffness,
-            deflection=bent,
-            where=self._by_torque,
-            beyond="continue",
+            theta, Q, stiffness=stiffness, deflection=bent, where=self._by_torque, beyond="continue"
         )
         self._deflection, self._torque = bent, Q
         return q
@@ -239,12 +234,12 @@ class StateEstimator(IndependentCopies):
         return as_array(name, value, (len(names),), names)
 
 
-def _linear_stiffness(actuators: Actuators, where: NDArray[np.bool_] | None = None) -> Array | None:
-    """(n,) K, inf for rigid joints; None if any joint, or any in the mask `where`, is neither rigid
-    nor has an undamped linear spring."""
+def _linear_stiffness(actuators: Actuators, where: NDArray[np.bool_]) -> Array | None:
+    """(n,) K, inf for rigid joints; None if any joint in the mask `where` is neither rigid nor has
+    an undamped linear spring."""
     stiffness = np.full(actuators.n, np.inf)
     for i, actuator in enumerate(actuators.actuators):
-        if actuator.is_rigid or not (where is None or where[i]):
+        if actuator.is_rigid or not where[i]:
             continue
         spring = actuator.series_spring
         K = None if spring is None or actuator.damping > 0.0 else spring.constant_stiffness

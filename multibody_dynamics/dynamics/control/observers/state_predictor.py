@@ -35,11 +35,7 @@ from typing import Any
 import numpy as np
 
 from ...core import Array, DynamicsError, IndependentCopies, InputError, compiled, inlined
-from ...elastic import (
-    Actuators,
-    LinearArm,
-    resting_second_outputs,
-)
+from ...elastic import Actuators, LinearArm, resting_second_outputs
 from ...elastic_arm import ArmScratch, ArmState, ArmTables, arm_slope
 from ...model import MultibodyModel
 from ...rigid import mass_matrix

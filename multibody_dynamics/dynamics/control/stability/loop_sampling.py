@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import block_diag, expm
+from scipy.linalg import block_diag
 
 from ...core import Array, InputError, as_array
 from ...elastic import Actuators, LinearArm, MotorFeedforward, StateSpace, rigid_rotors
@@ -45,6 +45,7 @@ from ...model import MultibodyModel
 from ...rigid import gravity_forces, mass_matrix
 from ..controllers.controllers import Controller, LinearFeedback
 from ..controllers.hold_controller import HoldController
+from ..gains.coupled_gains import held_response
 from ..gains.joint_gains import ComplexArray, Rest, at_rest, gravity_stiffness, viscous_friction
 from ..observers.state_estimation import StateEstimation
 from ..signals.derivative_filter import discretised
@@ -147,15 +148,6 @@ class _Signals(NamedTuple):
     thetad: Array
 
 
-class _Disturbances(NamedTuple):
-    """Estimates of the compensation, as rows over the state, and the low-passes after the cycle."""
-
-    link: Array
-    rate: Array
-    motor: Array
-    lags: dict[str, Array]
-
-
 def sampled_loop(
     controller: Controller,
     q: Any,
@@ -186,10 +178,7 @@ def sampled_loop(
     loop = _Assembly(controller, q, delay, estimation, plant)
     joint = controller.actuators.joint_of_motor
     return SampledLoop(
-        loop.matrix(),
-        controller.period,
-        loop.motion,
-        (*names, *(names[i] for i in joint)),
+        loop.matrix(), controller.period, loop.motion, (*names, *(names[i] for i in joint))
     )
 
 
@@ -209,7 +198,7 @@ class RestingPlant:
     def held(self, time: float) -> tuple[Array, Array]:
         """exp(A t) and the response (2 k, m) to torques held for t in s."""
         if time not in self._held:
-            self._held[time] = _held(self.arm, time)
+            self._held[time] = held_response(self.arm.A, self.arm.B, time)
         return self._held[time]
 
 
@@ -443,8 +432,13 @@ class _Assembly:
             torque += after["integral"]
         return np.asarray(torque)
 
-    def _compensation(self, law: LinearFeedback, now: _Signals, before: _Signals) -> _Disturbances:
-        """DisturbanceCompensation: low-passed momentum differences on both sides of the springs."""
+    def _compensation(
+        self, law: LinearFeedback, now: _Signals, before: _Signals
+    ) -> tuple[Array, Array, Array, dict[str, Array]]:
+        """DisturbanceCompensation: low-passed momentum differences on both sides of the springs.
+
+        Returns the rows of d, d' and d_m, and the low-passes after the cycle.
+        """
         actuators, n, m, h = self.actuators, self.n, self.m, self.step
         rigid, joint, first = actuators.is_rigid, actuators.joint_of_motor, actuators.first_motor
         viscous = viscous_friction(actuators)
@@ -475,16 +469,7 @@ class _Assembly:
             lags[name] = np.kron(transition, eye) @ self.state[name] + np.kron(gain, value)
         link = lags["link_lags"]
         rate = law.disturbance_bandwidth * (link[-2 * n : -n] - link[-n:])
-        return _Disturbances(link[-n:], rate, lags["motor_lags"][-m:], lags)
-
-
-def _held(arm: StateSpace, time: float) -> tuple[Array, Array]:
-    """exp(A t) and the response (2 k, m) to torques held for t in s."""
-    size, m = arm.B.shape
-    both = np.zeros((size + m, size + m))
-    both[:size] = np.hstack((arm.A, arm.B)) * time
-    found = expm(both)
-    return found[:size, :size], found[:size, size:]
+        return link[-n:], rate, lags["motor_lags"][-m:], lags
 
 
 def _flat_slopes(law: LinearFeedback, q: Array, rest: Rest) -> tuple[Array, ...]:

@@ -27,11 +27,7 @@ import numpy as np
 from scipy.linalg import solve_continuous_are
 
 from ...core import Array, IndependentCopies, InputError, as_array, read_only
-from ...elastic import (
-    Actuator,
-    Actuators,
-    greatest_stiffness,
-)
+from ...elastic import Actuator, Actuators, greatest_stiffness
 from ...model import MultibodyModel
 from ..gains.joint_gains import (
     _drive_gains,
@@ -189,10 +185,7 @@ def single_joints(
         SingleJoint(
             model.joint_names[i],
             TorqueJoint(
-                inertia=joint.motor,
-                stiffness=joint.K,
-                damping=joint.damping,
-                viscous=joint.viscous,
+                inertia=joint.motor, stiffness=joint.K, damping=joint.damping, viscous=joint.viscous
             ),
             float(least[i]),
             max(joint.K, _stiffest(actuators.actuators[i])),
@@ -366,18 +359,15 @@ def _designed(
     model, actuators, q, stiffness = robot
     check_fit(model, actuators)
     names = actuators.motor_names
-    rows = np.zeros((5, len(names)))
+    rows, drives = np.zeros((5, len(names))), np.zeros((4, len(names)))
     rows[0] = 1.0
-    values = np.zeros((4, len(names)))
     rest = at_rest(model, actuators, q, stiffness)
-    singles = {each.name: each for each in single_joints(model, actuators, q, stiffness)}
-    asked = None
-    if bandwidth is not None:
-        asked = bandwidths(bandwidth, model.joint_names)
+    singles = iter(single_joints(model, actuators, q, stiffness))
+    asked = None if bandwidth is None else bandwidths(bandwidth, model.joint_names)
     for i, joint in enumerate(_joints(model, actuators, rest, q)):
         if joint.is_rigid:
             continue
-        single = singles[model.joint_names[i]]
+        single = next(singles)
         w = default_bandwidth(single, design, timing) if asked is None else float(asked[i])
         servo = design(single.joint, w)
         _refuse_unstable(single, name, w, design)
@@ -389,19 +379,9 @@ def _designed(
                 servo.observer,
                 servo.observer_share,
             )
-        _drive_gains(actuators, joint, values, w**2, 2.0 * w)
+        _drive_gains(actuators, joint, drives, w**2, 2.0 * w)
     a, damping, integral, observer, b = rows
-    return TorqueGains(
-        names,
-        share=a,
-        damping=damping,
-        integral=integral,
-        observer=observer,
-        observer_share=b,
-        drive=values[2:],
-        stiffness=rest.stiffness,
-        design=name,
-    )
+    return TorqueGains(names, a, damping, integral, observer, b, drives[2:], rest.stiffness, name)
 
 
 def default_bandwidth(single: SingleJoint, design: Design, timing: LoopTiming) -> float:

@@ -40,7 +40,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timezone
 from hashlib import sha256
 from pathlib import Path
@@ -284,7 +284,6 @@ class IterativeLearning:
         """Write everything to a NumPy file (.npz), which is replaced atomically."""
         path = Path(path)
         last = self.last or Run(np.empty(0), *np.empty((2, 0, len(self.joint_names))))
-        settings = self.settings
         content = {
             "format": FORMAT,
             "trajectory_hash": self.key,
@@ -292,12 +291,7 @@ class IterativeLearning:
             "joint_names": np.array(self.joint_names),
             "start": self.start,
             "duration": self.duration,
-            "cutoff": settings.cutoff,
-            "gain": settings.gain,
-            "limit": settings.limit,
-            "improvement": settings.improvement,
-            "patience": settings.patience,
-            "memory": settings.memory,
+            **asdict(self.settings),
             "correction": self.correction.coefficients,
             "best": self.best.coefficients,
             "step": self.step.coefficients,
@@ -314,7 +308,7 @@ class IterativeLearning:
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             with draft.open("wb") as file:
-                np.savez(file, **content)  # type: ignore[arg-type]
+                np.savez(file, **content)
             draft.replace(path)
         except OSError as error:
             draft.unlink(missing_ok=True)
@@ -334,15 +328,9 @@ class IterativeLearning:
     def _of(cls, given: dict[str, Array]) -> IterativeLearning:
         if (found := int(given["format"])) != FORMAT:
             raise InputError(f"format {found}; expected {FORMAT}")
-        limit = np.asarray(given["limit"], dtype=float)
-        settings = LearningSettings(
-            float(given["cutoff"]),
-            float(given["gain"]),
-            tuple(limit.tolist()) if limit.ndim else float(limit),
-            float(given["improvement"]),
-            int(given["patience"]),
-            int(given["memory"]),
-        )
+        settings = {each.name: given[each.name].tolist() for each in fields(LearningSettings)}
+        if isinstance(settings["limit"], list):
+            settings["limit"] = tuple(settings["limit"])
         duration = float(given["duration"])
         figures = zip(given["rms"], given["peak"], given["date"], strict=True)
         last = Run(given["times"], given["error"], given["applied"])
@@ -351,7 +339,7 @@ class IterativeLearning:
             str(given["robot"]),
             tuple(str(name) for name in given["joint_names"]),
             given["start"],
-            settings,
+            LearningSettings(**settings),
             LearnedCorrection(duration, given["correction"]),
             LearnedCorrection(duration, given["best"]),
             LearnedCorrection(duration, given["step"]),

@@ -11,8 +11,10 @@ import pytest
 from elastic_arms import Arm, HeldPlant, antagonistic_arm, elastic_panda, exciting, linear_arm
 from multibody_dynamics.dynamics.control.controllers.bumpless_transfer import BumplessTransfer
 from multibody_dynamics.dynamics.control.gains.joint_gains import at_rest
-from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller
-from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
+from multibody_dynamics.dynamics.control.laws.controller_settings import (
+    ControllerSettings,
+    make_controller,
+)
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.motion.limits import JointCommandLimits

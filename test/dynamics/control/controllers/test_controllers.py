@@ -13,64 +13,50 @@ from elastic_arms import (
     Arm,
     HeldPlant,
     antagonistic_arm,
+    at_start,
     damped_arm,
     elastic_panda,
     exciting,
+    flat_motion,
+    law_of,
     linear_arm,
     mixed_panda,
     nonlinear_arm,
     series,
+    still,
     two_links,
     variable_arm,
     without_coulomb,
 )
-from multibody_dynamics.dynamics.control.controllers.controllers import (
+from multibody_dynamics.dynamics.control import (
     Computed,
     ComputedTorque,
     Controller,
-    LinearFeedback,
-)
-from multibody_dynamics.dynamics.control.controllers.feedback_linearization import (
+    DisturbanceObserver,
     FeedbackLinearization,
-)
-from multibody_dynamics.dynamics.control.gains.joint_gains import (
     JointPoles,
+    LinearFeedback,
     StateFeedbackGains,
     at_rest,
     motor_bandwidth_gains,
     motor_side_gains,
     optimal_gains,
 )
-from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller
-from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
-from multibody_dynamics.dynamics.control.observers.disturbance_observer import DisturbanceObserver
-from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
-from multibody_dynamics.dynamics.elastic import Motor, Rigid
-from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
-from multibody_dynamics.dynamics.elastic.flatness import motor_motion
-from multibody_dynamics.dynamics.motion.trajectories import hold
-from multibody_dynamics.dynamics.rigid.crba import gravity_forces
-from multibody_dynamics.dynamics.rigid.inverse_dynamics_solver import InverseDynamicsSolver
-from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
+from multibody_dynamics.dynamics.core import DynamicsError, InputError
+from multibody_dynamics.dynamics.elastic import Motor, Rigid, SpringSolver, motor_motion
+from multibody_dynamics.dynamics.rigid import (
+    InverseDynamicsSolver,
+    gravity_forces,
+    inverse_dynamics,
+)
 from robots import random_state
-
-
-def flat(arm: Arm, desired, stiffness):
-    torque = np.stack(inverse_dynamics(arm.model, *desired))
-    bent = arm.actuators.settled_deflection(torque)
-    return motor_motion(arm.actuators, desired, torque, stiffness, deflection=bent)
-
-
-def at_start(arm: Arm, desired) -> np.ndarray:
-    motors = flat(arm, desired, at_rest(*arm).second)
-    return np.concatenate((*desired[:2], motors.position, motors.velocity))
 
 
 def peak_error(arm: Arm, law: Controller, reference, steps: int, lead: float = 0.0) -> float:
     """Largest error of a link with the torque held for a millisecond."""
-    plant, second = HeldPlant(arm), at_rest_second(arm)
+    plant, second = HeldPlant(arm), at_rest(*arm).second
     plant.stiffness[0] = second[0]
-    plant.reset(at_start(arm, reference(0.0)))
+    plant.reset(flat_motion(arm, reference(0.0), second)[0])
     worst = 0.0
     for k in range(steps):
         t = 1e-3 * k
@@ -78,12 +64,6 @@ def peak_error(arm: Arm, law: Controller, reference, steps: int, lead: float = 0
         plant.step(law.update(reference(t), *plant.state, stiffness=second, ahead=ahead), 1e-3)
         worst = max(worst, np.abs(plant.state[0] - reference(t + 1e-3)[0]).max())
     return worst
-
-
-def at_rest_second(arm: Arm) -> np.ndarray:
-    second = np.zeros((3, len(arm.actuators.variable_joints)))
-    second[0] = at_rest(*arm).second[0]
-    return second
 
 
 # Against their formulas
@@ -98,11 +78,11 @@ def test_linear_feedback_by_hand(arm):
     n, m = model.n, len(actuators.motors)
     gains = StateFeedbackGains(actuators.motor_names, rng.uniform(-50, 50, (4, m)))
     law = LinearFeedback(model, actuators, gains, friction=0.5)
-    reference, second = exciting(arm, 0.4), at_rest_second(arm)
+    reference, second = exciting(arm, 0.4), at_rest(*arm).second
     now, ahead = reference(0.7), reference(0.701)
     measured = [rng.normal(size=k) for k in (n, n, m, m)]
     torque = law.update(now, *measured, stiffness=second, ahead=ahead)
-    wanted, later = flat(arm, now, second), flat(arm, ahead, second)
+    wanted, later = (flat_motion(arm, each, second)[1] for each in (now, ahead))
     joint = actuators.joint_of_motor
     error = [
         (now[0] - measured[0])[joint],
@@ -157,7 +137,7 @@ def test_computed_torque_takes_the_mean_of_two_motors_and_sets_their_pretension(
     law = ComputedTorque(arm.model, arm.actuators, 0.0, 0.0)
     second = rest.second.copy()
     second[0] = 300.0
-    desired = hold(arm.model.joint_names, arm.rest)(0.0)
+    desired = still(arm)
     theta = arm.rest[[0, 1, 1]] + [0.0, 0.1, -0.1]
     torque = law.update(desired, arm.rest, np.zeros(2), theta, np.zeros(3), stiffness=second)
     Q = gravity_forces(arm.model, arm.rest)
@@ -240,8 +220,8 @@ def test_a_saturated_motor_does_not_wind_up_an_integral(kind):
         law = LinearFeedback(model, actuators, gains, integral=integral)
         observer = DisturbanceObserver.of_motors(model, actuators, 20.0)
         plant = HeldPlant(arm)
-        plant.reset(at_start(arm, hold(model.joint_names, rest - [0.4, 0.0])(0.0)))
-        desired, worst = hold(model.joint_names, rest)(0.0), 0.0
+        plant.reset(np.concatenate(at_start(arm._replace(rest=rest - [0.4, 0.0]))[0]))
+        desired, worst = still(arm), 0.0
         for k in range(3000 if integral else 2000):
             q, qd, theta, thetad = plant.state
             if observes:
@@ -278,9 +258,9 @@ def test_the_integral_removes_the_error_of_an_unknown_payload(integrates):
     for integral in (0.0, 300.0):
         law = LinearFeedback(model, actuators, gains, integral=integral, integrates=integrates)
         plant = HeldPlant(Arm(loaded, actuators, rest))
-        plant.reset(at_start(arm, hold(model.joint_names, rest)(0.0)))
+        plant.reset(np.concatenate(at_start(arm)[0]))
         for _ in range(2000):
-            plant.step(law.update(hold(model.joint_names, rest)(0.0), *plant.state), 1e-3)
+            plant.step(law.update(still(arm), *plant.state), 1e-3)
         wanted = rest if integrates == "link" else at_rest(*arm).theta
         final.append(np.abs(plant.state[0 if integrates == "link" else 2] - wanted).max())
     assert final[0] > 5e-3
@@ -314,7 +294,7 @@ def test_arrays_that_the_caller_writes_are_checked(make):
     """NaN in an external torque is reported by name and has no lasting effect."""
     arm = make()
     model, actuators, rest = arm
-    desired = hold(model.joint_names, rest)(0.0)
+    desired = still(arm)
     theta = at_rest(*arm).theta
     state = (desired, rest, np.zeros(2), theta, np.zeros_like(theta))
     integrating = LinearFeedback(
@@ -337,8 +317,7 @@ def test_arrays_that_the_caller_writes_are_checked(make):
 
 def test_problems_of_the_feedforward_are_reported_by_the_law():
     arm = antagonistic_arm()
-    model, _, rest = arm
-    desired = hold(model.joint_names, rest)(0.0)
+    desired, rest = still(arm), arm.rest
     theta = at_rest(*arm).theta
     state = (desired, rest, np.zeros(2), theta, np.zeros(3))
     for law in laws(arm, 20.0).values():
@@ -356,7 +335,7 @@ def test_bad_measurements_are_rejected_by_name_and_leave_the_torque_unchanged():
     arm = antagonistic_arm()
     model, actuators, rest = arm
     law = FeedbackLinearization(model, actuators, JointPoles.from_bandwidth(actuators, 10.0))
-    desired = hold(model.joint_names, rest)(0.0)
+    desired = still(arm)
     zero, theta = np.zeros(2), at_rest(*arm).theta
     good = (desired, rest, zero, theta, np.zeros(3))
     torque = law.update(*good)
@@ -386,10 +365,7 @@ def test_bad_measurements_are_rejected_by_name_and_leave_the_torque_unchanged():
 @pytest.mark.parametrize("make", [elastic_panda, mixed_panda, antagonistic_arm])
 def test_what_the_caller_has_computed_gives_the_same_torque(make):
     arm = make()
-    laws = [
-        make_controller(arm.model, arm.actuators, ControllerSettings(position=arm.rest))
-        for _ in range(2)
-    ]
+    laws = [law_of(arm) for _ in range(2)]
     now, later = (InverseDynamicsSolver(arm.model, "body") for _ in range(2))
     springs = SpringSolver(arm.actuators)
     rng = np.random.default_rng(3)

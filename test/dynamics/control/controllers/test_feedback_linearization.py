@@ -17,6 +17,7 @@ from elastic_arms import (
     damped_arm,
     elastic_panda,
     exciting,
+    flat_motion,
     linear_arm,
     mixed_panda,
     nonlinear_arm,
@@ -24,24 +25,15 @@ from elastic_arms import (
     series,
     simulate,
     split,
+    still,
     two_links,
     variable_arm,
 )
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.control.controllers.feedback_linearization import (
-    FeedbackLinearization,
-)
-from multibody_dynamics.dynamics.control.gains.joint_gains import JointPoles, at_rest
-from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic import (
-    Antagonistic,
-    Motor,
-    VariableStiffness,
-)
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic.flatness import motor_motion
-from multibody_dynamics.dynamics.motion.trajectories import hold
-from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
+from multibody_dynamics.dynamics.control import FeedbackLinearization, JointPoles, at_rest
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.elastic import Actuators, Antagonistic, Motor, VariableStiffness
+from multibody_dynamics.dynamics.motion import hold
 
 POLES = {
     2: (-11.0, -18.0),
@@ -82,18 +74,10 @@ def fitted_poles(error: np.ndarray, step: float, order: int) -> np.ndarray:
     return np.sort_complex(np.log(np.roots([1.0, *-recurrence[::-1]]).astype(complex)) / step)
 
 
-def consistent(arm, desired, stiffness) -> np.ndarray:
-    """q, q', theta, theta' on the desired motion."""
-    torque = np.stack(inverse_dynamics(arm.model, *desired))
-    bent = arm.actuators.settled_deflection(torque)
-    motors = motor_motion(arm.actuators, desired, torque, stiffness, deflection=bent)
-    return np.concatenate((*desired[:2], motors.position, motors.velocity))
-
-
 def displaced(arm, desired, stiffness) -> np.ndarray:
     """Away from the reference in every state; motors of rigid joints move with their links."""
     rng = np.random.default_rng(3)
-    x = consistent(arm, desired, stiffness)
+    x, _ = flat_motion(arm, desired, stiffness)
     q, qd, theta, thetad = split(arm, x)
     q += rng.uniform(0.01, 0.03, q.shape)
     qd += rng.uniform(-0.2, 0.2, q.shape)
@@ -151,10 +135,7 @@ def test_the_errors_decay_with_the_placed_poles(arm):
 def test_on_the_desired_motion_the_law_is_the_feedforward(arm):
     arm = arm()
     desired, stiffness = exciting(arm, 1.0)(1.2), second_reference(arm, 1.2)
-    x = consistent(arm, desired, stiffness)
-    torque = np.stack(inverse_dynamics(arm.model, *desired))
-    bent = arm.actuators.settled_deflection(torque)
-    wanted = motor_motion(arm.actuators, desired, torque, stiffness, deflection=bent)
+    x, wanted = flat_motion(arm, desired, stiffness)
     law = FeedbackLinearization(arm.model, arm.actuators, all_poles(arm))
     found = law.update(desired, *split(arm, x), stiffness=stiffness)
     np.testing.assert_allclose(found, wanted.torque, rtol=1e-8, atol=1e-8)
@@ -167,7 +148,7 @@ def test_a_drive_returns_a_stiffness_to_its_range():
     rest = at_rest(*arm)
     theta = rest.theta.copy()
     theta[1] = (1100.0 - 100.0) / 80.0  # the range ends at 900 N m/rad
-    desired = hold(arm.model.joint_names, arm.rest)(0.0)
+    desired = still(arm)
     zero = np.zeros(2)
     k0 = np.prod(SECOND_POLES)
     torque = law.update(desired, arm.rest, zero, theta, np.zeros(3), stiffness=rest.second)
@@ -187,7 +168,7 @@ def test_zero_or_negative_stiffness_gives_finite_torques_and_is_reported(stiffne
     theta = at_rest(*arm).theta.copy()
     theta[1] = (stiffness - drive.offset) / drive.gain
     zero = np.zeros(3)
-    torque = law.update(hold(model.joint_names, rest)(0.0), rest, zero[:2], theta, zero)
+    torque = law.update(still(arm), rest, zero[:2], theta, zero)
     assert np.isfinite(torque).all()
     assert torque[1] * drive.gain > 0.0  # back into the range
     assert (

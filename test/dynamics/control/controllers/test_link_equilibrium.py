@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from elastic_arms import at_start, elastic_panda, linear_arm, mixed_panda, nonlinear_arm
-from multibody_dynamics.dynamics.control.controllers.link_equilibrium import LinkEquilibrium
-from multibody_dynamics.dynamics.core.errors import DynamicsError
-from multibody_dynamics.dynamics.rigid.crba import gravity_forces
+from multibody_dynamics.dynamics.control import LinkEquilibrium
+from multibody_dynamics.dynamics.core import DynamicsError
+from multibody_dynamics.dynamics.rigid import gravity_forces
 
 
 @pytest.mark.parametrize("arm", [linear_arm, nonlinear_arm, elastic_panda, mixed_panda])

@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Gains of the whole arm that follow the pose."""
+"""Gains as a function of the pose, and linear feedback with gains that follow the arm."""
 
 from __future__ import annotations
 
@@ -11,16 +11,26 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from elastic_arms import antagonistic_arm, elastic_panda, exciting, linear_arm
+from elastic_arms import (
+    antagonistic_arm,
+    elastic_panda,
+    exciting,
+    law_of,
+    linear_arm,
+    series,
+    still,
+)
 from multibody_dynamics.dynamics.control import (
     ControllerSettings,
     GainSchedule,
     ScheduledFeedback,
-    make_controller,
+    coupled_gains,
+    modal_gains,
     retune,
 )
 from multibody_dynamics.dynamics.control.controllers import scheduled_feedback
 from multibody_dynamics.dynamics.core import DynamicsError, InputError
+from multibody_dynamics.dynamics.elastic import Actuators
 from multibody_dynamics.dynamics.plant import ElasticRobot
 
 STEP = 1e-3
@@ -37,7 +47,7 @@ def feedback(arm, gains=None, **settings):
 
 def run(law, arm, times, error=0.0):
     """(k, m) torques along a motion, of links that are a constant error away from it."""
-    motion, flat = exciting(arm, 0.8), make_controller(arm.model, arm.actuators, PLAIN)
+    motion, flat = exciting(arm, 0.8), law_of(arm, disturbance_bandwidth=0.0)
     found = []
     for t in times:
         desired = motion(t)
@@ -45,9 +55,6 @@ def run(law, arm, times, error=0.0):
         theta, thetad = flat._now.result[:2]
         found.append(law.update(desired, desired[0] + error, desired[1], theta, thetad).copy())
     return np.array(found)
-
-
-PLAIN = ControllerSettings(disturbance_bandwidth=0.0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -63,15 +70,59 @@ class Failing(GainSchedule):
         return super().at(q)
 
 
+def test_it_is_the_design_at_that_pose():
+    arm = elastic_panda()
+    q = arm.rest + 0.3
+    found = schedule(arm, 40.0, delay=1e-3).at(q)
+    np.testing.assert_array_equal(
+        found.values, coupled_gains(arm.model, arm.actuators, q, 40.0, delay=1e-3).values
+    )
+    found = schedule(arm, 40.0, design="modal").at(q)
+    wanted = modal_gains(arm.model, arm.actuators, q, 40.0).values
+    np.testing.assert_array_equal(found.values, wanted)
+    late = schedule(arm, 40.0, delay=2.5e-3)
+    assert late.late_cycles == len(late.at(q).past)
+    assert schedule(arm, 40.0, design="modal", delay=1e-3).late_cycles == 0
+
+
+@pytest.mark.parametrize("design", ["coupled", "modal"])
+def test_gains_are_continuous_along_a_motion(design):
+    """Half the step, half the change."""
+    arm = elastic_panda()
+    motion, found = exciting(arm, 1.0), schedule(arm, 40.0, design=design)
+    for t in np.linspace(0.1, 1.9, 5):
+        gains = [found.at(motion(t + dt)[0]).values for dt in (0.0, 1e-3, 2e-3)]
+        scale = np.abs(gains[0]).max(axis=0) + 1e-9
+        small, large = (np.abs((each - gains[0]) / scale).max() for each in gains[1:])
+        assert 1.5 * small < large < 2.5 * small
+        assert small < 0.02
+
+
+def test_a_design_that_is_unstable_without_sampling_is_refused():
+    arm = linear_arm()
+    heavy = arm.model.with_payload(1, 40.0, (0.3, 0.0, 0.0))
+    soft = Actuators(arm.actuators.joint_names, (series(4000.0), series(900.0)))
+    upright = np.array([-np.pi / 2, 0.0])
+    found = GainSchedule(model=heavy, actuators=soft, bandwidth=2.0, design="modal")
+    with pytest.raises(InputError, match="the whole arm has a pole at"):
+        found.checked_at(upright)
+    assert np.isfinite(found.at(upright).values).all()
+    assert np.isfinite(schedule(arm, 40.0).checked_at(arm.rest).values).all()
+
+
+def test_an_unknown_design_is_rejected():
+    with pytest.raises(InputError, match="design 'joint': expected one of coupled, modal"):
+        schedule(linear_arm(), design="joint")
+
+
 def test_the_torque_is_that_of_the_gains_of_its_pose():
     """With the torques of the last two cycles as they were sent."""
     arm = linear_arm()
     gains = schedule(arm, delay=2e-3)
     law = feedback(arm, gains)
     rng = np.random.default_rng(0)
-    desired = np.zeros((5, 2))
-    desired[0] = arm.rest
-    plain = make_controller(arm.model, arm.actuators, PLAIN)
+    desired = still(arm)
+    plain = law_of(arm, disturbance_bandwidth=0.0)
     own = gains.at(arm.rest)
     past = np.zeros((2, 2))
     for _ in range(5):
@@ -151,21 +202,31 @@ def test_after_a_failed_design_the_last_gains_stay(error):
         assert law.problem == ""
 
 
+def wait(law, q, is_done, drift=0.0):
+    """Cycles at rest at q, which moves on by `drift` in each, until the process has answered."""
+    desired = np.zeros((5, len(q)))
+    for _ in range(PATIENCE):
+        desired[0] = q
+        law.update(desired, q, 0.0 * q, q, 0.0 * q)
+        if is_done():
+            return
+        time.sleep(1e-3)
+        q = q + drift
+
+
 def test_a_process_designs_the_same_gains_in_the_background():
     arm = linear_arm()
     q = arm.rest + 0.4
-    desired = np.zeros((5, 2))
-    desired[0] = q
     law = feedback(arm, designs_in_background=True, update_time=0.01)
     law.prepare()
     own = law.current.copy()
-    law.update(desired, q, 0.0 * q, q, 0.0 * q)
+
+    def is_blended():
+        return law._share == 1.0 and not np.array_equal(law.pose, arm.rest)
+
+    wait(law, q, lambda: True)
     np.testing.assert_array_equal(law.current, own)  # nothing waits for the design
-    for _ in range(PATIENCE):
-        law.update(desired, q, 0.0 * q, q, 0.0 * q)
-        if law._share == 1.0 and not np.array_equal(law.pose, arm.rest):
-            break
-        time.sleep(1e-3)
+    wait(law, q, is_blended)
     np.testing.assert_allclose(law.current, schedule(arm).at(q).values, rtol=1e-12)
     failing = Failing(
         model=arm.model, actuators=arm.actuators, bandwidth=30.0, limit=arm.rest[0],
@@ -173,11 +234,7 @@ def test_a_process_designs_the_same_gains_in_the_background():
     )  # fmt: skip
     law = feedback(arm, failing, designs_in_background=True)
     own = law.current.copy()
-    for _ in range(PATIENCE):
-        law.update(desired, q, 0.0 * q, q, 0.0 * q)
-        if law.refused:
-            break
-        time.sleep(1e-3)
+    wait(law, q, lambda: law.refused)
     assert "unexpected" in law.problem
     np.testing.assert_array_equal(law.current, own)
 
@@ -187,13 +244,7 @@ def test_a_process_designs_the_same_gains_in_the_background():
     (worker,) = scheduled_feedback._process()._pool._processes.values()
     worker.kill()
     worker.join()
-    for _ in range(PATIENCE):
-        law.update(desired, q, 0.0 * q, q, 0.0 * q)
-        if law._share == 1.0 and not np.array_equal(law.pose, arm.rest):
-            break
-        time.sleep(1e-3)
-        q = q + 1e-5  # the motion goes on
-        desired[0] = q
+    wait(law, q, is_blended, drift=1e-5)
     assert not law.problem
     np.testing.assert_allclose(law.current, schedule(arm).at(law.pose).values, rtol=1e-12)
 
@@ -203,10 +254,7 @@ def test_a_process_designs_the_same_gains_in_the_background():
 def test_the_arm_follows_a_motion(arm, design):
     """From rest at its start."""
     arm = arm()
-    settings = ControllerSettings(
-        law="state_feedback", gain_design=design, bandwidth=30.0, position=arm.rest, friction=1.0
-    )
-    law = make_controller(arm.model, arm.actuators, settings)
+    law = law_of(arm, "state_feedback", gain_design=design, bandwidth=30.0)
     motion, robot = exciting(arm, 0.5), ElasticRobot(arm.model, arm.actuators)
     robot.reset(motion(0.0)[0])
     second = robot.stiffness
@@ -225,26 +273,15 @@ def test_the_arm_follows_a_motion(arm, design):
 def test_retune_blends_in_other_gains():
     arm = linear_arm()
     settings = {"law": "state_feedback", "gain_design": "coupled", "position": arm.rest}
-    law = make_controller(arm.model, arm.actuators, ControllerSettings(bandwidth=20.0, **settings))
+    law = law_of(arm, bandwidth=20.0, **settings)
     before = law.current.copy()
     retune(law, ControllerSettings(bandwidth=40.0, **settings))
     np.testing.assert_array_equal(law.current, before)
-    desired = np.zeros((5, 2))
-    desired[0] = arm.rest
+    desired = still(arm)
     for _ in range(60):
         law.update(desired, arm.rest, np.zeros(2), arm.rest, np.zeros(2))
     np.testing.assert_allclose(law.current, schedule(arm, 40.0).at(arm.rest).values, rtol=1e-12)
     with pytest.raises(InputError, match="differs from the running"):
         retune(law, ControllerSettings(bandwidth=40.0, delay=1e-3, **settings))
-
-
-def test_wrong_arguments_are_rejected():
-    arm = linear_arm()
     with pytest.raises(InputError, match="update_time is -1"):
         feedback(arm, update_time=-1.0)
-    with pytest.raises(InputError, match="gain_design 'whole': expected one of joint, coupled"):
-        ControllerSettings(law="state_feedback", gain_design="whole")
-    with pytest.raises(InputError, match="poles are placed joint by joint"):
-        ControllerSettings(law="state_feedback", gain_design="modal", poles=[-20.0])
-    with pytest.raises(InputError, match="gain_design is not a setting of law 'motor_pd'"):
-        ControllerSettings(gain_design="coupled")

@@ -15,27 +15,17 @@ from elastic_arms import (
     at_start,
     damped_arm,
     exciting,
+    flat_motion,
     linear_arm,
-    mixed_panda,
     nonlinear_arm,
-    pretensioned_arm,
     shipped,
+    still,
     without_coulomb,
 )
-from multibody_dynamics.dynamics.control.controllers.torque_controller import TorqueController
-from multibody_dynamics.dynamics.control.gains.joint_gains import at_rest
-from multibody_dynamics.dynamics.control.torque.torque_gains import (
-    TORQUE_DESIGNS,
-    TorqueGains,
-    inertia_shaping_gains,
-    torque_lqr_gains,
-    torque_observer_gains,
-)
-from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic import Motor
-from multibody_dynamics.dynamics.elastic.flatness import motor_motion
-from multibody_dynamics.dynamics.rigid.crba import gravity_forces
-from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
+from multibody_dynamics.dynamics import control
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.elastic import Motor, motor_motion
+from multibody_dynamics.dynamics.rigid import gravity_forces
 from single_joint import LOCKED, single_joint
 
 M, K = 0.45, 3000.0
@@ -46,8 +36,8 @@ def test_the_law_by_hand(make):
     """tau_m = u / a + (1 - 1 / a) load + friction, with the flat map of planning."""
     arm = make()
     model, actuators, _ = arm
-    gains = inertia_shaping_gains(*arm)
-    law = TorqueController(model, actuators, gains, friction=0.5)
+    gains = control.inertia_shaping_gains(*arm)
+    law = control.TorqueController(model, actuators, gains, friction=0.5)
     (q, _, theta, _), second, _ = at_start(arm)
     rng = np.random.default_rng(3)
     n, m = model.n, len(actuators.motors)
@@ -95,7 +85,7 @@ def test_with_rates_the_torque_follows_exactly(damping):
     """Locked link, reference half a cycle ahead for the hold: a second-order error remains."""
     arm = single_joint(LOCKED, Motor(M, viscous=1.0), K, damping)
     w, h = 2.0 * np.pi * 5.0, 1e-3
-    law = TorqueController(*arm[:2], inertia_shaping_gains(*arm))
+    law = control.TorqueController(*arm[:2], control.inertia_shaping_gains(*arm))
 
     def reference(t: float) -> np.ndarray:
         t += 0.5 * h
@@ -110,47 +100,38 @@ def test_with_rates_the_torque_follows_exactly(damping):
 def static_error(gains, **settings) -> float:
     """Torque error with a locked link, where the motor delivers 3 N m less than commanded."""
     arm = single_joint(LOCKED, Motor(M, viscous=1.0), K)
-    law = TorqueController(*arm[:2], gains(*arm, **settings))
+    law = control.TorqueController(*arm[:2], gains(*arm, **settings))
     return 10.0 - run(arm, law, lambda t: np.array([10.0]), 3000, bias=-3.0)[-1, 0]
 
 
 def test_static_errors_of_the_designs():
     """Shaping leaves the share M_theta / M_m of a disturbance, the observer 1 - b of that."""
     arm = single_joint(LOCKED, Motor(M, viscous=1.0), K)
-    left = 3.0 * inertia_shaping_gains(*arm).share[0]
-    assert static_error(inertia_shaping_gains) == pytest.approx(left, rel=1e-6)
-    assert abs(static_error(torque_lqr_gains)) < 1e-6
+    left = 3.0 * control.inertia_shaping_gains(*arm).share[0]
+    assert static_error(control.inertia_shaping_gains) == pytest.approx(left, rel=1e-6)
+    assert abs(static_error(control.torque_lqr_gains)) < 1e-6
     for share in (0.6, 1.0):
-        found = static_error(torque_observer_gains, observer_share=share)
+        found = static_error(control.torque_observer_gains, observer_share=share)
         assert found == pytest.approx((1.0 - share) * left, abs=1e-6)
 
 
-def test_the_observer_makes_a_free_link_feel_the_commanded_torque():
-    """q'' = tau_d / m: without the observer the link has to pull the rotor along."""
-    m, tau = 0.3, 2.0
+def test_a_free_link_feels_the_commanded_torque_with_an_observer_or_a_known_acceleration():
+    """q'' = tau_d / m: otherwise, the link has to pull the rotor along."""
+    m, tau = 0.3, np.array([2.0])
     arm = single_joint(m, Motor(M, viscous=1.0), K)
-    share = inertia_shaping_gains(*arm).share[0]
-    for design, settings, expected in (
-        (inertia_shaping_gains, {}, tau / (m + share * M)),
-        (torque_observer_gains, {"observer_share": 1.0}, tau / m),
-        (torque_lqr_gains, {}, tau / m),
+    share = control.inertia_shaping_gains(*arm).share[0]
+    for design, settings, known, expected in (
+        (control.inertia_shaping_gains, {}, None, tau / (m + share * M)),
+        (control.inertia_shaping_gains, {}, lambda t: tau / m, tau / m),
+        (control.torque_observer_gains, {"observer_share": 1.0}, None, tau / m),
+        (control.torque_lqr_gains, {}, None, tau / m),
     ):
-        law = TorqueController(*arm[:2], design(*arm, **settings))
+        law = control.TorqueController(*arm[:2], design(*arm, **settings))
         plant = HeldPlant(arm)
-        run(arm, law, lambda t: np.array([tau]), 600, plant=plant)
-        before = plant.state[1][0]
-        run(arm, law, lambda t: np.array([tau]), 400, plant=plant)
-        assert (plant.state[1][0] - before) / 0.4 == pytest.approx(expected, rel=0.02)
-
-
-def test_a_known_acceleration_replaces_the_observer():
-    m, tau = 0.3, 2.0
-    arm = single_joint(m, Motor(M, viscous=1.0), K)
-    law = TorqueController(*arm[:2], inertia_shaping_gains(*arm))
-    found = run(
-        arm, law, lambda t: np.array([tau]), 500, acceleration=lambda t: np.array([tau / m])
-    )
-    assert found[-1, 0] == pytest.approx(tau, rel=1e-3)
+        run(arm, law, lambda t: tau, 600, plant=plant, acceleration=known)
+        before = plant.state[1].copy()
+        run(arm, law, lambda t: tau, 400, plant=plant, acceleration=known)
+        np.testing.assert_allclose((plant.state[1] - before) / 0.4, expected, rtol=0.02)
 
 
 def test_a_saturated_motor_does_not_wind_up():
@@ -158,42 +139,26 @@ def test_a_saturated_motor_does_not_wind_up():
     motor = Motor(M, viscous=20.0, torque_limit=8.0)
     arm = single_joint(LOCKED, motor, K)
     for design, settings in (
-        (torque_lqr_gains, {}),
-        (torque_observer_gains, {"observer_share": 1.0}),
+        (control.torque_lqr_gains, {}),
+        (control.torque_observer_gains, {"observer_share": 1.0}),
     ):
-        law = TorqueController(*arm[:2], design(*arm, **settings))
+        law = control.TorqueController(*arm[:2], design(*arm, **settings))
         found = run(arm, law, lambda t: np.array([12.0 if t < 1.0 else 4.0]), 1400)[:, 0]
         assert found[990] == pytest.approx(8.0, abs=0.3)
         assert np.abs(found[1200:] - 4.0).max() < 0.1
 
 
-@pytest.mark.parametrize("make", [mixed_panda, pretensioned_arm])
-def test_rigid_joints_pass_the_torque_on(make):
-    arm = make()
-    law = TorqueController(*arm[:2], inertia_shaping_gains(*arm))
-    (q, zero, theta, still), second, _ = at_start(arm)
-    wanted = np.random.default_rng(0).normal(size=arm.model.n)
-    torque = law.command(wanted + gravity_forces(arm.model, q), q, zero, theta, still,
-                         stiffness=second)  # fmt: skip
-    rigid = arm.actuators.is_rigid
-    expected = wanted + gravity_forces(arm.model, q)
-    np.testing.assert_allclose(
-        torque[arm.actuators.first_motor[rigid]], expected[rigid], rtol=1e-12
-    )
-
-
-@pytest.mark.parametrize("design", TORQUE_DESIGNS)
+@pytest.mark.parametrize("design", control.TORQUE_DESIGNS)
 @pytest.mark.parametrize("make", WITHOUT_BASE_SPRINGS)
 def test_every_arm_is_held_at_rest_by_its_gravity_torques(make, design):
     arm = make()
-    law = TorqueController(*arm[:2], TORQUE_DESIGNS[design](*arm))
+    law = control.TorqueController(*arm[:2], control.TORQUE_DESIGNS[design](*arm))
     state, second, load = at_start(arm)
     np.testing.assert_allclose(
         law.command(gravity_forces(arm.model, arm.rest), *state, stiffness=second), load,
         rtol=1e-7, atol=1e-7,
     )  # fmt: skip
-    desired = np.zeros((5, arm.model.n))
-    desired[0] = arm.rest
+    desired = still(arm)
     law.reset()
     np.testing.assert_allclose(law.update(desired, *state), load, rtol=1e-7, atol=1e-7)
 
@@ -202,15 +167,11 @@ def test_every_arm_is_held_at_rest_by_its_gravity_torques(make, design):
 def test_a_motion_is_followed_exactly(make):
     """In continuous time, from the right start, the torques of the motion keep the arm on it."""
     arm = without_coulomb(make())
-    law = TorqueController(*arm[:2], inertia_shaping_gains(*arm), period=2e-4)
-    reference, second = exciting(arm, 0.4), at_rest(*arm).second
-    desired = reference(0.0)
-    torque = np.stack(inverse_dynamics(arm.model, *desired))
-    bent = arm.actuators.settled_deflection(torque)
-    start = motor_motion(arm.actuators, desired, torque, second, deflection=bent)
+    law = control.TorqueController(*arm[:2], control.inertia_shaping_gains(*arm), period=2e-4)
+    reference, second = exciting(arm, 0.4), control.at_rest(*arm).second
     plant = HeldPlant(arm)
     plant.stiffness[0] = second[0]
-    plant.reset(np.concatenate((*desired[:2], start.position, start.velocity)))
+    plant.reset(flat_motion(arm, reference(0.0), second)[0])
     worst = 0.0
     for k in range(1500):
         t = 2e-4 * k
@@ -224,12 +185,11 @@ def test_the_impedance_of_a_motion_is_the_one_requested():
     """A constant push moves the links by push / stiffness, whatever the springs."""
     arm = without_coulomb(linear_arm())
     stiffness, push = np.array([80.0, 30.0]), np.array([3.0, -1.5])
-    law = TorqueController(
-        *arm[:2], torque_observer_gains(*arm, observer_share=1.0),
+    law = control.TorqueController(
+        *arm[:2], control.torque_observer_gains(*arm, observer_share=1.0),
         link_stiffness=stiffness, link_damping=[14.0, 3.0],
     )  # fmt: skip
-    desired = np.zeros((5, 2))
-    desired[0] = arm.rest
+    desired = still(arm)
     state, _, _ = at_start(arm)
 
     plant = HeldPlant(arm)
@@ -245,9 +205,9 @@ def test_the_impedance_of_a_motion_is_the_one_requested():
 
 def test_observer_and_integral_restart_on_reset():
     arm = single_joint(LOCKED, Motor(M, viscous=1.0, coulomb=2.0), K)
-    gains = TorqueGains(("hinge",), *np.array([[0.3], [15.0], [20.0], [80.0], [0.7]]),
+    gains = control.TorqueGains(("hinge",), *np.array([[0.3], [15.0], [20.0], [80.0], [0.7]]),
                         drive=np.zeros((2, 1)), stiffness=np.array([K]))  # fmt: skip
-    law = TorqueController(*arm[:2], gains)
+    law = control.TorqueController(*arm[:2], gains)
     first = run(arm, law, lambda t: np.array([5.0]), 200)
     assert law.integral_torque[0] != 0.0
     assert law.disturbance[0] != 0.0
@@ -260,10 +220,10 @@ def test_observer_and_integral_restart_on_reset():
 def test_the_observer_bridges_missing_cycles(delay):
     """A motor at a steady speed under a constant torque: ten cycles or one, the estimate is one."""
     arm = single_joint(LOCKED, Motor(M, viscous=2.0), K)
-    gains = torque_observer_gains(*arm, observer_share=0.5)
+    gains = control.torque_observer_gains(*arm, observer_share=0.5)
     estimates = []
     for missing in (False, True):
-        law = TorqueController(*arm[:2], gains, delay=delay)
+        law = control.TorqueController(*arm[:2], gains, delay=delay)
         for k in range(31):
             if missing and 20 < k < 30:
                 continue
@@ -279,10 +239,10 @@ def test_the_observer_bridges_missing_cycles(delay):
 def test_the_delay_line_of_the_observer_bridges_missing_cycles(missing):
     """As BumplessTransfer calls a law: its period is at most two cycles."""
     arm = single_joint(LOCKED, Motor(M, viscous=2.0), K)
-    gains = torque_observer_gains(*arm, observer_share=0.5)
+    gains = control.torque_observer_gains(*arm, observer_share=0.5)
     estimates = []
     for lost in ((), range(21, 21 + missing)):
-        law, last = TorqueController(*arm[:2], gains, delay=0.003), -1
+        law, last = control.TorqueController(*arm[:2], gains, delay=0.003), -1
         for k in range(30):
             if k in lost:
                 continue
@@ -298,7 +258,7 @@ def test_the_delay_line_of_the_observer_bridges_missing_cycles(missing):
 def test_the_integral_does_not_grow_over_missing_cycles():
     """They would multiply an error that was measured once."""
     arm = single_joint(LOCKED, Motor(M, viscous=2.0), K)
-    law = TorqueController(*arm[:2], torque_lqr_gains(*arm), period=2e-3)
+    law = control.TorqueController(*arm[:2], control.torque_lqr_gains(*arm), period=2e-3)
     values = []
     for elapsed in (0.0, 0.2):
         law.elapsed = elapsed
@@ -310,7 +270,7 @@ def test_the_integral_does_not_grow_over_missing_cycles():
 
 def test_wrong_commands_are_refused():
     arm = shipped("planar_two_link")
-    law = TorqueController(*arm[:2], inertia_shaping_gains(*arm))
+    law = control.TorqueController(*arm[:2], control.inertia_shaping_gains(*arm))
     state = np.zeros((4, 2))
     for wrong, message in (
         (np.zeros(3), "joint torque: expected shape"),
@@ -322,6 +282,6 @@ def test_wrong_commands_are_refused():
     with pytest.raises(InputError, match="acceleration"):
         law.command(np.zeros(2), *state, acceleration=np.zeros(3))
     with pytest.raises(InputError, match="delay is -1"):
-        TorqueController(*arm[:2], inertia_shaping_gains(*arm), delay=-1.0)
+        control.TorqueController(*arm[:2], control.inertia_shaping_gains(*arm), delay=-1.0)
     with pytest.raises(InputError, match="joint 'shoulder': link_stiffness is -1"):
-        TorqueController(*arm[:2], inertia_shaping_gains(*arm), link_stiffness=-1.0)
+        control.TorqueController(*arm[:2], control.inertia_shaping_gains(*arm), link_stiffness=-1.0)

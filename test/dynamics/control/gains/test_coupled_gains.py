@@ -15,6 +15,7 @@ from elastic_arms import (
     Arm,
     antagonistic_arm,
     at_start,
+    branching_arm,
     damped_arm,
     elastic_panda,
     linear_arm,
@@ -25,27 +26,13 @@ from elastic_arms import (
     variable_arm,
     without_coulomb,
 )
-from multibody_dynamics.dynamics.control import (
-    CoupledGains,
-    closed_loop_poles,
-    coupled_gains,
-    optimal_gains,
-    whole_arm_poles,
-)
+from multibody_dynamics.dynamics import control
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Actuators
 from multibody_dynamics.dynamics.plant import ElasticRobot
 from multibody_dynamics.dynamics.rigid import mass_matrix
-from robots import random_tree
 
 PERIOD = 1e-3
-
-
-def branching_arm() -> Arm:
-    """Off-axis revolute and prismatic joints, two branches."""
-    model = random_tree(5, 7)
-    joints = tuple(series(K) for K in np.linspace(2e3, 6e3, 5))
-    return Arm(model, Actuators(model.joint_names, joints), np.linspace(-0.3, 0.2, 5))
 
 
 def held_plant(arm: Arm, period: float) -> tuple[np.ndarray, np.ndarray]:
@@ -83,7 +70,7 @@ def test_the_gains_are_optimal_for_the_simulated_arm(arm, late):
     """With late torques as states of their own, chained one after the other."""
     arm = without_coulomb(arm())
     w = 30.0
-    gains = coupled_gains(*arm, w, period=PERIOD, delay=late * PERIOD)
+    gains = control.coupled_gains(*arm, w, period=PERIOD, delay=late * PERIOD)
     A, B = held_plant(arm, PERIOD)
     N, m = B.shape
     elastic = np.flatnonzero(~arm.actuators.is_rigid)
@@ -123,7 +110,7 @@ def test_the_gains_are_optimal_for_the_simulated_arm(arm, late):
 
 def test_a_delay_between_samples_lies_between_those_of_its_neighbours():
     arm = linear_arm()
-    found = [coupled_gains(*arm, 30.0, delay=d) for d in (1e-3, 1.5e-3, 2e-3)]
+    found = [control.coupled_gains(*arm, 30.0, delay=d) for d in (1e-3, 1.5e-3, 2e-3)]
     assert [len(each.past) for each in found] == [1, 2, 2]
     first, between, last = (each.values for each in found)
     assert np.abs(between - 0.5 * (first + last)).max() < 0.1 * np.abs(last - first).max()
@@ -134,8 +121,8 @@ def test_a_delay_between_samples_lies_between_those_of_its_neighbours():
 )
 def test_every_kind_of_actuator_is_stable_with_them(arm):
     arm = arm()
-    gains = coupled_gains(*arm, 25.0)
-    poles = whole_arm_poles(arm.model, arm.actuators, gains, arm.rest)
+    gains = control.coupled_gains(*arm, 25.0)
+    poles = control.whole_arm_poles(arm.model, arm.actuators, gains, arm.rest)
     assert poles.real.max() < -1.0
     m = len(arm.actuators.motors)
     assert gains.values.shape == (m, 2 * (arm.model.n + m))
@@ -147,7 +134,7 @@ def test_one_bandwidth_scales_the_stiffness_with_its_square():
     stiff = Actuators(arm.actuators.joint_names, (series(4e6), series(4e6)))
     floating = replace(arm.model, gravity=np.zeros(3))
     for w in (5.0, 10.0):
-        gains = coupled_gains(floating, stiff, arm.rest, w, period=1e-5)
+        gains = control.coupled_gains(floating, stiff, arm.rest, w, period=1e-5)
         total = mass_matrix(floating, arm.rest) + np.diag(stiff.motor_inertia)
         pull = gains.values[:, :2] + gains.values[:, 4:6]
         np.testing.assert_allclose(pull, w**2 * total, rtol=0.02)
@@ -155,18 +142,18 @@ def test_one_bandwidth_scales_the_stiffness_with_its_square():
 
 def test_gains_joint_by_joint_are_a_special_case():
     arm = antagonistic_arm()
-    joint = optimal_gains(*arm, 20.0)
-    found = CoupledGains.of_joints(joint, arm.actuators)
+    joint = control.optimal_gains(*arm, 20.0)
+    found = control.CoupledGains.of_joints(joint, arm.actuators)
     np.testing.assert_array_equal(found.own(arm.actuators), joint.values)
-    poles = whole_arm_poles(arm.model, arm.actuators, found, arm.rest)
-    wanted = closed_loop_poles(arm.model, arm.actuators, arm.rest, joint)
+    poles = control.whole_arm_poles(arm.model, arm.actuators, found, arm.rest)
+    wanted = control.closed_loop_poles(arm.model, arm.actuators, arm.rest, joint)
     np.testing.assert_allclose(np.sort_complex(poles), np.sort_complex(wanted), rtol=1e-6)
 
 
 def test_two_motors_of_a_joint_act_as_one():
     """Torques of links are shared; other joints use the mean of both motors."""
     arm = antagonistic_arm()
-    values = coupled_gains(*arm, 25.0, delay=1e-3).values
+    values = control.coupled_gains(*arm, 25.0, delay=1e-3).values
     np.testing.assert_allclose(values[1, :4], values[2, :4])
     np.testing.assert_allclose(values[0, 5], values[0, 6])  # of the shoulder, on their thetas
     assert values[1, 5] == pytest.approx(values[2, 6])
@@ -176,10 +163,10 @@ def test_two_motors_of_a_joint_act_as_one():
 def test_wrong_arguments_are_rejected():
     arm = linear_arm()
     with pytest.raises(InputError, match="bandwidth is -1"):
-        coupled_gains(*arm, -1.0)
+        control.coupled_gains(*arm, -1.0)
     with pytest.raises(InputError, match="delay is 6 ms"):
-        coupled_gains(*arm, 20.0, delay=6e-3)
+        control.coupled_gains(*arm, 20.0, delay=6e-3)
     with pytest.raises(InputError, match="expected 2 rows"):
-        CoupledGains(("a", "b"), np.zeros((3, 8)), np.zeros((0, 2, 2)))
+        control.CoupledGains(("a", "b"), np.zeros((3, 8)), np.zeros((0, 2, 2)))
     with pytest.raises(InputError, match="past torques"):
-        CoupledGains(("a",), np.zeros((1, 4)), np.full((1, 1, 1), np.nan))
+        control.CoupledGains(("a",), np.zeros((1, 4)), np.full((1, 1, 1), np.nan))

@@ -26,33 +26,18 @@ from elastic_arms import (
     variable_arm,
     without_coulomb,
 )
-from multibody_dynamics.dynamics.control.controllers.controllers import LinearFeedback
-from multibody_dynamics.dynamics.control.controllers.hold_controller import HoldController
-from multibody_dynamics.dynamics.control.gains.joint_gains import (
-    JointPoles,
-    StateFeedbackGains,
-    at_rest,
-    closed_loop_poles,
-    damping_gains,
-    inertias_felt,
-    joint_resonances,
-    motor_bandwidth_gains,
-    motor_side_gains,
-    optimal_gains,
-    placed_gains,
-    smallest_inertias,
+from multibody_dynamics.dynamics import control
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.elastic import (
+    Actuators,
+    Antagonistic,
+    CubicSpring,
+    Motor,
+    PolynomialSpring,
+    Rigid,
 )
-from multibody_dynamics.dynamics.control.observers.state_estimation import StateEstimation
-from multibody_dynamics.dynamics.control.stability.loop_judgement import (
-    judge_loop,
-    middle_of_range,
-)
-from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic import Actuators, Antagonistic, Motor, Rigid
-from multibody_dynamics.dynamics.elastic.springs import CubicSpring, PolynomialSpring
-from multibody_dynamics.dynamics.motion.trajectories import hold
-from multibody_dynamics.dynamics.rigid.aba import forward_dynamics
-from multibody_dynamics.dynamics.rigid.crba import gravity_forces, mass_matrix
+from multibody_dynamics.dynamics.motion import hold
+from multibody_dynamics.dynamics.rigid import forward_dynamics, gravity_forces, mass_matrix
 
 ARMS = pytest.mark.parametrize("arm", EVERY_ARM)
 FOUR = (-25.0, -30.0, -40.0 + 10.0j, -40.0 - 10.0j)
@@ -72,22 +57,22 @@ def test_resonances_are_those_of_the_tangent_under_gravity():
     K, load = np.array([150.0, 200.0]), gravity_forces(model, q)
     phi = next(x.real for x in np.roots([4e3, 0.0, K[0], -load[0]]) if abs(x.imag) < 1e-9)
     K[0] += 3 * 4e3 * phi**2
-    felt = inertias_felt(model, actuators, q)
+    felt = control.inertias_felt(model, actuators, q)
     wanted = np.sqrt(K / felt + K / actuators.motor_inertia)
-    np.testing.assert_allclose(joint_resonances(model, actuators, q), wanted, rtol=1e-9)
+    np.testing.assert_allclose(control.joint_resonances(model, actuators, q), wanted, rtol=1e-9)
     assert K[0] > 1.3 * 150.0
 
     model, actuators, q = antagonistic_arm()
     for sigma in (250.0, 400.0):
-        wanted = np.sqrt(sigma / inertias_felt(model, actuators, q)[1] + sigma / 0.4)
-        found = joint_resonances(model, actuators, q, [sigma])
+        wanted = np.sqrt(sigma / control.inertias_felt(model, actuators, q)[1] + sigma / 0.4)
+        found = control.joint_resonances(model, actuators, q, [sigma])
         assert found[1] == pytest.approx(wanted, rel=1e-9)
-    assert np.isinf(joint_resonances(*mixed_panda())[[1, 3, 6]]).all()
+    assert np.isinf(control.joint_resonances(*mixed_panda())[[1, 3, 6]]).all()
 
 
 def test_the_inertia_felt_is_that_of_a_push_on_one_joint():
     model, actuators, rest = mixed_panda()
-    felt = inertias_felt(model, actuators, rest)
+    felt = control.inertias_felt(model, actuators, rest)
     rotors = np.where(actuators.is_rigid, actuators.motor_inertia, 0.0)
     coupled = model.with_reflected_inertia(rotors)
     for i in range(7):
@@ -102,9 +87,11 @@ def test_the_smallest_inertia_is_that_of_a_folded_arm():
     (model, actuators, _), rigid = linear_arm(), Rigid(Motor(0.02))
     actuators = Actuators(model.joint_names, [rigid, rigid])
     stretched, folded = np.zeros(2), np.array([0.0, np.pi])
-    least = smallest_inertias(model, actuators, stretched)
-    assert (least <= inertias_felt(model, actuators, stretched)).all()
-    np.testing.assert_allclose(least[0], inertias_felt(model, actuators, folded)[0], rtol=0.05)
+    least = control.smallest_inertias(model, actuators, stretched)
+    assert (least <= control.inertias_felt(model, actuators, stretched)).all()
+    np.testing.assert_allclose(
+        least[0], control.inertias_felt(model, actuators, folded)[0], rtol=0.05
+    )
 
 
 @pytest.mark.parametrize("law", ["motor_pd", "hold"])
@@ -112,14 +99,16 @@ def test_rigid_joints_without_rotors_are_stable_in_every_posture(law):
     """The Panda, whose inertias vary most without its rotors."""
     model = elastic_panda().model
     actuators = Actuators(model.joint_names, [Rigid(Motor(0.0))] * model.n)
-    q = middle_of_range(model)
+    q = control.middle_of_range(model)
     if law == "hold":
-        controller = HoldController(model, actuators, damping_gains(model, actuators, q))
+        controller = control.HoldController(
+            model, actuators, control.damping_gains(model, actuators, q)
+        )
     else:
-        gains = motor_bandwidth_gains(model, actuators, q, 60.0)
-        controller = LinearFeedback(model, actuators, gains)
-    filters = StateEstimation("link_and_motor_encoders", bandwidth=100.0)
-    judged = judge_loop(controller, q, delay=1e-3, estimation=filters, model_error=0.1)
+        gains = control.motor_bandwidth_gains(model, actuators, q, 60.0)
+        controller = control.LinearFeedback(model, actuators, gains)
+    filters = control.StateEstimation("link_and_motor_encoders", bandwidth=100.0)
+    judged = control.judge_loop(controller, q, delay=1e-3, estimation=filters, model_error=0.1)
     assert judged.unstable_share == 0.0, str(judged)
 
 
@@ -127,7 +116,7 @@ def test_rigid_joints_without_rotors_are_stable_in_every_posture(law):
 def test_the_computed_rest_is_an_equilibrium(arm):
     arm = arm()
     model, actuators, q = arm
-    rest = at_rest(*arm)
+    rest = control.at_rest(*arm)
     zero, still = np.zeros(model.n), np.zeros(len(actuators.motors))
     x = np.concatenate((q, zero, rest.theta, still))
     found = actuators.springs(q, zero, rest.theta, still, stiffness=rest.second[:2])
@@ -143,9 +132,9 @@ def test_closed_loop_poles_are_those_of_the_linearised_plant(arm):
     arm = without_coulomb(arm())
     model, actuators, q = arm
     n, m = model.n, len(actuators.motors)
-    gains = optimal_gains(model, actuators, q, 15.0)
-    rest = at_rest(*arm)
-    law = LinearFeedback(model, actuators, gains)
+    gains = control.optimal_gains(model, actuators, q, 15.0)
+    rest = control.at_rest(*arm)
+    law = control.LinearFeedback(model, actuators, gains)
     desired = hold(model.joint_names, q)(0.0)
     start = np.concatenate((q, np.zeros(n), rest.theta, np.zeros(m)))
     joint = actuators.joint_of_motor
@@ -165,7 +154,7 @@ def test_closed_loop_poles_are_those_of_the_linearised_plant(arm):
             change[2 * n + (k // n) * m + actuators.first_motor[k % n]] = 1e-5
         columns.append((rates(start + change) - rates(start - change)) / 2e-5)
     wanted = np.linalg.eigvals(np.array(columns).T)
-    found = closed_loop_poles(model, actuators, q, gains)
+    found = control.closed_loop_poles(model, actuators, q, gains)
     assert len(found) == len(wanted) == free.sum()
     for pole in found:
         assert np.abs(wanted - pole).min() < 1e-4 * np.abs(found).max()
@@ -188,8 +177,8 @@ def test_each_single_joint_gets_its_poles(actuators):
         name: TWO if rigid else FOUR
         for name, rigid in zip(names, arm.actuators.is_rigid, strict=True)
     }
-    poles = JointPoles.from_poles(arm.actuators, wanted)
-    gains = placed_gains(*arm, poles)
+    poles = control.JointPoles.from_poles(arm.actuators, wanted)
+    gains = control.placed_gains(*arm, poles)
     for name, found in zip(names, gains.joint_poles, strict=True):
         close(found, wanted[name], 1e-6)
     assert gains.poles.real.max() < 0.0
@@ -197,8 +186,8 @@ def test_each_single_joint_gets_its_poles(actuators):
 
 def test_a_damped_joint_gets_three_poles_and_keeps_its_zero():
     arm = damped_arm()
-    poles = JointPoles.from_poles(arm.actuators, {"shoulder": THREE, "elbow": FOUR})
-    gains = placed_gains(*arm, poles)
+    poles = control.JointPoles.from_poles(arm.actuators, {"shoulder": THREE, "elbow": FOUR})
+    gains = control.placed_gains(*arm, poles)
     close(gains.joint_poles[0], (*THREE, -400.0 / 6.0), 1e-6)
     close(gains.joint_poles[1], FOUR, 1e-6)
 
@@ -206,11 +195,13 @@ def test_a_damped_joint_gets_three_poles_and_keeps_its_zero():
 def test_two_motors_of_a_joint_share_its_gains():
     """The mean of equal motors moves as designed; a drive has two poles of its own."""
     model, actuators, q = antagonistic_arm()
-    poles = JointPoles.from_poles(actuators, FOUR)
-    gains = placed_gains(model, actuators, q, poles, [260.0])
+    poles = control.JointPoles.from_poles(actuators, FOUR)
+    gains = control.placed_gains(model, actuators, q, poles, [260.0])
     np.testing.assert_array_equal(gains.values[:, 1], gains.values[:, 2])
     close(gains.joint_poles[1], FOUR, 1e-6)
-    drive = placed_gains(*variable_arm(), JointPoles.from_bandwidth(variable_arm().actuators, 30.0))
+    drive = control.placed_gains(
+        *variable_arm(), control.JointPoles.from_bandwidth(variable_arm().actuators, 30.0)
+    )
     np.testing.assert_allclose(drive.values[:, 1], [0.0, 0.0, 0.05 * 900, 0.05 * 60 - 0.1])
 
 
@@ -219,8 +210,8 @@ def test_optimal_gains_keep_the_margins_of_linear_quadratic_design(arm):
     """Kalman: the return difference |1 + g (jw - A)^-1 b| is at least one at every frequency."""
     arm = arm()
     model, actuators, rest = arm
-    values = optimal_gains(model, actuators, rest, np.linspace(10.0, 20.0, model.n)).values
-    felt, K = inertias_felt(model, actuators, rest), at_rest(*arm).stiffness
+    values = control.optimal_gains(model, actuators, rest, np.linspace(10.0, 20.0, model.n)).values
+    felt, K = control.inertias_felt(model, actuators, rest), control.at_rest(*arm).stiffness
     s = 1j * np.geomspace(0.1, 1e4, 400)
     for i, actuator in enumerate(actuators.actuators):
         m, b, d = felt[i], actuator.motor.inertia, actuator.motor.viscous
@@ -241,8 +232,8 @@ def test_optimal_gains_keep_the_margins_of_linear_quadratic_design(arm):
 def test_damping_gains_damp_every_single_joint(arm):
     """Both pole pairs solve s^2 + (m / M_m)^(1/2) w s + w^2 unless the bandwidth limits them."""
     model, actuators, q = arm()
-    gains = damping_gains(model, actuators, q, bandwidth=1e4)
-    held, rest = np.diag(mass_matrix(model, q)), at_rest(model, actuators, q)
+    gains = control.damping_gains(model, actuators, q, bandwidth=1e4)
+    held, rest = np.diag(mass_matrix(model, q)), control.at_rest(model, actuators, q)
     K = rest.stiffness
     for i, actuator, motors, _ in actuators.each():
         if actuators.is_rigid[i]:
@@ -257,12 +248,12 @@ def test_damping_gains_damp_every_single_joint(arm):
         found = np.poly(gains.joint_poles[i]).real  # double poles are found to half the digits
         np.testing.assert_allclose(found, np.poly([*pair, *pair]).real, rtol=1e-9)
     assert (gains.values[:2] == 0.0).all()
-    assert damping_gains(model, actuators, q).poles.real.max() < -1.0
+    assert control.damping_gains(model, actuators, q).poles.real.max() < -1.0
 
 
 def test_motor_bandwidth_gains_by_hand():
     model, actuators, q = antagonistic_arm()
-    gains = motor_bandwidth_gains(model, actuators, q, [10.0, 20.0, 30.0])
+    gains = control.motor_bandwidth_gains(model, actuators, q, [10.0, 20.0, 30.0])
     np.testing.assert_allclose(gains.values[2], [0.5 * 100, 0.2 * 400, 0.2 * 900])
     np.testing.assert_allclose(gains.values[3], [2 * 0.5 * 10, 2 * 0.2 * 20, 2 * 0.2 * 30])
 
@@ -287,50 +278,52 @@ def test_invalid_poles_are_rejected_by_name():
         ({"elbow": FOUR}, r"unknown \['elbow'\]"),
     ):
         with pytest.raises(InputError, match=message):
-            JointPoles.from_poles(actuators, good | change)
+            control.JointPoles.from_poles(actuators, good | change)
     del good["panda_joint5"]
     with pytest.raises(InputError, match=r"missing \['panda_joint5'\]"):
-        JointPoles.from_poles(actuators, good)
+        control.JointPoles.from_poles(actuators, good)
     with pytest.raises(InputError, match="'panda_joint2': bandwidth is -3"):
-        JointPoles.from_bandwidth(actuators, [1, -3, 1, 1, 1, 1, 1])
+        control.JointPoles.from_bandwidth(actuators, [1, -3, 1, 1, 1, 1, 1])
     with pytest.raises(InputError, match="bandwidth: expected"):
-        JointPoles.from_bandwidth(actuators, [1.0, 2.0])
+        control.JointPoles.from_bandwidth(actuators, [1.0, 2.0])
     damped, variable = damped_arm().actuators, variable_arm().actuators
     with pytest.raises(InputError, match="'shoulder': a damped joint takes 3 poles"):
-        JointPoles.from_poles(damped, FOUR)
+        control.JointPoles.from_poles(damped, FOUR)
     with pytest.raises(InputError, match=r"second poles.*unknown \['wrist'\]"):
-        JointPoles.from_poles(variable, FOUR, {"wrist": TWO})
+        control.JointPoles.from_poles(variable, FOUR, {"wrist": TWO})
     with pytest.raises(InputError, match="'shoulder': pole 1"):
-        JointPoles.from_poles(variable, FOUR, (-1.0, 1.0))
+        control.JointPoles.from_poles(variable, FOUR, (-1.0, 1.0))
 
 
 def test_a_design_that_is_unstable_on_the_whole_arm_is_rejected():
     model, actuators, rest = elastic_panda()
     with pytest.raises(InputError, match="the whole arm has a pole at"):
-        placed_gains(model, actuators, rest, JointPoles.from_bandwidth(actuators, 30.0))
+        control.placed_gains(
+            model, actuators, rest, control.JointPoles.from_bandwidth(actuators, 30.0)
+        )
 
 
 def test_inconsistent_arguments_of_designs_are_rejected():
     model, actuators, rest = linear_arm()
     other = elastic_panda().actuators
     with pytest.raises(InputError, match="robot 'two_link_planar' are shoulder, elbow"):
-        optimal_gains(model, other, rest, 10.0)
+        control.optimal_gains(model, other, rest, 10.0)
     with pytest.raises(InputError, match="gains are for panda_joint1"):
-        closed_loop_poles(model, actuators, rest, motor_side_gains(other, 1.0, 1.0))
+        control.closed_loop_poles(model, actuators, rest, control.motor_side_gains(other, 1.0, 1.0))
     with pytest.raises(InputError, match="'elbow': derivative is -1"):
-        motor_side_gains(actuators, 1.0, [1.0, -1.0])
+        control.motor_side_gains(actuators, 1.0, [1.0, -1.0])
     with pytest.raises(InputError, match=r"gains: expected shape \(\.\.\., 4, 2\)"):
-        StateFeedbackGains(actuators.joint_names, np.zeros((3, 2)))
+        control.StateFeedbackGains(actuators.joint_names, np.zeros((3, 2)))
     with pytest.raises(InputError, match="'elbow': stiffness of 4000"):
-        optimal_gains(*antagonistic_arm(), 10.0, [4000.0])
+        control.optimal_gains(*antagonistic_arm(), 10.0, [4000.0])
     weak = series(400.0).__class__(MOTOR, CubicSpring(150.0, 0.0, travel=(-0.001, 0.001)))
     with pytest.raises(InputError, match=r"'shoulder'.*beyond the travel"):
-        optimal_gains(*two_links(weak, series(200.0)), 10.0)
+        control.optimal_gains(*two_links(weak, series(200.0)), 10.0)
     slack = PolynomialSpring((1.0, 10.0), travel=(0.0, 0.1))
     hanging = two_links(series(400.0), Antagonistic(MOTOR, MOTOR, slack, slack))
     with pytest.raises(InputError, match="'elbow'"):
-        at_rest(*hanging)
-    rest = at_rest(*hanging, beyond="continue")
+        control.at_rest(*hanging)
+    rest = control.at_rest(*hanging, beyond="continue")
     assert np.isfinite(rest.theta).all()
     assert (np.linalg.eigvalsh(rest.hessian) > -1e-9).all()
 
@@ -341,7 +334,7 @@ def test_optimal_gains_of_one_position_are_stable_in_the_whole_range(name, bandw
     """Without Coulomb friction, which only helps. With the unmodified optimal gains, a third of the
     Panda's range is unstable."""
     arm = shipped(name)
-    gains = optimal_gains(*arm, bandwidth)
+    gains = control.optimal_gains(*arm, bandwidth)
     assert (gains.values[:2] <= 0.0).all()
     for q in positions(arm, 20):
-        assert closed_loop_poles(arm.model, arm.actuators, q, gains).real.max() < -0.5
+        assert control.closed_loop_poles(arm.model, arm.actuators, q, gains).real.max() < -0.5

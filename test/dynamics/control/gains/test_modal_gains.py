@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from elastic_arms import (
     Arm,
     antagonistic_arm,
+    branching_arm,
     damped_arm,
     elastic_panda,
     linear_arm,
     mixed_panda,
     pretensioned_arm,
-    series,
     variable_arm,
 )
 from multibody_dynamics.dynamics.control import modal_gains, whole_arm_poles
@@ -28,7 +28,6 @@ from multibody_dynamics.dynamics.control.gains.modal_gains import ModalDesign
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Actuators, Motor
 from multibody_dynamics.dynamics.rigid import mass_matrix
-from robots import random_tree
 
 
 def floating(arm: Arm) -> Arm:
@@ -38,13 +37,6 @@ def floating(arm: Arm) -> Arm:
     )
     model = replace(arm.model, gravity=np.zeros(3))
     return Arm(model, Actuators(model.joint_names, joints), arm.rest)
-
-
-def branching_arm() -> Arm:
-    """Off-axis revolute and prismatic joints, two branches."""
-    model = random_tree(5, 7)
-    joints = tuple(series(K) for K in np.linspace(2e3, 6e3, 5))
-    return Arm(model, Actuators(model.joint_names, joints), np.linspace(-0.3, 0.2, 5))
 
 
 def matrices(arm: Arm) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -30,14 +30,6 @@ def test_the_solution_is_that_of_scipy(seed, states, inputs):
     np.testing.assert_array_equal(P, P.T)
 
 
-def test_the_scalar_equation_has_its_closed_form():
-    """p = a^2 p - a^2 b^2 p^2 / (r + b^2 p) + q."""
-    a, b, q, r = 1.2, 0.5, 2.0, 3.0
-    (((p,),)) = solve_riccati(*(np.array([[x]]) for x in (a, b, q, r)))
-    linear = r - a * a * r - b * b * q
-    assert p == pytest.approx((-linear + np.sqrt(linear**2 + 4.0 * b * b * q * r)) / (2.0 * b * b))
-
-
 def test_an_arm_that_no_input_reaches_has_no_solution():
     with pytest.raises(DynamicsError, match="no feedback stabilises"):
         solve_riccati(np.diag([1.1, 0.5]), np.array([[0.0], [1.0]]), np.eye(2), np.eye(1))

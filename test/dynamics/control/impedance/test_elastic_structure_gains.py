@@ -9,18 +9,13 @@ import numpy as np
 import pytest
 
 from elastic_arms import antagonistic_arm, linear_arm, mixed_panda
-from multibody_dynamics.dynamics.control.gains.joint_gains import at_rest, inertias_felt
-from multibody_dynamics.dynamics.control.impedance.elastic_structure_gains import (
-    ElasticStructureGains,
-    esp_gains,
-    esp_impedance_gains,
-)
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics import control
+from multibody_dynamics.dynamics.core import InputError
 
 
 def test_a_motor_without_its_spring_has_both_poles_at_the_bandwidth():
     model, actuators, rest = linear_arm()
-    gains = esp_gains(model, actuators, rest, [30.0, 50.0])
+    gains = control.esp_gains(model, actuators, rest, [30.0, 50.0])
     for i, w in enumerate((30.0, 50.0)):
         inertia = actuators.motor_inertia[i]
         poles = np.roots([inertia, gains.motor_damping[i], gains.motor_stiffness[i]])
@@ -29,22 +24,25 @@ def test_a_motor_without_its_spring_has_both_poles_at_the_bandwidth():
 
 def test_the_damping_ratio_is_that_of_links_on_motors_without_inertia():
     model, actuators, rest = antagonistic_arm()
-    gains = esp_gains(model, actuators, rest, 40.0, damping_ratio=0.5)
-    m, K = inertias_felt(model, actuators, rest), at_rest(model, actuators, rest).stiffness
+    gains = control.esp_gains(model, actuators, rest, 40.0, damping_ratio=0.5)
+    m, K = (
+        control.inertias_felt(model, actuators, rest),
+        control.at_rest(model, actuators, rest).stiffness,
+    )
     series = 1.0 / (1.0 / K + 1.0 / gains.motor_stiffness)
     np.testing.assert_allclose(gains.link_damping, np.sqrt(m * series))
-    soft = esp_impedance_gains(model, actuators, rest, [90.0, 30.0], damping_ratio=0.5)
+    soft = control.esp_impedance_gains(model, actuators, rest, [90.0, 30.0], damping_ratio=0.5)
     np.testing.assert_allclose(soft.link_damping, np.sqrt(m * [90.0, 30.0]))
     assert not soft.motor_stiffness.any()
 
 
 def test_rigid_joints_carry_their_links():
     model, actuators, rest = mixed_panda()
-    gains, rigid = esp_gains(model, actuators, rest, 40.0), actuators.is_rigid
-    felt = inertias_felt(model, actuators, rest)
+    gains, rigid = control.esp_gains(model, actuators, rest, 40.0), actuators.is_rigid
+    felt = control.inertias_felt(model, actuators, rest)
     np.testing.assert_allclose(gains.motor_stiffness[rigid], 1600.0 * felt[rigid])
     assert not gains.link_damping[rigid].any()
-    soft = esp_impedance_gains(model, actuators, rest)
+    soft = control.esp_impedance_gains(model, actuators, rest)
     assert not soft.motor_damping[rigid].any()
     assert (soft.link_stiffness > 0.0).all()
 
@@ -52,8 +50,8 @@ def test_rigid_joints_carry_their_links():
 def test_wrong_gains_name_the_joint():
     model, actuators, rest = linear_arm()
     with pytest.raises(InputError, match="joint 'elbow': bandwidth is -1"):
-        esp_gains(model, actuators, rest, [40.0, -1.0])
+        control.esp_gains(model, actuators, rest, [40.0, -1.0])
     with pytest.raises(InputError, match="joint 'shoulder': link_stiffness is -5"):
-        esp_impedance_gains(model, actuators, rest, [-5.0, 1.0])
+        control.esp_impedance_gains(model, actuators, rest, [-5.0, 1.0])
     with pytest.raises(InputError, match="joint 'elbow': motor_damping is -2"):
-        ElasticStructureGains(actuators.joint_names, *np.ones((3, 2)), [1.0, -2.0])
+        control.ElasticStructureGains(actuators.joint_names, *np.ones((3, 2)), [1.0, -2.0])

@@ -15,39 +15,26 @@ from elastic_arms import (
     damped_arm,
     elastic_panda,
     exciting,
+    flat_motion,
+    law_of,
     linear_arm,
     mixed_panda,
     nonlinear_arm,
     pretensioned_arm,
     slope,
     split,
+    still,
     variable_arm,
     without_coulomb,
 )
-from multibody_dynamics.dynamics.control.gains.joint_gains import at_rest
-from multibody_dynamics.dynamics.control.impedance.impedance import (
-    CartesianImpedance,
-    ImpedanceController,
-    JointImpedance,
-)
-from multibody_dynamics.dynamics.control.impedance.live_impedance import ImpedanceTarget
-from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller
-from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
-from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.flatness import motor_motion
-from multibody_dynamics.dynamics.elastic.linear_arm import rigid_rotors
+from multibody_dynamics.dynamics import control
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.elastic import rigid_rotors
 from multibody_dynamics.dynamics.lie import so3
-from multibody_dynamics.dynamics.motion.trajectories import hold
-from multibody_dynamics.dynamics.rigid.crba import gravity_forces, mass_matrix
-from multibody_dynamics.dynamics.rigid.kinematics import frame_pose
-from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
+from multibody_dynamics.dynamics.rigid import frame_pose, gravity_forces, mass_matrix
 
-LAWS = [JointImpedance, CartesianImpedance]
+LAWS = [control.JointImpedance, control.CartesianImpedance]
 CLAIMED = [linear_arm, nonlinear_arm, damped_arm, antagonistic_arm, pretensioned_arm, mixed_panda]
-
-
-def still(arm: Arm) -> np.ndarray:
-    return np.array(hold(arm.model.joint_names, arm.rest)(0.0))
 
 
 def random_state(arm: Arm, rng: np.random.Generator) -> np.ndarray:
@@ -71,7 +58,9 @@ def contact(arm: Arm, q: np.ndarray, external: np.ndarray) -> np.ndarray:
     return np.concatenate((zero, qdd, 0.0 * thetadd, thetadd))
 
 
-def storage_rate(law: ImpedanceController, arm: Arm, x: np.ndarray, dx: np.ndarray) -> float:
+def storage_rate(
+    law: control.ImpedanceController, arm: Arm, x: np.ndarray, dx: np.ndarray
+) -> float:
     """Derivative of the storage function along dx, by central differences."""
     h = 2e-6
     ahead, behind = (law.storage(*split(arm, x + step * dx)) for step in (h, -h))
@@ -84,7 +73,7 @@ def test_the_storage_rises_by_the_supplied_less_the_dissipated_energy(make, coun
     power of the contact less the stated dissipation, which is never negative."""
     arm = make()
     model, actuators, rest = arm
-    rng, second = np.random.default_rng(count), at_rest(*arm).second
+    rng, second = np.random.default_rng(count), control.at_rest(*arm).second
     made = [kind(model, actuators, rest) for kind in LAWS]
     desired, first = still(arm), actuators.first_motor
     for k in range(count):
@@ -112,7 +101,7 @@ def test_links_at_rest_feel_exactly_the_requested_stiffness(make, kind):
     law = kind(model, actuators, rest, inertia_share=0.3)
     n, zero = model.n, np.zeros(model.n)
     q = rest + np.random.default_rng(2).uniform(-0.1, 0.1, n)
-    if kind is JointImpedance:
+    if kind is control.JointImpedance:
         pulled = -law.ramp.value * (q - rest)
     else:
 
@@ -124,7 +113,7 @@ def test_links_at_rest_feel_exactly_the_requested_stiffness(make, kind):
         h = 1e-4 * np.eye(n)
         pulled = np.array([potential(q - step) - potential(q + step) for step in h]) / 2e-4
     Q = gravity_forces(model, q) + pulled
-    K = at_rest(*arm).stiffness
+    K = control.at_rest(*arm).stiffness
     law.reset()
     torque = law.update(still(arm), q, zero, q + Q / K, zero)
     np.testing.assert_allclose(torque, Q, atol=1e-5 * np.abs(Q).max())
@@ -136,31 +125,30 @@ def test_an_arm_on_the_desired_motion_stays_there(make, kind):
     """With an exact model the torque is the one of the flat map, at any stiffness."""
     arm = without_coulomb(make())
     model, actuators, rest = arm
-    law, second = kind(model, actuators, rest), at_rest(*arm).second
+    law, second = kind(model, actuators, rest), control.at_rest(*arm).second
     desired = exciting(arm, 0.5)(0.4)
-    Q = np.stack(inverse_dynamics(model, *desired))
-    motors = motor_motion(actuators, desired, Q, second, beyond="continue")
-    torque = law.update(desired, *desired[:2], motors.position, motors.velocity, stiffness=second)
+    x, motors = flat_motion(arm, desired, second)
+    torque = law.update(desired, *split(arm, x), stiffness=second)
     np.testing.assert_allclose(torque, motors.torque, rtol=1e-6, atol=1e-6)
 
 
 def test_stiffness_beyond_the_springs_is_refused_and_changes_nothing():
     model, actuators, rest = linear_arm()
-    law = JointImpedance(model, actuators, rest, [100.0, 50.0])
+    law = control.JointImpedance(model, actuators, rest, [100.0, 50.0])
     with pytest.raises(InputError, match=r"joint 'elbow'"):
         law.set_stiffness([100.0, 190.0])
     np.testing.assert_array_equal(law.target, [100.0, 50.0])
     with pytest.raises(InputError, match=r"at most 0\.8 is possible"):
-        CartesianImpedance(model, actuators, rest, [0.0, 0.0, 0.0, 1e4, 1e4, 0.0])
+        control.CartesianImpedance(model, actuators, rest, [0.0, 0.0, 0.0, 1e4, 1e4, 0.0])
     with pytest.raises(InputError, match="damping_ratio is -1"):
-        JointImpedance(model, actuators, rest, damping_ratio=-1.0)
+        control.JointImpedance(model, actuators, rest, damping_ratio=-1.0)
     with pytest.raises(InputError, match="no body or frame 'hand'"):
-        CartesianImpedance(model, actuators, rest, tool="hand")
+        control.CartesianImpedance(model, actuators, rest, tool="hand")
 
 
 def test_no_storage_is_claimed_for_variable_stiffness():
     arm = variable_arm()
-    law = JointImpedance(*arm)
+    law = control.JointImpedance(*arm)
     x, second, _ = at_start(arm)
     law.update(still(arm), *x, stiffness=second)
     with pytest.raises(InputError, match="'shoulder': no storage function"):
@@ -170,7 +158,7 @@ def test_no_storage_is_claimed_for_variable_stiffness():
 def test_a_displaced_arm_stiffens_only_as_its_tank_allows_and_says_so():
     arm = linear_arm()
     model, actuators, rest = arm
-    law = JointImpedance(model, actuators, rest, 10.0, stiffness_energy=0.1)
+    law = control.JointImpedance(model, actuators, rest, 10.0, stiffness_energy=0.1)
     (q, qd, theta, thetad), _, _ = at_start(arm)
     law.set_stiffness(100.0)
     for _ in range(1000):
@@ -182,13 +170,12 @@ def test_a_displaced_arm_stiffens_only_as_its_tank_allows_and_says_so():
 def test_judged_stiffnesses_cover_a_range_and_a_softer_one_is_judged_as_it_is():
     """Evenly 30 to 100 % of the largest, and a tenth of that in single joints."""
     arm = linear_arm()
-    settings = {"law": "joint_impedance", "position": arm.rest}
-    law = make_controller(arm.model, arm.actuators, ControllerSettings(**settings))
+    law = law_of(arm, "joint_impedance")
     carrying, ratio = np.array([400.0, 200.0]), 0.7
 
     def covers(*shares: float) -> bool:
         row = 0.8 * np.array(shares) * carrying
-        return law.covers(ImpedanceTarget(tuple(row), ratio))
+        return law.covers(control.ImpedanceTarget(tuple(row), ratio))
 
     assert covers(0.999, 0.999)
     assert covers(0.31, 0.31)
@@ -196,9 +183,7 @@ def test_judged_stiffnesses_cover_a_range_and_a_softer_one_is_judged_as_it_is():
     assert not covers(0.29, 0.29)
     assert not covers(0.9, 0.029)
     soft = np.array([5.0, 0.0])
-    law = make_controller(
-        arm.model, arm.actuators, ControllerSettings(**settings, link_stiffness=soft)
-    )
+    law = law_of(arm, "joint_impedance", link_stiffness=soft)
     for k, is_given in enumerate((True, False, False, True, True, False, False, True)):
         law.vary(k)
         assert np.array_equal(law.target, soft) is is_given

@@ -10,10 +10,8 @@ from dataclasses import replace
 import pytest
 
 from elastic_arms import linear_arm
-from multibody_dynamics.dynamics.control.impedance.live_impedance import ImpedanceTarget
-from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller
-from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.control import ControllerSettings, ImpedanceTarget, make_controller
+from multibody_dynamics.dynamics.core import InputError
 
 LAWS = ("joint_impedance", "cartesian_impedance", "esp", "esp_impedance")
 TUNED = {"link_stiffness": 20.0, "tool_stiffness": 5.0, "posture_stiffness": 2.0}

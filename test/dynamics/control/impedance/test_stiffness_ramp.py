@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multibody_dynamics.dynamics.control.impedance.stiffness_ramp import StiffnessRamp
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.control import StiffnessRamp
+from multibody_dynamics.dynamics.core import InputError
 
 
 def test_the_stiffness_arrives_in_the_given_time():

@@ -8,11 +8,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from multibody_dynamics.dynamics.control.impedance.tool_spring import cartesian_spring
+from multibody_dynamics.dynamics.control import cartesian_spring
 from multibody_dynamics.dynamics.lie import so3
-from multibody_dynamics.dynamics.rigid.inverse_dynamics_solver import InverseDynamicsSolver
-from multibody_dynamics.dynamics.rigid.jacobians import jacobian
-from multibody_dynamics.dynamics.rigid.kinematics import frame_pose
+from multibody_dynamics.dynamics.rigid import InverseDynamicsSolver, frame_pose, jacobian
 from robots import panda, random_tree
 
 K = np.array([3.0, 5.0, 7.0, 40.0, 50.0, 60.0])

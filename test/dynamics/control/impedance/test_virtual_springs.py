@@ -8,11 +8,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contacts import branched_arm
 from elastic_arms import antagonistic_arm, damped_arm, linear_arm, nonlinear_arm, variable_arm
-from multibody_dynamics.dynamics.control.impedance.virtual_springs import VirtualSprings
-from multibody_dynamics.dynamics.elastic import Antagonistic, VariableStiffness
-from multibody_dynamics.dynamics.elastic.flatness import motor_motion
+from multibody_dynamics.dynamics.control import VirtualSprings
+from multibody_dynamics.dynamics.elastic import Antagonistic, VariableStiffness, motor_motion
 
 H = 1e-4  # s, of the central differences
 
@@ -88,19 +86,3 @@ def test_a_damped_spring_relaxes_under_a_constant_load():
     left = (0.15 - 0.05) * np.exp(-400.0 / 6.0 * 0.01)
     np.testing.assert_allclose(springs.x[0], 0.15 - left, rtol=1e-12)
     assert springs.x[1] == other
-
-
-def test_the_stored_energy_is_the_work_of_the_load():
-    """Along x, dU = F dx; rigid joints store nothing."""
-    arm = branched_arm()
-    springs = VirtualSprings(arm.actuators)
-    elastic = ~(arm.actuators.is_rigid | arm.actuators.is_damped)
-    loads = np.linspace(-5.0, 40.0, 401)
-    energies, deflections = [], []
-    for F in loads:
-        springs.force[0, elastic] = F
-        springs.update()
-        energies.append(springs.energy())
-        deflections.append(springs.x.sum())
-    work = np.trapezoid(loads, deflections)
-    assert abs(energies[-1] - energies[0] - work) < 1e-4 * work

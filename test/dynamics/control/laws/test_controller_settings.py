@@ -1,7 +1,8 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The settings of the laws: what each law takes, and which values are refused."""
+"""The settings of the laws: what each law takes, which values are refused, the laws designed from
+them, and new numbers for a running law."""
 
 from __future__ import annotations
 
@@ -10,31 +11,29 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
+from elastic_arms import at_start, law_of, linear_arm, still
 from multibody_dynamics.dynamics import control
-from multibody_dynamics.dynamics.control.laws.controller_settings import (
-    DEFAULT_LAW,
-    LAWS,
-    ControllerSettings,
-)
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.core import InputError
+
+FOUR = (-25.0, -30.0, -40.0 + 10.0j, -40.0 - 10.0j)
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", control.LAWS)
 def test_every_law_takes_its_own_settings_and_no_others(law):
-    own = {each.name for each in fields(LAWS[law])}
+    own = {each.name for each in fields(control.LAWS[law])}
     assert {"law", "bandwidth", "position", "friction", "period"} <= own
-    assert ControllerSettings(law=law, bandwidth=9.0).bandwidth == 9.0
-    for name in {each.name for other in LAWS.values() for each in fields(other)} - own:
+    assert control.ControllerSettings(law=law, bandwidth=9.0).bandwidth == 9.0
+    for name in {each.name for other in control.LAWS.values() for each in fields(other)} - own:
         with pytest.raises(InputError, match=f"{name} is not a setting of law '{law}', only of"):
-            ControllerSettings(law=law, **{name: 0.123})
+            control.ControllerSettings(law=law, **{name: 0.123})
     with pytest.raises(TypeError, match="magic"):
-        ControllerSettings(law=law, magic=1.0)
+        control.ControllerSettings(law=law, magic=1.0)
 
 
 def test_the_default_law_and_none_for_a_default():
-    assert type(ControllerSettings(position=[0.0])) is LAWS[DEFAULT_LAW]
-    settings = ControllerSettings(bandwidth=None, poles=None, law="state_feedback")
-    assert settings == ControllerSettings(law="state_feedback")
+    assert type(control.ControllerSettings(position=[0.0])) is control.LAWS[control.DEFAULT_LAW]
+    settings = control.ControllerSettings(bandwidth=None, poles=None, law="state_feedback")
+    assert settings == control.ControllerSettings(law="state_feedback")
     assert replace(settings, bandwidth=9.0).bandwidth == 9.0
     with pytest.raises(InputError, match="law 'hold': StateFeedbackSettings are the settings of"):
         replace(settings, law="hold")
@@ -42,56 +41,154 @@ def test_the_default_law_and_none_for_a_default():
 
 def test_names_of_version_1_are_deprecated():
     with pytest.warns(DeprecationWarning, match="DISTURBANCE_BANDWIDTH: use LAWS"):
-        assert ControllerSettings().disturbance_bandwidth == control.DISTURBANCE_BANDWIDTH
+        assert control.ControllerSettings().disturbance_bandwidth == control.DISTURBANCE_BANDWIDTH
     with pytest.warns(DeprecationWarning, match="NOT_LOWERED: use LAWS"):
         assert control.NOT_LOWERED == ("feedback_linearization", "torque_control")
     with pytest.warns(DeprecationWarning, match="Law: use ControllerSettings"):
-        assert all(issubclass(law, control.Law) for law in LAWS.values())
+        assert all(issubclass(law, control.Law) for law in control.LAWS.values())
     with pytest.warns(DeprecationWarning, match="speed: use bandwidth"):
-        assert ControllerSettings(bandwidth=9.0).speed == 9.0
+        assert control.ControllerSettings(bandwidth=9.0).speed == 9.0
 
 
-def test_invalid_settings_are_rejected():
-    for settings, message in (
-        ({"law": "magic"}, "law 'magic': expected one of cartesian_impedance, computed"),
-        ({"proportional": 1.0}, "give both or neither"),
-        ({"law": "hold", "poles": (-1.0, -2.0)}, "poles is not a setting of law 'hold'"),
-        ({"lead": 1e-3}, "lead is not a setting of law 'motor_pd', only of feedback_linear"),
-        ({"law": "hold", "feedback": "link"}, "feedback is not a setting of law 'hold'"),
+@pytest.mark.parametrize(
+    ("law", "settings", "named"),
+    [
+        ("magic", {}, "law 'magic'"),
+        ("motor_pd", {"proportional": 1.0}, "proportional and derivative"),
+        ("state_feedback", {"bandwidth": 9.0, "poles": (-1.0,) * 4}, "bandwidth and poles"),
         (
-            {"law": "computed_torque", "integral": [1.0, 2.0]},
-            "integral is not a setting of law 'computed_torque'",
+            "hold",
+            {"bandwidth": 9.0, "proportional": 1.0, "derivative": 1.0},
+            "bandwidth and proportional",
         ),
+        ("motor_pd", {"bandwidth": -1.0}, "bandwidth is -1.0"),
+        ("motor_pd", {"bandwidth": 1e-12}, "bandwidth is 1e-12"),
+        ("torque_control", {"torque_bandwidth": -1.0}, "torque_bandwidth is -1.0"),
+        ("torque_control", {"torque_design": "x"}, "torque_design 'x'"),
+        ("state_feedback", {"gain_design": "magic"}, "gain_design 'magic'"),
+        ("state_feedback", {"gain_design": "modal", "poles": (-1.0,) * 4}, "poles and gain_design"),
+        ("state_feedback", {"poles": (-1.0, 1.0)}, "poles are"),
         (
-            {"law": "state_feedback", "proportional": np.ones(2), "derivative": np.ones(2)},
-            "proportional is not a setting of law 'state_feedback', only of computed_torque, hold",
-        ),
-        (
-            {"law": "state_feedback", "bandwidth": 9.0, "poles": (-1.0,) * 4},
-            "bandwidth and poles: each sets the gains",
-        ),
-        (
-            {"law": "hold", "bandwidth": 9.0, "proportional": 1.0, "derivative": 1.0},
-            "bandwidth and proportional: each",
-        ),
-        ({"law": "motor_pd", "stiffness": [1.0]}, "stiffness is not a setting of law 'motor_pd'"),
-        (
-            {"law": "motor_pd", "torque_limit": 1.0},
-            "torque_limit is not a setting of law 'motor_pd'",
-        ),
-        ({"bandwidth": -1.0}, "bandwidth is -1.0: must be one or more positive numbers"),
-        ({"bandwidth": 1e-12}, "bandwidth is 1e-12: must be between"),
-        ({"law": "state_feedback", "gain_design": "magic"}, "gain_design 'magic': expected one of"),
-        (
-            {"law": "state_feedback", "gain_design": "modal", "poles": (-1.0,) * 4},
-            "poles and gain_design 'modal': poles are placed joint by joint",
-        ),
-        ({"law": "torque_control", "torque_design": "x"}, "torque_design 'x': expected one of"),
-        ({"law": "state_feedback", "poles": (-1.0, 1.0)}, "their real parts must be negative"),
-        (
+            "motor_pd",
             {"integral": 5.0, "disturbance_bandwidth": 100.0},
-            "integral and disturbance_bandwidth: both remove the same error",
+            "integral and disturbance_bandwidth",
         ),
-    ):
-        with pytest.raises(InputError, match=message):
-            ControllerSettings(**settings)
+    ],
+)
+def test_invalid_settings_are_rejected(law, settings, named):
+    with pytest.raises(InputError, match=f"^{named}"):
+        control.ControllerSettings(law=law, **settings)
+
+
+# Design
+
+
+def made(law, **settings):
+    return law_of(linear_arm(), law, **settings)
+
+
+def test_settings_reach_the_law():
+    law = made("motor_pd", proportional=[30.0, 20.0], derivative=2.0, friction=0.5)
+    np.testing.assert_array_equal(law.gains.values[2:], [[30.0, 20.0], [2.0, 2.0]])
+    np.testing.assert_array_equal(law.friction, 0.5)
+    law = made("state_feedback", bandwidth=[10.0, 12.0], integral=2.0, disturbance_bandwidth=0.0)
+    wanted = control.optimal_gains(*linear_arm(), [10.0, 12.0]).values
+    np.testing.assert_allclose(law.gains.values, wanted)
+    np.testing.assert_allclose(law.integral, 2.0 * (wanted[0] + wanted[2]))
+    law = made("feedback_linearization", poles=FOUR, lead=1e-3)
+    np.testing.assert_array_equal(law.poles.poles[1], FOUR)
+    assert law.lead == 1e-3
+    law = made("state_feedback", poles=FOUR)
+    assert np.abs(np.poly(law.gains.joint_poles[0]) - np.poly(FOUR)).max() < 1e-3
+    law = made("hold", torque_limit=[3.0, 4.0])
+    np.testing.assert_array_equal(law.torque_limit, [3.0, 4.0])
+    law = made("computed_torque", bandwidth=20.0, feedback="link")
+    np.testing.assert_array_equal(law.gains, [[400.0, 400.0], [40.0, 40.0]])
+
+
+def test_gains_are_designed_within_limits_of_which_one_is_infinite():
+    model, actuators, _ = linear_arm()
+    lower, upper = np.array([-1.0, 0.8]), np.array([2.0, np.inf])
+    bounded = replace(model, limits=model.limits._replace(lower=lower, upper=upper))
+    law = control.make_controller(
+        bounded, actuators, control.ControllerSettings(law="state_feedback")
+    )
+    wanted = control.optimal_gains(
+        model, actuators, np.array([0.5, 0.8]), control.LAWS["state_feedback"].bandwidth
+    )
+    np.testing.assert_array_equal(law.gains.values, wanted.values)
+
+
+def test_settings_that_do_not_fit_the_robot_are_rejected():
+    model, actuators, _ = linear_arm()
+    with pytest.raises(InputError, match="position"):
+        control.make_controller(model, actuators, control.ControllerSettings(position=[0.0]))
+    several = {"integral": [1.0, 2.0], "disturbance_bandwidth": 0.0, "gain_design": "coupled"}
+    with pytest.raises(InputError, match=r"integral: expected one number .*gain_design 'coupled'"):
+        made("state_feedback", **several)
+    for place, wrong, name in ((0, "panda", "model"), (1, None, "actuators"), (2, 1, "settings")):
+        arguments = [model, actuators, control.ControllerSettings()]
+        arguments[place] = wrong
+        with pytest.raises(InputError, match=f"^{name}: expected"):
+            control.make_controller(*arguments)
+
+
+# New numbers for a running law
+
+
+def test_retuning_keeps_the_integral():
+    chosen = {"law": "state_feedback", "position": linear_arm().rest, "disturbance_bandwidth": 0.0}
+    law = made(**chosen, integral=1.0)
+    law.integral_torque[:] = (1.0, 2.0)
+    control.retune(
+        law, control.ControllerSettings(**chosen, bandwidth=10.0, integral=2.0, friction=0.3)
+    )
+    wanted = control.optimal_gains(*linear_arm(), 10.0).values
+    np.testing.assert_array_equal(law.gains.values, wanted)
+    np.testing.assert_array_equal(law.integral_torque, (1.0, 2.0))
+    np.testing.assert_array_equal(law.friction, 0.3)
+    before = law.gains
+    with pytest.raises(InputError, match="bandwidth"):
+        control.retune(law, control.ControllerSettings(**chosen, bandwidth=-1.0))
+    with pytest.raises(InputError, match=r"law 'hold'.*make a new law"):
+        control.retune(law, control.ControllerSettings(law="hold"))
+    assert law.gains is before
+
+
+@pytest.mark.parametrize(
+    ("law", "tuned", "fixed"),
+    [
+        ("state_feedback", {"bandwidth": 10.0}, {"variant": "quasi_static"}),
+        ("state_feedback", {"bandwidth": 10.0}, {"disturbance_share": 0.2}),
+        ("joint_impedance", {"damping_ratio": 0.5}, {"bandwidth": 80.0}),  # of second motors
+        ("joint_impedance", {"damping_ratio": 0.5}, {"inertia_share": 0.9}),
+        ("joint_impedance", {"damping_ratio": 0.5}, {"stiffness_time": 0.9}),
+        ("joint_impedance", {"damping_ratio": 0.5}, {"stiffness_energy": 0.9}),
+        ("esp", {"bandwidth": 80.0}, {"contact_bandwidth": 0.0}),
+        ("torque_control", {"torque_bandwidth": 50.0, "bandwidth": 40.0}, {"delay": 2e-3}),
+    ],
+)
+def test_a_retuned_law_is_the_one_designed_with_these_numbers_or_refuses(law, tuned, fixed):
+    arm = linear_arm()
+    running, wanted = made(law), made(law, **tuned)
+    control.retune(running, control.ControllerSettings(law=law, position=arm.rest, **tuned))
+    state = [row + 0.01 for row in at_start(arm)[0]]
+    torques = []
+    for each in (running, wanted):
+        each.reset()
+        torques.append(each.update(still(arm), *state))
+    np.testing.assert_array_equal(*torques)
+    with pytest.raises(InputError, match="make a new law and switch to it"):
+        control.retune(running, control.ControllerSettings(law=law, position=arm.rest, **fixed))
+
+
+def test_retuning_after_a_missed_cycle_keeps_the_delay_line():
+    """`period` of a running law is the last step, here of two cycles."""
+    law = made("torque_control", delay=3e-3)
+    shapes = [row.shape for row in law.memory]
+    law.period = 2e-3
+    control.retune(
+        law,
+        control.ControllerSettings(law="torque_control", position=linear_arm().rest, delay=3e-3),
+    )
+    assert [row.shape for row in law.memory] == shapes

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from elastic_arms import at_rest_under, linear_arm, variable_arm
-from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller
-from multibody_dynamics.dynamics.control.observers.state_estimation import StateEstimation
+from multibody_dynamics.dynamics.control import StateEstimation, make_controller
 
 
 @pytest.mark.parametrize("source", ["motor_encoders_and_torque_sensors", "motor_encoders"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.control.laws.feedforward_law import FeedforwardLaw
+from multibody_dynamics.dynamics.control import FeedforwardLaw
 
 NAMES = ("a", "b", "c")
 
@@ -65,17 +65,6 @@ def state() -> np.ndarray:
     return np.random.default_rng(5).normal(size=(5, 3))
 
 
-def test_all_terms_together_are_the_library_feedforward(model, joints):
-    law = FeedforwardLaw(model, joints)
-    law.desired[:] = state()
-    law.update()
-    Q = np.array(dyn.inverse_dynamics(model, *state()))
-    np.testing.assert_allclose(law.torque, Q, rtol=1e-12, atol=1e-11)
-    command = dyn.elastic.motor_motion(joints, state(), Q)
-    for actual, expected in zip(law.motor, command[:4], strict=True):
-        np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-11)
-
-
 def test_gravity_compensated_by_the_robot_still_deflects_the_springs(model, joints):
     law = FeedforwardLaw(model, joints, gravity_compensated_by_robot=True)
     law.desired[:] = state()
@@ -88,19 +77,6 @@ def test_gravity_compensated_by_the_robot_still_deflects_the_springs(model, join
     np.testing.assert_allclose(law.motor.position, command.position, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(
         law.motor.torque, command.torque - (whole - weightless)[0], rtol=1e-11, atol=1e-10
-    )
-
-
-def test_the_terms_add_up(model, joints):
-    law = FeedforwardLaw(model, joints)
-    law.desired[:] = state()
-    law.update()
-    friction_and_rotor = joints.friction(law.motor.velocity) + joints.motor_inertia * (
-        law.motor.acceleration
-    )
-    np.testing.assert_allclose(law.friction_and_rotor, friction_and_rotor, rtol=1e-11)
-    np.testing.assert_allclose(
-        law.motor.torque, law.motion[0] + law.gravity[0] + friction_and_rotor, rtol=1e-12
     )
 
 
@@ -167,29 +143,38 @@ def test_update_allocates_nothing_that_stays(model, joints):
     assert [buffer.__array_interface__["data"][0] for buffer in after] == addresses
 
 
-def test_every_kind_is_the_library_feedforward(model, others):
-    law = FeedforwardLaw(model, others)
-    assert law.stiffness[0, 0] == 500.0
+@pytest.mark.parametrize("kinds", ["joints", "others"])
+def test_the_terms_add_up_to_the_library_feedforward(model, kinds, request):
+    actuators = request.getfixturevalue(kinds)
+    law = FeedforwardLaw(model, actuators)
     second = np.array([[300.0, 700.0], [20.0, -30.0], [-5.0, 40.0]])
+    second = second[:, : law.stiffness.shape[1]]
     law.desired[:], law.stiffness[:] = state(), second
     law.update()
     Q = np.array(dyn.inverse_dynamics(model, *state()))
+    np.testing.assert_allclose(law.torque, Q, rtol=1e-12, atol=1e-11)
     np.testing.assert_allclose(law.joint_torque, Q[0], rtol=1e-12, atol=1e-11)
-    phi = others.settled_deflection(Q)
-    expected = dyn.elastic.motor_motion(others, state(), Q, second, deflection=phi)
+    np.testing.assert_allclose(law.motion + law.gravity, Q, rtol=1e-12, atol=1e-11)
+    phi = actuators.settled_deflection(Q)
+    expected = dyn.elastic.motor_motion(actuators, state(), Q, second, deflection=phi)
     for actual, wanted in zip(law.motor, expected[:4], strict=True):
         np.testing.assert_allclose(actual, wanted, rtol=1e-11, atol=1e-10)
-    friction_and_rotor = others.friction(law.motor.velocity) + others.motor_inertia * (
-        law.motor.acceleration
-    )
+    friction_and_rotor = actuators.friction(law.motor.velocity)
+    friction_and_rotor += actuators.motor_inertia * law.motor.acceleration
     np.testing.assert_allclose(law.friction_and_rotor, friction_and_rotor, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(law.load + law.friction_and_rotor, law.motor.torque, rtol=1e-12)
 
-    law.advance(0.01)
-    later = others.deflection_after(phi, Q, 0.01)
+
+def test_deflections_of_damped_springs_advance_and_settle(model, others):
+    law = FeedforwardLaw(model, others)
+    law.desired[:] = state()
     law.update()
-    expected = dyn.elastic.motor_motion(others, state(), Q, second, deflection=later)
-    np.testing.assert_allclose(law.motor.position, expected.position, rtol=1e-11, atol=1e-11)
+    Q = np.array(dyn.inverse_dynamics(model, *state()))
+    phi = others.settled_deflection(Q)
+    law.advance(0.01)
+    law.update()
+    later = state()[0, 0] + others.deflection_after(phi, Q, 0.01)[0]
+    np.testing.assert_allclose(law.motor.position[0], later, rtol=1e-11)
     law.settle()
     law.update()
     np.testing.assert_allclose(law.motor.position[0], state()[0, 0] + phi[0], rtol=1e-11)

@@ -8,52 +8,47 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from multibody_dynamics.dynamics.control.laws.controller_settings import LAWS, ControllerSettings
-from multibody_dynamics.dynamics.control.laws.flatness_settings import ON_LINKS, FlatnessSettings
-from multibody_dynamics.dynamics.control.observers.collision_thresholds import (
-    KINDS,
-    TERMS,
-    CollisionThresholds,
-)
-from multibody_dynamics.dynamics.control.observers.state_estimation import StateEstimation
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics import control
+from multibody_dynamics.dynamics.core import InputError
 
 
 def test_every_law_has_settings_by_default():
-    settings = FlatnessSettings()
-    assert list(settings.controllers) == list(LAWS)
-    assert settings.law == ControllerSettings().law
+    settings = control.FlatnessSettings()
+    assert list(settings.controllers) == list(control.LAWS)
+    assert settings.law == control.ControllerSettings().law
     assert settings.delay == 0.0
 
 
 def test_delays_are_checked():
     with pytest.raises(InputError, match=r"sensor_delay is -0\.1 s"):
-        FlatnessSettings(sensor_delay=-0.1)
+        control.FlatnessSettings(sensor_delay=-0.1)
     with pytest.raises(InputError, match=r"are 0\.06 s together.*up to 0\.05 s"):
-        FlatnessSettings(sensor_delay=0.04, command_delay=0.02)
-    assert FlatnessSettings(command_delay=0.06, predicts_state=False).delay == 0.06
+        control.FlatnessSettings(sensor_delay=0.04, command_delay=0.02)
+    assert control.FlatnessSettings(command_delay=0.06, predicts_state=False).delay == 0.06
 
 
 def test_invalid_settings_are_rejected():
-    hold = ControllerSettings(law="hold")
+    hold = control.ControllerSettings(law="hold")
     with pytest.raises(InputError, match=r"law 'motor_pd' has no settings; .* for hold"):
-        FlatnessSettings(law="motor_pd", controllers={"hold": hold})
+        control.FlatnessSettings(law="motor_pd", controllers={"hold": hold})
     with pytest.raises(InputError, match="law 'hold' has no settings"):
-        FlatnessSettings(controllers={"motor_pd": ControllerSettings()})
+        control.FlatnessSettings(controllers={"motor_pd": control.ControllerSettings()})
     with pytest.raises(InputError, match="law 'motor_pd' are for law 'hold'"):
-        FlatnessSettings(law="motor_pd", controllers={"hold": hold, "motor_pd": hold})
+        control.FlatnessSettings(law="motor_pd", controllers={"hold": hold, "motor_pd": hold})
 
 
-@pytest.mark.parametrize(("name", "share"), [("hold", 0.5), (ON_LINKS, 0.5), ("floats", 1.5)])
+@pytest.mark.parametrize(
+    ("name", "share"), [("hold", 0.5), (control.ON_LINKS, 0.5), ("floats", 1.5)]
+)
 def test_a_reaction_is_not_named_like_a_law_and_has_at_most_the_whole_stiffness(name, share):
     with pytest.raises(InputError, match=f"reaction '{name}' with the share {share}"):
-        FlatnessSettings(reactions={name: share})
+        control.FlatnessSettings(reactions={name: share})
 
 
 def test_contacts_are_not_detected_on_links_that_the_model_computes():
-    rows = np.ones((len(KINDS), len(TERMS), 1))
+    rows = np.ones((len(control.KINDS), len(control.TERMS), 1))
     with pytest.raises(InputError, match="the source of the state is 'motor_encoders'"):
-        FlatnessSettings(
-            collisions=CollisionThresholds(("elbow",), rows),
-            estimation=StateEstimation("motor_encoders", bandwidth=25.0),
+        control.FlatnessSettings(
+            collisions=control.CollisionThresholds(("elbow",), rows),
+            estimation=control.StateEstimation("motor_encoders", bandwidth=25.0),
         )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from elastic_arms import linear_arm
-from multibody_dynamics.dynamics.control.laws.controller_settings import LAWS, ControllerSettings
+from multibody_dynamics.dynamics.control import LAWS, ControllerSettings
 from multibody_dynamics.dynamics.control.laws.impedance_settings import (
     ElasticStructureSettings,
     ImpedanceSettings,
@@ -43,17 +43,3 @@ def test_slowing_esp_also_lowers_its_damping(name):
     settings = ControllerSettings(law=name, damping_ratio=0.4)
     assert settings.slowed(0.5) == {"bandwidth": 20.0, "damping_ratio": 0.2}
     assert settings.observer == "contact_bandwidth"
-
-
-@pytest.mark.parametrize(
-    ("name", "live"),
-    [
-        ("joint_impedance", {"damping_ratio", "link_stiffness"}),
-        ("cartesian_impedance", {"damping_ratio", "tool_stiffness", "posture_stiffness"}),
-        ("esp", {"damping_ratio"}),
-        ("esp_impedance", {"damping_ratio", "link_stiffness"}),
-        ("motor_pd", set()),
-    ],
-)
-def test_stiffness_and_damping_may_change_while_the_law_runs(name, live):
-    assert set(LAWS[name].live()) == live

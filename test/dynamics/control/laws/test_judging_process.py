@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from elastic_arms import linear_arm
-from multibody_dynamics.dynamics import control
 from multibody_dynamics.dynamics.control import (
+    Arm,
     FlatnessSettings,
     JudgingProcess,
     JudgingRequest,
@@ -61,7 +61,7 @@ def test_the_present_position_is_judged_alone_with_an_exact_model():
     here = arm.rest + 0.4
     late = {"delay": 4e-3, "poses": 2, "model_error": 0.3}
     verdict = judge_law(request(name="motor_pd", conditions=late, here=here, lowers=False))
-    law = control.Arm(arm.model, arm.actuators)
+    law = Arm(arm.model, arm.actuators)
     wanted = law.laws.judge("motor_pd", arm.rest, at=here, delay=4e-3, poses=0)
     assert verdict.here.growth_at_design == wanted.growth_at_design
     assert len(verdict.here.poses) == 1

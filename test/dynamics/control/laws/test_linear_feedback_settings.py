@@ -9,15 +9,8 @@ import numpy as np
 import pytest
 
 from elastic_arms import linear_arm
-from multibody_dynamics.dynamics.control.laws.controller_settings import (
-    LAWS,
-    ControllerSettings,
-    Cycle,
-)
-from multibody_dynamics.dynamics.control.laws.linear_feedback_settings import (
-    LinearFeedbackSettings,
-)
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.control import LAWS, ControllerSettings, Cycle
+from multibody_dynamics.dynamics.control.laws.linear_feedback_settings import LinearFeedbackSettings
 
 LINEAR = [name for name, law in LAWS.items() if issubclass(law, LinearFeedbackSettings)]
 CYCLE = Cycle(2e-3, 5e-3, 3e-3, (3, 100.0), measures_links=False)
@@ -46,10 +39,3 @@ def test_gains_of_the_whole_arm_are_designed_for_the_cycle():
     settings = ControllerSettings(law="state_feedback", gain_design="coupled").in_cycle(CYCLE)
     assert (settings.delay, settings.period) == (5e-3, 2e-3)
     assert settings.designs_in_background
-
-
-@pytest.mark.parametrize("name", LINEAR)
-def test_integral_and_compensation_exclude_each_other(name):
-    with pytest.raises(InputError, match="set one of them to 0"):
-        ControllerSettings(law=name, integral=1.0)
-    assert ControllerSettings(law=name, integral=1.0, disturbance_bandwidth=0.0).integral == 1.0

@@ -12,14 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elastic_arms import elastic_panda, exciting
+from elastic_arms import elastic_panda, exciting, law_of
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.control import (
     AdaptationSettings,
     AdaptiveFeedforward,
     ControllerSettings,
     LinearFeedback,
-    make_controller,
 )
 from multibody_dynamics.dynamics.model import MultibodyModel
 from multibody_dynamics.dynamics.plant import ElasticRobot
@@ -174,14 +173,9 @@ def test_an_arm_with_springs_follows_better(what):
     else:
         true = model.with_payload(model.body_names[-1], *PAYLOAD)
     for bandwidth in (0.0, 180.0):
-        chosen = ControllerSettings(position=arm.rest, disturbance_bandwidth=bandwidth)
-        plain = make_controller(model, arm.actuators, chosen)
-        adapting = make_controller(
-            model,
-            arm.actuators,
-            replace(chosen, adaptation=AdaptationSettings(adapts=what, rate=5.0)),
-        )
-        without = rms_error(plain, true, motion)
+        chosen = {"disturbance_bandwidth": bandwidth}
+        adapting = law_of(arm, adaptation=AdaptationSettings(adapts=what, rate=5.0), **chosen)
+        without = rms_error(law_of(arm, **chosen), true, motion)
         first = rms_error(adapting, true, motion)
         assert first < 0.8 * without
         if not bandwidth:
@@ -192,20 +186,14 @@ def test_an_arm_with_springs_follows_better(what):
 def test_with_the_right_model_nothing_changes():
     arm = elastic_panda()
     motion = exciting(arm, 0.5)
-    chosen = ControllerSettings(position=arm.rest)
-    adapts = replace(chosen, adaptation=AdaptationSettings(rate=5.0))
-    plain, adapting = (make_controller(arm.model, arm.actuators, x) for x in (chosen, adapts))
+    plain, adapting = law_of(arm), law_of(arm, adaptation=AdaptationSettings(rate=5.0))
     assert rms_error(adapting, arm.model, motion) < 1.2 * rms_error(plain, arm.model, motion) + 1e-3
     assert np.abs(adapting.adaptive.estimate - np.eye(4)).max() < 0.02
 
 
 def test_laws_hand_on_reset_and_model():
     arm = elastic_panda()
-    law = make_controller(
-        arm.model,
-        arm.actuators,
-        ControllerSettings(position=arm.rest, adaptation=AdaptationSettings()),
-    )
+    law = law_of(arm, adaptation=AdaptationSettings())
     assert isinstance(law, LinearFeedback)
     law.adaptive.explained[:] = 1.0
     law.reset()

@@ -19,6 +19,7 @@ from multibody_dynamics.dynamics.control import (
     CollisionDetector,
     CollisionThresholds,
     DetectionSettings,
+    DrivingTorque,
     StateEstimation,
     StateEstimator,
 )
@@ -27,9 +28,8 @@ from multibody_dynamics.dynamics.control.observers.collision_detection import (
     RELEASE,
     REVERSAL,
     SETTLING,
-    DrivingTorque,
 )
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Actuators, Motor, Rigid, SpringSolver
 from robots import panda
 
@@ -75,23 +75,33 @@ def test_a_sudden_torque_passes_both_filters_as_their_equations_say():
     np.testing.assert_allclose(found[5:, HIT], wanted[3, 5:] - wanted[4, 5:], atol=0.13)
 
 
+def cycle_of(detector: CollisionDetector):
+    """A function that runs one cycle of the moving arm, seen with the wrong model, under an
+    announced and an unexpected force at the hand in N; it returns whether there is a contact."""
+    model, actuators = detector.model, wrong()[1]
+    estimator = StateEstimator(model, actuators, StateEstimation("link_and_motor_encoders", 100.0))
+    springs, run = SpringSolver(actuators, *estimator.state), Run(3.0, seed=5)
+
+    def cycle(announced: float = 0.0, unexpected: float = 0.0, is_told: bool = True) -> bool:
+        t, q, theta = run.step(announced + unexpected)
+        estimator.update(t, link_position=q, motor_position=theta)
+        springs.update()
+        state = estimator.state
+        known = dyn.jacobian(model, state.q, 1, representation="spatial").T @ (
+            run.plant.applied_wrenches[1] * announced / (announced + unexpected or 1.0)
+        )
+        told = known if is_told else None
+        return detector.update(t, state.q, state.qd, springs.torque, told)
+
+    return cycle
+
+
 def test_errors_of_the_model_stay_below_thresholds_learned_from_another_motion():
     """At twice the speed of the recording, with a model that is 10 % off."""
     found = learned()
     assert found.held_out.max() < 1.0
-    model, actuators = wrong()
-    detector = CollisionDetector(model, actuators, found.thresholds)
-    estimator = StateEstimator(model, actuators, StateEstimation("link_and_motor_encoders", 100.0))
-    springs = SpringSolver(actuators, *estimator.state)
-    run, times = Run(3.0, seed=5), []
-
-    def cycle(force: float = 0.0) -> bool:
-        t, q, theta = run.step(force)
-        estimator.update(t, link_position=q, motor_position=theta)
-        springs.update()
-        state = estimator.state
-        return detector.update(t, state.q, state.qd, springs.torque)
-
+    detector = CollisionDetector(*wrong(), found.thresholds)
+    cycle, times = cycle_of(detector), []
     for _ in range(4000):
         assert not cycle()
     assert detector.is_settled
@@ -99,7 +109,7 @@ def test_errors_of_the_model_stay_below_thresholds_learned_from_another_motion()
     # and hits of 40 N are found within 20 ms, each
     for _ in range(4):
         for k in range(21):
-            if cycle(40.0):
+            if cycle(unexpected=40.0):
                 times.append(k)
                 break
         for _ in range(700):
@@ -194,30 +204,9 @@ def test_a_robot_with_other_joints_and_bad_states_are_refused():
     assert not detector.is_contact  # without thresholds
 
 
-def cycle_of(detector: CollisionDetector):
-    """A function that runs one cycle of the moving arm, seen with the wrong model, under an
-    announced and an unexpected force at the hand in N; it returns whether there is a contact."""
-    model, actuators = detector.model, wrong()[1]
-    estimator = StateEstimator(model, actuators, StateEstimation("link_and_motor_encoders", 100.0))
-    springs, run = SpringSolver(actuators, *estimator.state), Run(3.0, seed=5)
-
-    def cycle(announced: float = 0.0, unexpected: float = 0.0, is_told: bool = True) -> bool:
-        t, q, theta = run.step(announced + unexpected)
-        estimator.update(t, link_position=q, motor_position=theta)
-        springs.update()
-        state = estimator.state
-        known = dyn.jacobian(model, state.q, 1, representation="spatial").T @ (
-            run.plant.applied_wrenches[1] * announced / (announced + unexpected or 1.0)
-        )
-        told = known if is_told else None
-        return detector.update(t, state.q, state.qd, springs.torque, told)
-
-    return cycle
-
-
 def test_announced_torques_are_no_contact_and_do_not_hide_one():
     """A force of 60 N that comes, stays and goes; then an unexpected one of 40 N on top of it."""
-    detector = CollisionDetector(wrong()[0], wrong()[1], learned().thresholds)
+    detector = CollisionDetector(*wrong(), learned().thresholds)
     cycle = cycle_of(detector)
     forces = 60.0 * np.sin(np.linspace(0.0, np.pi, 600)) ** 2
     for force in (*np.zeros(400), *forces, *np.zeros(200)):

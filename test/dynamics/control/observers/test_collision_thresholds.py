@@ -18,7 +18,7 @@ from multibody_dynamics.dynamics.control import (
     DetectionSettings,
     load_collision_thresholds,
 )
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.core import InputError
 
 NAMES, TYPES = ("turn", "slide"), ("revolute", "prismatic")
 

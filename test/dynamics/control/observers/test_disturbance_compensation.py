@@ -15,27 +15,22 @@ from elastic_arms import (
     antagonistic_arm,
     at_start,
     elastic_panda,
+    law_of,
     linear_arm,
     mixed_panda,
     nonlinear_arm,
     pretensioned_arm,
+    still,
     variable_arm,
     without_coulomb,
 )
-from multibody_dynamics.dynamics.control.controllers.bumpless_transfer import BumplessTransfer
-from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller
-from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
-from multibody_dynamics.dynamics.control.observers.disturbance_compensation import (
-    DisturbanceCompensation,
-    soft_limit,
-)
-from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic.springs import LinearSpring
-from multibody_dynamics.dynamics.motion.limits import JointCommandLimits
-from multibody_dynamics.dynamics.motion.trajectories import hold
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
-from multibody_dynamics.dynamics.rigid.jacobians import jacobian
+from multibody_dynamics.dynamics.control import BumplessTransfer, DisturbanceCompensation
+from multibody_dynamics.dynamics.control.observers.disturbance_compensation import soft_limit
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.elastic import Actuators, LinearSpring
+from multibody_dynamics.dynamics.motion import JointCommandLimits
+from multibody_dynamics.dynamics.plant import ElasticRobot
+from multibody_dynamics.dynamics.rigid import jacobian
 
 STEP = 1e-3
 ARMS = [
@@ -96,10 +91,8 @@ def rest_error(arm: Arm, believed: Arm, **settings) -> float:
     """Largest error of the links, rad, 1.3 to 1.5 s after the start; the law knows the state."""
     robot = ElasticRobot(arm.model, arm.actuators)
     robot.reset(arm.rest)
-    law = make_controller(
-        believed.model, believed.actuators, ControllerSettings(position=arm.rest, **settings)
-    )
-    desired = hold(arm.model.joint_names, arm.rest)(0.0)
+    law = law_of(believed, **settings)
+    desired = still(arm)
     errors = []
     for _ in range(1500):
         robot.step(law.update(desired, *state(robot)[0], *state(robot)[1]), STEP)
@@ -126,12 +119,12 @@ def test_nothing_winds_up_while_the_torque_is_limited():
     arm = without_coulomb(linear_arm())
     robot = ElasticRobot(arm.model, arm.actuators)
     robot.reset(arm.rest)
-    law = make_controller(arm.model, arm.actuators, ControllerSettings(position=arm.rest))
+    law = law_of(arm)
     names = arm.actuators.motor_names
     limits = JointCommandLimits(names, torque=np.abs(robot.motor_torque) + np.array([1.0, 0.5]))
     transfer = BumplessTransfer(arm.actuators, limits, duration=0.0)
     transfer.activate(law, robot.motor_torque)
-    desired = hold(arm.model.joint_names, arm.rest)(0.0)
+    desired = still(arm)
     robot.applied_wrenches[-1, 5] = -40.0  # N, more than the motors can hold
     for _ in range(100):
         robot.step(transfer.update(STEP, desired, *state(robot)[0], *state(robot)[1]), STEP)
@@ -207,9 +200,3 @@ def test_a_long_pause_keeps_the_estimates():
     assert before.min() > 0.1
     compensation.update(0.2, (q, qd), (theta, thetad), load + 7.0)
     np.testing.assert_array_equal(compensation.motor, before)
-
-
-def test_an_integral_besides_is_rejected():
-    with pytest.raises(InputError, match="integral and disturbance_bandwidth"):
-        ControllerSettings(integral=1.0)
-    assert ControllerSettings(integral=1.0, disturbance_bandwidth=0.0).integral == 1.0

@@ -10,7 +10,7 @@ import pytest
 
 from flat_motions import MOTOR, at, mixed, motion, second_outputs
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.control.observers.integrator_chain import chain_state
+from multibody_dynamics.dynamics.control import chain_state
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Actuators, Rigid, SeriesElastic, motor_motion
 

@@ -10,18 +10,16 @@ import pytest
 from scipy.linalg import expm
 
 from elastic_arms import SHIPPED, positions, shipped
-from multibody_dynamics.dynamics.control.gains.joint_gains import at_rest, closed_loop_poles
-from multibody_dynamics.dynamics.control.observers.motor_side_observer import (
-    DISTURBANCE_TIME,
-    MotorSideObserver,
+from multibody_dynamics.dynamics.control import MotorSideObserver, at_rest, closed_loop_poles
+from multibody_dynamics.dynamics.control.observers.motor_side_observer import DISTURBANCE_TIME
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.elastic import Actuators, LinearSpring, Motor, SeriesElastic
+from multibody_dynamics.dynamics.plant import ElasticRobot
+from multibody_dynamics.dynamics.rigid import (
+    gravity_forces,
+    inverse_dynamics_derivatives,
+    mass_matrix,
 )
-from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic import Motor, SeriesElastic
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic.springs import LinearSpring
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
-from multibody_dynamics.dynamics.rigid.crba import gravity_forces, mass_matrix
-from multibody_dynamics.dynamics.rigid.derivatives import inverse_dynamics_derivatives
 from observed_arms import (
     KINDS,
     STEP,
@@ -181,22 +179,18 @@ def test_encoder_errors_stay_below_the_resolution_at_any_bandwidth():
         assert np.sqrt((errors[800:, 2] ** 2).mean(axis=0)).max() < resolution
 
 
-def test_resonances_are_the_modes_with_motors_locked():
+def at_rest_observed(bandwidth=20.0, **settings):
+    """An observer of two links at rest at q; q, and positions and torques of the motors."""
     model = two_link_planar()
-    q = np.array([0.3, 0.4])
-    joints = series_elastic(model, [900.0, 400.0], 1e6)
-    found = MotorSideObserver(model, joints, 10.0).resonances(q)
-    modes = np.abs(ElasticRobot(model, joints).modes(q)[0]) / (2 * np.pi)
-    np.testing.assert_allclose(found, np.unique(modes.round(9))[-2:], rtol=1e-5)
+    joints, q = elastic(model), np.array([0.3, 0.4])
+    hold = gravity_forces(model, q)
+    observer = MotorSideObserver(model, joints, bandwidth, **settings)
+    return observer, q, q + hold / stiffness_of(joints), hold
 
 
 def test_starts_gaps_and_errors_of_the_observer():
-    model = two_link_planar()
-    joints = elastic(model)
-    observer = MotorSideObserver(model, joints, 20.0, max_step=0.02)
-    q = np.array([0.3, 0.4])
-    hold = gravity_forces(model, q)
-    theta = q + hold / stiffness_of(joints)
+    observer, q, theta, hold = at_rest_observed(max_step=0.02)
+    model, joints = observer.model, observer.actuators
     start = np.array([q, [0, 0], theta, [0, 0]])
     np.testing.assert_allclose(observer.update(1.0, theta, hold), start, atol=1e-12)
     for t in (1.001, 1.01, 1.025):
@@ -223,12 +217,7 @@ def test_starts_gaps_and_errors_of_the_observer():
 
 @pytest.mark.parametrize("bandwidth", [5.0, 20.0])
 def test_one_bad_sample_is_rejected_and_a_jump_of_one_turn_restarts(bandwidth):
-    model = two_link_planar()
-    joints = elastic(model)
-    observer = MotorSideObserver(model, joints, bandwidth)
-    q = np.array([0.3, 0.4])
-    hold = gravity_forces(model, q)
-    theta = q + hold / stiffness_of(joints)
+    observer, q, theta, hold = at_rest_observed(bandwidth)
     observer.update(0.0, theta, hold)
     before = np.array(observer.state)
     np.testing.assert_array_equal(observer.update(STEP, theta + np.array([1.0, 0.0]), hold), before)
@@ -245,13 +234,11 @@ def test_one_bad_sample_is_rejected_and_a_jump_of_one_turn_restarts(bandwidth):
 
 
 def test_a_diverging_estimate_restarts():
-    model = two_link_planar()
-    joints = elastic(model)
-    observer = MotorSideObserver(model, joints, 20.0)
-    observer.update(0.0, [0.3, 0.4], [0.0, 0.0])
+    observer, _, theta, hold = at_rest_observed()
+    observer.update(0.0, theta, hold)
     before = np.array(observer.state)
     observer.link[1] = 1e200
-    observer.update(STEP, [0.3, 0.4], [0.0, 0.0])
+    observer.update(STEP, theta, hold)
     np.testing.assert_allclose(observer.state, before, atol=1e-12)
     assert observer.starts == 2
 
@@ -278,12 +265,3 @@ def test_motor_encoders_alone_suffice_for_every_undamped_kind(kind):
     if stiffness is not None:
         with pytest.raises(InputError, match="'elbow': no motor sets its stiffness"):
             MotorSideObserver(robot.model, actuators, 25.0).update(0.0, start, robot.hold)
-
-
-def test_resonances_of_a_joint_with_stiffness():
-    model = two_link_planar()
-    found = MotorSideObserver(model, arm("input"), 10.0).resonances([0.3, 0.4], [500.0])
-    soft = MotorSideObserver(model, arm("input"), 10.0).resonances([0.3, 0.4], [200.0])
-    assert (found > soft).all()
-    driven = MotorSideObserver(model, arm("driven"), 10.0).resonances([0.3, 0.4], [500.0])
-    np.testing.assert_allclose(driven, found, rtol=1e-12)  # the motors are held

@@ -8,22 +8,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from multibody_dynamics.dynamics.control.observers.state_estimation import (
-    SOURCES,
-    StateEstimation,
-    StateEstimator,
-)
-from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
-from observed_arms import (
-    KINDS,
-    STEP,
-    arm,
-    elastic,
-    gravity_hold,
-    series_elastic,
-)
+from multibody_dynamics.dynamics.control import SOURCES, StateEstimation, StateEstimator
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.elastic import Actuators
+from multibody_dynamics.dynamics.plant import ElasticRobot
+from observed_arms import KINDS, STEP, arm, elastic, gravity_hold
 from robots import two_link_planar
 
 
@@ -64,23 +53,6 @@ def test_every_source_gives_the_state_from_its_own_signals_only(source):
     estimator.reset()
     assert estimator.starts == 1
     assert not np.any(estimator.state)
-
-
-def test_a_torque_sensor_gives_what_link_encoders_give_and_rigid_joints_theta():
-    model = two_link_planar()
-    joints = series_elastic(model, [500.0, np.inf], 0.1)
-    a, b = (
-        StateEstimator(model, joints, StateEstimation(source, 30.0))
-        for source in ("link_and_motor_encoders", "motor_encoders_and_torque_sensors")
-    )
-    rng = np.random.default_rng(0)
-    for k in range(50):
-        q, Q = rng.normal(size=(2, 2))
-        theta = q + Q / [500.0, np.inf]
-        one = a.update(k * STEP, link_position=q, motor_position=theta)
-        other = b.update(k * STEP, motor_position=theta, joint_torque=Q)
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
-    np.testing.assert_array_equal(other.q[1], other.theta[1])
 
 
 def test_settings_are_immutable_and_checked():

@@ -8,34 +8,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from elastic_arms import (
-    OTHER_ARMS,
-    Arm,
-    antagonistic_arm,
-    at_start,
-    damped_arm,
-    linear_arm,
-    mixed_panda,
-    nonlinear_arm,
-    pretensioned_arm,
-    variable_arm,
-)
+from elastic_arms import EVERY_ARM, Arm, at_start, linear_arm
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.control.observers.state_predictor import (
-    StatePredictor,
-    _fastest_mode,
-)
-from multibody_dynamics.dynamics.control.signals.sent_torques import SentTorques
-from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
-from multibody_dynamics.dynamics.plant.sensors import DelayLine
+from multibody_dynamics.dynamics.control import SentTorques, StatePredictor
+from multibody_dynamics.dynamics.control.observers.state_predictor import _fastest_mode
+from multibody_dynamics.dynamics.core import DynamicsError, InputError
+from multibody_dynamics.dynamics.plant import DelayLine, ElasticRobot
 
 PERIOD = 1e-3
 DELAY = 1.7e-3  # s of a command; samples are two periods old
-ALL = (
-    linear_arm, nonlinear_arm, antagonistic_arm, pretensioned_arm, variable_arm, damped_arm,
-    mixed_panda, *OTHER_ARMS,
-)  # fmt: skip
 
 
 def predictions(arm: Arm, model, *, cycles: int, share: float = 0.2, **settings):
@@ -67,7 +48,7 @@ def predictions(arm: Arm, model, *, cycles: int, share: float = 0.2, **settings)
     return np.array(predicted)[:count], np.array(true)[3 : 3 + count], predictor
 
 
-@pytest.mark.parametrize("arm", ALL, ids=lambda arm: arm.__name__)
+@pytest.mark.parametrize("arm", EVERY_ARM, ids=lambda arm: arm.__name__)
 def test_the_inner_step_follows_from_the_fastest_mode_of_the_plant(arm):
     """At rest, where antagonistic springs pull against each other."""
     model, actuators, _ = arm()
@@ -75,7 +56,7 @@ def test_the_inner_step_follows_from_the_fastest_mode_of_the_plant(arm):
     assert _fastest_mode(model, actuators) == pytest.approx(np.abs(modes).max(), rel=1e-3)
 
 
-@pytest.mark.parametrize("arm", ALL, ids=lambda arm: arm.__name__)
+@pytest.mark.parametrize("arm", EVERY_ARM, ids=lambda arm: arm.__name__)
 def test_the_state_when_the_torque_takes_effect_is_predicted_exactly(arm):
     """With a command delay that is not a multiple of the cycle, samples two cycles old, and every
     kind of actuator: only the integrator's error is left, and nothing remains unexplained."""

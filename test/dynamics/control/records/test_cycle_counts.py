@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from multibody_dynamics.dynamics.control.records.cycle_counts import CycleCounts
+from multibody_dynamics.dynamics.control import CycleCounts
 from multibody_dynamics.dynamics.core import record_fields
 
 

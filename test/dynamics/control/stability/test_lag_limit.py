@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from multibody_dynamics.dynamics.control import DerivativeFilter, StateEstimation
-from multibody_dynamics.dynamics.control.stability.lag_limit import lag_limit
+from multibody_dynamics.dynamics.control import DerivativeFilter, StateEstimation, lag_limit
 
 
 def test_without_a_filter_it_is_a_quarter_of_a_period():

@@ -11,20 +11,19 @@ import numpy as np
 import pytest
 from scipy.stats import qmc
 
-from elastic_arms import linear_arm, shipped
-from multibody_dynamics.dynamics import control
+from elastic_arms import law_of, linear_arm, shipped
 from multibody_dynamics.dynamics.control import (
-    LAWS,
+    Arm,
     ControllerSettings,
     FlatnessSettings,
     LoopJudge,
+    RobotErrors,
     StateEstimation,
     judge_loop,
-    make_controller,
     sampled_loop,
     spread_poses,
 )
-from multibody_dynamics.dynamics.control.stability.loop_sampling import RestingPlants, RobotErrors
+from multibody_dynamics.dynamics.control.stability.loop_sampling import RestingPlants
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import LinearArm
 from multibody_dynamics.dynamics.rigid import inverse_dynamics_derivatives, mass_matrix
@@ -57,8 +56,7 @@ def test_joints_without_limits_are_judged_over_one_turn():
 def test_state_feedback_of_the_panda_is_unstable_with_delay():
     """At 40 rad/s: with 3 ms at every pose, with 2 ms at a few, but not at the design pose."""
     arm = shipped("panda")
-    chosen = ControllerSettings(law="state_feedback", bandwidth=40.0, position=arm.rest)
-    law = make_controller(arm.model, arm.actuators, chosen)
+    law = law_of(arm, "state_feedback", bandwidth=40.0)
     late = judge_loop(law, arm.rest, delay=3e-3, estimation=ENCODERS, poses=5)
     assert late.unstable_share == 1.0
     assert late.is_unstable_at_design
@@ -77,11 +75,9 @@ def test_state_feedback_of_the_panda_is_unstable_with_delay():
 def test_controllers_judged_together_are_judged_as_each_alone():
     """The plants are shared, and computed without building and checking a model at each pose."""
     arm = shipped("panda")
-    laws = [
-        LAWS[name](position=arm.rest) for name in ("motor_pd", "hold", "feedback_linearization")
-    ]
     conditions = {"delay": 1.3e-3, "estimation": ENCODERS, "model_error": 0.1, "poses": 6}
-    controllers = [make_controller(arm.model, arm.actuators, law) for law in laws]
+    laws = ("motor_pd", "hold", "feedback_linearization")
+    controllers = [law_of(arm, law) for law in laws]
     judge = LoopJudge(controllers[0], arm.rest, **conditions)
     for law in controllers:
         together, alone = judge.judge(law), judge_loop(law, arm.rest, **conditions)
@@ -92,7 +88,7 @@ def test_controllers_judged_together_are_judged_as_each_alone():
 def test_a_robot_with_errors_is_that_of_a_model_with_them():
     """A model of its own for each corner of the box, checked and assembled from its links."""
     arm = shipped("panda")
-    law = make_controller(arm.model, arm.actuators, LAWS["motor_pd"](position=arm.rest))
+    law = law_of(arm)
     found = judge_loop(law, arm.rest, model_error=0.1, poses=5)
     for k, q in enumerate(found.poses[1:], 1):
         errors = RobotErrors.corner(arm.actuators, 0.1, k)
@@ -124,7 +120,7 @@ def linear_arm_of(model, actuators, q, rest, errors):
 
 def test_model_errors_only_make_it_worse():
     arm = shipped("planar_two_link")
-    law = make_controller(arm.model, arm.actuators, ControllerSettings(position=arm.rest))
+    law = law_of(arm)
     exact = judge_loop(law, arm.rest, estimation=ENCODERS, poses=20)
     off = judge_loop(law, arm.rest, estimation=ENCODERS, poses=20, model_error=0.3)
     assert exact.unstable_share == 0.0
@@ -136,25 +132,25 @@ def test_model_errors_only_make_it_worse():
 
 def test_poses_may_be_given_and_those_beyond_the_springs_are_left_out():
     arm = shipped("planar_two_link")
-    law = make_controller(arm.model, arm.actuators, ControllerSettings(position=arm.rest))
+    law = law_of(arm)
     poses = [[0.1, 0.2], [0.3, -0.4]]
     found = judge_loop(law, arm.rest, poses=poses)
     np.testing.assert_array_equal(found.poses, [arm.rest, *poses])
     for k, q in enumerate(found.poses):
         assert found.growth[k] == sampled_loop(law, q).growth
     heavy = arm.model.with_payload(1, 60.0, (0.3, 0.0, 0.0))
-    law = make_controller(heavy, arm.actuators, ControllerSettings(position=[-np.pi / 2, 0.0]))
-    found = judge_loop(law, [-np.pi / 2, 0.0], poses=[[0.0, 0.0]])
+    upright = arm._replace(model=heavy, rest=np.array([-np.pi / 2, 0.0]))
+    found = judge_loop(law_of(upright), upright.rest, poses=[[0.0, 0.0]])
     assert np.isnan(found.growth[1])
     assert f"{1} poses" in str(found)
 
 
 def test_the_laws_of_a_cycle_are_judged_by_name():
     arm = linear_arm()
-    cycle = control.Arm(arm.model, arm.actuators)
+    cycle = Arm(arm.model, arm.actuators)
     found = cycle.laws.judge("motor_pd", arm.rest, delay=1e-3, poses=3)
     assert found is not None
-    own = make_controller(arm.model, arm.actuators, ControllerSettings(position=arm.rest))
+    own = law_of(arm)
     wanted = judge_loop(own, arm.rest, delay=1e-3, estimation=ENCODERS, poses=3)
     np.testing.assert_array_equal(found.growth, wanted.growth)
     assert cycle.laws.judge("hold", arm.rest, poses=0) is not None
@@ -169,16 +165,14 @@ def test_the_laws_of_a_cycle_are_judged_by_name():
         },
         estimation=StateEstimation("motor_encoders", bandwidth=30.0),
     )
-    cycle = control.Arm(arm.model, arm.actuators, on_motors)
+    cycle = Arm(arm.model, arm.actuators, on_motors)
     assert cycle.laws.judge("state_feedback", arm.rest, poses=0) is None
     assert cycle.laws.judge("motor_pd", arm.rest, poses=0) is not None
 
 
 def test_wrong_arguments_are_rejected():
     arm = linear_arm()
-    law = make_controller(
-        arm.model, arm.actuators, replace(ControllerSettings(), position=arm.rest)
-    )
+    law = law_of(arm)
     with pytest.raises(InputError, match="model_error is 1"):
         judge_loop(law, arm.rest, model_error=1.0)
     with pytest.raises(InputError, match="design"):

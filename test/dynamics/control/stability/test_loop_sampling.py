@@ -16,6 +16,7 @@ from elastic_arms import (
     at_rest_under,
     damped_arm,
     elastic_panda,
+    law_of,
     linear_arm,
     mixed_panda,
     nonlinear_arm,
@@ -27,11 +28,12 @@ from elastic_arms import (
 from multibody_dynamics.dynamics.control import (
     ArmSettings,
     ControllerSettings,
+    RobotErrors,
     StateEstimation,
     closed_loop_poles,
     make_controller,
+    sampled_loop,
 )
-from multibody_dynamics.dynamics.control.stability.loop_sampling import RobotErrors, sampled_loop
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Actuators, LinearSpring, SeriesElastic
 from multibody_dynamics.dynamics.plant import DelayLine, ElasticRobot
@@ -85,20 +87,13 @@ def predicted(arm: Arm, settings, estimation, delay, cycles, errors=None):
     """The same from the powers of the matrix."""
     controller = make_controller(arm.model, arm.actuators, replace(settings, position=arm.rest))
     loop = sampled_loop(controller, arm.rest, delay=delay, estimation=estimation, errors=errors)
-    start = np.concatenate(pushed(arm))[[*_order(arm)]]
-    z = np.linalg.lstsq(loop.motion, start, rcond=None)[0]
+    q, qd, theta, thetad = pushed(arm)
+    z = np.linalg.lstsq(loop.motion, np.concatenate((q, theta, qd, thetad)), rcond=None)[0]
     found = []
     for _ in range(cycles):
         found.append((loop.motion @ z)[: len(loop.coordinates)])
         z = loop.matrix @ z
     return np.array(found), loop
-
-
-def _order(arm: Arm):
-    """Indices of (q, theta, q', theta') in (q, q', theta, theta')."""
-    n, m = arm.model.n, len(arm.actuators.motors)
-    q, qd, theta, thetad = np.split(np.arange(2 * (n + m)), [n, 2 * n, 2 * n + m])
-    return np.concatenate((q, theta, qd, thetad))
 
 
 PD = ControllerSettings()
@@ -204,30 +199,19 @@ def test_growth_and_frequency_are_those_of_the_simulated_arm(bandwidth, delay, c
     arm = without_coulomb(elastic_panda())
     settings = ControllerSettings(law="state_feedback", bandwidth=bandwidth)
     found = deviations(arm, settings, ENCODERS, delay, cycles)
-    controller = make_controller(arm.model, arm.actuators, replace(settings, position=arm.rest))
-    loop = sampled_loop(controller, arm.rest, delay=delay, estimation=ENCODERS)
+    wanted, loop = predicted(arm, settings, ENCODERS, delay, cycles)
     pole, joint = loop.worst()
     assert (pole.real > 0.0) == (bandwidth == 40.0)
     assert pole.real == pytest.approx(loop.growth)
     assert joint in arm.model.joint_names
-    z = _start(loop, arm)
-    late = np.linalg.matrix_power(loop.matrix, cycles - 1) @ z
-    np.testing.assert_allclose((loop.motion @ late)[: found.shape[1]], found[-1],
-                               atol=1e-2 * np.abs(found[-1]).max())  # fmt: skip
+    np.testing.assert_allclose(wanted[-1], found[-1], atol=1e-2 * np.abs(found[-1]).max())
     ratio = np.linalg.norm(found[-100:]) / np.linalg.norm(found[-200:-100])
     assert (ratio > 1.0) == (pole.real > 0.0)
 
 
-def _start(loop, arm):
-    return np.linalg.lstsq(loop.motion, np.concatenate(pushed(arm))[_order(arm)], rcond=None)[0]
-
-
 def test_without_filters_and_fast_sampling_the_poles_are_those_of_the_arm():
     arm = without_coulomb(linear_arm())
-    settings = ControllerSettings(
-        law="state_feedback", position=arm.rest, disturbance_bandwidth=0.0, period=1e-6
-    )
-    controller = make_controller(arm.model, arm.actuators, settings)
+    controller = law_of(arm, "state_feedback", disturbance_bandwidth=0.0, period=1e-6)
     loop = sampled_loop(controller, arm.rest)
     wanted = closed_loop_poles(arm.model, arm.actuators, arm.rest, controller.gains)
     for pole in wanted:
@@ -237,7 +221,7 @@ def test_without_filters_and_fast_sampling_the_poles_are_those_of_the_arm():
 
 def test_wrong_arguments_are_rejected():
     arm = linear_arm()
-    law = make_controller(arm.model, arm.actuators, replace(PD, position=arm.rest))
+    law = law_of(arm)
     with pytest.raises(InputError, match="delay is -1"):
         sampled_loop(law, arm.rest, delay=-1.0)
     with pytest.raises(InputError, match="motor_encoders"):
@@ -245,6 +229,6 @@ def test_wrong_arguments_are_rejected():
     with pytest.raises(InputError, match="springs: relative errors"):
         RobotErrors(springs=-1.0)
     damped = damped_arm()
-    law = make_controller(damped.model, damped.actuators, replace(PD, position=damped.rest))
+    law = law_of(damped)
     with pytest.raises(InputError, match="behind damped springs"):
         sampled_loop(law, damped.rest, estimation=SENSORS)

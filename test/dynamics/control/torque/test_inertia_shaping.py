@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elastic_arms import (
-    MOTOR,
-    WITHOUT_BASE_SPRINGS,
-    damped_arm,
+from elastic_arms import MOTOR, WITHOUT_BASE_SPRINGS, damped_arm
+from multibody_dynamics.dynamics.control import InertiaShaping
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.elastic import (
+    Actuators,
+    LinearSpring,
+    Motor,
+    Rigid,
+    SeriesElastic,
+    SpringSolver,
 )
-from multibody_dynamics.dynamics.control.torque.inertia_shaping import InertiaShaping
-from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic import Motor, Rigid, SeriesElastic
-from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic.springs import LinearSpring
-from multibody_dynamics.dynamics.model.urdf import parse_urdf
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.dynamics.model import parse_urdf
+from multibody_dynamics.dynamics.plant import ElasticRobot
 
 LOCKED = """<robot name="locked"><link name="base"/><link name="arm">
 <inertial><mass value="1"/><inertia ixx="1e7" iyy="1e7" izz="1e7" ixy="0" ixz="0" iyz="0"/>

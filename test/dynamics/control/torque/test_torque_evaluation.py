@@ -9,20 +9,19 @@ import numpy as np
 import pytest
 
 from elastic_arms import elastic_panda
-from multibody_dynamics.dynamics.control.torque.torque_evaluation import (
+from multibody_dynamics.dynamics.control import (
+    TORQUE_DESIGNS,
+    LoopTiming,
+    TorqueJoint,
     TorqueLimits,
     evaluate_torque,
-    half_power,
-)
-from multibody_dynamics.dynamics.control.torque.torque_gains import (
-    TORQUE_DESIGNS,
     inertia_shaping_gains,
     single_joints,
     torque_observer_gains,
-    unstable_loop,
 )
-from multibody_dynamics.dynamics.control.torque.torque_loop import LoopTiming, TorqueJoint
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.control.torque.torque_evaluation import half_power
+from multibody_dynamics.dynamics.control.torque.torque_gains import unstable_loop
+from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Motor
 from single_joint import single_joint
 

@@ -24,25 +24,12 @@ from elastic_arms import (
     shipped,
     slope,
     split,
+    still,
     without_coulomb,
 )
-from multibody_dynamics.dynamics.control.controllers.torque_controller import TorqueController
-from multibody_dynamics.dynamics.control.torque.torque_gains import (
-    TORQUE_DESIGNS,
-    TorqueGains,
-    inertia_shaping_gains,
-    single_joints,
-    torque_lqr_gains,
-    torque_observer_gains,
-    unstable_loop,
-    whole_arm_poles,
-)
-from multibody_dynamics.dynamics.control.torque.torque_loop import (
-    LoopTiming,
-    TorqueJoint,
-    TorqueLoop,
-)
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics import control
+from multibody_dynamics.dynamics.control.torque.torque_gains import unstable_loop, whole_arm_poles
+from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Motor
 from single_joint import LOCKED, single_joint
 
@@ -50,28 +37,28 @@ ALL = [
     *WITHOUT_BASE_SPRINGS,
     *(pytest.param(lambda name=name: shipped(name), id=name) for name in SHIPPED[1:]),
 ]
-MEASURED = LoopTiming(delay=1e-3, velocity_filter=(3, 100.0))
+MEASURED = control.LoopTiming(delay=1e-3, velocity_filter=(3, 100.0))
 M, K = 0.45, 3000.0
 
 
 def test_the_bandwidth_of_the_nominal_loop_is_the_one_requested():
     """-3 dB at w, without sampling; below its resonance, the motor keeps its inertia."""
     arm = single_joint(LOCKED, Motor(M), K)
-    (single,) = single_joints(*arm)
+    (single,) = control.single_joints(*arm)
     for w in (120.0, 300.0):
-        gains = inertia_shaping_gains(*arm, w)
+        gains = control.inertia_shaping_gains(*arm, w)
         assert gains.share[0] * M == pytest.approx(K / w**2)
-        servo = single.servo(gains, LoopTiming(period=1e-5))
-        found = TorqueLoop(single.joint, servo).response(w / (2.0 * np.pi)).torque
+        servo = single.servo(gains, control.LoopTiming(period=1e-5))
+        found = control.TorqueLoop(single.joint, servo).response(w / (2.0 * np.pi)).torque
         assert abs(found[0]) == pytest.approx(0.5**0.5, rel=2e-3)
-    assert inertia_shaping_gains(*arm, 20.0).share[0] == 1.0
+    assert control.inertia_shaping_gains(*arm, 20.0).share[0] == 1.0
 
 
 def test_lqr_gains_are_optimal():
     """The cost of a unit error with these gains is less than with any others nearby."""
     w, integral = 150.0, 1.0 / 3.0
     arm = single_joint(LOCKED, Motor(M, viscous=1.0), K)
-    gains = torque_lqr_gains(*arm, w, integral=integral)
+    gains = control.torque_lqr_gains(*arm, w, integral=integral)
     share = gains.share[0]
     natural = K / M
     A = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, -natural, -1.0 / M]])
@@ -90,15 +77,15 @@ def test_lqr_gains_are_optimal():
         assert cost(k - step) > best
 
 
-@pytest.mark.parametrize("design", TORQUE_DESIGNS)
+@pytest.mark.parametrize("design", control.TORQUE_DESIGNS)
 @pytest.mark.parametrize("make", ALL)
 def test_default_designs_are_stable_on_every_arm(make, design):
     """Every design is accepted with its default bandwidth, even with one more period of delay."""
     arm = make()
-    gains = TORQUE_DESIGNS[design](*arm, timing=MEASURED)
+    gains = control.TORQUE_DESIGNS[design](*arm, timing=MEASURED)
     assert gains.design == design
     later = replace(MEASURED, delay=MEASURED.delay + MEASURED.period)
-    for single in single_joints(*arm):
+    for single in control.single_joints(*arm):
         assert unstable_loop(single, single.servo(gains, later)) is None
         assert single.link <= single.felt * (1.0 + 1e-12)
     rigid = arm.actuators.is_rigid[arm.actuators.joint_of_motor]
@@ -113,14 +100,13 @@ def test_poles_of_the_whole_arm_are_those_of_its_equations(make):
     """Against finite differences of law and arm near rest, in continuous time."""
     arm = without_coulomb(make())
     model, actuators, rest = arm
-    gains = inertia_shaping_gains(*arm)
+    gains = control.inertia_shaping_gains(*arm)
     stiffness = 100.0 * np.ones(model.n)
-    law = TorqueController(
+    law = control.TorqueController(
         model, actuators, gains, link_stiffness=stiffness, link_damping=5.0, friction=0.0
     )
     state, second, _ = at_start(arm)
-    x0, desired = np.concatenate(state), np.zeros((5, model.n))
-    desired[0] = rest
+    x0, desired = np.concatenate(state), still(arm)
 
     def rate(x):
         law.reset()
@@ -143,10 +129,10 @@ def test_poles_of_the_whole_arm_are_those_of_its_equations(make):
 
 def test_two_antagonists_share_the_damping_by_their_inertia():
     arm = antagonistic_arm()
-    gains = torque_observer_gains(*arm, timing=MEASURED)
+    gains = control.torque_observer_gains(*arm, timing=MEASURED)
     assert gains.share[1] == gains.share[2]
     assert gains.damping[1] == pytest.approx(gains.damping[2])
-    elbow = single_joints(*arm)[1]
+    elbow = control.single_joints(*arm)[1]
     assert elbow.joint.inertia == pytest.approx(0.4)
     assert elbow.servo(gains, MEASURED).damping == pytest.approx(2.0 * gains.damping[1])
 
@@ -154,19 +140,19 @@ def test_two_antagonists_share_the_damping_by_their_inertia():
 def test_the_default_share_of_the_observer_is_passive_and_more_is_not():
     """Without delay it is passive at all frequencies; with a delay, at low ones."""
     arm = single_joint(LOCKED, Motor(M, viscous=1.0), K)
-    (single,) = single_joints(*arm)
+    (single,) = control.single_joints(*arm)
 
-    def least(timing: LoopTiming, highest: float, share: float | None = None) -> float:
-        gains = torque_observer_gains(*arm, 150.0, observer_share=share, timing=timing)
-        loop = TorqueLoop(single.joint, single.servo(gains, timing))
+    def least(timing: control.LoopTiming, highest: float, share: float | None = None) -> float:
+        gains = control.torque_observer_gains(*arm, 150.0, observer_share=share, timing=timing)
+        loop = control.TorqueLoop(single.joint, single.servo(gains, timing))
         Z = loop.impedance(np.geomspace(0.03, highest, 200))
         return float((Z.real / np.abs(Z)).min())
 
-    fast = LoopTiming(period=2e-6)
+    fast = control.LoopTiming(period=2e-6)
     assert least(fast, 300.0) > -1e-3
     assert least(MEASURED, 50.0) > -1e-6
     for timing in (fast, MEASURED):
-        default = torque_observer_gains(*arm, 150.0, timing=timing).observer_share[0]
+        default = control.torque_observer_gains(*arm, 150.0, timing=timing).observer_share[0]
         assert least(timing, 50.0, 1.1 * default) < 0.0
         assert least(timing, 50.0, 1.0) < -0.5
 
@@ -174,7 +160,7 @@ def test_the_default_share_of_the_observer_is_passive_and_more_is_not():
 def test_too_much_delay_is_refused_with_a_bandwidth_that_works():
     arm = elastic_panda()
     with pytest.raises(InputError) as refusal:
-        inertia_shaping_gains(*arm, 300.0, timing=LoopTiming(delay=3e-3))
+        control.inertia_shaping_gains(*arm, 300.0, timing=control.LoopTiming(delay=3e-3))
     message = str(refusal.value)
     assert (
         "joint 'panda_joint1': the torque loop 'inertia_shaping' with a bandwidth of 300 rad/s"
@@ -182,26 +168,26 @@ def test_too_much_delay_is_refused_with_a_bandwidth_that_works():
     )
     assert "a period of 1 ms and a delay of 3 ms" in message
     advised = float(message.rpartition("; ")[2].split()[0])
-    (first, *_) = single_joints(*arm)
+    (first, *_) = control.single_joints(*arm)
     slower = single_joint(first.link, Motor(M, viscous=1.0), K)
-    inertia_shaping_gains(*slower, advised, timing=LoopTiming(delay=3e-3))
+    control.inertia_shaping_gains(*slower, advised, timing=control.LoopTiming(delay=3e-3))
 
 
 def test_wrong_settings_are_refused():
     arm = single_joint(LOCKED, Motor(M), K)
     for call, message in (
-        (lambda: inertia_shaping_gains(*arm, -1.0), "bandwidth is -1: must be positive"),
-        (lambda: torque_observer_gains(*arm, observer=0.0), "observer is 0.0"),
-        (lambda: torque_observer_gains(*arm, observer_share=1.2), "observer_share is 1.2"),
-        (lambda: torque_lqr_gains(*arm, integral=-1.0), "integral is -1.0"),
+        (lambda: control.inertia_shaping_gains(*arm, -1.0), "bandwidth is -1: must be positive"),
+        (lambda: control.torque_observer_gains(*arm, observer=0.0), "observer is 0.0"),
+        (lambda: control.torque_observer_gains(*arm, observer_share=1.2), "observer_share is 1.2"),
+        (lambda: control.torque_lqr_gains(*arm, integral=-1.0), "integral is -1.0"),
     ):
         with pytest.raises(InputError, match=message):
             call()
     row, drive = np.ones(1), np.zeros((2, 1))
     with pytest.raises(InputError, match="motor 'a': share is 2: must not exceed 1"):
-        TorqueGains(("a",), 2.0 * row, row, row, row, row, drive, row)
+        control.TorqueGains(("a",), 2.0 * row, row, row, row, row, drive, row)
     with pytest.raises(InputError, match="motor 'a': damping is -1"):
-        TorqueGains(("a",), row, -row, row, row, row, drive, row)
+        control.TorqueGains(("a",), row, -row, row, row, row, drive, row)
 
 
 def test_the_stiffest_spring_is_checked_too():
@@ -209,7 +195,7 @@ def test_the_stiffest_spring_is_checked_too():
     arm = nonlinear_arm()
     limited = replace(arm.actuators.actuators[0], motor=Motor(0.5, viscous=0.3, torque_limit=60.0))
     actuators = replace(arm.actuators, actuators=(limited, arm.actuators.actuators[1]))
-    shoulder = single_joints(arm.model, actuators, arm.rest)[0]
+    shoulder = control.single_joints(arm.model, actuators, arm.rest)[0]
     phi = max(np.roots([4e3, 0.0, 150.0, -60.0]).real)
     assert shoulder.stiffest == pytest.approx(150.0 + 3.0 * 4e3 * phi**2, rel=1e-6)
-    assert isinstance(shoulder.joint, TorqueJoint)
+    assert isinstance(shoulder.joint, control.TorqueJoint)

@@ -9,27 +9,19 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from multibody_dynamics.dynamics.control.controllers.torque_controller import TorqueController
-from multibody_dynamics.dynamics.control.signals.derivative_filter import DerivativeFilter
-from multibody_dynamics.dynamics.control.torque.torque_gains import TORQUE_DESIGNS, single_joints
-from multibody_dynamics.dynamics.control.torque.torque_loop import (
-    LoopTiming,
-    TorqueJoint,
-    TorqueLoop,
-    TorqueServo,
-)
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics import control
+from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Motor
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.dynamics.plant import ElasticRobot
 from single_joint import LOCKED, single_joint
 
 M, K, V = 0.45, 3000.0, 1.0
 SHARE = 0.25
 DAMPING = np.sqrt(2.0 * K * SHARE * M)
-FAST = LoopTiming(period=1e-5)
+FAST = control.LoopTiming(period=1e-5)
 HERTZ = np.array([1.0, 5.0, 20.0, 60.0])
 S = 2j * np.pi * HERTZ
-SHAPED = TorqueServo(share=SHARE, damping=DAMPING, timing=FAST)
+SHAPED = control.TorqueServo(share=SHARE, damping=DAMPING, timing=FAST)
 
 
 # Closed forms
@@ -37,7 +29,7 @@ SHAPED = TorqueServo(share=SHARE, damping=DAMPING, timing=FAST)
 
 def test_fast_sampling_yields_the_shaped_motor():
     """K / (M_theta s^2 + D_s s + K) and K M_theta s / (M_theta s^2 + D_s s + K)."""
-    loop = TorqueLoop(TorqueJoint(inertia=M, stiffness=K), SHAPED)
+    loop = control.TorqueLoop(control.TorqueJoint(inertia=M, stiffness=K), SHAPED)
     nominal = SHARE * M * S**2 + DAMPING * S + K
     np.testing.assert_allclose(loop.response(HERTZ).torque, K / nominal, rtol=3e-3)
     np.testing.assert_allclose(loop.response(HERTZ, rates=True).torque, 1.0, rtol=2e-3)
@@ -50,23 +42,23 @@ def test_fast_sampling_with_observer():
     F = w**2 / (S + w) ** 2
     nominal = SHARE * M * S**2 + DAMPING * S + K
     for a in (0.5, 1.0):
-        servo = TorqueServo(
+        servo = control.TorqueServo(
             share=SHARE, damping=DAMPING, observer=w, observer_share=a, timing=FAST, friction=0.0
         )
-        loop = TorqueLoop(TorqueJoint(inertia=M, stiffness=K), servo)
+        loop = control.TorqueLoop(control.TorqueJoint(inertia=M, stiffness=K), servo)
         expected = K * SHARE * M * S * (1.0 - a * F) / nominal
         np.testing.assert_allclose(loop.impedance(HERTZ), expected, rtol=5e-3, atol=5e-4)
-    free = TorqueLoop(TorqueJoint(inertia=M, stiffness=K), servo, 0.3)
+    free = control.TorqueLoop(control.TorqueJoint(inertia=M, stiffness=K), servo, 0.3)
     assert abs(free.response(0.05).torque[0]) == pytest.approx(1.0, abs=1e-3)
-    shaped = TorqueLoop(TorqueJoint(inertia=M, stiffness=K), SHAPED, 0.3)
+    shaped = control.TorqueLoop(control.TorqueJoint(inertia=M, stiffness=K), SHAPED, 0.3)
     expected = 1.0 / (1.0 + SHARE * M / 0.3)  # the motor has to follow its link
     assert abs(shaped.response(0.05).torque[0]) == pytest.approx(expected, rel=1e-3)
 
 
 def test_a_damped_spring():
     D = 5.0
-    joint = TorqueJoint(inertia=M, stiffness=K, damping=D)
-    loop = TorqueLoop(joint, TorqueServo(share=SHARE, damping=DAMPING, timing=FAST))
+    joint = control.TorqueJoint(inertia=M, stiffness=K, damping=D)
+    loop = control.TorqueLoop(joint, control.TorqueServo(share=SHARE, damping=DAMPING, timing=FAST))
     spring = K + D * S
     nominal = SHARE * M * S**2 + DAMPING * S + spring
     np.testing.assert_allclose(loop.impedance(HERTZ), spring * SHARE * M * S / nominal, rtol=2e-3)
@@ -74,10 +66,10 @@ def test_a_damped_spring():
 
 
 def test_without_feedback_the_delay_of_the_reference_is_that_of_the_torque():
-    joint = TorqueJoint(inertia=M, stiffness=K, viscous=40.0)
+    joint = control.TorqueJoint(inertia=M, stiffness=K, viscous=40.0)
     for delay in (0.0, 1e-3, 2.7e-3):
-        servo = TorqueServo(friction=0.0, timing=LoopTiming(delay=delay))
-        found = TorqueLoop(joint, servo).response([0.5, 3.0]).torque
+        servo = control.TorqueServo(friction=0.0, timing=control.LoopTiming(delay=delay))
+        found = control.TorqueLoop(joint, servo).response([0.5, 3.0]).torque
         s = 2j * np.pi * np.array([0.5, 3.0])
         expected = K / (M * s**2 + 40.0 * s + K) * np.exp(-s * (delay + 0.5e-3))
         np.testing.assert_allclose(found, expected, rtol=1e-4)
@@ -86,9 +78,9 @@ def test_without_feedback_the_delay_of_the_reference_is_that_of_the_torque():
 def test_delay_of_torque_feedback_alone_is_unstable():
     """M_m phi'' + K phi + (1 / a - 1) K phi(t - T) gains energy for every T > 0, as the first-order
     growth (1 / a - 1) K T / (2 M_m) says."""
-    joint = TorqueJoint(inertia=M, stiffness=K)
-    servo = TorqueServo(share=0.5, timing=LoopTiming(period=1e-4))
-    growth = TorqueLoop(joint, servo).growth
+    joint = control.TorqueJoint(inertia=M, stiffness=K)
+    servo = control.TorqueServo(share=0.5, timing=control.LoopTiming(period=1e-4))
+    growth = control.TorqueLoop(joint, servo).growth
     expected = np.expm1(K * 0.5e-4 / (2.0 * M) * 1e-4)  # half a period late
     assert growth == pytest.approx(expected, rel=1e-2)
 
@@ -96,7 +88,7 @@ def test_delay_of_torque_feedback_alone_is_unstable():
 def test_the_poles_of_a_free_link_are_those_of_the_physics():
     """Without feedback: the resonance with the link, and two neutral poles."""
     m, h = 0.3, 1e-3
-    loop = TorqueLoop(TorqueJoint(inertia=M, stiffness=K), TorqueServo(), m)
+    loop = control.TorqueLoop(control.TorqueJoint(inertia=M, stiffness=K), control.TorqueServo(), m)
     expected = np.exp(1j * np.sqrt(K / M + K / m) * h)
     poles = loop.poles[np.abs(loop.poles) > 0.5]
     assert np.abs(poles - expected).min() < 1e-9
@@ -110,7 +102,7 @@ def sine_response(arm, gains, timing, hertz, rates, *, amplitude=2.0, periods=6)
     """Torques of spring and motor and motor speed over the reference, from the last half of a
     simulation of the law on the plant with its delay."""
     h, w = timing.period, 2.0 * np.pi * hertz
-    source = TorqueController(arm.model, arm.actuators, gains, delay=timing.delay)
+    source = control.TorqueController(arm.model, arm.actuators, gains, delay=timing.delay)
     plant = ElasticRobot(arm.model, arm.actuators, step=5e-5)
     whole = timing.whole_periods
     late = timing.delay - whole * h
@@ -137,12 +129,12 @@ def sine_response(arm, gains, timing, hertz, rates, *, amplitude=2.0, periods=6)
 
 
 @pytest.mark.parametrize(("link", "damping"), [(LOCKED, 0.0), (0.5, 4.0)])
-@pytest.mark.parametrize("design", TORQUE_DESIGNS)
+@pytest.mark.parametrize("design", control.TORQUE_DESIGNS)
 def test_response_to_a_sine_is_that_of_law_and_plant(design, link, damping):
     arm = single_joint(link, Motor(M, viscous=V), K, damping)
-    timing = LoopTiming(delay=1.6e-3)
-    gains = TORQUE_DESIGNS[design](*arm, timing=timing)
-    (single,) = single_joints(*arm)
+    timing = control.LoopTiming(delay=1.6e-3)
+    gains = control.TORQUE_DESIGNS[design](*arm, timing=timing)
+    (single,) = control.single_joints(*arm)
     loop = single.loop(single.servo(gains, timing), is_locked=link == LOCKED)
     for hertz, rates in ((12.5, False), (40.0, True)):
         expected = np.array(loop.response(hertz, rates=rates))[:, 0]
@@ -150,14 +142,14 @@ def test_response_to_a_sine_is_that_of_law_and_plant(design, link, damping):
         np.testing.assert_allclose(found, expected, rtol=1e-3)
 
 
-@pytest.mark.parametrize("design", TORQUE_DESIGNS)
+@pytest.mark.parametrize("design", control.TORQUE_DESIGNS)
 def test_the_impedance_is_the_energy_that_a_moved_link_feeds_in(design):
     """A link moved as q = sin(w t) by force, its motor exactly integrated, under the law: torque
     and mean power, also above half the sampling rate."""
     arm = single_joint(LOCKED, Motor(M, viscous=V), K)
-    timing = LoopTiming(delay=1e-3)
-    gains = TORQUE_DESIGNS[design](*arm, timing=timing)
-    (single,) = single_joints(*arm)
+    timing = control.LoopTiming(delay=1e-3)
+    gains = control.TORQUE_DESIGNS[design](*arm, timing=timing)
+    (single,) = control.single_joints(*arm)
     loop = single.loop(single.servo(gains, timing), is_locked=True)
     h, parts = timing.period, 20
     for hertz in (10.0, 620.0):
@@ -167,7 +159,7 @@ def test_the_impedance_is_the_energy_that_a_moved_link_feeds_in(design):
         A[0, 1], A[2, 3], A[3, 2] = 1.0, w, -w
         A[1] = [-K / M, -V / M, K / M, 0.0, 1.0 / M]
         fine = expm(A * h / parts)
-        source = TorqueController(arm.model, arm.actuators, gains, delay=timing.delay)
+        source = control.TorqueController(arm.model, arm.actuators, gains, delay=timing.delay)
         x, sent, power, count = np.array([0.0, w, 0.0, 1.0, 0.0]), [0.0, 0.0], 0.0, 1200
         total = 0
         for k in range(count):
@@ -190,12 +182,12 @@ def test_the_impedance_is_the_energy_that_a_moved_link_feeds_in(design):
 
 
 def test_noise_is_that_of_a_noisy_simulation():
-    timing = LoopTiming(velocity_filter=(3, 60.0))
-    servo = TorqueServo(share=SHARE, damping=DAMPING, friction=0.0, timing=timing)
-    loop = TorqueLoop(TorqueJoint(inertia=M, stiffness=K, viscous=V), servo)
+    timing = control.LoopTiming(velocity_filter=(3, 60.0))
+    servo = control.TorqueServo(share=SHARE, damping=DAMPING, friction=0.0, timing=timing)
+    loop = control.TorqueLoop(control.TorqueJoint(inertia=M, stiffness=K, viscous=V), servo)
     resolution, h = 1e-4, timing.period
     rng = np.random.default_rng(0)
-    encoders = DerivativeFilter(("q", "theta"), 3, 60.0)
+    encoders = control.DerivativeFilter(("q", "theta"), 3, 60.0)
     A = np.array([[0.0, 1.0, 0.0], [-K / M, -V / M, 1.0 / M], [0.0, 0.0, 0.0]])
     step, x, found = expm(A * h), np.zeros(3), []
     for k in range(20000):
@@ -218,8 +210,10 @@ def test_wrong_timings_and_unstable_loops_are_refused():
         ({"velocity_filter": (3, 0.0)}, "bandwidth of the filter is 0.0 Hz"),
     ):
         with pytest.raises(InputError, match=message):
-            LoopTiming(**wrong)
-    unstable = TorqueLoop(TorqueJoint(inertia=M, stiffness=K), TorqueServo(share=0.1))
+            control.LoopTiming(**wrong)
+    unstable = control.TorqueLoop(
+        control.TorqueJoint(inertia=M, stiffness=K), control.TorqueServo(share=0.1)
+    )
     assert unstable.growth > 0.0
     with pytest.raises(InputError, match="the loop is not stable"):
         unstable.noise(1e-5)

@@ -13,12 +13,9 @@ from hypothesis import strategies as st
 from scipy.integrate import quad_vec
 from scipy.linalg import expm
 
-from multibody_dynamics.dynamics.control.torque.torque_observer import (
-    TorqueObserver,
-    discretised,
-    passive_share,
-)
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.control import TorqueObserver, passive_share
+from multibody_dynamics.dynamics.control.torque.torque_observer import discretised
+from multibody_dynamics.dynamics.core import InputError
 
 PERIOD = 1e-3
 positive = st.floats(0.01, 100.0)

@@ -13,21 +13,11 @@ import pytest
 
 from elastic_arms import series
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.control.laws.controller_designs import make_controller
-from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
-from multibody_dynamics.dynamics.control.trajectories.iterative_learning import (
-    IterativeLearning,
-    LearningSettings,
-    Run,
-    trajectory_key,
-)
-from multibody_dynamics.dynamics.control.trajectories.learned_correction import LearnedCorrection
-from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic import Motor
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.motion.trajectories import interpolate
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
-from multibody_dynamics.dynamics.plant.plants import Plant
+from multibody_dynamics.dynamics import control
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.elastic import Actuators, Motor
+from multibody_dynamics.dynamics.motion import interpolate
+from multibody_dynamics.dynamics.plant import ElasticRobot, Plant
 from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
 from multibody_dynamics.tools.study.model_errors import mistaken
 from robots import CONFIG
@@ -52,13 +42,13 @@ MOTION = interpolate(
 )
 
 
-def new_learning(**settings) -> IterativeLearning:
-    return IterativeLearning.of_trajectory(
-        "key", "robot", NAMES, MOTION(0.0)[0], DURATION, LearningSettings(**settings)
+def new_learning(**settings) -> control.IterativeLearning:
+    return control.IterativeLearning.of_trajectory(
+        "key", "robot", NAMES, MOTION(0.0)[0], DURATION, control.LearningSettings(**settings)
     )
 
 
-def drive(plant: Plant, law, correction: LearnedCorrection, resolution: float, seed: int):
+def drive(plant: Plant, law, correction: control.LearnedCorrection, resolution: float, seed: int):
     """One run after a hold in which the correction fades in; the run, and its true errors."""
     rng = np.random.default_rng(seed)
     plant.reset(MOTION(0.0)[0])
@@ -82,13 +72,13 @@ def drive(plant: Plant, law, correction: LearnedCorrection, resolution: float, s
         torque = law.update(desired, q, plant.qd, theta, plant.thetad, ahead=ahead)
         plant.step(torque, 1e-3)
     times, error, applied = (np.array(column) for column in zip(*rows, strict=True))
-    return Run(times, error, applied), float(np.sqrt(np.mean(np.square(truth))))
+    return control.Run(times, error, applied), float(np.sqrt(np.mean(np.square(truth))))
 
 
 def wrong_law(draw: int, law: str = "motor_pd", **settings):
     model, actuators = mistaken(*robot(), 0.1, np.random.default_rng(draw))
-    found = ControllerSettings(law=law, position=MOTION(0.0)[0], **settings)
-    return make_controller(model, actuators, found)
+    found = control.ControllerSettings(law=law, position=MOTION(0.0)[0], **settings)
+    return control.make_controller(model, actuators, found)
 
 
 def learn(plant: Plant, law, runs: int, resolution: float = 0.0, **settings):
@@ -144,60 +134,54 @@ class Loop:
         self.times = np.linspace(0.0, DURATION, 500)
         x = np.linspace(0.0, 1.0, 8)
         slow = np.stack((1.0 + x, np.sin(6.0 * x)), axis=1)
-        motion = LearnedCorrection(DURATION, 1e-3 * slow)
+        motion = control.LearnedCorrection(DURATION, 1e-3 * slow)
         self.repeated = np.array([motion(t)[0] for t in self.times])
 
-    def run(self, correction: LearnedCorrection) -> Run:
+    def run(self, correction: control.LearnedCorrection) -> control.Run:
         applied = np.array([correction(t)[0] for t in self.times])
         noise = self.noise * self.rng.normal(size=applied.shape)
-        return Run(self.times, self.repeated + noise - self.gain * applied, applied)
+        return control.Run(self.times, self.repeated + noise - self.gain * applied, applied)
+
+
+def repeated(loop: Loop, learning: control.IterativeLearning, runs: int = 20):
+    """What is learned by so many runs, or until it is finished, and the rms errors of all runs."""
+    for _ in range(runs):
+        if not learning.is_finished:
+            learning = learning.after(loop.run(learning.correction))
+    return learning, np.array([run.rms for run in learning.figures])
 
 
 @pytest.mark.parametrize(("T", "gain"), [(0.8, 1.0), (1.3, 1.0), (1.0, 0.5), (1.2, 0.7)])
 def test_a_run_leaves_the_predicted_share_of_the_error(T, gain):
-    loop, learning = Loop(T), new_learning(gain=gain, memory=0)
-    for _ in range(4):
-        learning = learning.after(loop.run(learning.correction))
-    rms = np.array([run.rms for run in learning.figures])
+    _, rms = repeated(Loop(T), new_learning(gain=gain, memory=0), 4)
     np.testing.assert_allclose(rms[1:] / rms[:-1], abs(1.0 - gain * T), rtol=0.05)
 
 
 @pytest.mark.parametrize("T", [-0.5, 30.0])
 def test_learning_that_would_diverge_ends_with_the_best_correction(T):
-    loop, learning = Loop(T), new_learning(memory=0)
-    while not learning.is_finished:
-        learning = learning.after(loop.run(learning.correction))
-    assert len(learning.figures) == 3  # without correction, and with a full and a half step
+    learning, rms = repeated(Loop(T), new_learning(memory=0))
+    assert len(rms) == 3  # without correction, and with a full and a half step
     assert not learning.correction.coefficients.any()
 
 
 def test_half_steps_learn_where_full_ones_would_diverge():
-    loop, learning = Loop(2.4), new_learning(memory=0)
-    for _ in range(9):
-        learning = learning.after(loop.run(learning.correction))
-    rms = np.array([run.rms for run in learning.figures])
+    learning, rms = repeated(Loop(2.4), new_learning(memory=0), 9)
     assert rms[1] > rms[0]
     assert learning.best_rms < 1e-2 * rms[0]
 
 
 def test_memory_finds_the_inverse_of_a_loop_that_is_far_from_one():
-    loop, learning = Loop(0.3), new_learning()
-    for _ in range(3):
-        learning = learning.after(loop.run(learning.correction))
-    rms = np.array([run.rms for run in learning.figures])
+    _, rms = repeated(Loop(0.3), new_learning(), 3)
     assert rms[1] > 0.6 * rms[0]
     assert rms[2] < 0.01 * rms[0]
 
 
 def test_learning_ends_at_the_noise_and_keeps_the_best_run():
-    loop, learning = Loop(1.0, noise=2e-6), new_learning()
-    while not learning.is_finished:
-        before, learning = learning, learning.after(loop.run(learning.correction))
-    assert len(learning.figures) < 12
-    rms = [run.rms for run in learning.figures]
-    assert min(rms) < 4e-6
+    learning, rms = repeated(Loop(1.0, noise=2e-6), new_learning())
+    assert len(rms) < 12
+    assert learning.is_finished
     assert learning.best is learning.correction
-    assert before.best_rms == learning.best_rms == min(rms)
+    assert learning.best_rms == min(rms) < 4e-6
     after = learning.after(Loop(1.0).run(learning.correction))
     assert after.correction is learning.correction
     assert len(after.figures) == len(rms) + 1
@@ -209,15 +193,14 @@ def test_a_correction_that_was_not_applied_in_full_is_not_learned_twice():
     learning = learning.after(loop.run(learning.correction))
     share = np.clip(loop.times / 0.2, 0.0, 1.0)[:, None]  # faded in during the run
     applied = share * loop.run(learning.correction).applied
-    learning = learning.after(Run(loop.times, loop.repeated - applied, applied))
+    learning = learning.after(control.Run(loop.times, loop.repeated - applied, applied))
     left = loop.run(learning.correction).error
     assert np.abs(left).max() < 0.02 * np.abs(loop.repeated).max()
 
 
 def test_the_limit_holds_for_each_joint():
     loop = Loop(1.0)
-    learning = new_learning(limit=(5e-4, 1.0))
-    learning = learning.after(loop.run(learning.correction))
+    learning, _ = repeated(loop, new_learning(limit=(5e-4, 1.0)), 1)
     found = np.abs([learning.correction(t)[0] for t in loop.times]).max(axis=0)
     assert found[0] == pytest.approx(5e-4, rel=1e-6)
     assert found[1] > 6e-4
@@ -227,12 +210,12 @@ def test_a_file_restores_everything_and_is_replaced_as_a_whole(tmp_path):
     path, loop = tmp_path / "motion.npz", Loop(0.9)
     learning = new_learning(cutoff=9.0, limit=(0.1, 0.2), patience=3)
     learning.save(path)
-    assert IterativeLearning.load(path).last is None
+    assert control.IterativeLearning.load(path).last is None
     for _ in range(2):
         learning = learning.after(loop.run(learning.correction), date="2026-01-02T03:04:05+00:00")
         learning.save(path)
     assert [each.name for each in tmp_path.iterdir()] == ["motion.npz"]
-    found = IterativeLearning.load(path)
+    found = control.IterativeLearning.load(path)
     for name in ("key", "robot", "joint_names", "settings", "figures", "stalls", "is_finished"):
         assert getattr(found, name) == getattr(learning, name)
     np.testing.assert_array_equal(found.history, learning.history)
@@ -260,29 +243,29 @@ def test_the_file_of_another_trajectory_or_robot_is_rejected_with_the_reason(tmp
         learning.require("key", "robot", ("a", "c"))
     path = tmp_path / "x.npz"
     with pytest.raises(InputError, match="cannot read"):
-        IterativeLearning.load(path)
+        control.IterativeLearning.load(path)
     path.write_text("nothing")
     with pytest.raises(InputError, match="cannot read"):
-        IterativeLearning.load(path)
+        control.IterativeLearning.load(path)
     np.savez(path, format=1)
     with pytest.raises(InputError, match="not a learned correction"):
-        IterativeLearning.load(path)
+        control.IterativeLearning.load(path)
     np.savez(path, format=99)
     with pytest.raises(InputError, match="format 99"):
-        IterativeLearning.load(path)
+        control.IterativeLearning.load(path)
     with pytest.raises(InputError, match="cannot write"):
         learning.save(tmp_path / "missing" / "x.npz")
 
 
 def test_the_key_changes_with_every_part_of_the_trajectory():
     tables = np.array([0.0, 1.0]), np.zeros((2, 2)), None
-    key = trajectory_key(NAMES, *tables)
-    assert key == trajectory_key(list(NAMES), [0.0, 1.0], np.zeros((2, 2)), None)
+    key = control.trajectory_key(NAMES, *tables)
+    assert key == control.trajectory_key(list(NAMES), [0.0, 1.0], np.zeros((2, 2)), None)
     others = {
-        trajectory_key(("a", "c"), *tables),
-        trajectory_key(NAMES, np.array([0.0, 1.0 + 1e-15]), *tables[1:]),
-        trajectory_key(NAMES, tables[0], np.zeros((2, 2)), np.zeros((2, 2))),
-        trajectory_key(NAMES, tables[0], np.zeros(4), None),
+        control.trajectory_key(("a", "c"), *tables),
+        control.trajectory_key(NAMES, np.array([0.0, 1.0 + 1e-15]), *tables[1:]),
+        control.trajectory_key(NAMES, tables[0], np.zeros((2, 2)), np.zeros((2, 2))),
+        control.trajectory_key(NAMES, tables[0], np.zeros(4), None),
     }
     assert len(others | {key}) == 5
 
@@ -290,9 +273,9 @@ def test_the_key_changes_with_every_part_of_the_trajectory():
 def test_wrong_runs_and_settings_are_rejected():
     learning, run = new_learning(), Loop(1.0).run(new_learning().correction)
     with pytest.raises(InputError, match="gaps"):
-        learning.after(Run(run.times[::60], run.error[::60], run.applied[::60]))
+        learning.after(control.Run(run.times[::60], run.error[::60], run.applied[::60]))
     with pytest.raises(InputError, match="gaps"):
-        learning.after(Run(run.times[:400], run.error[:400], run.applied[:400]))
+        learning.after(control.Run(run.times[:400], run.error[:400], run.applied[:400]))
     with pytest.raises(InputError, match="shapes"):
         learning.after(run._replace(times=run.times[:-1]))
     bad = run.error.copy()
@@ -302,7 +285,7 @@ def test_wrong_runs_and_settings_are_rejected():
     for wrong in ({"cutoff": 0.0}, {"gain": 1.5}, {"limit": 0.0}, {"improvement": 1.0},
                   {"patience": 0}):  # fmt: skip
         with pytest.raises(InputError, match=next(iter(wrong))):
-            LearningSettings(**wrong)
+            control.LearningSettings(**wrong)
     with pytest.raises(InputError, match="3 values for 2 joints"):
         new_learning(limit=(1.0, 1.0, 1.0))
-    assert replace(LearningSettings(), gain=0.5).gain == 0.5
+    assert replace(control.LearningSettings(), gain=0.5).gain == 0.5

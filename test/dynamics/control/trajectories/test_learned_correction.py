@@ -11,11 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import BSpline
 
-from multibody_dynamics.dynamics.control.trajectories.learned_correction import (
-    FadingCorrection,
-    LearnedCorrection,
-)
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.control import FadingCorrection, LearnedCorrection
+from multibody_dynamics.dynamics.core import InputError
 
 N = 3
 RNG = np.random.default_rng(4)

@@ -10,7 +10,6 @@ from typing import Any
 
 from ....elastic import Actuators
 from ....model import MultibodyModel
-from ...impedance.elastic_structure import ElasticStructureController
 from ...impedance.elastic_structure_gains import ElasticStructureGains, esp_gains
 from ..impedance_settings import ElasticStructureSettings
 
@@ -25,8 +24,5 @@ class ESPSettings(ElasticStructureSettings):
     def gains(
         self, model: MultibodyModel, actuators: Actuators, stiffness: Any, ratio: float
     ) -> ElasticStructureGains:
-        q, k = self.position_of(model), self.stiffness
-        return esp_gains(model, actuators, q, self.bandwidth, k, damping_ratio=ratio)
-
-    def design(self, model: MultibodyModel, actuators: Actuators) -> ElasticStructureController:
-        return self.elastic_structure(model, actuators, None, has_stiffness=False)
+        q, w = self.position_of(model), self.bandwidth
+        return esp_gains(model, actuators, q, w, self.stiffness, damping_ratio=ratio)

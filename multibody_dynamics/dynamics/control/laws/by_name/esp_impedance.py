@@ -10,7 +10,6 @@ from typing import Any
 
 from ....elastic import Actuators
 from ....model import MultibodyModel
-from ...impedance.elastic_structure import ElasticStructureController
 from ...impedance.elastic_structure_gains import ElasticStructureGains, esp_impedance_gains
 from ..impedance_settings import ElasticStructureSettings, LinkStiffness
 
@@ -27,6 +26,3 @@ class ESPImpedanceSettings(LinkStiffness, ElasticStructureSettings):
     ) -> ElasticStructureGains:
         q, k = self.position_of(model), self.stiffness
         return esp_impedance_gains(model, actuators, q, stiffness, k, damping_ratio=ratio)
-
-    def design(self, model: MultibodyModel, actuators: Actuators) -> ElasticStructureController:
-        return self.elastic_structure(model, actuators, self.link_stiffness, has_stiffness=True)

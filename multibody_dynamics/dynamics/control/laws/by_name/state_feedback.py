@@ -14,8 +14,12 @@ from ....core import Array, InputError, setting
 from ....elastic import Actuators
 from ....model import MultibodyModel
 from ...controllers.controllers import LinearFeedback
-from ...controllers.scheduled_feedback import UPDATE_TIME, ScheduledFeedback
-from ...gains.gain_schedule import GAIN_DESIGNS, GainSchedule
+from ...controllers.scheduled_feedback import (
+    GAIN_DESIGNS,
+    UPDATE_TIME,
+    GainSchedule,
+    ScheduledFeedback,
+)
 from ...gains.joint_gains import optimal_gains, placed_gains
 from ..controller_settings import Cycle, SecondOutputs, bandwidth_setting, joint_poles, stable_poles
 from ..linear_feedback_settings import LinearFeedbackSettings

@@ -1,7 +1,18 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The law "torque_control"."""
+"""The law "torque_control", and how stiff its impedance must be.
+
+A torque source does not feel where its link is, so nothing but the impedance around it holds the
+link against gravity. With the feedforward g(q_d) and the stiffness D w^2, small errors of the links
+obey
+
+    M e'' + 2 w D e' + (D w^2 + G) e = 0,   G = dg/dq,
+
+which is stable if and only if D w^2 + G is positive definite (P. Tomei, "A simple PD controller for
+robots with elastic joints", IEEE TAC 36(10), 1991). G is negative where a link stands above its
+joint.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +21,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ....core import Array, InputError, setting
+from ....core import Array, InputError, as_array, setting
 from ....elastic import Actuators
 from ....model import MultibodyModel
+from ....rigid import inverse_dynamics_derivatives
 from ...controllers.torque_controller import TorqueController
 from ...gains.joint_gains import inertias_felt
 from ...gains.joint_values import bandwidths
 from ...stability.loop_judgement import spread_poses
-from ...torque.tipping_rate import tipping_rate
 from ...torque.torque_gains import TORQUE_DESIGNS, whole_arm_poles
 from ...torque.torque_loop import MAX_DELAY, LoopTiming
 from ..controller_settings import ControllerSettings, Cycle, SecondOutputs, bandwidth_setting
@@ -108,3 +119,23 @@ class TorqueControlSettings(SecondOutputs, ControllerSettings):
         if self.bandwidth is not None:
             return self.bandwidth
         return max(LINK_BANDWIDTH, NOT_TIPPED * tipping_rate(model, felt, spread_poses(model)))
+
+
+def tipping_rate(model: MultibodyModel, inertias: Any, positions: Any) -> float:
+    """The smallest w in rad/s from which D w^2 + dg/dq is positive semidefinite at all positions.
+
+    Parameters
+    ----------
+    inertias : (n,) diagonal of D, kg m^2 (kg), all positive. positions : (p, n) or (n,), rad or m.
+
+    Zero if gravity tips no link over. Raises InputError for inertias that are not positive.
+    """
+    d = as_array("inertias", inertias, (model.n,), model.joint_names)
+    if not (d > 0.0).all():
+        name = model.joint_names[int(np.argmin(d))]
+        raise InputError(f"inertias: that of joint '{name}' is {d.min():g}, must be positive")
+    q = np.atleast_2d(np.asarray(positions, dtype=np.float64))
+    rest = np.zeros(model.n)
+    G = inverse_dynamics_derivatives(model, q, rest, rest).dtau_dq
+    scaled = 0.5 * (G + np.swapaxes(G, -1, -2)) / np.sqrt(np.outer(d, d))
+    return float(np.sqrt(max(-np.linalg.eigvalsh(scaled).min(), 0.0)))

@@ -18,19 +18,16 @@ from elastic_arms import (
     at_rest_under,
     at_start,
     elastic_panda,
+    law_of,
     linear_arm,
     mixed_panda,
+    still,
 )
 from law_table import LAW_TABLE
-from multibody_dynamics.dynamics.control import (
-    LAWS,
-    ControllerSettings,
-    LiveImpedance,
-    make_controller,
-)
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.control import LAWS, ControllerSettings, LiveImpedance
+from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.motion import hold, splice
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.dynamics.plant import ElasticRobot
 
 PERIOD = 1e-3
 
@@ -68,7 +65,6 @@ NEED_MOTORS = ("torque_control", "joint_impedance", "cartesian_impedance")
 @pytest.mark.parametrize("law", LAWS)
 def test_every_law_holds_an_arm_at_rest_or_names_the_joint_that_it_does_not_support(arm, law):
     arm = arm()
-    settings = ControllerSettings(law=law, position=arm.rest)
     unsupported = [
         type(each).__name__
         for each in arm.actuators.actuators
@@ -77,11 +73,11 @@ def test_every_law_holds_an_arm_at_rest_or_names_the_joint_that_it_does_not_supp
     ]
     if unsupported:
         with pytest.raises(InputError, match=rf"^joint '.*': .*{unsupported[0]}"):
-            make_controller(arm.model, arm.actuators, settings)
+            law_of(arm, law)
         return
-    made = make_controller(arm.model, arm.actuators, settings)
+    made = law_of(arm, law)
     assert type(made) is LAW_TABLE[law].controller
-    desired = hold(arm.model.joint_names, arm.rest)(0.0)
+    desired = still(arm)
     x, second, load = at_start(arm)
     torque = made.update(desired, *x, stiffness=second)
     if not LAW_TABLE[law].sags:
@@ -91,7 +87,7 @@ def test_every_law_holds_an_arm_at_rest_or_names_the_joint_that_it_does_not_supp
 @pytest.mark.parametrize("law", [law for law, row in LAW_TABLE.items() if row.error is not None])
 def test_laws_follow_a_motion(law):
     arm = linear_arm()
-    made = make_controller(arm.model, arm.actuators, ControllerSettings(law=law, position=arm.rest))
+    made = law_of(arm, law)
     plant = ElasticRobot(arm.model, arm.actuators)
     plant.reset(arm.rest)
     motion = splice(

@@ -1,23 +1,32 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The largest stiffness of links behind springs: always softer than the springs.
+"""Design of impedances: dampers with one damping ratio, and the largest stiffness.
 
-Felt from outside, a link behind a spring K is at most as stiff as K, with the motor locked. An
-impedance K_i needs a motor spring of 1 / (1 / K_i - 1 / K), which is infinite at K_i = K. An
-impedance with the joint stiffness K_i(q) uses the largest eigenvalue of K^-1 K_i(q) as its share of
-the springs; designs stay at or below MOST at all sampled positions.
+Dampers by double diagonalisation: with the modes X of K x = w^2 M x, scaled to X^T M X = 1,
 
-MOST leaves the motor spring finite; it does not make the sampled loop stable. That limit depends on
-the period, the delay and the torque feedback, and is found by judging the loop
-(`lowered_impedance`).
+    D = M X diag(2 zeta w) X^T M,    X^T D X = diag(2 zeta w),
+
+so M x'' + D x' + K x = 0 decouples into modes with the damping ratio zeta (A. Albu-Schaeffer, C.
+Ott, U. Frese, G. Hirzinger, ICRA 2003). In joint space with K = J^T K_x J, the modes with stiffness
+are those of the task inertia (J M^-1 J^T)^-1 and K_x, and D = J^T D_x J in them: one design serves
+joint and Cartesian impedances. Modes without stiffness, such as the null space of a redundant arm,
+decay at a separate rate.
+
+Links behind springs are always softer than the springs: felt from outside, a link behind a spring K
+is at most as stiff as K, with the motor locked. An impedance K_i needs a motor spring of
+1 / (1 / K_i - 1 / K), which is infinite at K_i = K. An impedance with the joint stiffness K_i(q)
+uses the largest eigenvalue of K^-1 K_i(q) as its share of the springs; designs stay at or below
+MOST at all sampled positions. MOST leaves the motor spring finite; it does not make the sampled
+loop stable. That limit depends on the period, the delay and the torque feedback, and is found by
+judging the loop (`lowered_impedance`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...core import Array, InputError
+from ...core import Array, DynamicsError, InputError
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..gains.joint_gains import at_rest, inertias_felt
@@ -75,3 +84,28 @@ def sampled_poses(model: MultibodyModel, q: Array) -> Array:
     upper = np.where(np.isfinite(model.limits.upper), model.limits.upper, q + reach)
     random = np.random.default_rng(0).uniform(lower, upper, (POSES, model.n))
     return np.vstack((q, random))
+
+
+def impedance_damping(mass: Array, stiffness: Array, ratio: float, least_rate: float) -> Array:
+    """The damping matrix D (n, n), symmetric and positive semidefinite.
+
+    Parameters
+    ----------
+    mass : M (n, n), symmetric positive definite.
+    stiffness : K (n, n), symmetric positive semidefinite.
+    ratio : zeta.
+    least_rate : 1/s, at which a mode without stiffness loses its velocity; a lower bound for the
+        rates of all modes.
+
+    Raises DynamicsError for a mass matrix that is not positive definite.
+    """
+    try:
+        L = np.linalg.cholesky(mass)
+    except np.linalg.LinAlgError:
+        raise DynamicsError("the mass matrix is not positive definite") from None
+    # the modes of L^-1 K L^-T are orthonormal, and M X = L U
+    scaled = np.linalg.solve(L, np.linalg.solve(L, stiffness).T)
+    squares, U = np.linalg.eigh(0.5 * (scaled + scaled.T))
+    rates = np.maximum(2.0 * ratio * np.sqrt(np.maximum(squares, 0.0)), least_rate)
+    momenta = L @ U
+    return np.asarray((momenta * rates) @ momenta.T)

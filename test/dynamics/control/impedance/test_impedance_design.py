@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Dampers by double diagonalisation."""
+"""Design of impedances: dampers by double diagonalisation, and the largest stiffness."""
 
 from __future__ import annotations
 
@@ -10,8 +10,44 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multibody_dynamics.dynamics.control.impedance.damping_design import impedance_damping
-from multibody_dynamics.dynamics.core.errors import DynamicsError
+from elastic_arms import elastic_panda, linear_arm, nonlinear_arm
+from multibody_dynamics.dynamics.control.impedance.impedance_design import (
+    carrying_stiffness,
+    check_use,
+    impedance_damping,
+    sampled_poses,
+    use_of_springs,
+)
+from multibody_dynamics.dynamics.core import DynamicsError, InputError
+
+
+def test_linear_springs_carry_their_stiffness_and_hardening_ones_that_without_load():
+    for arm, wanted in ((linear_arm(), (400.0, 200.0)), (nonlinear_arm(), (150.0, 200.0))):
+        found = carrying_stiffness(arm.model, arm.actuators, arm.rest, 20.0)
+        np.testing.assert_allclose(found, wanted)
+
+
+def test_the_use_is_the_largest_share_in_any_direction():
+    stiffness = np.array([[100.0, 30.0], [30.0, 20.0]])
+    K = np.array([400.0, 200.0])
+    wanted = max(np.linalg.eigvals(stiffness / K[:, None]).real)
+    np.testing.assert_allclose(use_of_springs(K, stiffness), wanted)
+    assert use_of_springs(K, np.diag(K)) == pytest.approx(1.0)
+
+
+def test_too_much_stiffness_is_refused_with_the_factor_that_helps():
+    _, actuators, rest = linear_arm()
+    K = np.array([400.0, 200.0])
+    check_use(actuators, K, np.diag([300.0, 160.0])[None], rest[None])
+    with pytest.raises(InputError, match=r"joint 'elbow'.*divide it by 1\.25 "):
+        check_use(actuators, K, np.diag([300.0, 200.0])[None], rest[None])
+
+
+def test_poses_are_within_the_joint_limits():
+    model, _, rest = elastic_panda()
+    poses = sampled_poses(model, rest)
+    np.testing.assert_array_equal(poses[0], rest)
+    assert ((poses >= model.limits.lower) & (poses <= model.limits.upper)).all()
 
 
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 7), zeta=st.floats(0.05, 0.95))

@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rate at which gravity tips over links on torque sources."""
+"""The impedance of "torque_control": links that gravity would tip over."""
 
 from __future__ import annotations
 
@@ -11,20 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from elastic_arms import linear_arm, shipped
+from elastic_arms import law_of, linear_arm, shipped
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.control import (
-    ControllerSettings,
-    make_controller,
-    middle_of_range,
-    spread_poses,
-)
-from multibody_dynamics.dynamics.control.gains.joint_gains import inertias_felt
+from multibody_dynamics.dynamics.control import inertias_felt, middle_of_range, spread_poses
 from multibody_dynamics.dynamics.control.laws.by_name.torque_control import (
     LINK_BANDWIDTH,
     NOT_TIPPED,
+    tipping_rate,
 )
-from multibody_dynamics.dynamics.control.torque.tipping_rate import tipping_rate
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.rigid import gravity_forces
 
@@ -75,8 +69,7 @@ def test_the_default_of_torque_control_is_stiff_enough_for_every_pose():
     q = middle_of_range(arm.model)  # where the node designs its gains
     felt = inertias_felt(arm.model, arm.actuators, q)
     rate = tipping_rate(arm.model, felt, spread_poses(arm.model))
-    settings = ControllerSettings(law="torque_control", position=q)
-    law = make_controller(arm.model, arm.actuators, settings)
+    law = law_of(arm, "torque_control", position=q)
     assert NOT_TIPPED * rate > LINK_BANDWIDTH
     assert_allclose(law.link_stiffness, felt * (NOT_TIPPED * rate) ** 2)
     stiffness = np.diag(law.link_stiffness)
@@ -85,10 +78,27 @@ def test_the_default_of_torque_control_is_stiff_enough_for_every_pose():
         assert np.linalg.eigvalsh(stiffness + 0.5 * (slope + slope.T)).min() > 0.0
 
 
+def test_loops_and_impedance_are_designed_as_chosen_or_refused():
+    arm, measured = linear_arm(), {"delay": 1e-3, "velocity_filter": (3, 100.0)}
+    chosen = {"torque_bandwidth": 70.0} | measured
+    law = law_of(arm, "torque_control", torque_design="inertia_shaping", **chosen)
+    wanted = dyn.control.inertia_shaping_gains(
+        *arm, 70.0, timing=dyn.control.LoopTiming(**measured)
+    )
+    np.testing.assert_array_equal(law.gains.share, wanted.share)
+    np.testing.assert_array_equal(law.gains.damping, wanted.damping)
+    assert law.delay == 1e-3
+    for changes, message in (
+        ({"torque_bandwidth": 900.0}, "the torque loop 'torque_observer' with a bandwidth of 900"),
+        ({"bandwidth": 500.0}, "around the torque loops, the arm has a pole"),
+    ):
+        with pytest.raises(InputError, match=message):
+            law_of(arm, "torque_control", **(chosen | changes))
+
+
 def test_a_small_arm_and_a_chosen_bandwidth_keep_theirs():
     arm = linear_arm()
     for chosen, wanted in ((None, LINK_BANDWIDTH), (8.0, 8.0)):
-        settings = ControllerSettings(law="torque_control", bandwidth=chosen, position=arm.rest)
-        law = make_controller(arm.model, arm.actuators, settings)
+        law = law_of(arm, "torque_control", bandwidth=chosen)
         felt = inertias_felt(arm.model, arm.actuators, arm.rest)
         assert_allclose(law.link_stiffness, felt * wanted**2)
