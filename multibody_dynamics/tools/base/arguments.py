@@ -8,11 +8,17 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .ros_settings import LAST_DOMAIN
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 NAMESPACE = re.compile(r"[A-Za-z_]\w*(/[A-Za-z_]\w*)*", re.ASCII)
+Chosen = TypeVar("Chosen", bound="DataclassInstance")
 MOTIONS = ("sum_of_sines", "rest_to_rest")
 
 
@@ -94,6 +100,12 @@ def domain(text: str) -> int:
     if not (text.isdecimal() and int(text) <= LAST_DOMAIN):
         raise argparse.ArgumentTypeError(f"{text} is not a ROS domain from 0 to {LAST_DOMAIN}")
     return int(text)
+
+
+def chosen(kind: type[Chosen], options: argparse.Namespace, **own: Any) -> Chosen:
+    """An object of a dataclass whose fields are options of the same names, except for `own`."""
+    names = {each.name for each in fields(kind)} & vars(options).keys()
+    return kind(**{name: getattr(options, name) for name in names} | own)
 
 
 def add_domain(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ import argparse
 import os
 from pathlib import Path
 
-from ..base.arguments import not_negative, numbers, positive, whole
+from ..base.arguments import chosen, not_negative, numbers, positive, whole
 
 HELP = "Plan motions from which a robot's parameters can be identified well"
 DETAILS = (
@@ -124,32 +124,13 @@ def run(options: argparse.Namespace) -> int:
     if not options.overwrite:
         refuse_existing(options.output)
     plan = make_plan(
-        PlanOptions(
-            robot=options.robot,
-            elastic_joints=options.elastic_joints,
-            data=options.data,
+        chosen(
+            PlanOptions,
+            options,
             runs=tuple(options.runs or ()),
-            criterion=options.criterion,
             form=FourierForm(options.period, options.harmonics, options.repetitions, options.ramp),
-            margin=options.margin,
-            acceleration=options.acceleration,
-            torque=options.torque,
-            torque_rate=options.torque_rate,
-            box=options.box,
-            clearance=options.clearance,
             radius=options.link_radius,
-            meshes=tuple(options.meshes),
-            pose=options.pose,
-            noise=options.noise,
             encoder=2.0 * pi / 2**options.bits / sqrt(12.0),
-            rate=options.rate,
-            starts=options.starts,
-            iterations=options.iterations,
-            seconds=options.seconds,
-            seed=options.seed,
-            processes=options.processes,
-            sample_period=options.sample_period,
-            one_file=options.one_file,
         )
     )
     print(*describe_plan(plan), sep="\n")

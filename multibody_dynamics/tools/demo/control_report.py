@@ -11,7 +11,7 @@ from typing import Any
 
 from ...reporting.page import Page
 from ..base.node_parameters import CONTROLLER, PARAMETERS, SIMULATOR, TRAJECTORY, read_parameters
-from .control_analysis import FLAT, LAWS, PLANTS, ControlRun, load_control_runs
+from .analysis import FLAT, LAWS, PLANTS, ControlRun, load_control_runs
 from .page import (
     add_setup,
     add_warnings,

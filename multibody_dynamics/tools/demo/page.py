@@ -1,12 +1,14 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Shared by both reports: units, and the sections on problems, warnings and the setup."""
+"""Shared by both reports: units, the sections on problems, warnings and the setup, and the results
+in a few lines."""
 
 from __future__ import annotations
 
 import os
 import platform
+import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -122,3 +124,22 @@ def write_files(folder: Path, report: Mapping[str, Any], page: Page) -> None:
     write_json(report, folder / "report.json")
     page.write_markdown(folder / "report.md")
     page.write_html(folder / "report.html")
+
+
+def print_results(report: Mapping[str, Any], folder: Path) -> int:
+    """Print the results in a few lines and return the exit status."""
+    unit = error_unit(report["joint types"])
+    for variant, run in report["runs"].items():
+        if run["stopped"]:
+            print(f"{variant:<32}stopped")
+            continue
+        ratio = report["ratios of rms errors"].get(variant)
+        print(
+            f"{variant:<32}rms {1e3 * run['tracking error rms']:9.5f}"
+            f"   peak {1e3 * run['tracking error peak']:9.5f} {unit}"
+            + (f"   {ratio:8,.1f} times the rms of full" if ratio else "")
+        )
+    for problem in report["problems"]:
+        print(f"multibody_dynamics: {problem}", file=sys.stderr)
+    print(f"report: {folder / 'report.md'}")
+    return 1 if report["problems"] else 0

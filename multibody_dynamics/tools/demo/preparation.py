@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from ...dynamics.core import InputError, parse_yaml
+from ...dynamics.core import parse_yaml
 from ...dynamics.elastic import VARIANTS, load_actuators
 from ...dynamics.model import MultibodyModel
 from ...nodes.base.robot import find_file
@@ -29,7 +29,7 @@ from ..base.node_parameters import (
     read_parameters,
 )
 from ..base.recording import CONTROL_TOPICS, TOPICS, Topic
-from .control_analysis import LAWS, PLANTS, VARIANT_OF, run_name
+from .analysis import LAWS, PLANTS, VARIANT_OF, run_name
 from .control_report import OUTPUTS as CONTROL_OUTPUTS
 from .control_report import write_control_report
 from .generated_springs import generated_springs
@@ -111,6 +111,11 @@ class Demo:
     springs: str = ""  # contents of SPRINGS, if they are generated
 
     @property
+    def motor_names(self) -> list[str]:
+        """The motors, in the order of messages without names."""
+        return list(self.parameters[self.comparison.controller]["command_joints"])
+
+    @property
     def file(self) -> Path:
         """The file with the parameters."""
         return self.folder / PARAMETERS
@@ -151,7 +156,7 @@ def prepare(
     rate : rate of the simulator, Hz
     real_time : discard late commands instead of waiting for them
 
-    Raises DynamicsError or OSError for files that cannot be used and for joints with two motors.
+    Raises DynamicsError or OSError for files that cannot be used.
     """
     folder = folder.resolve()
     parameters = read_parameters(share_directory() / "config" / comparison.configuration)
@@ -170,12 +175,12 @@ def prepare(
         controller["use_sim_time"] = trajectory["use_sim_time"] = False
     if is_ours:
         elastic_joints = elastic_joints or controller["elastic_joints_file"]
-    springs, generated = _springs(folder, model, elastic_joints)
+    springs, generated, motor_names = _springs(folder, model, elastic_joints)
     for node in parameters.values():
         node["robot_file"] = str(file)
     for node in (simulator, controller):
         node["elastic_joints_file"] = str(springs)
-        node["command_joints"] = list(model.joint_names)
+        node["command_joints"] = list(motor_names)
     reference = make_motion(model, trajectory_parameters(trajectory))
     simulator["initial_positions"] = reference(reference.start_time)[0].tolist()
 
@@ -205,8 +210,11 @@ def _set_rate(simulator: dict[str, Any], controller: dict[str, Any], rate: float
         controller["command_delay"] = 1.0 / rate
 
 
-def _springs(folder: Path, model: MultibodyModel, elastic_joints: str) -> tuple[Path, str]:
-    """The file of springs and motors, and its contents if they are generated, else ""."""
+def _springs(
+    folder: Path, model: MultibodyModel, elastic_joints: str
+) -> tuple[Path, str, tuple[str, ...]]:
+    """The file of springs and motors, its contents if they are generated, else "", and the names of
+    the motors."""
     text = ""
     if elastic_joints:
         file = find_file(elastic_joints)
@@ -214,9 +222,7 @@ def _springs(folder: Path, model: MultibodyModel, elastic_joints: str) -> tuple[
     else:
         file, text = folder / SPRINGS, generated_springs(model)
         actuators = load_actuators(parse_yaml(text), model.joint_names, model.joint_types)
-    if actuators.motor_names != model.joint_names:
-        raise InputError(f"{file}: the demo does not support joints with two motors")
-    return file, text
+    return file, text, actuators.motor_names
 
 
 def _as_yaml(parameters: Mapping[str, Any], comparison: Comparison) -> str:

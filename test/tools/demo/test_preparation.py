@@ -67,7 +67,7 @@ def test_a_missing_plant_is_named_only_where_it_matters(
     place = "multibody_dynamics.tools.demo"
     monkeypatch.setattr(f"{place}.preparation.available_plants", lambda: ("internal",))
     monkeypatch.setattr(f"{place}.runs.run_demo", lambda demo, domain_id: {})
-    monkeypatch.setattr(f"{place}.reports.print_results", lambda results, folder: 0)
+    monkeypatch.setattr(f"{place}.page.print_results", lambda results, folder: 0)
     words = ["demo", "--output", str(tmp_path), "--compare", compare, "--urdf", ROBOT]
     assert cli.main(words) == 0
     assert ("MuJoCo is not installed" in capsys.readouterr().out) == is_named

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from multibody_dynamics.tools.demo.control_analysis import LAWS
+from multibody_dynamics.tools.demo.analysis import LAWS
 from multibody_dynamics.tools.demo.control_report import OUTPUTS as CONTROL_OUTPUTS
 from multibody_dynamics.tools.demo.report import OUTPUTS
 

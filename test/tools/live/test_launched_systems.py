@@ -80,6 +80,20 @@ def test_one_node_may_have_another_name_and_a_log_level():
     assert node.remappings == (("joint_states", "arm/joint_states"),)
 
 
+def test_a_tool_may_move_a_simulated_robot():
+    robot = ("--urdf", TWO_LINKS, "--elastic-joints", SPRINGS, "--tool", "forearm")
+    words = (*robot, "--components", "x z", "--plant", "internal", "--initial-positions", "0.3,0.6")
+    plant, node = nodes("task-space", *words, "--use-sim-time", "true", "--namespace", "left")
+    assert settings(node)["components"] == "x z"
+    assert "initial_positions" not in settings(node)
+    assert plant.executable == "elastic_robot_simulator_node"
+    assert plant.remappings == (("motor_command", "task_space_node/motor_command"),)
+    assert plant.namespace == node.namespace == "left"
+    assert settings(plant)["initial_positions"] == [0.3, 0.6]
+    assert settings(plant)["command_joints"] == settings(node)["command_joints"]
+    assert settings(plant)["lockstep"]
+
+
 def test_the_output_of_a_parameter_file_stays_in_force_unless_another_is_given():
     (node,) = nodes("validate", "--parameters", "mine.yaml")
     assert "output" not in settings(node)

@@ -12,6 +12,7 @@ from ....elastic import Actuators
 from ....model import MultibodyModel
 from ...impedance.elastic_structure import ElasticStructureController
 from ...impedance.elastic_structure_gains import ElasticStructureGains, esp_gains
+from ..controller_settings import LawName
 from ..impedance_settings import ElasticStructureSettings
 
 
@@ -20,7 +21,7 @@ class ESPSettings(ElasticStructureSettings):
     """Feedforward by the flat map, with Q' and Q''; dampers on the links; springs and motors keep
     their characteristics."""
 
-    law: str = "esp"
+    law: LawName = "esp"
 
     def gains(
         self, model: MultibodyModel, actuators: Actuators, stiffness: Any, ratio: float

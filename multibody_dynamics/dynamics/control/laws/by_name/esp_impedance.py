@@ -12,6 +12,7 @@ from ....elastic import Actuators
 from ....model import MultibodyModel
 from ...impedance.elastic_structure import ElasticStructureController
 from ...impedance.elastic_structure_gains import ElasticStructureGains, esp_impedance_gains
+from ..controller_settings import LawName
 from ..impedance_settings import ElasticStructureSettings, LinkStiffness
 
 
@@ -20,7 +21,7 @@ class ESPImpedanceSettings(LinkStiffness, ElasticStructureSettings):
     """Feedforward by the flat map, with Q' and Q''; dampers and springs on the links instead of
     springs on the motors."""
 
-    law: str = "esp_impedance"
+    law: LawName = "esp_impedance"
 
     def gains(
         self, model: MultibodyModel, actuators: Actuators, stiffness: Any, ratio: float
