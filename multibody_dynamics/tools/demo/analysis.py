@@ -23,13 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dynamics.core import Array, InputError
-from ...dynamics.elastic import (
-    VARIANTS,
-    Actuators,
-    MotorFeedforward,
-    load_actuators,
-    resting_second_outputs,
-)
+from ...dynamics.elastic import VARIANTS, Actuators, MotorFeedforward, load_actuators
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import Reference
 from ...dynamics.rigid import inverse_dynamics
@@ -129,6 +123,7 @@ class Run(DemoRun):
 
     lookahead: float = 0.0  # s
     lead: float = 0.01  # s
+    second_outputs: tuple[float, ...] = ()  # of the joints that have one, held constant
 
     @property
     def begin(self) -> float:
@@ -146,8 +141,7 @@ class Run(DemoRun):
                 " robot's initial position is unknown"
             )
         Q = VARIANTS[self.recording.variant][0] * torque.values[there[0], 0]
-        second = np.zeros((2, len(self.actuators.variable_joints)))
-        second[0] = resting_second_outputs(self.actuators)
+        second = np.array([self.second_outputs, np.zeros(len(self.second_outputs))])
         position = self.actuators.link_position(
             command.values[here[0], 0], Q, stiffness=second, beyond="continue"
         )
@@ -191,6 +185,7 @@ class Run(DemoRun):
     def _motor_positions(self) -> Array:
         """(m, motors) theta of the desired motion, computed here."""
         flat = MotorFeedforward(self.actuators, variant=self.recording.variant)
+        flat.stiffness[0] = self.second_outputs
         positions = []
         for flat.state[:], flat.torque[:] in zip(self.desired, self.library, strict=True):
             positions.append(flat.update().position.copy())
@@ -336,9 +331,13 @@ def run_name(plant: str, law: str) -> str:
 def load_runs(folder: Path) -> list[Run]:
     """The recorded runs in a folder, ordered as VARIANTS. Raises InputError if there is none."""
     p, model, actuators = load_setting(folder, FEEDFORWARD)
-    lead = p.get("splice_lead", FeedforwardParameters.splice_lead)
+    own = {
+        "lookahead": p.get("lookahead", 0.0),
+        "lead": p.get("splice_lead", FeedforwardParameters.splice_lead),
+        "second_outputs": tuple(p.get("initial_stiffness", ())),
+    }
     runs = [
-        Run(Recording.load(file), model, actuators, p.get("lookahead", 0.0), lead)
+        Run(Recording.load(file), model, actuators, **own)
         for variant in VARIANTS
         if (file := folder / f"{variant}.npz").is_file()
     ]

@@ -110,6 +110,24 @@ def test_another_robot_from_urdf_to_report(tmp_path, robot, start_demo):
     assert "each link oscillates at 10 Hz against its locked" in (folder / "report.md").read_text()
 
 
+def test_a_joint_with_two_motors(tmp_path, start_demo):
+    """The whole demo, with the variable stiffness in the middle of its range."""
+    folder, config = tmp_path / "out", ROOT / "config"
+    demo = start_demo(
+        folder, "--urdf", str(config / "robots" / "antagonistic_elbow.urdf"),
+        "--elastic-joints", str(config / "elastic_joints" / "antagonistic.yaml"),
+        "--duration", "1.2", "--rate", "250", "--trajectory", "rest_to_rest", "--plant", "internal",
+    )  # fmt: skip
+    out, err = demo.communicate(timeout=PATIENCE)
+    assert demo.returncode == 0, out + err
+    runs = json.loads((folder / "report.json").read_text())["runs"]
+    assert max(max(run["disagreement"].values()) for run in runs.values()) < 1e-12
+    assert runs["full"]["tracking error rms"] < 0.5 * runs["quasi_static"]["tracking error rms"]
+    laws = json.loads((folder / "controllers" / "report.json").read_text())
+    assert set(laws["runs"]["internal_state_feedback"]["joints"]) == {"shoulder", "elbow"}
+    assert all(0.0 < run["peak torque, share of limit"] <= 1.0 for run in laws["runs"].values())
+
+
 def test_control_laws_on_another_robot(tmp_path, robot, start_demo):
     """On MuJoCo, a plant whose dynamics are independent of the controller's."""
     demo = start_demo(

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
-from multibody_dynamics.dynamics.control import LAWS
+from multibody_dynamics.dynamics.control import LAWS, ControllerSettings
+from multibody_dynamics.dynamics.control.laws.controller_settings import LawName
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools import cli
@@ -31,8 +33,9 @@ def settings(node: NodeStart) -> dict[str, object]:
     return {k: v for each in node.parameters if not isinstance(each, str) for k, v in each.items()}
 
 
-def test_every_law_may_be_chosen():
-    assert tuple(LAWS) == launched_systems.LAWS
+def test_every_law_may_be_chosen_and_is_known_to_type_checkers():
+    assert tuple(LAWS) == launched_systems.LAWS == get_args(LawName)
+    assert get_type_hints(ControllerSettings)["law"] == LawName
 
 
 def test_every_system_has_a_launch_file():
