@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -119,11 +119,20 @@ def versions() -> dict[str, str]:
     return found | {"system": platform.platform(), "processors": str(os.cpu_count())}
 
 
-def write_files(folder: Path, report: Mapping[str, Any], page: Page) -> None:
-    """Write report.json, report.md and report.html."""
+def write_files(
+    folder: Path,
+    report: dict[str, Any],
+    problems: Callable[[Mapping[str, Any]], list[str]],
+    page: Callable[[Mapping[str, Any]], Page],
+) -> dict[str, Any]:
+    """Write report.json, report.md and report.html, and return the contents of the first: `report`
+    with its problems, stopped runs first, and versions."""
+    report |= {"versions": versions(), "problems": stopped_runs(report["runs"]) + problems(report)}
     write_json(report, folder / "report.json")
-    page.write_markdown(folder / "report.md")
-    page.write_html(folder / "report.html")
+    found = page(report)
+    found.write_markdown(folder / "report.md")
+    found.write_html(folder / "report.html")
+    return report
 
 
 def print_results(report: Mapping[str, Any], folder: Path) -> int:

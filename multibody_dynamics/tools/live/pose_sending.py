@@ -13,7 +13,9 @@ from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
 from scipy.spatial.transform import Rotation
 
+from ...dynamics.lie import se3
 from ...nodes.base.qos import RELIABLE
+from ...nodes.task_space.tool_messages import pose_message
 from ..base.processes import RunError
 from .table import spinning_node
 
@@ -34,13 +36,8 @@ def send_pose(
 
     Raises RunError if no node listens or answers within `timeout` s, or if it rejects the pose.
     """
-    message = PoseStamped()
-    message.header.frame_id = frame
-    for name, value in zip("xyz", map(float, position), strict=True):
-        setattr(message.pose.position, name, value)
-    quaternion = Rotation.from_euler("xyz", rpy).as_quat().tolist()
-    for name, value in zip("xyzw", quaternion, strict=True):
-        setattr(message.pose.orientation, name, value)
+    rotation = Rotation.from_euler("xyz", rpy).as_matrix()
+    message = pose_message(se3.from_rotation_translation(rotation, position), frame)
     with spinning_node("send_pose", namespace, domain_id) as (node, spin):
         return _Sender(node, spin, timeout).send(message)
 

@@ -25,7 +25,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ...dynamics.core import Array, InputError, in_order, worker_processes
-from ...dynamics.elastic import resting_second_outputs
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import Reference
 from ...dynamics.plant import ElasticRobot, Plant
@@ -38,13 +37,7 @@ from ..study.equal_noise import EqualNoise, at_equal_noise, reference_noise
 from ..study.model_errors import mistaken
 from ..study.single_run import Outcome, simulate
 from ..study.studied_laws import REFERENCE, STUDIED_LAWS, chosen_laws
-from ..study.studied_robots import (
-    FORCE_PER_MASS,
-    PAYLOAD_SHARE,
-    RobotSource,
-    StudiedArm,
-    motion_of,
-)
+from ..study.studied_robots import RobotSource, StudiedArm, motion_of, studied_arm
 from .drawn_robots import PossibleRobot
 from .known_robots import RobotFiles, load_known
 
@@ -193,17 +186,8 @@ def identified_arm(proof: Proof) -> StudiedArm:
     model, actuators = known.after
     elastic = proof.files.elastic_joints or proof.files.urdf
     source = RobotSource(model.name, model.name, proof.files.urdf, elastic)
-    mass = float(model.inertias[:, 5, 5].sum())
-    return StudiedArm(
-        source,
-        1.0,
-        model,
-        actuators,
-        motion_of(source, model, actuators) if proof.motion is None else _own(proof.motion, model),
-        PAYLOAD_SHARE * mass,
-        FORCE_PER_MASS * mass,
-        resting_second_outputs(actuators),
-    )
+    motion = _own(proof.motion, model) if proof.motion else motion_of(source, model, actuators)
+    return studied_arm(source, model, actuators, motion)
 
 
 def _own(file: Path, model: MultibodyModel) -> Reference:

@@ -116,16 +116,19 @@ def test_a_joint_with_two_motors(tmp_path, start_demo):
     demo = start_demo(
         folder, "--urdf", str(config / "robots" / "antagonistic_elbow.urdf"),
         "--elastic-joints", str(config / "elastic_joints" / "antagonistic.yaml"),
-        "--duration", "1.2", "--rate", "250", "--trajectory", "rest_to_rest", "--plant", "internal",
+        "--duration", "1.2", "--trajectory", "rest_to_rest", "--plant", "internal",
     )  # fmt: skip
     out, err = demo.communicate(timeout=PATIENCE)
-    assert demo.returncode == 0, out + err
-    runs = json.loads((folder / "report.json").read_text())["runs"]
-    assert max(max(run["disagreement"].values()) for run in runs.values()) < 1e-12
-    assert runs["full"]["tracking error rms"] < 0.5 * runs["quasi_static"]["tracking error rms"]
+    assert "Traceback" not in out + err
+    report = json.loads((folder / "report.json").read_text())
+    assert report["problems"] == []  # published values are those of the library
+    assert min(report["ratios of rms errors"].values()) > 10.0
     laws = json.loads((folder / "controllers" / "report.json").read_text())
-    assert set(laws["runs"]["internal_state_feedback"]["joints"]) == {"shoulder", "elbow"}
-    assert all(0.0 < run["peak torque, share of limit"] <= 1.0 for run in laws["runs"].values())
+    assert laws["ratios of rms errors"]["internal"]["motor_pd"]["state_feedback"] > 10.0
+    for run in laws["runs"].values():
+        assert not run["stopped"]
+        assert run["joints"].keys() == {"shoulder", "elbow"}
+        assert 0.0 < run["peak torque, share of limit"] <= 1.0
 
 
 def test_control_laws_on_another_robot(tmp_path, robot, start_demo):

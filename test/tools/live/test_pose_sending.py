@@ -11,9 +11,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from trajectory_msgs.msg import JointTrajectory
 
+from multibody_dynamics.dynamics.lie import se3
+from multibody_dynamics.nodes.task_space.tool_messages import pose_message, read_pose
 from ros_harness import FIRST_START, NAMESPACE, RosHarness, ros
 
 __all__ = ["ros"]  # the fixture
@@ -62,3 +65,10 @@ def test_without_a_node_the_topic_is_named(ros):
     found = send(ros, "0", "0", "0", "--frame", "tip", "--namespace", "nobody", "--timeout", "0.5")
     assert found.returncode == 1
     assert "no node listens on /nobody/target_pose within 0.5 s" in found.stderr
+
+
+def test_a_pose_survives_its_message():
+    pose = se3.exp([0.3, -0.2, 2.9, 0.1, 0.2, 0.3])
+    message = pose_message(pose, "tip")
+    assert message.header.frame_id == "tip"
+    np.testing.assert_allclose(read_pose(message.pose), pose, atol=1e-14)

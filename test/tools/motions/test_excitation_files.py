@@ -17,8 +17,6 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import identification as idn
 from multibody_dynamics.nodes.base.robot import share_directory
 from multibody_dynamics.nodes.trajectory_node import MOST_POINTS, TrajectoryParameters, read_file
-from multibody_dynamics.reporting import figures
-from multibody_dynamics.tools.motions import excitation_files
 from multibody_dynamics.tools.motions.excitation_files import (
     DELAY_PER_POINT,
     LONGEST_DELAY,
@@ -26,7 +24,6 @@ from multibody_dynamics.tools.motions.excitation_files import (
     describe_plan,
     refuse_existing,
     remove_plan,
-    save_picture,
     summary_of,
     write_plan,
 )
@@ -104,21 +101,3 @@ def test_the_summary_contains_the_sum_of_sines(elastic):
     for t in (0.3, 2.0, 4.4):
         np.testing.assert_allclose(motion(t), run(t), atol=1e-9)
     assert set(summary["runs"]) == {"fourier", "steps", "chirps"}
-
-
-def test_the_picture_shows_the_motion_of_every_joint_and_every_error(
-    tmp_path, elastic, monkeypatch
-):
-    drawn = []
-
-    def keep(figure, file):
-        drawn.append([(len(axis.lines), len(axis.patches)) for axis in figure.axes])
-        figures.save(figure, file)
-
-    monkeypatch.setattr(excitation_files, "save", keep)
-    save_picture(elastic, tmp_path / "picture.png")
-    motions, path, errors = drawn[0][:3], drawn[0][3], drawn[0][4]
-    assert [lines for lines, _ in motions] == [elastic.model.n + 2] * 3  # joints and two limits
-    assert path[0] == 2
-    assert errors[1] == sum(error.verdict != "-" for error in elastic.errors)
-    assert (tmp_path / "picture.png").stat().st_size > 10_000
