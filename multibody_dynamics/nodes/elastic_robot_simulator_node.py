@@ -35,8 +35,7 @@ from .base.outputs import Outputs
 from .base.parameters import ParameterError
 from .base.qos import RELIABLE, best_effort
 from .base.runtime import ManagedNode, run
-from .simulator.mean_torque import driven, stepped
-from .simulator.simulated_sensors import SimulatedSensors
+from .simulator.simulated_sensors import SimulatedSensors, driven, stepped
 from .simulator.simulated_surroundings import StiffnessCommands, Surroundings
 from .simulator.simulator_commands import Command, Commands
 from .simulator.simulator_pace import ClockPace, Pace, SteadyPace

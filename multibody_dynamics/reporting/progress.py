@@ -1,31 +1,41 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Progress bars for terminals; silent when the output is redirected."""
+"""Progress bars for terminals, and lines now and then where the output is redirected."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any
+import time
+from typing import Any, TextIO
 
 from tqdm import tqdm
 
+FORM = "{desc}: {percentage:3.0f}%|{bar:30}| {remaining} left"
+LOGGED = 10.0  # s between two lines
+
 
 class ProgressBar:
-    """A bar that is told how many `items` are done, of how many in total.
+    """A bar that is told how many `items` are done, of how many in total. Where there is no
+    terminal, a line every LOGGED s, and at the beginning if it is told of that.
 
     stays : whether the full bar stays on the screen.
     """
 
-    def __init__(self, items: str, stream: Any = None, *, stays: bool = False) -> None:
-        self._options = {"desc": items, "file": stream, "leave": stays, "disable": None}
+    def __init__(self, items: str, stream: TextIO | None = None, *, stays: bool = False) -> None:
+        self._items, self._stream, self._stays = items, stream, stays
         self._bar: Any = None
 
     def __call__(self, done: float, total: float = 1.0) -> None:
+        now = time.monotonic()
         if self._bar is None:
-            form = "{desc}: {percentage:3.0f}%|{bar:30}| {remaining} left"
-            self._bar = tqdm(total=total, bar_format=form, **self._options)
+            self._bar = tqdm(total=total, desc=self._items, file=self._stream, leave=self._stays,
+                             disable=None, bar_format=FORM)  # fmt: skip
+            self._next = now + (LOGGED if done else 0.0)
         self._bar.update(done - self._bar.n)
+        if self._bar.disable and now >= self._next:
+            self._next = now + LOGGED
+            print(f"{self._items}: {done / total:.0%}", file=self._stream or sys.stderr, flush=True)
         if done >= total:
             self._bar.close()
             self._bar = None

@@ -61,8 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt:
-        print("\nstopped", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        print("\nstopped", *error.args, sep="; ", file=sys.stderr)
         return 130
     except RunError as error:
         print(f"\nmultibody_dynamics: {error}", file=sys.stderr)

@@ -39,6 +39,7 @@ from .recordings import Bag, from_start, read_columns, stacked, times_in, write_
 from .recordings.bag_library import message_types, new_bag
 from .recordings.tables import UNIX
 
+CSV_FORMAT = "docs/my_trajectory.md describes the format"
 MESSAGE = "trajectory_msgs/msg/JointTrajectory"
 COLUMNS = (("q", "qd", "qdd"), ("q", "q'", "q''"))  # column names in tables
 ROWS = ("positions", "velocities", "accelerations")
@@ -91,7 +92,10 @@ def read_points(path: Path, *, topic: str = "", message: int | None = None) -> P
     if path.is_dir() or path.suffix in (".mcap", ".db3"):
         return _read_bag(path, topic, message)
     if path.suffix == ".csv":
-        return _read_csv(path)
+        try:
+            return _read_csv(path)
+        except InputError as error:
+            raise InputError(f"{error} ({CSV_FORMAT})") from None
     if path.suffix in (".yaml", ".yml"):
         return _read_yaml(path)
     raise InputError(f"{path}: must be a bag, or end in .csv or .yaml")

@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Progress bars appear only on a terminal."""
+"""Progress bars appear on a terminal, and lines now and then elsewhere."""
 
 import io
 
@@ -26,6 +26,16 @@ def test_progress_is_shown_on_a_terminal_only(stays):
     assert "messages:   0%" in text
     assert text.endswith("left\n") == stays
     assert not hidden.getvalue()
+
+
+def test_elsewhere_the_beginning_and_a_line_every_ten_seconds_are_shown(monkeypatch):
+    times = iter((0.0, 5.0, 9.0, 11.0, 12.0))
+    monkeypatch.setattr("multibody_dynamics.reporting.progress.time.monotonic", lambda: next(times))
+    stream = io.StringIO()
+    bar = ProgressBar("runs", stream)
+    for done in (0, 10, 20, 30, 40):
+        bar(done, 40)
+    assert stream.getvalue() == "runs: 0%\nruns: 75%\n"
 
 
 def test_a_bar_begins_again_after_its_end():

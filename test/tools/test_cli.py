@@ -5,8 +5,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +32,7 @@ COMMANDS = (
     "demo", "task-demo", "report", "inspect", "torque-report", "plot", "generate", "trajectory",
     "record", "record-demo", "identify", "identify-springs", "write-back", "scale-time",
     "gazebo", "monitor", "compose", "validate", "collision-thresholds", "study",
-    "excite", "prove", "loop",
+    "excite", "prove", "loop", "send-pose",
 )  # fmt: skip
 
 
@@ -330,6 +335,32 @@ def test_study_of_ones_own_robot_and_its_report_written_again(tmp_path, capsys):
     assert capsys.readouterr().out.replace("second", "first") == printed
     for name in ("study.json", "study.csv"):
         assert (tmp_path / "second" / name).read_text() == (found / name).read_text()
+
+
+def test_a_study_ends_within_a_second_after_ctrl_c_and_keeps_what_was_done(tmp_path, capsys):
+    config = Path(PANDA).parents[1]
+    words = ["study", "--urdf", str(config / "robots" / "planar_two_link.urdf"),
+             "--elastic-joints", str(config / "elastic_joints" / "planar_two_link.yaml"),
+             "--laws", "pd-full", "--conditions", "error", "--stiffness", "1",
+             "--draws", "1000", "--workers", "2", "-o", str(tmp_path / "first")]  # fmt: skip
+    study = subprocess.Popen(
+        [sys.executable, "-m", "multibody_dynamics", *words],
+        stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    for _ in range(2):  # at the beginning, and when some have been made
+        assert any(line.startswith("runs: ") for line in iter(study.stderr.readline, ""))
+    begin = time.monotonic()
+    study.send_signal(signal.SIGINT)
+    printed = study.communicate()[1]
+    share = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # 1 on an idle computer
+    assert time.monotonic() - begin < 1.0 * share
+    assert study.returncode == 130
+    assert "Traceback" not in printed
+    file = tmp_path / "first" / "study.json"
+    assert re.search(rf"stopped; \d+ of 6000 runs are in {file}", printed)
+    assert 0 < len(json.loads(file.read_text())["runs"]) < 6000
+    assert cli.main(["study", "--results", str(file), "-o", str(tmp_path / "second")]) == 0
+    assert "planar_two_link: rms error in mrad" in capsys.readouterr().out
 
 
 def test_study_of_something_that_does_not_exist(tmp_path, capsys):

@@ -246,7 +246,8 @@ def _end_with_parent() -> None:
 @contextmanager
 def worker_processes(workers: int, prepare: Any = None, *shared: Any) -> Iterator[Executor | None]:
     """Processes with one thread each, in which prepare(*shared) is called first; None to work in
-    the present process. What has not begun at the end is not computed."""
+    the present process. What has not begun at the end is not computed; after an exception, such as
+    Ctrl-C, nothing is waited for. Ctrl-C reaches only the present process."""
     if workers <= 1:
         yield None
         return
@@ -256,8 +257,17 @@ def worker_processes(workers: int, prepare: Any = None, *shared: Any) -> Iterato
     before = {name: os.environ[name] for name in VARIABLES if name in os.environ}
     os.environ.update(dict.fromkeys(VARIABLES, "1"))
     executor = ProcessPoolExecutor(workers, get_context("spawn"), prepare, shared)
+    own = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited by the processes
+    try:
+        executor.submit(int)  # starts them
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, own)
     try:
         yield executor
+    except BaseException:
+        for process in [*(executor._processes or {}).values()]:
+            process.terminate()
+        raise
     finally:
         executor.shutdown(cancel_futures=True)
         for name in VARIABLES:
@@ -270,11 +280,17 @@ def in_order(
     function: Callable[[Any], Result],
     jobs: Sequence[Any],
     progress: Callable[[int, int], object] = lambda done, total: None,
+    results: list[Result] | None = None,
 ) -> list[Result]:
-    """function(job) of every job; `progress` is called with the number of jobs done and of all."""
+    """function(job) of every job; `progress` is called with the number of jobs done and of all.
+
+    results : a list that is filled instead of a new one; after Ctrl-C it has what was done.
+    """
     chunk = 2 if len(jobs) > MANY else 1
+    results = [] if results is None else results
+    if jobs:
+        progress(0, len(jobs))
     found = executor.map(function, jobs, chunksize=chunk) if executor else map(function, jobs)
-    results: list[Result] = []
     for result in found:
         results.append(result)
         progress(len(results), len(jobs))

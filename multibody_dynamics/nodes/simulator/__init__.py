@@ -4,10 +4,9 @@
 """The simulated arm: plant, sensors, environment, commands and timing.
 
 simulator_plant         plant and initial position from parameters; monitor of limits
-simulated_sensors       encoders and torque sensors
+simulated_sensors       encoders, torque sensors, and mean motor torques as drives report them
 simulated_surroundings  payload, hit, external wrench, commanded stiffnesses
 simulator_commands      the newest motor command of one of three interfaces
 simulator_pace          timing of the cycles: steady clock or external /clock
-mean_torque             mean motor torques over a cycle, as drives report them
 simulator_parameters    parameters of the simulator node
 """

@@ -1,14 +1,22 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The sensors of the simulated arm: encoders of links and motors, and joint torque sensors."""
+"""The sensors of the simulated arm: encoders of links and motors, joint torque sensors, and the
+mean motor torques over a cycle, as drives that average their currents report them.
+
+The torque of a position loop changes within a cycle: while a motor accelerates, it falls between
+two commands and jumps at the next one. Its value at the end of the cycle is lower than the mean by
+half a cycle times the derivative gain times the acceleration, as if the rotor were lighter.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf
 
 import numpy as np
 
+from ...dynamics.core import Array
 from ...dynamics.plant import Encoder, Plant, TorqueSensor
 from .simulator_parameters import SimulatorParameters
 
@@ -20,22 +28,18 @@ class SimulatedSensors:
         self._plant = plant
         links, motors, torques = np.random.SeedSequence(p.seed).spawn(3)
 
-        def encoder(
-            n: int, resolution: float, noise: float, seed: np.random.SeedSequence
-        ) -> Encoder:
-            bandwidth = p.velocity_bandwidth or None
-            return Encoder(
-                n,
-                period,
-                resolution=resolution,
-                noise=noise,
-                velocity_bandwidth=bandwidth,
-                seed=seed,
-            )
-
-        self.links = encoder(len(plant.q), p.link_encoder_resolution, p.link_position_noise, links)
+        encoder = partial(Encoder, period=period, velocity_bandwidth=p.velocity_bandwidth or None)
+        self.links = encoder(
+            len(plant.q),
+            resolution=p.link_encoder_resolution,
+            noise=p.link_position_noise,
+            seed=links,
+        )
         self.motors = encoder(
-            len(plant.theta), p.motor_encoder_resolution, p.motor_position_noise, motors
+            len(plant.theta),
+            resolution=p.motor_encoder_resolution,
+            noise=p.motor_position_noise,
+            seed=motors,
         )
         self._torque = TorqueSensor(
             len(plant.q),
@@ -59,3 +63,26 @@ class SimulatedSensors:
         self.links.update(plant.q, plant.qd)
         self.motors.update(plant.theta, plant.thetad)
         self._torque.update(plant.joint_torque)
+
+
+def stepped(plant: Plant, torque: Array, duration: float) -> Array:
+    """Advance a plant under constant torques (m,); returns the torques within the limits."""
+    plant.step(torque, duration)
+    return _limited(plant, torque)
+
+
+def driven(
+    plant: Plant, position: Array, velocity: Array, feedforward: Array, duration: float
+) -> Array:
+    """Advance a plant with its drives, as `Plant.follow` does; returns the mean torques (m,)."""
+    before = np.stack([plant.theta, plant.thetad])
+    plant.follow(position, velocity, feedforward, duration)
+    after = np.stack([plant.theta, plant.thetad])
+    assert plant.drive is not None
+    reference = np.stack([position, velocity])
+    return _limited(plant, plant.drive.mean_torque(reference, feedforward, before, after, duration))
+
+
+def _limited(plant: Plant, torque: Array) -> Array:
+    limit = plant.actuators.torque_limit
+    return np.asarray(np.clip(torque, -limit, limit))

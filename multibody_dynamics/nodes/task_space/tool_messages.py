@@ -27,6 +27,22 @@ def read_pose(pose: Pose, what: str = "the pose") -> Array:
     return pose_matrix(pose.position, pose.orientation, what)
 
 
+def pose_message(pose: Array, frame: str = "") -> PoseStamped:
+    """The message of a pose (4, 4) relative to a frame."""
+    from scipy.spatial.transform import Rotation  # slow to import, and the node never sends a pose
+
+    message = PoseStamped()
+    message.header.frame_id = frame
+    quaternion = Rotation.from_matrix(pose[:3, :3]).as_quat().tolist()
+    for part, names, values in (
+        (message.pose.position, "xyz", pose[:3, 3].tolist()),
+        (message.pose.orientation, "xyzw", quaternion),
+    ):
+        for name, value in zip(names, values, strict=True):
+            setattr(part, name, value)
+    return message
+
+
 def read_target(message: PoseStamped, frames: Frames) -> Array:
     """(1, 4, 4) in inertial axes."""
     return (frames(message.header.frame_id) @ read_pose(message.pose))[None]

@@ -8,6 +8,10 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import fields
+from math import inf
+from typing import Any
 
 from .ros_settings import LAST_DOMAIN
 
@@ -17,24 +21,20 @@ MOTIONS = ("sum_of_sines", "rest_to_rest")
 
 def positive(text: str) -> float:
     """A positive, finite number."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0.0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return value
+    return _number(text, "a positive number", least=5e-324)
 
 
 def not_negative(text: str) -> float:
     """A finite number, zero or greater."""
-    try:
+    return _number(text, "a number, zero or greater", least=0.0)
+
+
+def _number(text: str, what: str, least: float) -> float:
+    with suppress(ValueError):
         value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not a number, zero or greater")
-    return value
+        if least <= value < inf:
+            return value
+    raise argparse.ArgumentTypeError(f"{text} is not {what}")
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:
@@ -93,6 +93,13 @@ def domain(text: str) -> int:
     if not (text.isdecimal() and int(text) <= LAST_DOMAIN):
         raise argparse.ArgumentTypeError(f"{text} is not a ROS domain from 0 to {LAST_DOMAIN}")
     return int(text)
+
+
+def chosen(kind: Any, options: argparse.Namespace, **own: Any) -> Any:
+    """An object of the dataclass `kind`, whose fields are options of the same names, except for
+    `own`."""
+    names = {each.name for each in fields(kind)} & vars(options).keys()
+    return kind(**{name: getattr(options, name) for name in names} | own)
 
 
 def add_domain(parser: argparse.ArgumentParser) -> None:

@@ -37,11 +37,12 @@ PERCENTILES = (50, 90, 99, 100)
 
 
 class Topic(NamedTuple):
-    """A topic and the numbers in its messages."""
+    """A topic and the numbers in its messages, one for each joint or for each motor."""
 
     name: str
     kind: type
     rows: Callable[[Any], list[Any]]  # message -> k sequences of n numbers
+    is_of_motors: bool = False
 
 
 def _fields(*names: str) -> Callable[[Any], list[Any]]:
@@ -55,9 +56,11 @@ def _point(message: JointTrajectory) -> list[Any]:
 
 def topics_of(node: str) -> dict[str, Topic]:
     """The topics of a run of feedforward_node or task_space_node."""
-    states = {name: Topic(name, JointState, _fields(*STATE)) for name in STATES}
+    states = {
+        name: Topic(name, JointState, _fields(*STATE), name == "motor_states") for name in STATES
+    }
     torques = {name: Topic(f"{node}/{name}", JointState, _fields("effort")) for name in RATES}
-    command = Topic(f"{node}/motor_command", JointTrajectory, _point)
+    command = Topic(f"{node}/motor_command", JointTrajectory, _point, True)
     return {**states, **torques, "motor_command": command}
 
 
@@ -67,7 +70,7 @@ TOPICS = topics_of(FEEDFORWARD)
 CONTROL_TOPICS = {
     "joint_states": TOPICS["joint_states"],
     "motor_states": TOPICS["motor_states"],
-    "torque": Topic(f"{CONTROLLER}/motor_torque", JointState, _fields("effort")),
+    "torque": Topic(f"{CONTROLLER}/motor_torque", JointState, _fields("effort"), True),
 }
 """The topics of a run with the controller."""
 
@@ -77,7 +80,7 @@ class Series(NamedTuple):
 
     stamp : (m,) ns, header stamps
     sent : (m,) ns, system time of publication
-    values : (m, k, n), k rows of each message in the model's joint order
+    values : (m, k, n), k rows of each message in the order of the model's joints or motors
     published : messages sent from the first to the last of these, as counted by the publisher
     """
 
@@ -243,13 +246,22 @@ class Recorder:
         return read_trajectory(self.trajectories[0], JointMatcher(joint_names))
 
     def recording(
-        self, variant: str, joint_names: Sequence[str], cpu: Mapping[str, float] | None = None
+        self,
+        variant: str,
+        joint_names: Sequence[str],
+        cpu: Mapping[str, float] | None = None,
+        motor_names: Sequence[str] = (),
     ) -> Recording:
-        """Everything received so far as arrays, in the order of `joint_names`."""
+        """Everything received so far as arrays, in the order of the names; by default, motors have
+        those of the joints."""
+        names = {False: joint_names, True: motor_names or joint_names}
         return Recording(
             variant,
             tuple(joint_names),
-            {key: self._series(key, joint_names) for key in self._topics},
+            {
+                key: self._series(key, names[topic.is_of_motors])
+                for key, topic in self._topics.items()
+            },
             self.request(joint_names),
             cpu or {},
             self.diagnostics,
@@ -258,7 +270,7 @@ class Recorder:
     def close(self) -> None:
         self._node.destroy_node()
 
-    def _series(self, key: str, joint_names: Sequence[str]) -> Series:
+    def _series(self, key: str, own_names: Sequence[str]) -> Series:
         topic, taken = self._topics[key], self._taken[key]
         stamp, sent = np.empty((2, len(taken)), dtype=np.int64)
         count = PublicationCount()
@@ -269,11 +281,11 @@ class Recorder:
             message = deserialize_message(data, topic.kind)
             names = message.joint_names if topic.kind is JointTrajectory else message.name
             if names != known:
-                known, order = list(names), match_joints(joint_names, names)
+                known, order = list(names), match_joints(own_names, names)
             stamp[k], sent[k] = nanoseconds(message.header.stamp), info["source_timestamp"]
             values.append(np.array(topic.rows(message))[:, order])
             count.add(info.get("publication_sequence_number"), data)  # none in Humble
-        rows = np.array(values) if values else np.empty((0, 1, len(joint_names)))
+        rows = np.array(values) if values else np.empty((0, 1, len(own_names)))
         return Series(stamp, sent, rows, count.received + count.lost)
 
     def _keep_diagnostics(self, message: DiagnosticArray) -> None:

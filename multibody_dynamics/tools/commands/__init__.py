@@ -28,6 +28,7 @@ COMMANDS = (  # in the order of --help
     "gazebo",
     "loop",
     "compose",
+    "send_pose",
     "monitor",
     "plot",
     "generate",

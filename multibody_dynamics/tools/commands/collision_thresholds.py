@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..base.arguments import add_reading, positive
+from ..base.arguments import add_reading, chosen, positive
 
 HELP = "Learn the thresholds of collision detection from a recorded motion without contacts"
 DETAILS = (
@@ -47,7 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--filter-order", metavar="N", type=int, default=3,
                         help="order of the velocity filter, as in the node"
                         " (%(default)s)")  # fmt: skip
-    parser.add_argument("--state-source", metavar="SOURCE", default="link_and_motor_encoders",
+    parser.add_argument("--state-source", dest="source", metavar="SOURCE",
+                        default="link_and_motor_encoders",
                         help="source of the state, as in the node (%(default)s)")  # fmt: skip
 
 
@@ -58,14 +59,7 @@ def run(options: argparse.Namespace) -> int:
     from ..recordings.collision_thresholds_report import learn_from, lines
     from ..recordings.spring_recordings import read_motion
 
-    settings = DetectionSettings(
-        bandwidth=options.bandwidth,
-        high_pass=options.high_pass,
-        filter_bandwidth=options.filter_bandwidth,
-        filter_order=options.filter_order,
-        source=options.state_source,
-        margin=options.margin,
-    )
+    settings = chosen(DetectionSettings, options)
     model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
     actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
     motion = read_motion(

@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ...dynamics.core import InputError
+    from ..demo.page import print_results
     from ..demo.preparation import (
         CONTROL_FOLDER,
         FEEDFORWARDS,
@@ -51,7 +52,6 @@ def run(options: argparse.Namespace) -> int:
         controllers,
         prepare,
     )
-    from ..demo.reports import print_results
     from ..demo.runs import run_demo
 
     if options.plant and options.compare == "feedforwards":

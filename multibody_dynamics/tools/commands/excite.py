@@ -9,7 +9,7 @@ import argparse
 import os
 from pathlib import Path
 
-from ..base.arguments import not_negative, numbers, positive, whole
+from ..base.arguments import chosen, not_negative, numbers, positive, whole
 
 HELP = "Plan motions from which a robot's parameters can be identified well"
 DETAILS = (
@@ -112,7 +112,6 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from dataclasses import fields
     from math import pi, sqrt
 
     from ...dynamics.identification import FourierForm
@@ -126,11 +125,9 @@ def run(options: argparse.Namespace) -> int:
 
     if not options.overwrite:
         refuse_existing(options.output)
-    given = vars(options)
-    same = {each.name: given[each.name] for each in fields(PlanOptions) if each.name in given}
     form = FourierForm(options.period, options.harmonics, options.repetitions, options.ramp)
     encoder = 2.0 * pi / 2**options.bits / sqrt(12.0)
-    plan = make_plan(PlanOptions(**same, form=form, encoder=encoder))
+    plan = make_plan(chosen(PlanOptions, options, form=form, encoder=encoder))
     print(*describe_plan(plan), sep="\n")
     remove_plan(options.output)
     for file in write_plan(plan, options.output):

@@ -9,7 +9,7 @@ import argparse
 import os
 from pathlib import Path
 
-from ..base.arguments import add_reading, positive, whole
+from ..base.arguments import add_reading, chosen, positive, whole
 
 HELP = "Prove an identified model: validation, predicted control errors, and one report"
 DETAILS = (
@@ -47,7 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_prediction(parser: argparse.ArgumentParser) -> None:
     """What to simulate."""
-    parser.add_argument("--initial-error", metavar="SHARE", type=positive, default=0.2,
+    parser.add_argument("--initial-error", dest="stated", metavar="SHARE", type=positive,
+                        default=0.2,
                         help="relative error of every parameter of the data sheet, for the case"
                         " before the identification (%(default)s)")  # fmt: skip
     parser.add_argument("--motion", metavar="FILE", type=Path,
@@ -83,37 +84,24 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..road.held_out import RecordingOptions
     from ..road.known_robots import RobotFiles
     from ..road.predicted_control import LAWS, Proof
     from ..road.proof import prove
 
     files = RobotFiles(options.urdf, options.elastic_joints, options.identified, options.gravity)
-    proof = None
-    if options.draws:
-        proof = Proof(
-            files,
-            laws=options.laws or LAWS,
-            draws=options.draws,
-            stated=options.initial_error,
-            motion=options.motion,
-            plant=options.plant,
-            bits=options.bits,
-            rate=options.rate,
-            seed=options.seed,
-        )
-    reading = RecordingOptions(
-        effort=options.effort,
-        topics=tuple(options.topic),
-        motor_topic=options.motor_topic,
-        prefix=options.prefix,
-        held=dict(options.hold),
-        cutoff=options.cutoff,
-    )
+    options.laws = options.laws or LAWS
+    reading = {
+        "effort": options.effort,
+        "topics": tuple(options.topic),
+        "motor_topic": options.motor_topic,
+        "prefix": options.prefix,
+        "held": dict(options.hold),
+        "cutoff": options.cutoff,
+    }
     found = prove(
         files,
-        proof,
-        recordings=tuple(options.recordings),
+        chosen(Proof, options, files=files) if options.draws else None,
+        recordings=options.recordings,
         reading=reading,
         plans=tuple(options.excitation),
         written=options.written,

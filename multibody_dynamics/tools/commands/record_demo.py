@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..demo.reports import print_results
+    from ..demo.page import print_results
     from ..demo.runs import record_launched
 
     report = record_launched(options.folder, options.variant, options.namespace)

@@ -23,16 +23,19 @@ DETAILS = (
     " lower speeds. A run that deviates by 0.2 rad from its reference or keeps oscillating is lost"
     " and yields no error."
     " The results do not depend on the number of processes. The whole study takes over an hour on"
-    " two cores, --quick one to two minutes."
+    " two cores, --quick one to two minutes; after Ctrl-C, study.json has what was done."
 )
 PLANTS = ("internal", "mujoco", "both")
+CHOICES = ("robots", "urdf", "springs", "stiffnesses", "laws", "conditions", "plant", "draws",
+           "seed", "is_quick")  # fmt: skip
+"""The options that choose what to study: arguments of chosen_study."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, default=Path("study"),
                         help="folder for report.html, study.json and study.csv"
                         " (%(default)s)")  # fmt: skip
-    parser.add_argument("--quick", action="store_true",
+    parser.add_argument("--quick", dest="is_quick", action="store_true",
                         help="a first look: the Panda with the given springs, the main laws, two"
                         " draws, and the conditions exact, error, delay and"
                         " contact")  # fmt: skip
@@ -56,9 +59,10 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
                         " (all)")  # fmt: skip
     parser.add_argument("--urdf", metavar="ROBOT.urdf", type=Path,
                         help="your own robot instead, with --elastic-joints")  # fmt: skip
-    parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
+    parser.add_argument("--elastic-joints", dest="springs", metavar="YAML", type=Path,
                         help="its springs and motors")  # fmt: skip
-    parser.add_argument("--stiffness", metavar="FACTORS", type=numbers,
+    parser.add_argument("--stiffness", dest="stiffnesses", metavar="FACTORS",
+                        type=numbers,
                         help="comma-separated factors of the stiffness of all springs"
                         " (0.5,1,5)")  # fmt: skip
     parser.add_argument("--laws", metavar="NAME", type=names,
@@ -93,26 +97,28 @@ def run(options: argparse.Namespace) -> int:
 def _simulated(options: argparse.Namespace) -> StudyTables:
     from time import monotonic
 
-    from ..study.study_files import origin
-    from ..study.study_plan import planned_runs, run_study
-    from ..study.study_settings import chosen_study
+    from ..study.study_files import origin, write_tables
+    from ..study.study_plan import StudyResults, chosen_study, planned_runs, run_study
     from ..study.study_tables import StudyTables
 
-    study = chosen_study(
-        robots=options.robots,
-        urdf=options.urdf,
-        springs=options.elastic_joints,
-        stiffnesses=options.stiffness,
-        laws=options.laws,
-        conditions=options.conditions,
-        plant=options.plant,
-        draws=options.draws,
-        seed=options.seed,
-        is_quick=options.quick,
-    )
+    study = chosen_study(**{name: getattr(options, name) for name in CHOICES})
     options.output.mkdir(parents=True, exist_ok=True)  # fail now, not after an hour
     count = len(planned_runs(study))
     print(f"{count} runs in {options.workers} processes", file=sys.stderr)
-    began = monotonic()
-    results = run_study(study, options.workers)
-    return StudyTables(study, results, origin(monotonic() - began))
+    results, began = StudyResults(), monotonic()
+
+    def tables() -> StudyTables:
+        return StudyTables(study, results, origin(monotonic() - began))
+
+    try:
+        run_study(study, options.workers, results)
+    except KeyboardInterrupt:
+        if not results.calibrations:
+            raise
+        write_tables(tables(), options.output)
+        file = options.output / "study.json"
+        raise KeyboardInterrupt(
+            f"{len(results.runs)} of {count} runs are in {file}, and study --results {file} writes"
+            " their report"
+        ) from None
+    return tables()

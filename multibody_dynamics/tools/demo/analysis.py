@@ -1,10 +1,12 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""One run of the demo, compared with what the library computes offline.
+"""Runs of the demo, with the feedforward or with a control law, compared with what the library
+computes offline.
 
-The reference comes from the trajectory message, the torques from the reference, the errors from the
-measured states: no intermediate result comes from the nodes.
+The reference comes from the trajectory message, the torques of the feedforward from the reference,
+the errors from the measured states: no intermediate result comes from the nodes. Of the controller,
+only the torques are taken.
 """
 
 from __future__ import annotations
@@ -27,10 +29,14 @@ from ...dynamics.motion import Reference
 from ...dynamics.rigid import inverse_dynamics
 from ...nodes.following.feedforward_parameters import FeedforwardParameters
 from ..base.models import load_quietly
-from ..base.node_parameters import FEEDFORWARD, PARAMETERS, read_parameters
+from ..base.node_parameters import CONTROLLER, FEEDFORWARD, PARAMETERS, read_parameters
 from ..base.recording import PERCENTILES, RATES, Recording, reference_of
 
 ERROR = 2  # DiagnosticStatus.ERROR as a number
+LAWS = ("motor_pd", "computed_torque", "feedback_linearization", "state_feedback")
+VARIANT_OF = {"motor_pd": "quasi_static"}  # the classic law; the others use the full flat map
+FLAT = LAWS[2:]  # the laws based on differential flatness
+PLANTS = ("internal", "mujoco")
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +123,7 @@ class Run(DemoRun):
 
     lookahead: float = 0.0  # s
     lead: float = 0.01  # s
+    second_outputs: tuple[float, ...] = ()  # of the joints that have one, held constant
 
     @property
     def begin(self) -> float:
@@ -133,9 +140,11 @@ class Run(DemoRun):
                 f"{self.recording.variant}: the recording started after the trajectory, so the"
                 " robot's initial position is unknown"
             )
-        position, Q = command.values[here[0], 0], torque.values[there[0], 0]
-        if VARIANTS[self.recording.variant][0]:
-            position = self.actuators.link_position(position, Q, beyond="continue")
+        Q = VARIANTS[self.recording.variant][0] * torque.values[there[0], 0]
+        second = np.array([self.second_outputs, np.zeros(len(self.second_outputs))])
+        position = self.actuators.link_position(
+            command.values[here[0], 0], Q, stiffness=second, beyond="continue"
+        )
         return reference_of(self.model.joint_names, self.recording.request, position, self.lead)
 
     @cached_property
@@ -174,14 +183,13 @@ class Run(DemoRun):
         }
 
     def _motor_positions(self) -> Array:
-        """(m, n) theta of the desired motion, computed here."""
-        state, torque = np.zeros((5, self.model.n)), np.zeros((3, self.model.n))
-        flat = MotorFeedforward(self.actuators, state, torque, variant=self.recording.variant)
-        positions = np.empty((len(self.desired), self.model.n))
-        for k, (motion, forces) in enumerate(zip(self.desired, self.library, strict=True)):
-            state[:], torque[:] = motion, forces
-            positions[k] = flat.update().position
-        return positions
+        """(m, motors) theta of the desired motion, computed here."""
+        flat = MotorFeedforward(self.actuators, variant=self.recording.variant)
+        flat.stiffness[0] = self.second_outputs
+        positions = []
+        for flat.state[:], flat.torque[:] in zip(self.desired, self.library, strict=True):
+            positions.append(flat.update().position.copy())
+        return np.array(positions)
 
     @cached_property
     def motion(self) -> NDArray[np.bool_]:
@@ -219,6 +227,48 @@ class Run(DemoRun):
             "states without a torque": int((~np.isin(states.stamp[since], torque.stamp)).sum()),
             "states": int(since.sum()),
             "cpu": dict(self.recording.cpu),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class ControlRun(DemoRun):
+    """A run of one law on one plant: tracking errors of the links, and motor loads. The arm starts
+    at rest at the first point."""
+
+    plant: str
+    law: str
+    node = CONTROLLER
+
+    @property
+    def begin(self) -> float:
+        """Start time of the motion; the arm is moving when it passes the first point."""
+        return 0.0
+
+    @cached_property
+    def reference(self) -> Reference:
+        request = self.recording.request
+        return reference_of(self.model.joint_names, request, request.positions[0])
+
+    def figures(self) -> dict[str, Any]:
+        """The results of this run, for report.json."""
+        _, sent = self.moving("torque")
+        _, motors = self.moving("motor_states")
+        share = np.abs(sent[:, 0]) / self.actuators.torque_limit_within(self.model.limits.effort)
+        speed = np.abs(motors[:, 1]) / self.actuators.speed_limit
+        found = super().figures()
+        # The arm may have been stopped before the motion; then there is no torque.
+        peaks = np.abs(sent[:, 0]).max(axis=0, initial=0.0)
+        for j, peak in zip(self.actuators.joint_of_motor, peaks.tolist(), strict=True):
+            own = found["joints"][self.model.joint_names[j]]
+            own["peak torque"] = max(peak, own.get("peak torque", 0.0))
+        return found | {
+            "plant": self.plant,
+            "law": self.law,
+            "peak torque, share of limit": float(share.max(initial=0.0)),
+            "peak motor speed, share of limit": float(speed.max(initial=0.0)),
+            "cycles": len(share),
+            "cycles at a torque limit": int((share > 1.0 - 1e-9).any(axis=1).sum()),
+            "cycles beyond a motor speed limit": int((speed > 1.0).any(axis=1).sum()),
         }
 
 
@@ -273,15 +323,38 @@ def load_setting(folder: Path, node: str) -> tuple[dict[str, Any], MultibodyMode
     return p, model, load_actuators(p["elastic_joints_file"], model.joint_names, model.joint_types)
 
 
+def run_name(plant: str, law: str) -> str:
+    """Name of a recording."""
+    return f"{plant}_{law}"
+
+
 def load_runs(folder: Path) -> list[Run]:
     """The recorded runs in a folder, ordered as VARIANTS. Raises InputError if there is none."""
     p, model, actuators = load_setting(folder, FEEDFORWARD)
-    lead = p.get("splice_lead", FeedforwardParameters.splice_lead)
+    own = {
+        "lookahead": p.get("lookahead", 0.0),
+        "lead": p.get("splice_lead", FeedforwardParameters.splice_lead),
+        "second_outputs": tuple(p.get("initial_stiffness", ())),
+    }
     runs = [
-        Run(Recording.load(file), model, actuators, p.get("lookahead", 0.0), lead)
+        Run(Recording.load(file), model, actuators, **own)
         for variant in VARIANTS
         if (file := folder / f"{variant}.npz").is_file()
     ]
     if not runs:
         raise InputError(f"{folder} has no recording: none of {', '.join(VARIANTS)}.npz")
+    return runs
+
+
+def load_control_runs(folder: Path) -> list[ControlRun]:
+    """The recorded runs in a folder, by plant and law. Raises InputError if there is none."""
+    _, model, actuators = load_setting(folder, CONTROLLER)
+    runs = [
+        ControlRun(Recording.load(file), model, actuators, plant, law)
+        for plant in PLANTS
+        for law in LAWS
+        if (file := folder / f"{run_name(plant, law)}.npz").is_file()
+    ]
+    if not runs:
+        raise InputError(f"{folder} has no recording such as {run_name(PLANTS[0], LAWS[0])}.npz")
     return runs

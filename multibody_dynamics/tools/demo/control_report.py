@@ -11,17 +11,15 @@ from typing import Any
 
 from ...reporting.page import Page
 from ..base.node_parameters import CONTROLLER, PARAMETERS, SIMULATOR, TRAJECTORY, read_parameters
-from .control_analysis import FLAT, LAWS, PLANTS, ControlRun, load_control_runs
+from .analysis import FLAT, LAWS, PLANTS, ControlRun, load_control_runs
 from .page import (
     add_setup,
     add_warnings,
     error_unit,
     robot_of,
     short,
-    stopped_runs,
     times,
     torque_unit,
-    versions,
     write_files,
 )
 from .pictures import LAW_TITLES, PLANT_TITLES, draw_control_errors, draw_control_torques
@@ -54,11 +52,8 @@ def write_control_report(folder: Path) -> dict[str, Any]:
         "trajectory": f"{parameters[TRAJECTORY]['motion']}, {runs[0].end - runs[0].begin:.2f} s",
         "runs": results,
         "ratios of rms errors": {plant: _ratios(runs, results, plant) for plant in plants},
-        "versions": versions(),
     }
-    report["problems"] = _problems(report)
-    write_files(folder, report, _page(report, runs, folder))
-    return report
+    return write_files(folder, report, _problems, lambda whole: _page(whole, runs, folder))
 
 
 def _ratios(
@@ -79,13 +74,12 @@ def _ratios(
 
 
 def _problems(report: Mapping[str, Any]) -> list[str]:
-    """Rejected trajectories, stopped motions, and flatness-based laws that are not better."""
+    """Rejected trajectories, and flatness-based laws that are not better."""
     found = [
         f"{name}: the controller rejected {reason}"
         for name, run in report["runs"].items()
         for reason in run["refused"]
     ]
-    found += stopped_runs(report["runs"])
     # Without lockstep, a busy computer can spoil any run, regardless of the law.
     if report["lockstep"]:
         found += [

@@ -1,13 +1,15 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Shared by both reports: units, and the sections on problems, warnings and the setup."""
+"""Shared by both reports: units, the sections on problems, warnings and the setup, and the results
+in a few lines."""
 
 from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -117,8 +119,36 @@ def versions() -> dict[str, str]:
     return found | {"system": platform.platform(), "processors": str(os.cpu_count())}
 
 
-def write_files(folder: Path, report: Mapping[str, Any], page: Page) -> None:
-    """Write report.json, report.md and report.html."""
+def write_files(
+    folder: Path,
+    report: dict[str, Any],
+    problems: Callable[[Mapping[str, Any]], list[str]],
+    page: Callable[[Mapping[str, Any]], Page],
+) -> dict[str, Any]:
+    """Write report.json, report.md and report.html, and return the contents of the first: `report`
+    with its problems, stopped runs first, and versions."""
+    report |= {"versions": versions(), "problems": stopped_runs(report["runs"]) + problems(report)}
     write_json(report, folder / "report.json")
-    page.write_markdown(folder / "report.md")
-    page.write_html(folder / "report.html")
+    found = page(report)
+    found.write_markdown(folder / "report.md")
+    found.write_html(folder / "report.html")
+    return report
+
+
+def print_results(report: Mapping[str, Any], folder: Path) -> int:
+    """Print the results in a few lines and return the exit status."""
+    unit = error_unit(report["joint types"])
+    for variant, run in report["runs"].items():
+        if run["stopped"]:
+            print(f"{variant:<32}stopped")
+            continue
+        ratio = report["ratios of rms errors"].get(variant)
+        print(
+            f"{variant:<32}rms {1e3 * run['tracking error rms']:9.5f}"
+            f"   peak {1e3 * run['tracking error peak']:9.5f} {unit}"
+            + (f"   {ratio:8,.1f} times the rms of full" if ratio else "")
+        )
+    for problem in report["problems"]:
+        print(f"multibody_dynamics: {problem}", file=sys.stderr)
+    print(f"report: {folder / 'report.md'}")
+    return 1 if report["problems"] else 0

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...reporting.figures import BLUE, GREEN, ORANGE, SKY, VERMILION, legend_below, new_figure
-from .analysis import Run
-from .control_analysis import ControlRun
+from .analysis import ControlRun, Run
 from .page import error_unit
 
 TITLES = {
@@ -127,11 +126,12 @@ def draw_control_errors(runs: Sequence[ControlRun]) -> Any:
 
 
 def draw_control_torques(runs: Sequence[ControlRun]) -> Any:
-    """Motor torques of all laws, with a row per joint and a column per plant."""
+    """Motor torques of all laws, with a row per motor and a column per plant."""
     plants = list(dict.fromkeys(run.plant for run in runs))
-    model = runs[0].model
+    names, joints = runs[0].actuators.motor_names, runs[0].actuators.joint_of_motor
+    m = len(names)
     figure, axes = new_figure(
-        model.n, len(plants), (10.5, 1.35 * model.n + 1.2), sharex=True, sharey="row", squeeze=False
+        m, len(plants), (10.5, 1.35 * m + 1.2), sharex=True, sharey="row", squeeze=False
     )
     for run in runs:
         column = axes[:, plants.index(run.plant)]
@@ -141,7 +141,8 @@ def draw_control_torques(runs: Sequence[ControlRun]) -> Any:
             axis.plot(t - run.begin, torque[:, 0, j], **style, label=LAW_TITLES[run.law])
         column[0].set_title(f"motor torque, {PLANT_TITLES[run.plant]}", fontsize=11)
         column[-1].set_xlabel("time  [s]")
-    for axis, name, kind in zip(axes[:, 0], model.joint_names, model.joint_types, strict=True):
+    for axis, name, j in zip(axes[:, 0], names, joints, strict=True):
+        kind = runs[0].model.joint_types[j]
         axis.set_ylabel(f"{name}  [{'N' if kind == 'prismatic' else 'N m'}]", fontsize=8)
         axis.locator_params(axis="y", nbins=4)
     legend_below(figure, axes[0, 0], ncols=4)

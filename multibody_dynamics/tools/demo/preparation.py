@@ -13,9 +13,11 @@ from typing import Any
 
 import yaml
 
-from ...dynamics.core import InputError, parse_yaml
-from ...dynamics.elastic import VARIANTS, load_actuators
+from ...dynamics.control import StiffnessReference
+from ...dynamics.core import parse_yaml
+from ...dynamics.elastic import VARIANTS, Actuators, load_actuators
 from ...dynamics.model import MultibodyModel
+from ...dynamics.rigid import gravity_forces
 from ...nodes.base.robot import find_file
 from ...nodes.trajectory_node import TrajectoryParameters, make_motion
 from ...resources import share_directory
@@ -29,14 +31,19 @@ from ..base.node_parameters import (
     read_parameters,
 )
 from ..base.recording import CONTROL_TOPICS, TOPICS, Topic
-from .control_analysis import LAWS, PLANTS, VARIANT_OF, run_name
+from .analysis import LAWS, PLANTS, VARIANT_OF, run_name
 from .control_report import OUTPUTS as CONTROL_OUTPUTS
 from .control_report import write_control_report
 from .generated_springs import generated_springs
 from .report import OUTPUTS, write_report
 
 REMAPPINGS = {SIMULATOR: {"motor_command": f"{FEEDFORWARD}/motor_command"}}
-CONTROL_REMAPPINGS = {SIMULATOR: {"motor_torque_stamped": f"{CONTROLLER}/motor_torque"}}
+CONTROL_REMAPPINGS = {
+    SIMULATOR: {
+        "motor_torque_stamped": f"{CONTROLLER}/motor_torque",
+        "stiffness_command": f"{CONTROLLER}/stiffness_command",
+    }
+}
 SPRINGS = "elastic_joints.yaml"  # generated for a robot without data of its springs
 CONTROL_FOLDER = "controllers"  # for their runs, in the folder of the demo
 LIVE_TIMEOUT = 1.0  # s without a command until torques are zero, in real time
@@ -111,6 +118,11 @@ class Demo:
     springs: str = ""  # contents of SPRINGS, if they are generated
 
     @property
+    def motor_names(self) -> list[str]:
+        """The motors, in the order of messages without names."""
+        return list(self.parameters[self.comparison.controller]["command_joints"])
+
+    @property
     def file(self) -> Path:
         """The file with the parameters."""
         return self.folder / PARAMETERS
@@ -151,7 +163,7 @@ def prepare(
     rate : rate of the simulator, Hz
     real_time : discard late commands instead of waiting for them
 
-    Raises DynamicsError or OSError for files that cannot be used and for joints with two motors.
+    Raises DynamicsError or OSError for files that cannot be used.
     """
     folder = folder.resolve()
     parameters = read_parameters(share_directory() / "config" / comparison.configuration)
@@ -170,14 +182,18 @@ def prepare(
         controller["use_sim_time"] = trajectory["use_sim_time"] = False
     if is_ours:
         elastic_joints = elastic_joints or controller["elastic_joints_file"]
-    springs, generated = _springs(folder, model, elastic_joints)
+    springs, generated, actuators = _springs(folder, model, elastic_joints)
     for node in parameters.values():
         node["robot_file"] = str(file)
     for node in (simulator, controller):
         node["elastic_joints_file"] = str(springs)
-        node["command_joints"] = list(model.joint_names)
+        node["command_joints"] = list(actuators.motor_names)
     reference = make_motion(model, trajectory_parameters(trajectory))
-    simulator["initial_positions"] = reference(reference.start_time)[0].tolist()
+    start = reference(reference.start_time)[0]
+    simulator["initial_positions"] = start.tolist()
+    if actuators.variable_joints:  # the report needs to know what the node would choose
+        second = StiffnessReference(actuators).feasible((), gravity_forces(model, start))
+        controller["initial_stiffness"] = second.tolist()
 
     return Demo(folder, model, parameters, comparison, generated)
 
@@ -205,8 +221,10 @@ def _set_rate(simulator: dict[str, Any], controller: dict[str, Any], rate: float
         controller["command_delay"] = 1.0 / rate
 
 
-def _springs(folder: Path, model: MultibodyModel, elastic_joints: str) -> tuple[Path, str]:
-    """The file of springs and motors, and its contents if they are generated, else ""."""
+def _springs(
+    folder: Path, model: MultibodyModel, elastic_joints: str
+) -> tuple[Path, str, Actuators]:
+    """The file of springs and motors, its contents if they are generated, else "", and both."""
     text = ""
     if elastic_joints:
         file = find_file(elastic_joints)
@@ -214,9 +232,7 @@ def _springs(folder: Path, model: MultibodyModel, elastic_joints: str) -> tuple[
     else:
         file, text = folder / SPRINGS, generated_springs(model)
         actuators = load_actuators(parse_yaml(text), model.joint_names, model.joint_types)
-    if actuators.motor_names != model.joint_names:
-        raise InputError(f"{file}: the demo does not support joints with two motors")
-    return file, text
+    return file, text, actuators
 
 
 def _as_yaml(parameters: Mapping[str, Any], comparison: Comparison) -> str:

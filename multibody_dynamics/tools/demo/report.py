@@ -18,10 +18,8 @@ from .page import (
     add_warnings,
     error_unit,
     robot_of,
-    stopped_runs,
     times,
     torque_unit,
-    versions,
     write_files,
 )
 from .pictures import TITLES, draw_torques, draw_tracking
@@ -52,12 +50,8 @@ def write_report(folder: Path) -> dict[str, Any]:
         ),
         "runs": results,
         "ratios of rms errors": _ratios(results),
-        "versions": versions(),
-        "problems": [],
     }
-    report["problems"] = _problems(report)
-    write_files(folder, report, _page(report, runs, folder))
-    return report
+    return write_files(folder, report, _problems, lambda whole: _page(whole, runs, folder))
 
 
 def _ratios(results: Mapping[str, Any]) -> dict[str, float]:
@@ -67,9 +61,9 @@ def _ratios(results: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _problems(report: Mapping[str, Any]) -> list[str]:
-    """Rejected trajectories, stopped motions, torques that differ from the library's, and a full
-    feedforward that tracks no better."""
-    found = stopped_runs(report["runs"])
+    """Rejected trajectories, torques that differ from the library's, and a full feedforward that
+    tracks no better."""
+    found = []
     for variant, run in report["runs"].items():
         found += [f"{variant}: the feedforward rejected {reason}" for reason in run["refused"]]
         for quantity, share in run["disagreement"].items():

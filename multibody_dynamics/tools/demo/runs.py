@@ -85,7 +85,7 @@ def record(
         share = {name: (t - used[name]) / elapsed for name, t in cpu().items() if name in used}
         recorder.poll()
         line.close(stop_reason(recorder.diagnostics, demo.comparison.controller, request.start))
-        return recorder.recording(variant, names, share)
+        return recorder.recording(variant, names, share, demo.motor_names)
     finally:
         recorder.close()
 

@@ -17,11 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import rclpy
-from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path as PathMessage
 from rclpy.context import Context
 from scipy.optimize import minimize_scalar
-from scipy.spatial.transform import Rotation
 
 from ...dynamics.core import Array, read_yaml
 from ...dynamics.lie import se3, so3
@@ -30,6 +28,7 @@ from ...dynamics.motion import interpolate
 from ...dynamics.rigid import frame_pose
 from ...nodes.base.messages import nanoseconds
 from ...nodes.base.robot import find_file
+from ...nodes.task_space.tool_messages import pose_message
 from ...reporting.figures import SKY, VERMILION, legend_below, new_mosaic, save
 from ...resources import share_directory
 from ..base.models import load_quietly
@@ -106,7 +105,9 @@ def _record(
               "motor commands")  # fmt: skip
         rest = reached() + SETTLING
         until(lambda: reached() > rest, "the arm to come to rest")
-        publisher.publish(_path(model.base_name, goals))
+        path = PathMessage(poses=[pose_message(goal) for goal in goals])
+        path.header.frame_id = model.base_name
+        publisher.publish(path)
         until(lambda: recorder.trajectories,
               "a motion; if the path was rejected, the node's log states the reason")  # fmt: skip
         shown = recorder.trajectories[0]
@@ -248,17 +249,3 @@ def _draw_path(space: Any, hand: _HandMotion) -> None:
     space.yaxis.labelpad = 12.0
     space.set_aspect("equal")
     space.legend()
-
-
-def _path(frame: str, poses: Array) -> PathMessage:
-    message = PathMessage()
-    message.header.frame_id = frame
-    for pose in poses:
-        item = PoseStamped()
-        for name, value in zip("xyz", pose[:3, 3].tolist(), strict=True):
-            setattr(item.pose.position, name, value)
-        quaternion = Rotation.from_matrix(pose[:3, :3]).as_quat().tolist()
-        for name, value in zip("xyzw", quaternion, strict=True):
-            setattr(item.pose.orientation, name, value)
-        message.poses.append(item)
-    return message

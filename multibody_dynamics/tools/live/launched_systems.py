@@ -14,7 +14,7 @@ from __future__ import annotations
 import shlex
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +63,8 @@ class Values(dict[str, str]):
         return self[name] == "true"
 
     def items_of(self, name: str) -> list[str]:
-        """The items of a comma-separated value."""
-        return [item.strip() for item in self[name].split(",") if item.strip()]
+        """The items of a comma-separated value; none if the system has no such argument."""
+        return [item.strip() for item in self.get(name, "").split(",") if item.strip()]
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,19 @@ MOTION = Argument(
     "motion sent by trajectory_node; none: publish joint_trajectory yourself",
     ("rest_to_rest", "sum_of_sines", "none"),
 )
+INITIAL_POSITIONS = Argument(
+    "initial_positions",
+    "",
+    "initial positions of the simulated links in the order of command_joints, separated by"
+    " commas; '' uses those of the parameters file or, if a robot is given, zero or the"
+    " nearest joint limit",
+)
+PLANT = Argument(
+    "plant",
+    "internal",
+    "simulator of the robot; none: a real robot, or your own simulator",
+    ("internal", "mujoco", "none"),
+)
 NAMESPACE = Argument("namespace", "", "namespace of the nodes and their topics")
 SIMULATED_TIME = Argument("use_sim_time", "false", "take the time from /clock", FLAG)
 ROBOT_ARGUMENTS = (ROBOT, XACRO, SPRINGS, MOTORS)
@@ -115,15 +128,19 @@ def _parameters(file: str, what: str = "the node's parameters") -> Argument:
     return Argument("parameters", _own(file), f"YAML file with {what}")
 
 
-def robot_parameters(
-    values: Values, initial_positions: tuple[float, ...] = ()
-) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+def robot_parameters(values: Values) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """The node parameters for the selected robot, see `chosen_robot`; runs xacro if necessary.
 
-    Raises InputError if xacro fails.
+    Raises InputError if xacro fails, and for initial positions that are not numbers.
     """
+    from ...dynamics.core import InputError
     from ...nodes.base.robot import chosen_robot
 
+    try:
+        positions = [float(item) for item in values.items_of("initial_positions")]
+    except ValueError:
+        given = values["initial_positions"]
+        raise InputError(f"initial_positions are '{given}'; expected numbers") from None
     description = ""
     if values["robot"].endswith(".xacro"):
         description = _expanded(values["robot"], shlex.split(values["xacro_arguments"]))
@@ -132,7 +149,7 @@ def robot_parameters(
         values["robot"],
         values["elastic_joints"],
         values.items_of("command_joints"),
-        initial_positions,
+        positions,
         description,
     )
 
@@ -159,15 +176,8 @@ def _expanded(file: str, arguments: list[str]) -> str:
 
 def _elastic_joint(values: Values) -> list[NodeStart]:
     """The controller and, depending on the arguments, the plant and the motion."""
-    from ...dynamics.core import InputError
-
     simulated_time = values.flag("use_sim_time")
-    try:
-        positions = tuple(float(item) for item in values.items_of("initial_positions"))
-    except ValueError:
-        given = values["initial_positions"]
-        raise InputError(f"initial_positions are '{given}'; expected numbers") from None
-    links, motors, start_there = robot_parameters(values, positions)
+    links, motors, start_there = robot_parameters(values)
     common = NodeStart(
         "flatness_controller_node",
         namespace=values["namespace"],
@@ -213,19 +223,8 @@ ELASTIC_JOINT = System(
     (
         _parameters("elastic_joint.yaml", "the parameters of the nodes"),
         *ROBOT_ARGUMENTS,
-        Argument(
-            "initial_positions",
-            "",
-            "initial positions of the simulated links in the order of command_joints, separated by"
-            " commas; '' uses those of the parameters file or, if a robot is given, zero or the"
-            " nearest joint limit",
-        ),
-        Argument(
-            "plant",
-            "internal",
-            "simulator of the robot; none: a real robot, or your own simulator",
-            ("internal", "mujoco", "none"),
-        ),
+        INITIAL_POSITIONS,
+        PLANT,
         Argument(
             "law",
             "",
@@ -257,24 +256,52 @@ ELASTIC_JOINT = System(
 
 def _one_node(executable: str) -> Callable[[Values], list[NodeStart]]:
     def nodes(values: Values) -> list[NodeStart]:
-        """The node, with parameters that depend on the robot."""
-        links, motors, _ = robot_parameters(values)
+        """The node and, if a plant is chosen, the simulated robot that it commands."""
+        links, motors, start_there = robot_parameters(values)
         chosen = {
             "autostart": values.flag("autostart"),
             "use_sim_time": values.flag("use_sim_time"),
-            **({"tool": values["tool"]} if values.get("tool") else {}),
+            **{name: values[name] for name in ("tool", "components") if values.get(name)},
         }
-        return [
-            NodeStart(
-                executable,
-                values["name"],
-                values["namespace"],
-                (values["parameters"], links, motors, chosen),
-                log_level=values["log_level"],
-            )
-        ]
+        node = NodeStart(
+            executable,
+            values["name"],
+            values["namespace"],
+            (values["parameters"], links, motors, chosen),
+            log_level=values["log_level"],
+        )
+        if values.get("plant", "none") == "none":
+            return [node]
+        plant = {
+            **_of_simulator(values["parameters"]),
+            **links,
+            **motors,
+            **start_there,
+            "autostart": True,
+            "plant": values["plant"],
+            "publish_clock": values.flag("use_sim_time"),
+            "lockstep": values.flag("use_sim_time"),
+        }
+        simulator = NodeStart(
+            "elastic_robot_simulator_node",
+            namespace=values["namespace"],
+            parameters=(plant,),
+            remappings=(("motor_command", f"{values['name']}/motor_command"),),
+        )
+        return [simulator, node]
 
     return nodes
+
+
+def _of_simulator(file: str) -> dict[str, Any]:
+    """The parameters in a file that concern the simulator: those for all nodes also have others."""
+    from ...nodes.simulator.simulator_parameters import SimulatorParameters
+    from ..base.node_parameters import SIMULATOR, read_parameters
+
+    given = read_parameters(Path(file))
+    known = {each.name for each in fields(SimulatorParameters)}
+    common = {name: value for name, value in given.get("/**", {}).items() if name in known}
+    return common | given.get(SIMULATOR, {})
 
 
 def _arguments_of_one_node(executable: str) -> tuple[Argument, ...]:
@@ -302,12 +329,21 @@ FEEDFORWARD = System(
     _one_node("feedforward_node"),
 )
 TOOL = Argument("tool", "", "link that follows the paths; '' uses that of the parameters file")
+COMPONENTS = Argument(
+    "components",
+    "",
+    "controlled components: pose, position, direction ..., or some of 'rx ry rz x y z', for robots"
+    " with fewer than six joints; '' uses those of the parameters file",
+)
 TASK_SPACE = System(
     "motion of a tool",
     (
         _parameters("task_space.yaml"),
         *ROBOT_ARGUMENTS,
         TOOL,
+        COMPONENTS,
+        replace(PLANT, default="none"),
+        INITIAL_POSITIONS,
         *_arguments_of_one_node("task_space_node"),
     ),
     _one_node("task_space_node"),

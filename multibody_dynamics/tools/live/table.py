@@ -148,7 +148,7 @@ def watch(
     positions if they take longer than STATES_PATIENCE. Raises RunError if no torques arrive within
     `timeout` s. :func:`find_torques` chooses the topic if `torques` is None.
     """
-    with _spinning_node(namespace) as (node, spin):
+    with spinning_node("multibody_dynamics_monitor", namespace) as (node, spin):
         end = time.monotonic() + timeout if once else np.inf
         if torques is None:
             if not once:
@@ -179,16 +179,18 @@ def watch(
 
 
 @contextmanager
-def _spinning_node(namespace: str) -> Iterator[tuple[Any, Callable[[], None]]]:
+def spinning_node(
+    name: str, namespace: str = "", domain_id: int | None = None
+) -> Iterator[tuple[Any, Callable[[], None]]]:
     """A node, and a function that handles its next message."""
     import rclpy
     from rclpy.executors import SingleThreadedExecutor
     from rclpy.signals import SignalHandlerOptions
 
-    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    rclpy.init(args=[], domain_id=domain_id, signal_handler_options=SignalHandlerOptions.NO)
     executor = None
     try:
-        node = rclpy.create_node("multibody_dynamics_monitor", namespace=namespace)
+        node = rclpy.create_node(name, namespace=namespace)
         executor = SingleThreadedExecutor()
         executor.add_node(node)
         yield node, lambda: executor.spin_once(timeout_sec=0.05)

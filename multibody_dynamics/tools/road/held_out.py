@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,21 +17,6 @@ from ...reporting.progress import ProgressBar
 from ...validation.comparison import Validation, validate
 from ...validation.settings import Settings
 from .known_robots import KnownRobots, RobotFiles
-
-
-@dataclass(frozen=True)
-class RecordingOptions:
-    """How recordings are read; see the settings of `validate`.
-
-    effort : "joint" or "motor"; "": that of the motors for a robot with springs, else of joints.
-    """
-
-    effort: str = ""
-    topics: tuple[str, ...] = ()
-    motor_topic: str = ""
-    prefix: str = ""
-    held: Mapping[str, float] = field(default_factory=dict)
-    cutoff: float | None = None
 
 
 class HeldOut(NamedTuple):
@@ -59,22 +44,21 @@ class HeldOut(NamedTuple):
 
 
 def compare_held_out(
-    paths: Sequence[Path], files: RobotFiles, known: KnownRobots, options: RecordingOptions
+    paths: Sequence[Path], files: RobotFiles, known: KnownRobots, effort: str = "", **reading: Any
 ) -> list[HeldOut]:
     """Validate both models on each recording, with the same filter.
+
+    effort : "joint" or "motor"; "": that of the motors for a robot with springs, else of joints.
+    reading : further settings of `validate`.
 
     Raises InputError, naming the recording, if nothing can be compared.
     """
     settings = Settings(
         files.urdf,
         elastic_joints=files.elastic_joints,
-        effort=options.effort or ("motor" if known.is_elastic else "joint"),
+        effort=effort or ("motor" if known.is_elastic else "joint"),
         gravity=(0.0, 0.0, -files.gravity),
-        topics=options.topics,
-        motor_topic=options.motor_topic,
-        prefix=options.prefix,
-        held=dict(options.held),
-        cutoff=options.cutoff,
+        **reading,
     )
     found = []
     for path in paths:

@@ -25,7 +25,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ...dynamics.core import Array, InputError, in_order, worker_processes
-from ...dynamics.elastic import resting_second_outputs
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import Reference
 from ...dynamics.plant import ElasticRobot, Plant
@@ -38,13 +37,7 @@ from ..study.equal_noise import EqualNoise, at_equal_noise, reference_noise
 from ..study.model_errors import mistaken
 from ..study.single_run import Outcome, simulate
 from ..study.studied_laws import REFERENCE, STUDIED_LAWS, chosen_laws
-from ..study.studied_robots import (
-    FORCE_PER_MASS,
-    PAYLOAD_SHARE,
-    RobotSource,
-    StudiedArm,
-    motion_of,
-)
+from ..study.studied_robots import RobotSource, StudiedArm, motion_of, studied_arm
 from .drawn_robots import PossibleRobot
 from .known_robots import RobotFiles, load_known
 
@@ -120,12 +113,14 @@ class LawErrors(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """The errors of all laws in all cases, and the numbers of the laws."""
+    """The errors of all laws in all cases, and the numbers of the laws; after Ctrl-C, those of the
+    laws that were simulated on all robots of a case."""
 
     proof: Proof
     rows: tuple[LawErrors, ...]
     numbers: dict[str, EqualNoise]
     duration: float
+    is_complete: bool = True
 
     def row(self, case: str, law: str) -> LawErrors:
         """The errors of a law in a case."""
@@ -146,32 +141,42 @@ class Prediction:
 def predict(proof: Proof, workers: int = 1) -> Prediction:
     """Simulate all laws on all drawn robots, in `workers` processes.
 
-    Equal proofs give equal results, whatever the number of processes. Raises InputError for files
-    that do not belong together, and for a motion that does not start at rest.
+    Equal proofs give equal results, whatever the number of processes. Ctrl-C ends it early. Raises
+    InputError for files that do not belong together, and for a motion that does not start at rest.
     """
     arm = identified_arm(proof)  # raises errors of files here, and compiles once
     laws = [law.key for law in chosen_laws(proof.laws)]
-    with worker_processes(workers) as executor:
-        wanted = reference_noise(arm, proof.seed, proof.condition)
-        jobs = [(proof, law, wanted) for law in laws]
-        numbers = dict(
-            zip(laws, in_order(executor, _number, jobs, ProgressBar("laws")), strict=True)
-        )
-        runs: list[Job] = [
-            (proof, case, law, numbers[law].number, draw)
-            for case in CASES
-            for law in laws
-            for draw in range(proof.draws)
-        ]
-        outcomes = in_order(executor, _run, runs, ProgressBar("runs"))
+    numbers: list[EqualNoise] = []
+    outcomes: list[Outcome] = []
+    runs: list[Job] = []
+    try:
+        with worker_processes(workers) as executor:
+            wanted = reference_noise(arm, proof.seed, proof.condition)
+            jobs = [(proof, law, wanted) for law in laws]
+            in_order(executor, _number, jobs, ProgressBar("laws"), numbers)
+            runs += [
+                (proof, case, law, found.number, draw)
+                for case in CASES
+                for law, found in zip(laws, numbers, strict=True)
+                for draw in range(proof.draws)
+            ]
+            in_order(executor, _run, runs, ProgressBar("runs"), outcomes)
+    except KeyboardInterrupt:
+        pass  # what is missing shows it
     rows = []
-    for k in range(0, len(runs), proof.draws):
+    for k in range(0, len(outcomes) - proof.draws + 1, proof.draws):
         found = outcomes[k : k + proof.draws]
         errors = np.array([inf if each.lost else each.rms for each in found])
         _, case, law, number, _ = runs[k]
         lost = tuple(each.lost for each in found if each.lost)
         rows.append(LawErrors(case, law, number, errors, lost))
-    return Prediction(proof, tuple(rows), numbers, arm.motion.end_time)
+    return Prediction(
+        proof,
+        tuple(rows),
+        dict(zip(laws, numbers, strict=False)),
+        arm.motion.end_time,
+        is_complete=len(rows) == len(CASES) * len(laws),
+    )
 
 
 @lru_cache(maxsize=4)
@@ -181,17 +186,8 @@ def identified_arm(proof: Proof) -> StudiedArm:
     model, actuators = known.after
     elastic = proof.files.elastic_joints or proof.files.urdf
     source = RobotSource(model.name, model.name, proof.files.urdf, elastic)
-    mass = float(model.inertias[:, 5, 5].sum())
-    return StudiedArm(
-        source,
-        1.0,
-        model,
-        actuators,
-        motion_of(source, model, actuators) if proof.motion is None else _own(proof.motion, model),
-        PAYLOAD_SHARE * mass,
-        FORCE_PER_MASS * mass,
-        resting_second_outputs(actuators),
-    )
+    motion = _own(proof.motion, model) if proof.motion else motion_of(source, model, actuators)
+    return studied_arm(source, model, actuators, motion)
 
 
 def _own(file: Path, model: MultibodyModel) -> Reference:

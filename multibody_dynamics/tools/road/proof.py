@@ -5,22 +5,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from math import isfinite
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .held_out import (
-    HeldEquation,
-    HeldOut,
-    RecordingOptions,
-    compare_held_out,
-    held_equations,
-    overall,
-)
+from ...reporting.page import write_json
+from .held_out import HeldEquation, HeldOut, compare_held_out, held_equations, overall
 from .known_robots import RobotFiles, load_known
 from .predicted_control import Prediction, Proof, predict
 from .road_artefacts import collect
@@ -43,7 +36,7 @@ def prove(
     proof: Proof | None,
     *,
     recordings: Sequence[Path] = (),
-    reading: RecordingOptions | None = None,
+    reading: Mapping[str, Any] = MappingProxyType({}),
     plans: tuple[Path, ...] = (),
     written: Path | None = None,
     folder: Path,
@@ -51,8 +44,10 @@ def prove(
 ) -> Proven:
     """Validate, predict if a `proof` is given, and write report.html and proof.json.
 
-    plans : folders of `excite`; written : folder of `write-back`; both only for the report.
+    reading : how recordings are read, see :func:`.compare_held_out`. plans : folders of `excite`;
+    written : folder of `write-back`; both only for the report.
 
+    After Ctrl-C, proof.json has the validation and the laws that were simulated on all robots.
     Raises InputError, naming the file, if one is missing, invalid, or belongs to another robot.
     """
     artefacts = collect(
@@ -66,12 +61,14 @@ def prove(
     known = load_known(files)
     equations = held_equations(recordings, known, artefacts.report)
     compared = () if equations else recordings
-    held = compare_held_out(compared, files, known, reading or RecordingOptions())
+    held = compare_held_out(compared, files, known, **reading)
+    write_json(figures(held, None, equations), folder / FILE)
     prediction = predict(proof, workers) if proof else None
+    write_json(figures(held, prediction, equations), folder / FILE)
+    if prediction is not None and not prediction.is_complete:
+        raise KeyboardInterrupt(f"{folder / FILE} has what was done")
     road = Road(known, artefacts, held, prediction, equations)
     page = write_road(road, folder)
-    content = figures(held, prediction, equations)
-    (folder / FILE).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     is_better = True
     if held:
         before, after = overall(held)
@@ -86,7 +83,7 @@ def figures(
     prediction: Prediction | None,
     equations: Sequence[HeldEquation] = (),
 ) -> dict[str, Any]:
-    """The results as plain numbers; the error of a lost robot is null."""
+    """The results as plain numbers; the error of a lost robot is infinite."""
     content: dict[str, Any] = {
         "validation": {
             str(each.path): {
@@ -104,18 +101,14 @@ def figures(
                 "case": each.case,
                 "law": each.law,
                 "number": each.number,
-                "median": _finite(each.median),
-                "high": _finite(each.high),
-                "worst": _finite(each.worst),
-                "errors": [_finite(float(x)) for x in each.errors],
+                "median": each.median,
+                "high": each.high,
+                "worst": each.worst,
+                "errors": each.errors.tolist(),
                 "lost": list(each.lost),
             }
             for each in prediction.rows
         ]
-        best = prediction.recommended
+        best = prediction.recommended if prediction.is_complete else None
         content["recommended"] = best and {"law": best.law, "number": best.number}
     return content
-
-
-def _finite(value: float) -> float | None:
-    return value if isfinite(value) else None

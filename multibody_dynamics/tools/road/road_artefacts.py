@@ -67,53 +67,35 @@ def collect(
     report = _json(identified / REPORT).get("identification")
     if not isinstance(report, dict):
         raise InputError(f"{identified / REPORT}: not a report of `identify`")
-    sources = [urdf, *([elastic_joints] if elastic_joints else [])]
-    sources += [folder / SUMMARY for folder in plans]
-    sources += [each for each in sorted(identified.iterdir()) if each.is_file()]
-    if written is not None:
-        sources += [each for each in sorted(written.iterdir()) if each.is_file()]
+    robot = [urdf, *filter(None, [elastic_joints])]
+    results = [
+        file
+        for folder in filter(None, (identified, written))
+        for file in sorted(folder.iterdir())
+        if file.is_file()
+    ]
     pictures = {f"plan {folder}": folder / PLAN_PICTURE for folder in plans}
     pictures["fit"] = identified / FIT_PICTURE
+    springs = f" --elastic-joints {elastic_joints}" if elastic_joints else ""
+    steps = (
+        Step("excite", ", ".join(map(str, plans)),
+             f"multibody_dynamics excite {urdf}{springs} -o plan; then --excitation plan"),
+        Step("record", ", ".join(report.get("fitted", ())),
+             "multibody_dynamics record -o RECORDING"),
+        Step("identify", str(identified), "multibody_dynamics identify RECORDING ..."),
+        Step("write back", str(written or ""),
+             f"multibody_dynamics write-back {identified} --urdf {urdf}{springs} -o new;"
+             " then --written new"),
+        Step("validate", ", ".join(path.name for path in recordings),
+             "a recording that was not used for the fit, as an argument of prove"),
+    )  # fmt: skip
+    used = (*robot, *(folder / SUMMARY for folder in plans), *results, *recordings)
     return Artefacts(
         summaries,
         report,
-        _steps(urdf, elastic_joints, identified, plans, written, recordings, report),
-        tuple(_source(path) for path in (*sources, *recordings)),
+        steps,
+        tuple(map(_source, used)),
         {name: file for name, file in pictures.items() if file.is_file()},
-    )
-
-
-# wide: the results of every step
-def _steps(
-    urdf: Path,
-    elastic_joints: Path | None,
-    identified: Path,
-    plans: tuple[Path, ...],
-    written: Path | None,
-    recordings: tuple[Path, ...],
-    report: dict[str, Any],
-) -> tuple[Step, ...]:
-    springs = f" --elastic-joints {elastic_joints}" if elastic_joints else ""
-    fitted = ", ".join(report.get("fitted", ()))
-    return (
-        Step(
-            "excite",
-            ", ".join(str(folder) for folder in plans),
-            f"multibody_dynamics excite {urdf}{springs} -o plan; then --excitation plan",
-        ),
-        Step("record", fitted, "multibody_dynamics record -o RECORDING"),
-        Step("identify", str(identified), "multibody_dynamics identify RECORDING ..."),
-        Step(
-            "write back",
-            str(written or ""),
-            f"multibody_dynamics write-back {identified} --urdf {urdf}{springs} -o new;"
-            " then --written new",
-        ),
-        Step(
-            "validate",
-            ", ".join(path.name for path in recordings),
-            "a recording that was not used for the fit, as an argument of prove",
-        ),
     )
 
 

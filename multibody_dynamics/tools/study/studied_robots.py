@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -103,33 +103,20 @@ def built_in_robots() -> dict[str, RobotSource]:
     """The built-in robots by name: two with series elastic joints, one with variable stiffness."""
     config = share_directory() / "config"
 
-    def source(name: str, title: str, urdf: str, springs: str, points: object) -> RobotSource:
-        return RobotSource(
-            name,
-            title,
-            config / "robots" / f"{urdf}.urdf",
-            config / "elastic_joints" / f"{springs}.yaml",
-            tuple(tuple(map(float, row)) for row in points),  # type: ignore[attr-defined]
-        )
+    def source(name: str, title: str, urdf: str, springs: str, **more: Any) -> RobotSource:
+        robot, actuators = config / "robots" / f"{urdf}.urdf", config / "elastic_joints"
+        return RobotSource(name, title, robot, actuators / f"{springs}.yaml", **more)
 
-    panda = source("panda", "Panda, 7 series elastic joints", "panda", "panda", _demo_points())
-    return {
-        "panda": panda._replace(payload=2.0, hit=100.0),
-        "six_joint_arm": source(
-            "six_joint_arm",
-            "six-joint arm, series elastic joints",
-            "six_joint_arm",
-            "six_joint_arm",
-            SIX_JOINT_POINTS,
-        ),
-        "antagonistic": source(
-            "antagonistic",
-            "two-joint arm, elbow with variable stiffness",
-            "antagonistic_elbow",
-            "antagonistic",
-            ANTAGONISTIC_POINTS,
-        )._replace(outputs=ANTAGONISTIC_STIFFNESS),
-    }
+    robots = (
+        source("panda", "Panda, 7 series elastic joints", "panda", "panda",
+               waypoints=_demo_points(), payload=2.0, hit=100.0),
+        source("six_joint_arm", "six-joint arm, series elastic joints", "six_joint_arm",
+               "six_joint_arm", waypoints=SIX_JOINT_POINTS),
+        source("antagonistic", "two-joint arm, elbow with variable stiffness",
+               "antagonistic_elbow", "antagonistic", waypoints=ANTAGONISTIC_POINTS,
+               outputs=ANTAGONISTIC_STIFFNESS),
+    )  # fmt: skip
+    return {robot.name: robot for robot in robots}
 
 
 SIX_JOINT_POINTS = (
@@ -162,13 +149,25 @@ def load_arm(source: RobotSource, stiffness: float = 1.0) -> StudiedArm:
     if nominal.is_rigid.all():
         raise InputError(f"{source.springs}: no joint of '{model.name}' has a spring")
     actuators = _stiffened(nominal, stiffness)
+    motion = motion_of(source, model, nominal)
+    return studied_arm(source, model, actuators, motion, stiffness)
+
+
+def studied_arm(
+    source: RobotSource,
+    model: MultibodyModel,
+    actuators: Actuators,
+    motion: Reference,
+    stiffness: float = 1.0,
+) -> StudiedArm:
+    """An arm with payload and hit in proportion to its mass, unless the source says otherwise."""
     mass = float(model.inertias[:, 5, 5].sum())
     return StudiedArm(
         source,
         stiffness,
         model,
         actuators,
-        motion_of(source, model, nominal),
+        motion,
         PAYLOAD_SHARE * mass if source.payload is None else source.payload,
         FORCE_PER_MASS * mass if source.hit is None else source.hit,
         _outputs(source, actuators, stiffness),

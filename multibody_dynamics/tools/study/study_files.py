@@ -196,15 +196,15 @@ def _tables(content: Mapping[str, Any]) -> StudyTables:
                 yield ArmKey(robots[each["robot"]], float(each["stiffness"])), each
 
     results = StudyResults(
-        tuple(
+        [
             Calibration(arm, row["law"], EqualNoise(**_fields(row, NOISE, missing=inf)))
             for arm, row in rows("equal noise")
-        ),
-        tuple(
+        ],
+        [
             (RunKey(arm, **_fields(row, RUN)), Outcome(**_fields(row, OUTCOME)))
             for arm, row in rows("runs")
-        ),
-        tuple(Judgement(arm, **_fields(row, JUDGEMENT)) for arm, row in rows("stability")),
+        ],
+        [Judgement(arm, **_fields(row, JUDGEMENT)) for arm, row in rows("stability")],
     )
     return StudyTables(study, results, content["origin"])
 
@@ -227,13 +227,11 @@ def _merged(one: StudyTables, other: StudyTables) -> StudyTables:
         plant=a.plant if a.plant == b.plant else "both",
         draws=max(a.draws, b.draws),
     )
-    calibrations, judgements = (
-        {each[:keys]: each for results in (other.results, one.results) for each in results[row]}
-        for row, keys in ((0, 2), (2, 3))
-    )
-    runs = {**dict(other.results.runs), **dict(one.results.runs)}
-    results = StudyResults(
-        tuple(calibrations.values()), tuple(runs.items()), tuple(judgements.values())
-    )
+    calibrations = {
+        each[:2]: each for each in other.results.calibrations + one.results.calibrations
+    }
+    judgements = {each[:3]: each for each in other.results.judgements + one.results.judgements}
+    runs = dict(other.results.runs + one.results.runs)
+    results = StudyResults([*calibrations.values()], [*runs.items()], [*judgements.values()])
     minutes = float(one.origin["minutes"]) + float(other.origin["minutes"])
     return StudyTables(study, results, {**one.origin, "minutes": f"{minutes:.1f}"})

@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which runs a study consists of, and their execution on all cores.
+"""What a study consists of, as the user chose it, its runs, and their execution on all cores.
 
 Every run is determined by its arguments, so the results do not depend on the number of processes or
 on their order.
@@ -9,26 +9,37 @@ on their order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from math import nan
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...dynamics.control import Arm
-from ...dynamics.core import DynamicsError, in_order, worker_processes
+from ...dynamics.core import DynamicsError, InputError, in_order, worker_processes
 from ...reporting.progress import ProgressBar
+from ...simulation.mujoco_robot import import_mujoco
 from .conditions import (
     CONDITIONS,
     KEY_GROUPS,
     MAIN_GROUPS,
     OTHER_STIFFNESS_GROUPS,
     Condition,
+    chosen_groups,
 )
 from .equal_noise import EqualNoise, at_equal_noise, reference_noise
 from .single_run import Outcome, simulate
-from .studied_laws import STUDIED_LAWS, StudiedLaw
-from .studied_robots import RobotSource, StudiedArm, load_arm
+from .studied_laws import STUDIED_LAWS, StudiedLaw, chosen_laws
+from .studied_robots import (
+    STIFFNESSES,
+    RobotSource,
+    StudiedArm,
+    built_in_robots,
+    load_arm,
+    own_robot,
+)
 
 FEW = 5  # the share of draws outside the main rows is 1 / FEW
 FEWEST = 2
@@ -102,12 +113,79 @@ class Judgement(NamedTuple):
     growth: float
 
 
-class StudyResults(NamedTuple):
-    """All results of a study, in the order of its plan."""
+@dataclass
+class StudyResults:
+    """The results of a study so far, in the order of its plan."""
 
-    calibrations: tuple[Calibration, ...]
-    runs: tuple[tuple[RunKey, Outcome], ...]
-    judgements: tuple[Judgement, ...]
+    calibrations: list[Calibration] = field(default_factory=list)
+    runs: list[tuple[RunKey, Outcome]] = field(default_factory=list)
+    judgements: list[Judgement] = field(default_factory=list)
+
+
+# What the user chose
+
+WHOLE = {"robots": ("all",), "stiffnesses": STIFFNESSES, "laws": ("all",), "conditions": ("all",),
+         "draws": 20, "poses": POSES}  # fmt: skip
+QUICK = {"robots": ("panda",), "stiffnesses": (1.0,), "laws": ("main",),
+         "conditions": ("exact", "error", "delay", "contact"), "draws": 2, "poses": 30}  # fmt: skip
+
+
+def chosen_study(
+    *,
+    urdf: Path | None = None,
+    springs: Path | None = None,
+    plant: str = "internal",
+    seed: int = 0,
+    is_quick: bool = False,
+    **chosen: Any,
+) -> Study:
+    """The study with these options; those of WHOLE have its values or, with `is_quick`, those of
+    QUICK, unless they are given and not None.
+
+    Raises InputError for names and combinations that do not exist, and DynamicsError if MuJoCo is
+    needed and not installed.
+    """
+    if plant != "internal":
+        import_mujoco()
+    given = {name: value for name, value in chosen.items() if value}
+    options = (QUICK if is_quick else WHOLE) | given
+    stiffnesses = tuple(options["stiffnesses"])
+    for factor in stiffnesses:
+        if not 0.01 <= factor <= 100.0:
+            raise InputError(f"--stiffness {factor:g}: must be from 0.01 to 100")
+        if stiffnesses.count(factor) > 1:
+            raise InputError(f"--stiffness: {factor:g} is given twice")
+    if seed < 0:
+        raise InputError(f"--seed {seed}: must be zero or greater")
+    return Study(
+        robots=_robots(options["robots"], given.get("robots"), urdf, springs),
+        stiffnesses=stiffnesses,
+        laws=chosen_laws(options["laws"]),
+        groups=chosen_groups(options["conditions"]),
+        plant=plant,
+        draws=options["draws"],
+        seed=seed,
+        poses=options["poses"],
+    )
+
+
+def _robots(
+    names: Sequence[str], given: Sequence[str] | None, urdf: Path | None, springs: Path | None
+) -> tuple[RobotSource, ...]:
+    if urdf is not None or springs is not None:
+        if urdf is None or springs is None:
+            raise InputError("--urdf and --elastic-joints: your own robot needs both")
+        if given:
+            raise InputError("--robots and --urdf: choose one of them")
+        return (own_robot(urdf, springs),)
+    built_in = built_in_robots()
+    for name in names:
+        if name not in built_in and name != "all":
+            raise InputError(f"robot '{name}': expected all or some of {', '.join(built_in)}")
+    return tuple(robot for name, robot in built_in.items() if name in names or "all" in names)
+
+
+# The plan
 
 
 def arms_of(study: Study) -> list[ArmKey]:
@@ -160,37 +238,40 @@ def _draws(study: Study, arm: ArmKey, law: StudiedLaw, condition: Condition) -> 
     return study.draws if is_main_row else study.few
 
 
-def run_study(study: Study, workers: int = 1) -> StudyResults:
-    """Calibrate all laws, simulate all runs and judge the main laws, in `workers` processes."""
+def run_study(study: Study, workers: int = 1, results: StudyResults | None = None) -> StudyResults:
+    """Calibrate all laws, simulate all runs and judge the main laws, in `workers` processes.
+
+    results : filled as the results come, so that Ctrl-C loses none of them.
+    """
+    found = results or StudyResults()
     arms = arms_of(study)
     for arm in arms:
         load_arm(*arm)  # raises errors of files here, and compiles once
     with worker_processes(workers) as executor:
-        noises = in_order(
-            executor, _reference, [(arm, study.seed) for arm in arms], ProgressBar("robots")
-        )
-        wanted = dict(zip(arms, noises, strict=True))
+
+        def work(function: Any, jobs: list[Any], what: str, done: list[Any]) -> None:
+            in_order(executor, function, jobs, ProgressBar(what), done)
+
+        noises: list[float] = []
+        work(_reference, [(arm, study.seed) for arm in arms], "robots", noises)
         jobs = [
-            (arm, law.key, wanted[arm], study.seed)
-            for arm in arms
+            (arm, law.key, noise, study.seed)
+            for arm, noise in zip(arms, noises, strict=True)
             for law in planned_laws(study, arm)
         ]
-        calibrations = in_order(executor, _calibrate, jobs, ProgressBar("laws"))
-        numbers = {(each.arm, each.law): each.result.number for each in calibrations}
-        keys = planned_runs(study)
-        tasks = [(key, numbers[key.arm, key.law], study.seed) for key in keys]
-        outcomes = in_order(executor, _run, tasks, ProgressBar("runs"))
+        work(_calibrate, jobs, "laws", found.calibrations)
+        numbers = {(each.arm, each.law): each.result.number for each in found.calibrations}
+        tasks = [(key, numbers[key.arm, key.law], study.seed) for key in planned_runs(study)]
+        work(_run, tasks, "runs", found.runs)
         judged = [
             (each.arm, each.law, each.result.number, error, study.poses)
-            for each in calibrations
+            for each in found.calibrations
             if each.arm.stiffness == study.given and STUDIED_LAWS[each.law].is_main
             for error in JUDGED_ERRORS
             if study.poses
         ]
-        judgements = in_order(executor, _judge, judged, ProgressBar("judgements"))
-    return StudyResults(
-        tuple(calibrations), tuple(zip(keys, outcomes, strict=True)), tuple(judgements)
-    )
+        work(_judge, judged, "judgements", found.judgements)
+    return found
 
 
 # Executed in the processes
@@ -206,11 +287,11 @@ def _calibrate(job: tuple[ArmKey, str, float, int]) -> Calibration:
     return Calibration(arm, law, at_equal_noise(load_arm(*arm), STUDIED_LAWS[law], wanted, seed))
 
 
-def _run(job: tuple[RunKey, float, int]) -> Outcome:
+def _run(job: tuple[RunKey, float, int]) -> tuple[RunKey, Outcome]:
     key, number, seed = job
     arm, law = load_arm(*key.arm), STUDIED_LAWS[key.law].at(number)
     condition = CONDITIONS[key.condition]
-    return simulate(arm, law, condition, plant=key.plant, seed=seed, draw=key.draw)
+    return key, simulate(arm, law, condition, plant=key.plant, seed=seed, draw=key.draw)
 
 
 def _judge(job: tuple[ArmKey, str, float, float, int]) -> Judgement:

@@ -201,7 +201,26 @@ def test_results_are_in_the_order_of_the_jobs(workers):
         assert (executor is None) == (workers == 1)
         found = in_order(executor, abs, range(-20, 5), lambda *count: seen.append(count))
     assert found == [abs(x) for x in range(-20, 5)]
-    assert seen == [(k, 25) for k in range(1, 26)]
+    assert seen == [(k, 25) for k in range(26)]
+
+
+def slept(seconds):
+    time.sleep(seconds)
+    return seconds
+
+
+def test_ctrl_c_keeps_the_results_and_waits_for_nothing():
+    done, interrupted = [], []
+
+    def interrupt(count, total):
+        if count == 2:
+            interrupted.append(time.monotonic())
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt), worker_processes(2) as executor:
+        in_order(executor, slept, [0.0, 0.1, 600.0, 600.0], interrupt, done)
+    assert time.monotonic() - interrupted[0] < 1.0
+    assert done == [0.0, 0.1]
 
 
 def test_processes_have_one_thread_and_are_prepared():

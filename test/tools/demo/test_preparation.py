@@ -13,10 +13,17 @@ from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.base.node_parameters import PARAMETERS, read_parameters
-from multibody_dynamics.tools.demo.preparation import OUTPUTS, SPRINGS, prepare
+from multibody_dynamics.tools.demo.preparation import (
+    FEEDFORWARDS,
+    OUTPUTS,
+    SPRINGS,
+    controllers,
+    prepare,
+)
 
 ROBOT = str(share_directory() / "config" / "robots" / "planar_two_link.urdf")
-ANTAGONISTIC = "config/elastic_joints/antagonistic.yaml"
+ELBOW = "config/robots/antagonistic_elbow.urdf"
+TENDONS = "config/elastic_joints/antagonistic.yaml"
 
 
 @pytest.fixture
@@ -33,7 +40,6 @@ def earlier(tmp_path: Path) -> Path:
         ["--urdf", "absent.urdf"],
         ["--elastic-joints", "absent.yaml"],
         ["--urdf", ROBOT, "--elastic-joints", "config/elastic_joints/panda.yaml"],
-        ["--urdf", "config/robots/antagonistic_elbow.urdf", "--elastic-joints", ANTAGONISTIC],
     ],
 )
 def test_wrong_arguments_leave_earlier_results_alone(earlier, capsys, words):
@@ -67,7 +73,7 @@ def test_a_missing_plant_is_named_only_where_it_matters(
     place = "multibody_dynamics.tools.demo"
     monkeypatch.setattr(f"{place}.preparation.available_plants", lambda: ("internal",))
     monkeypatch.setattr(f"{place}.runs.run_demo", lambda demo, domain_id: {})
-    monkeypatch.setattr(f"{place}.reports.print_results", lambda results, folder: 0)
+    monkeypatch.setattr(f"{place}.page.print_results", lambda results, folder: 0)
     words = ["demo", "--output", str(tmp_path), "--compare", compare, "--urdf", ROBOT]
     assert cli.main(words) == 0
     assert ("MuJoCo is not installed" in capsys.readouterr().out) == is_named
@@ -98,3 +104,12 @@ def test_only_in_real_time_a_late_controller_is_not_waited_for(tmp_path, real_ti
     (simulator,) = (each for each in parameters.values() if "lockstep" in each)
     assert simulator["lockstep"] is not real_time
     assert simulator["command_timeout"] == (1.0 if real_time else 10.0)
+
+
+@pytest.mark.parametrize("comparison", [FEEDFORWARDS, controllers()])
+def test_joints_with_two_motors_are_commanded_by_the_names_of_their_motors(tmp_path, comparison):
+    demo = prepare(tmp_path, comparison, robot=ELBOW, elastic_joints=TENDONS)
+    assert demo.motor_names == ["shoulder", "elbow_agonist", "elbow_antagonist"]
+    for node in comparison.nodes[:2]:
+        assert demo.parameters[node]["command_joints"] == demo.motor_names
+    assert len(demo.parameters[comparison.nodes[0]]["initial_positions"]) == demo.model.n

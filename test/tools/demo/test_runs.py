@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from multibody_dynamics.tools.demo.control_analysis import LAWS
+from multibody_dynamics.tools.demo.analysis import LAWS
 from multibody_dynamics.tools.demo.control_report import OUTPUTS as CONTROL_OUTPUTS
 from multibody_dynamics.tools.demo.report import OUTPUTS
 
@@ -108,6 +108,27 @@ def test_another_robot_from_urdf_to_report(tmp_path, robot, start_demo):
     for name in OUTPUTS:
         assert (folder / name).is_file()
     assert "each link oscillates at 10 Hz against its locked" in (folder / "report.md").read_text()
+
+
+def test_a_joint_with_two_motors(tmp_path, start_demo):
+    """The whole demo, with the variable stiffness in the middle of its range."""
+    folder, config = tmp_path / "out", ROOT / "config"
+    demo = start_demo(
+        folder, "--urdf", str(config / "robots" / "antagonistic_elbow.urdf"),
+        "--elastic-joints", str(config / "elastic_joints" / "antagonistic.yaml"),
+        "--duration", "1.2", "--trajectory", "rest_to_rest", "--plant", "internal",
+    )  # fmt: skip
+    out, err = demo.communicate(timeout=PATIENCE)
+    assert "Traceback" not in out + err
+    report = json.loads((folder / "report.json").read_text())
+    assert report["problems"] == []  # published values are those of the library
+    assert min(report["ratios of rms errors"].values()) > 10.0
+    laws = json.loads((folder / "controllers" / "report.json").read_text())
+    assert laws["ratios of rms errors"]["internal"]["motor_pd"]["state_feedback"] > 10.0
+    for run in laws["runs"].values():
+        assert not run["stopped"]
+        assert run["joints"].keys() == {"shoulder", "elbow"}
+        assert 0.0 < run["peak torque, share of limit"] <= 1.0
 
 
 def test_control_laws_on_another_robot(tmp_path, robot, start_demo):

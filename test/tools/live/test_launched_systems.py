@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
-from multibody_dynamics.dynamics.control import LAWS
+from multibody_dynamics.dynamics.control import LAWS, ControllerSettings
+from multibody_dynamics.dynamics.control.laws.controller_settings import LawName
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools import cli
@@ -31,8 +33,9 @@ def settings(node: NodeStart) -> dict[str, object]:
     return {k: v for each in node.parameters if not isinstance(each, str) for k, v in each.items()}
 
 
-def test_every_law_may_be_chosen():
-    assert tuple(LAWS) == launched_systems.LAWS
+def test_every_law_may_be_chosen_and_is_known_to_type_checkers():
+    assert tuple(LAWS) == launched_systems.LAWS == get_args(LawName)
+    assert get_type_hints(ControllerSettings)["law"] == LawName
 
 
 def test_every_system_has_a_launch_file():
@@ -78,6 +81,20 @@ def test_one_node_may_have_another_name_and_a_log_level():
     assert settings(node)["tool"] == "hand"
     (node,) = nodes("validate", "--joint-states", "arm/joint_states")
     assert node.remappings == (("joint_states", "arm/joint_states"),)
+
+
+def test_a_tool_may_move_a_simulated_robot():
+    robot = ("--urdf", TWO_LINKS, "--elastic-joints", SPRINGS, "--tool", "forearm")
+    words = (*robot, "--components", "x z", "--plant", "internal", "--initial-positions", "0.3,0.6")
+    plant, node = nodes("task-space", *words, "--use-sim-time", "true", "--namespace", "left")
+    assert settings(node)["components"] == "x z"
+    assert "initial_positions" not in settings(node)
+    assert plant.executable == "elastic_robot_simulator_node"
+    assert plant.remappings == (("motor_command", "task_space_node/motor_command"),)
+    assert plant.namespace == node.namespace == "left"
+    assert settings(plant)["initial_positions"] == [0.3, 0.6]
+    assert settings(plant)["command_joints"] == settings(node)["command_joints"]
+    assert settings(plant)["lockstep"]
 
 
 def test_the_output_of_a_parameter_file_stays_in_force_unless_another_is_given():

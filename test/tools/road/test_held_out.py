@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.tools.road.held_out import RecordingOptions, compare_held_out, overall
+from multibody_dynamics.tools.road.held_out import compare_held_out, overall
 from multibody_dynamics.tools.road.known_robots import load_known
 from multibody_dynamics.validation.settings import Robot
 from road_arm import NOISE, recording, road
@@ -17,7 +17,7 @@ from road_arm import NOISE, recording, road
 
 def test_the_identified_model_leaves_only_noise():
     known = load_known(road().files)
-    (held,) = compare_held_out([road().held_out], road().files, known, RecordingOptions())
+    (held,) = compare_held_out([road().held_out], road().files, known)
     assert held.before.cutoff == held.after.cutoff
     before, after = overall([held])
     np.testing.assert_allclose((before, after), held.rms)
@@ -37,7 +37,7 @@ def test_damped_springs_are_compared_at_their_settled_deflections(tmp_path):
     friction = dyn.identification.JointFriction.none(2)
     with_dampers, without = (Robot(model, friction, each) for each in (damped, actuators))
     known = replace(load_known(road().files), sheet=without, identified=with_dampers)
-    (held,) = compare_held_out([file], road().files, known, RecordingOptions(cutoff=5.0))
+    (held,) = compare_held_out([file], road().files, known, cutoff=5.0)
     before, after = held.rms
     assert (after < 0.98 * before).all()  # dampers only shift the acceleration of the motors
     assert (held.normalized[1] < 0.04).all()
@@ -46,4 +46,4 @@ def test_damped_springs_are_compared_at_their_settled_deflections(tmp_path):
 def test_a_recording_that_does_not_exist_is_refused_by_name(tmp_path):
     known = load_known(road().files)
     with pytest.raises(dyn.InputError, match="none"):
-        compare_held_out([tmp_path / "none.npz"], road().files, known, RecordingOptions())
+        compare_held_out([tmp_path / "none.npz"], road().files, known)

@@ -11,6 +11,7 @@ import pytest
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.plant import ElasticRobot
+from multibody_dynamics.tools.road import predicted_control
 from multibody_dynamics.tools.road.known_robots import load_known
 from multibody_dynamics.tools.road.predicted_control import (
     CASES,
@@ -44,6 +45,25 @@ def test_every_law_is_simulated_in_every_case():
     assert all(len(each.errors) == 2 for each in found.rows)
     assert found.numbers[REFERENCE].number == STUDIED_LAWS[REFERENCE].default
     assert found.duration == pytest.approx(identified_arm(proof()).motion.end_time)
+
+
+@pytest.mark.parametrize("done", [0, 5, 8])
+def test_ctrl_c_keeps_the_laws_that_were_simulated_on_all_robots(monkeypatch, done):
+    runs = iter(range(done))
+
+    def interrupted(*given, **options):
+        if next(runs, None) is None:
+            raise KeyboardInterrupt
+        return simulate(*given, **options)
+
+    monkeypatch.setattr(predicted_control, "simulate", interrupted)
+    found = predict(proof())
+    assert not found.is_complete
+    assert found.numbers == prediction().numbers
+    for one, other in zip(found.rows, prediction().rows, strict=False):
+        assert one[:3] == other[:3]
+        np.testing.assert_array_equal(one.errors, other.errors)
+    assert len(found.rows) == done // 2
 
 
 def test_the_identified_model_is_better_than_the_data_sheet():

@@ -5,6 +5,7 @@
 
 import json
 import re
+import signal
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -98,6 +99,21 @@ def test_without_recordings_and_simulation_the_steps_are_named_as_missing(tmp_pa
     assert text.count('<td class="no">missing</td>') == 4
     assert json.loads((tmp_path / "proof.json").read_text()) == {"validation": {}}
     assert found.lines == ()
+
+
+def test_ctrl_c_keeps_the_validation(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "multibody_dynamics.tools.road.predicted_control.simulate",
+        lambda *given, **options: signal.raise_signal(signal.SIGINT),
+    )
+    proof = Proof(road().files, laws=(REFERENCE,), draws=1, motion=motion_file(), rate=500.0)
+    with pytest.raises(KeyboardInterrupt, match=r"proof\.json has what was done"):
+        prove(road().files, proof, recordings=(road().held_out,), folder=tmp_path)
+    content = json.loads((tmp_path / "proof.json").read_text())
+    whole = json.loads((proven().page.parent / "proof.json").read_text())
+    assert content["validation"] == whole["validation"]
+    assert content["control"] == []
+    assert content["recommended"] is None
 
 
 def test_the_command(tmp_path, capsys):

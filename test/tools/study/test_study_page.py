@@ -1,18 +1,29 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The report."""
+"""The report and its pictures."""
 
 import csv
 import re
+from io import BytesIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from multibody_dynamics.tools.study.conditions import CONDITIONS
 from multibody_dynamics.tools.study.single_run import simulate
 from multibody_dynamics.tools.study.studied_laws import REFERENCE, STUDIED_LAWS
-from multibody_dynamics.tools.study.study_page import summary, write_report
+from multibody_dynamics.tools.study.study_page import (
+    COLOURS,
+    draw_delays,
+    draw_errors,
+    draw_parts,
+    draw_rates,
+    gain_of_rates,
+    summary,
+    write_report,
+)
 from multibody_dynamics.tools.study.study_plan import JUDGED_ERRORS, Judgement
 from multibody_dynamics.tools.study.study_tables import Cell
 from study_arms import given, made_up, panda
@@ -133,3 +144,41 @@ def test_the_published_results_can_be_repeated():
     for key in ("exact", "hit"):
         outcome = simulate(arm, STUDIED_LAWS[REFERENCE], CONDITIONS[key])
         assert 1e3 * outcome.rms == pytest.approx(float(rows[key]["median rms [mrad]"]), rel=0.02)
+
+
+# Pictures
+
+
+def test_the_gain_of_the_rates_is_a_ratio_of_medians():
+    tables = made_up(lambda key: 4e-3 if "quasi" in key.law else 1e-3)
+    for pair in ("", "-comp"):
+        assert gain_of_rates(tables, given(tables), pair, "all-10") == pytest.approx(4.0)
+    lost = made_up(lambda key: None if key.law == "pd-full" else 1e-3)
+    assert np.isnan(gain_of_rates(lost, given(lost), "", "all-10"))
+    assert gain_of_rates(lost, given(lost), "-comp", "all-10") == pytest.approx(1.0)
+
+
+def test_lines_show_medians_and_lost_runs_as_crosses():
+    tables = made_up(lambda key: None if key.condition == "all-30" else 2e-3)
+    figure = draw_errors(tables, tables.given_arms())
+    (axis,) = figure.axes
+    points = {line.get_marker(): line.get_xydata() for line in axis.lines}
+    assert np.allclose(points["o"][:3, 1], 2.0)
+    assert np.isnan(points["o"][3, 1])
+    assert points["x"][0, 0] == 30.0
+
+
+PICTURES = [draw_errors, draw_delays, draw_parts, draw_rates]
+
+
+@pytest.mark.parametrize("draw", PICTURES)
+def test_every_picture_can_be_drawn(draw):
+    tables = made_up(robots=("panda", "antagonistic"), stiffnesses=(1.0, 5.0))
+    figure = draw(tables) if draw is draw_rates else draw(tables, tables.given_arms())
+    figure.savefig(BytesIO(), format="png")
+    assert all(axis.get_xlabel() or axis.get_ylabel() for axis in figure.axes)
+
+
+def test_main_laws_have_colours():
+    tables = made_up()
+    assert {law.key for law in tables.study.laws} == set(COLOURS)

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from functools import reduce
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 from warnings import warn
 
 import numpy as np
@@ -27,7 +27,12 @@ from ..controllers.controllers import PERIOD, Controller
 from ..gains.joint_gains import JointPoles, StateFeedbackGains, motor_side_gains
 from ..gains.joint_values import FASTEST, SLOWEST, is_possible
 
-DEFAULT_LAW = "motor_pd"
+LawName = Literal[
+    "cartesian_impedance", "computed_torque", "esp", "esp_impedance", "feedback_linearization",
+    "hold", "joint_impedance", "motor_pd", "state_feedback", "torque_control"
+]  # fmt: skip
+"""The names of the package's own laws, for type checkers; at run time, LAWS decides."""
+DEFAULT_LAW: LawName = "motor_pd"
 _laws: dict[str, type[ControllerSettings]] = {}
 LAWS: Mapping[str, type[ControllerSettings]] = MappingProxyType(_laws)
 """The laws by name: the classes of their settings."""
@@ -112,7 +117,7 @@ class ControllerSettings:
     lowers: ClassVar[str] = "bandwidth"
     follows_no_motion: ClassVar[str] = ""
 
-    law: str = DEFAULT_LAW
+    law: LawName = DEFAULT_LAW
     bandwidth: Any = bandwidth_setting(None, "none, unless the law declares one", parameter="")
     position: Any = setting(
         None,

@@ -20,7 +20,7 @@ ON_LINKS = "link_damping"  # not in LAWS: stops the arm if motor states are miss
 
 
 def _every_law() -> dict[str, ControllerSettings]:
-    return {name: ControllerSettings(law=name) for name in LAWS}
+    return {name: kind() for name, kind in LAWS.items()}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

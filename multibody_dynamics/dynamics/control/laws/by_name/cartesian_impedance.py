@@ -12,6 +12,7 @@ from ....core import setting
 from ....elastic import Actuators
 from ....model import MultibodyModel
 from ...impedance.impedance import CartesianImpedance
+from ..controller_settings import LawName
 from ..impedance_settings import ImpedanceSettings
 
 
@@ -22,7 +23,7 @@ class CartesianImpedanceSettings(ImpedanceSettings):
 
     follows_no_motion = "it controls a tool, and leaves the posture of the arm soft"
 
-    law: str = "cartesian_impedance"
+    law: LawName = "cartesian_impedance"
     tool_stiffness: Any = setting(
         None,
         "three rotational stiffnesses of the tool, then three translational ones, along the axes of"

@@ -14,7 +14,7 @@ from ....core import setting
 from ....elastic import Actuators
 from ....model import MultibodyModel
 from ...controllers.controllers import ComputedTorque
-from ..controller_settings import ControllerSettings, GivenGains, bandwidth_setting
+from ..controller_settings import ControllerSettings, GivenGains, LawName, bandwidth_setting
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -25,7 +25,7 @@ class ComputedTorqueSettings(GivenGains, ControllerSettings):
     tunable = ("gains",)
     fixed = ("feedback",)
 
-    law: str = "computed_torque"
+    law: LawName = "computed_torque"
     bandwidth: Any = bandwidth_setting(
         40.0,
         "both poles of every joint",

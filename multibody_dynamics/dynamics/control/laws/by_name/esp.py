@@ -11,6 +11,7 @@ from typing import Any
 from ....elastic import Actuators
 from ....model import MultibodyModel
 from ...impedance.elastic_structure_gains import ElasticStructureGains, esp_gains
+from ..controller_settings import LawName
 from ..impedance_settings import ElasticStructureSettings
 
 
@@ -19,7 +20,7 @@ class ESPSettings(ElasticStructureSettings):
     """Feedforward by the flat map, with Q' and Q''; dampers on the links; springs and motors keep
     their characteristics."""
 
-    law: str = "esp"
+    law: LawName = "esp"
 
     def gains(
         self, model: MultibodyModel, actuators: Actuators, stiffness: Any, ratio: float

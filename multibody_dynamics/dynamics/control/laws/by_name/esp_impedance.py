@@ -11,6 +11,7 @@ from typing import Any
 from ....elastic import Actuators
 from ....model import MultibodyModel
 from ...impedance.elastic_structure_gains import ElasticStructureGains, esp_impedance_gains
+from ..controller_settings import LawName
 from ..impedance_settings import ElasticStructureSettings, LinkStiffness
 
 
@@ -19,7 +20,7 @@ class ESPImpedanceSettings(LinkStiffness, ElasticStructureSettings):
     """Feedforward by the flat map, with Q' and Q''; dampers and springs on the links instead of
     springs on the motors."""
 
-    law: str = "esp_impedance"
+    law: LawName = "esp_impedance"
 
     def gains(
         self, model: MultibodyModel, actuators: Actuators, stiffness: Any, ratio: float

@@ -14,6 +14,7 @@ from ....model import MultibodyModel
 from ...controllers.feedback_linearization import FeedbackLinearization
 from ..controller_settings import (
     ControllerSettings,
+    LawName,
     bandwidth_setting,
     joint_poles,
     positive_rates,
@@ -28,7 +29,7 @@ class FeedbackLinearizationSettings(ControllerSettings):
     tunable = ("poles", "lead")
     lowers = ""
 
-    law: str = "feedback_linearization"
+    law: LawName = "feedback_linearization"
     bandwidth: Any = bandwidth_setting(
         60.0,
         "all poles of a joint; one value, or one per joint of the robot",

@@ -15,7 +15,13 @@ from ....elastic import Actuators
 from ....model import MultibodyModel
 from ...controllers.hold_controller import STOP_TIME, HoldController
 from ...gains.joint_gains import damping_gains
-from ..controller_settings import ControllerSettings, GivenGains, SecondOutputs, bandwidth_setting
+from ..controller_settings import (
+    ControllerSettings,
+    GivenGains,
+    LawName,
+    SecondOutputs,
+    bandwidth_setting,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -27,7 +33,7 @@ class HoldSettings(GivenGains, SecondOutputs, ControllerSettings):
     follows_no_motion = "it stops and holds the arm"
     tunable = ("gains", "stop_time", "torque_limit")
 
-    law: str = "hold"
+    law: LawName = "hold"
     bandwidth: Any = bandwidth_setting(
         60.0,
         "upper limit on the bandwidth of the motor loops, which also damp the links behind the"

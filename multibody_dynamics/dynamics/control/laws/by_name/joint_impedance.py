@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ....elastic import Actuators
 from ....model import MultibodyModel
 from ...impedance.impedance import JointImpedance
+from ..controller_settings import LawName
 from ..impedance_settings import ImpedanceSettings, LinkStiffness
 
 
@@ -18,7 +19,7 @@ class JointImpedanceSettings(LinkStiffness, ImpedanceSettings):
     """Feedforward by the flat map, with Q' and Q''; springs and dampers on the links around the
     desired motion."""
 
-    law: str = "joint_impedance"
+    law: LawName = "joint_impedance"
 
     def design(self, model: MultibodyModel, actuators: Actuators) -> JointImpedance:
         q = self.position_of(model)

@@ -12,7 +12,7 @@ from ....elastic import Actuators
 from ....model import MultibodyModel
 from ...controllers.controllers import LinearFeedback
 from ...gains.joint_gains import motor_bandwidth_gains
-from ..controller_settings import GivenGains, bandwidth_setting
+from ..controller_settings import GivenGains, LawName, bandwidth_setting
 from ..linear_feedback_settings import LinearFeedbackSettings
 
 
@@ -23,7 +23,7 @@ class MotorPDSettings(GivenGains, LinearFeedbackSettings):
 
     page = "control_laws.md#compensation-of-disturbances"
 
-    law: str = "motor_pd"
+    law: LawName = "motor_pd"
     bandwidth: Any = bandwidth_setting(
         60.0,
         "both poles of each motor loop; one value, or one per motor of the robot",

@@ -21,7 +21,14 @@ from ...controllers.scheduled_feedback import (
     ScheduledFeedback,
 )
 from ...gains.joint_gains import optimal_gains, placed_gains
-from ..controller_settings import Cycle, SecondOutputs, bandwidth_setting, joint_poles, stable_poles
+from ..controller_settings import (
+    Cycle,
+    LawName,
+    SecondOutputs,
+    bandwidth_setting,
+    joint_poles,
+    stable_poles,
+)
 from ..linear_feedback_settings import LinearFeedbackSettings
 
 
@@ -34,7 +41,7 @@ class StateFeedbackSettings(SecondOutputs, LinearFeedbackSettings):
     page = "control_laws.md#gains-of-the-whole-arm"
     fixed = (*LinearFeedbackSettings.fixed, "late_cycles", "update_time", "designs_in_background")
 
-    law: str = "state_feedback"
+    law: LawName = "state_feedback"
     bandwidth: Any = bandwidth_setting(
         20.0,
         "bandwidth of the linear-quadratic design; one value, or one per joint of the robot",

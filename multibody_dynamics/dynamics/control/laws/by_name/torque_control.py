@@ -31,7 +31,13 @@ from ...gains.joint_values import bandwidths
 from ...stability.loop_judgement import spread_poses
 from ...torque.torque_gains import TORQUE_DESIGNS, whole_arm_poles
 from ...torque.torque_loop import MAX_DELAY, LoopTiming
-from ..controller_settings import ControllerSettings, Cycle, SecondOutputs, bandwidth_setting
+from ..controller_settings import (
+    ControllerSettings,
+    Cycle,
+    LawName,
+    SecondOutputs,
+    bandwidth_setting,
+)
 
 LINK_BANDWIDTH = 20.0  # rad/s, unless gravity demands more
 NOT_TIPPED = 1.2  # times the tipping rate; 1.11 would cover masses and stiffnesses 10 % off
@@ -48,7 +54,7 @@ class TorqueControlSettings(SecondOutputs, ControllerSettings):
     lowers = ""
     usual_bandwidth: ClassVar[float] = LINK_BANDWIDTH
 
-    law: str = "torque_control"
+    law: LawName = "torque_control"
     bandwidth: Any = bandwidth_setting(
         None,
         "both poles of each link driven by its torque source, which set the stiffness felt at the"

@@ -1,0 +1,50 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The command `send-pose`."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..base.arguments import domain, namespace, positive
+
+HELP = "Send a pose to task_space_node, and report whether the tool will move there"
+DETAILS = (
+    "The pose is relative to a link of the robot, where this link is when the node receives it; in"
+    " the frame of the tool, a pose without rotation keeps the orientation. Exit status 1 if the"
+    " node rejects the pose or does not answer."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    for name in "xyz":
+        parser.add_argument(name, metavar=name.upper(), type=float, help=f"{name}, m")
+    parser.add_argument("--frame", metavar="LINK", required=True,
+                        help="link to which the pose is relative")  # fmt: skip
+    parser.add_argument("--rpy", metavar=("ROLL", "PITCH", "YAW"), type=float, nargs=3,
+                        default=(0.0, 0.0, 0.0),
+                        help="rotations about the fixed x, y and z axes, as in a URDF, rad"
+                        " (0 0 0)")  # fmt: skip
+    parser.add_argument("--namespace", type=namespace, default="",
+                        help="namespace of the node")  # fmt: skip
+    parser.add_argument("--timeout", metavar="S", type=positive, default=10.0,
+                        help="how long to wait for the node and for its answer, s"
+                        " (%(default)s)")  # fmt: skip
+    parser.add_argument("--domain-id", metavar="N", type=domain,
+                        help="ROS domain (ROS_DOMAIN_ID, else 0)")  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..live.pose_sending import send_pose
+
+    answer = send_pose(
+        (options.x, options.y, options.z),
+        options.rpy,
+        options.frame,
+        namespace=options.namespace,
+        domain_id=options.domain_id,
+        timeout=options.timeout,
+    )
+    print(answer)
+    return 0

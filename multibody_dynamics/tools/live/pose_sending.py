@@ -1,0 +1,86 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sends a pose to a running task_space_node, and reads its answer from /diagnostics."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
+from rclpy.node import Node
+from scipy.spatial.transform import Rotation
+
+from ...dynamics.lie import se3
+from ...nodes.base.qos import RELIABLE
+from ...nodes.task_space.tool_messages import pose_message
+from ..base.processes import RunError
+from .table import spinning_node
+
+TOPIC = "target_pose"
+ACCEPTED = f"{TOPIC} accepted"
+
+
+def send_pose(
+    position: Sequence[float],
+    rpy: Sequence[float],
+    frame: str,
+    *,
+    namespace: str = "",
+    domain_id: int | None = None,
+    timeout: float = 10.0,
+) -> str:
+    """Send a pose in m and rad, relative to the link `frame`, and return the node's answer.
+
+    Raises RunError if no node listens or answers within `timeout` s, or if it rejects the pose.
+    """
+    rotation = Rotation.from_euler("xyz", rpy).as_matrix()
+    message = pose_message(se3.from_rotation_translation(rotation, position), frame)
+    with spinning_node("send_pose", namespace, domain_id) as (node, spin):
+        return _Sender(node, spin, timeout).send(message)
+
+
+class _Sender:
+    """The counts of accepted and rejected poses in the newest diagnostics, by what they count."""
+
+    def __init__(self, node: Node, spin: Callable[[], None], timeout: float) -> None:
+        self._node, self._spin, self._timeout = node, spin, timeout
+        self._reports = 0
+        self._counts: dict[str, int] = {}
+        self._reason = ""
+        self._publisher = node.create_publisher(PoseStamped, TOPIC, RELIABLE)
+        node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
+
+    def send(self, message: PoseStamped) -> str:
+        self._wait(lambda: self._publisher.get_subscription_count(), "no node listens on")
+        self._wait(lambda: self._reports, "no diagnostics of a node that listens on")
+        before = dict(self._counts)
+        self._publisher.publish(message)
+        self._wait(lambda: self._counts != before, "no answer on /diagnostics to")
+        if self._counts.get(ACCEPTED, 0) > before.get(ACCEPTED, 0):
+            return f"{ACCEPTED}: the tool moves"
+        raise RunError(f"rejected {self._reason}")
+
+    def _wait(self, condition: Callable[[], object], what: str) -> None:
+        end = time.monotonic() + self._timeout
+        while not condition():
+            if time.monotonic() > end:
+                topic = self._node.resolve_topic_name(TOPIC)
+                raise RunError(f"{what} {topic} within {self._timeout:g} s")
+            self._spin()
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        nodes = {info.node_name for info in self._node.get_subscriptions_info_by_topic(
+            self._node.resolve_topic_name(TOPIC))}  # fmt: skip
+        for status in message.status:
+            node, _, part = status.name.rpartition(": ")
+            if node.rpartition("/")[2] not in nodes or part not in ("inputs", "reference"):
+                continue
+            self._reports += part == "inputs"
+            for item in status.values:
+                if item.key.startswith(TOPIC):
+                    self._counts[item.key] = int(item.value)
+                elif item.key == "last" and item.value.startswith(TOPIC):
+                    self._reason = item.value

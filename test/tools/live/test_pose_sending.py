@@ -1,0 +1,74 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A pose from the command line moves the tool of a simulated robot, or the node says why not."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from trajectory_msgs.msg import JointTrajectory
+
+from multibody_dynamics.dynamics.lie import se3
+from multibody_dynamics.nodes.task_space.tool_messages import pose_message, read_pose
+from ros_harness import FIRST_START, NAMESPACE, RosHarness, ros
+
+__all__ = ["ros"]  # the fixture
+
+ROOT = Path(__file__).parents[3]
+COMMAND = [sys.executable, "-m", "multibody_dynamics"]
+ARM = ("--urdf", "config/robots/planar_two_link.urdf", "--tool", "tip", "--components", "x z",
+       "--elastic-joints", "config/elastic_joints/planar_two_link.yaml",
+       "--plant", "internal", "--initial-positions", "0.5,0.8")  # fmt: skip
+
+
+@pytest.fixture
+def arm(ros: RosHarness, tmp_path: Path) -> Iterator[None]:
+    """The simulated arm and its node."""
+    words = [*COMMAND, "loop", "task-space", *ARM, "--namespace", NAMESPACE, "--logs", tmp_path]
+    process = subprocess.Popen(words, cwd=ROOT, env=ros.environment, stdout=subprocess.DEVNULL)
+    try:
+        commands = ros.record(JointTrajectory, "task_space_node/motor_command")
+        ros.until(lambda: commands, "commands", patience=FIRST_START)
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+
+
+def send(ros: RosHarness, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [*COMMAND, "send-pose", *words]
+    return subprocess.run(command, cwd=ROOT, env=ros.environment, capture_output=True, text=True)
+
+
+@pytest.mark.usefixtures("arm")
+def test_a_pose_in_the_frame_of_the_tool_is_accepted_or_rejected_with_the_reason(ros):
+    motions = ros.record(JointTrajectory, "joint_trajectory")
+    where = ("--frame", "tip", "--namespace", NAMESPACE, "--timeout", "60")
+    found = send(ros, "0.03", "0", "-0.02", *where)
+    assert (found.returncode, found.stdout) == (0, "target_pose accepted: the tool moves\n")
+    ros.until(lambda: motions, "a motion")
+    far = send(ros, "9", "0", "0", *where)
+    assert far.returncode == 1
+    assert "rejected target_pose: " in far.stderr
+    assert "pose 1 of 1" in far.stderr
+    assert len(motions) == 1
+
+
+def test_without_a_node_the_topic_is_named(ros):
+    found = send(ros, "0", "0", "0", "--frame", "tip", "--namespace", "nobody", "--timeout", "0.5")
+    assert found.returncode == 1
+    assert "no node listens on /nobody/target_pose within 0.5 s" in found.stderr
+
+
+def test_a_pose_survives_its_message():
+    pose = se3.exp([0.3, -0.2, 2.9, 0.1, 0.2, 0.3])
+    message = pose_message(pose, "tip")
+    assert message.header.frame_id == "tip"
+    np.testing.assert_allclose(read_pose(message.pose), pose, atol=1e-14)
