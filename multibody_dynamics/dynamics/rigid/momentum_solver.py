@@ -47,8 +47,8 @@ class MomentumSolver(IndependentCopies):
             model.joint_rows,
             model.gravity,
             self.state,
-            np.zeros((2, n)),
-            np.zeros((n + 1, momentum_pass.MOMENTUM_ROW)),
+            np.zeros((2, model.body_count)),
+            np.zeros((model.body_count + 1, momentum_pass.MOMENTUM_ROW)),
             self.result,
         )
         self.update()  # compiles

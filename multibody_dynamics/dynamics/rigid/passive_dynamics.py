@@ -112,16 +112,16 @@ def passive_inverse_dynamics(
     order = checked_order(state, reference)
     motion = model_state(model, *state)
     rates, shape, _ = as_state(model.joint_names, *reference, names=REFERENCE)
-    n = model.n
+    n, N = model.n, model.body_count
     rates = rates.reshape(*shape, 5, n)
     full, states, applied, bases = flat_batch(
         model, motion, wrenches, base, "body", {"reference": rates[..., 0, :]}
     )
     rates = spread(rates, full, (5, n))
-    bodies, references = np.zeros((n + 1, BODY_ROW)), np.zeros((n + 1, passive.REFERENCE_ROW))
+    bodies, references = np.zeros((N + 1, BODY_ROW)), np.zeros((N + 1, passive.REFERENCE_ROW))
     results, robot = np.zeros((len(states), 3, n)), (model.parents, model.joint_rows, model.gravity)
     batch = _COMPILED_BATCH if IS_COMPILED else _batch
-    batch(robot, order, bases, states, rates, applied, np.empty((2, n)), bodies, references,
+    batch(robot, order, bases, states, rates, applied, np.empty((2, N)), bodies, references,
           results)  # fmt: skip
     values = [np.ascontiguousarray(results[:, k]).reshape(*full, n) for k in range(order + 1)]
     return InverseDynamics(*values, *[None] * (2 - order))
@@ -158,7 +158,7 @@ def generic_passive_inverse_dynamics(
     `sin=mpmath.sin, cos=mpmath.cos`, or casadi.SX. Raises InputError for wrong numbers of rows
     and wrong lengths; nothing else is checked.
     """
-    order, n = checked_order(state, reference), model.n
+    order, n, N = checked_order(state, reference), model.n, model.body_count
     for names, rows in ((STATE, state), (REFERENCE, reference)):
         for name, row in zip(names, rows, strict=False):
             if len(row) != n:
@@ -169,9 +169,9 @@ def generic_passive_inverse_dynamics(
         for i in range(n):
             motion[k, i], rates[k, i] = state[k][i], reference[k][i]
     trig = generic_trig(joints, motion[0], sin, cos)
-    bodies = np.zeros((n + 1, BODY_ROW), dtype=object)
+    bodies = np.zeros((N + 1, BODY_ROW), dtype=object)
     bodies[0, :WRENCH] = dynamic_base_rows(model, None, "body")
-    references = np.zeros((n + 1, passive.REFERENCE_ROW), dtype=object)
+    references = np.zeros((N + 1, passive.REFERENCE_ROW), dtype=object)
     references[0] = bodies[0, TWIST : TWIST + passive.REFERENCE_ROW]
     result = np.zeros((order + 1, n), dtype=object)
     tree = (model.parents, joints)
@@ -182,7 +182,7 @@ def generic_passive_inverse_dynamics(
 
 
 class ReferenceMotion(NamedTuple):
-    """Poses (..., n, 4, 4) of the body frames, and body-fixed twists (..., n, 6) with derivatives.
+    """Poses (..., N, 4, 4) of the body frames, and body-fixed twists (..., N, 6) with derivatives.
 
     twists : V, V', ... of the motion; reference_twists : V_r, V_r', ... with V_r = J q_r', whose
     derivatives are taken along the motion. All in the body frames, without gravity.
@@ -209,12 +209,13 @@ def reference_motion(
     rates, shape, count = as_state(model.joint_names, *reference, names=REFERENCE)
     motion = forward_kinematics(model, *state, base=base, representation="body")
     full = broadcast_shapes(("state and base", "reference"), (motion.pose.shape[:-3], shape))
-    qr = np.moveaxis(np.broadcast_to(rates.reshape(*shape, 5, model.n), (*full, 5, model.n)), -2, 0)
+    rates = rates.reshape(*shape, 5, model.n)[..., model.coordinates]
+    qr = np.moveaxis(np.broadcast_to(rates, (*full, *rates.shape[-2:])), -2, 0)
     twists = [x for x in motion[1:] if x is not None]
     X, joint_rates = model.body_screws, np.moveaxis(_rows(model, state, full), -2, 0)
-    Vr: list[Array] = [np.zeros((*full, model.n, 6)) for _ in range(count)]
+    Vr: list[Array] = [np.zeros((*full, model.body_count, 6)) for _ in range(count)]
     at_base = _base_twists(base, count)
-    pose = np.broadcast_to(motion.pose, (*full, model.n, 4, 4))
+    pose = np.broadcast_to(motion.pose, (*full, model.body_count, 4, 4))
     for i, p in enumerate(model.parents):
         of_base = np.eye(4) if base is None or base.pose is None else base.pose
         A = Ad(inverse(pose[..., i, :, :]) @ (of_base if p < 0 else pose[..., p, :, :]))
@@ -225,8 +226,10 @@ def reference_motion(
 
 
 def _rows(model: MultibodyModel, state: Sequence[Any], full: tuple[int, ...]) -> Array:
+    """q, q', ... (*full, 5, N) of the joints of the tree."""
     rows, shape, _ = model_state(model, *state)
-    return np.broadcast_to(rows.reshape(*shape, 5, model.n), (*full, 5, model.n))
+    rows = rows.reshape(*shape, 5, model.n)[..., model.coordinates]
+    return np.broadcast_to(rows, (*full, *rows.shape[-2:]))
 
 
 def _base_twists(base: BaseMotion | None, count: int) -> list[Array]:

@@ -38,8 +38,8 @@ class PassiveInverseDynamicsSolver(ModelSolver):
     state : (4, n) rows q, q', q'', q''', rad or m and per s^k.
     reference : (4, n) rows q_r', q_r'', q_r''', q_r''''.
     result : (3, n) rows u, u', u'', N m or N and per s^k.
-    applied_wrenches : (n, 3, 6) as in :class:`.InverseDynamicsSolver`.
-    moments : (n, 4, 4) of the last call of `update_moments`.
+    applied_wrenches : (N, 3, 6) as in :class:`.InverseDynamicsSolver`.
+    moments : (N, 4, 4) of the last call of `update_moments`.
     direction : (n,) joint rates x for `update_moments`.
 
     `set_model` and `set_base` exchange the robot and the motion of its base. Use an instance from
@@ -47,14 +47,14 @@ class PassiveInverseDynamicsSolver(ModelSolver):
     """
 
     def __init__(self, model: MultibodyModel) -> None:
-        n = model.n
-        bodies, references = np.zeros((n + 1, BODY_ROW)), np.zeros((n + 1, passive.REFERENCE_ROW))
+        n, N = model.n, model.body_count
+        bodies, references = np.zeros((N + 1, BODY_ROW)), np.zeros((N + 1, passive.REFERENCE_ROW))
         super().__init__(model, bodies, "body")
         self.state: Array = np.zeros((4, n))
         self.reference: Array = np.zeros((4, n))
         self.result: Array = np.zeros((3, n))
         self.direction: Array = np.zeros(n)
-        self.moments: Array = np.zeros((n, 4, 4))
+        self.moments: Array = np.zeros((N, 4, 4))
         self._results = tuple(self.result)
         self._state_rows = CheckedRows(STATE, model.joint_names, self.state)
         self._reference_rows = CheckedRows(REFERENCE, model.joint_names, self.reference)
@@ -65,8 +65,8 @@ class PassiveInverseDynamicsSolver(ModelSolver):
             2,
             self.state,
             self.reference,
-            self.applied_wrenches.reshape(n, 18),
-            np.empty((2, n)),
+            self.applied_wrenches.reshape(N, 18),
+            np.empty((2, N)),
             bodies,
             references,
             self.result,
@@ -77,7 +77,7 @@ class PassiveInverseDynamicsSolver(ModelSolver):
             self.direction,
             bodies,
             references,
-            np.zeros((n + 1, 6)),
+            np.zeros((N + 1, 6)),
             self.moments,
         )
         self.update()
@@ -99,7 +99,7 @@ class PassiveInverseDynamicsSolver(ModelSolver):
         return self._results
 
     def power_moments(self, x: Any) -> Array:
-        """The matrices L (n, 4, 4) with x . u = sum_i tr(L_i P_i) at the last state, in O(n).
+        """The matrices L (N, 4, 4) with x . u = sum_i tr(L_i P_i) at the last state, in O(n).
 
         P_i is the pseudo-inertia [[Sigma, m c], [m c^T, m]] of body i in its joint frame, where
         the body frame has the pose `model.body_in_joint`. For the ten parameters pi of all bodies,

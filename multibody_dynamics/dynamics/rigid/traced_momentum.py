@@ -13,7 +13,7 @@ from ..codegen import Program
 from ..lie.screws import add, add_screws, cross, load_screw, pair, scale, symmetric_times
 from ..model import MultibodyModel
 from ..model.records import ROTOR, SCREW, TWIST
-from ..recursions import spatial
+from ..recursions import coordinate, spatial
 from .crba import world_inertia
 from .traced_dynamics import traced_inverse_dynamics
 from .tracing import resting_bodies, state_names, traced_robot
@@ -47,17 +47,17 @@ def trace_momentum(model: MultibodyModel) -> Program:
     parents, joints, state = robot.parents, robot.joints, robot.state
     bodies = resting_bodies(robot, "spatial")
     spatial.forward_recursion(parents, joints, robot.trig, state, 0, bodies)
-    n = model.n
-    carried: list[Any] = [((0, 0, 0), (0, 0, 0))] * n
-    momentum, bias = np.zeros((2, n), dtype=object)
-    for i in reversed(range(n)):
+    carried: list[Any] = [((0, 0, 0), (0, 0, 0))] * robot.body_count
+    momentum, bias = np.zeros(robot.n, dtype=object), weight.copy()
+    for i in reversed(range(robot.body_count)):
+        j = coordinate(joints, i)
         m, c, Theta = world_inertia(joints, bodies, i)
         w, v = load_screw(bodies, i + 1, TWIST)
         linear = scale(m, add(v, cross(w, c)))
         H = add_screws(carried[i], (add(symmetric_times(Theta, w), cross(c, linear)), linear))
         if parents[i] >= 0:
             carried[parents[i]] = add_screws(carried[parents[i]], H)
-        rotor = joints[i, ROTOR] * state[1, i]
-        momentum[i] = pair(load_screw(bodies, i + 1, SCREW), H) + rotor
-        bias[i] = weight[i] - pair(load_screw(bodies, i + 1, SCREW + 6), H)
+        rotor = joints[i, ROTOR] * state[1, j]
+        momentum[j] = momentum[j] + (pair(load_screw(bodies, i + 1, SCREW), H) + rotor)
+        bias[j] = bias[j] - pair(load_screw(bodies, i + 1, SCREW + 6), H)
     return robot.program({"momentum": momentum, "bias": bias})

@@ -209,10 +209,16 @@ def test_a_limit_without_bounds_is_zero_as_urdf_specifies_and_noted():
 
 @pytest.mark.parametrize(
     "limit",
-    ['lower="1" upper="-1" velocity="1"', 'velocity="-1"', 'lower="-1" upper="1" effort="-2"'],
+    ['lower="1" upper="-1" velocity="1"', 'velocity="-3"', 'lower="-1" upper="1" effort="-2"'],
 )
 def test_impossible_limits(limit):
     rejected(one_joint(f"<limit {limit}/>"), "joint 'shoulder'", "limits")
+
+
+def test_limits_of_minus_one_are_none():
+    model = dyn.parse_urdf(one_joint('<limit lower="-1" upper="1" velocity="-1" effort="-1"/>'))
+    assert (model.limits.velocity[0], model.limits.effort[0]) == (np.inf, np.inf)
+    assert sum("shoulder" in note and "-1 means none" in note for note in model.notes) == 2
 
 
 def test_a_missing_axis_is_x():
@@ -295,10 +301,25 @@ def test_fixed_links_are_merged_before_a_body_is_checked():
     assert dyn.parse_urdf(text).inertias[2].any()  # the tool's
 
 
-def test_massless_moving_leaf():
-    rejected(
-        TREE.replace(link("slider"), '<link name="slider"/>'), "slider", "no mass", "joint 'rail'"
-    )
+def test_a_massless_moving_leaf_has_torques_but_no_acceleration():
+    model = dyn.parse_urdf(TREE.replace(link("slider"), '<link name="slider"/>'))
+    assert any("no mass moves" in note and "rail" in note for note in model.notes)
+    rail, rows = model.joint_index("rail"), np.full((3, model.n), 0.3)
+    others = [i for i in range(model.n) if i != rail]
+    tau = dyn.inverse_dynamics(model, *rows).tau
+    expected = dyn.inverse_dynamics(dyn.parse_urdf(TREE), *rows).tau
+    assert tau[rail] == 0.0
+    np.testing.assert_allclose(tau[others], expected[others], rtol=1e-14)
+    with pytest.raises(dyn.DynamicsError, match=r"'rail'.*'slider'"):
+        dyn.forward_dynamics(model, *rows)
+
+
+def test_a_robot_without_mass_is_one_warning():
+    text = re.sub("<inertial>.*?</inertial>", "", TREE)
+    with pytest.warns(dyn.ModelWarning, match="no link has a mass") as caught:
+        model = dyn.parse_urdf(text)
+    assert len(caught) == 1
+    assert not dyn.mass_matrix(model, np.zeros(model.n)).any()
 
 
 @pytest.mark.parametrize(("name", "body"), [("lower", "lower"), ("tool", "hand")])
@@ -522,13 +543,12 @@ def test_errors_name_the_file(tmp_path):
         ('rpy="0.4 0.5 -0.6"', 'rpy=""', ["'shoulder'", "rpy", "3 numbers"]),
         ('rpy="0.4 0.5 -0.6"', 'quat_xyzw="0 0 0 1"', ["'shoulder'", "quat_xyzw", "rpy"]),
         ('effort="4"', 'effort="strong"', ["'shoulder'", "<limit>", "effort", "'strong'"]),
-        ("<axis ", '<axis xyz="0 1 0"/><axis ', ["'shoulder'", "two <axis>"]),
         ("</joint>", '<mimic joint="x"/></joint>', ["'shoulder'", "<mimic>", "independent joint"]),
         ("</joint>", '<dynamics damping="x"/></joint>', ["'shoulder'", "damping", "'x'"]),
-        ('<mass value="2"/>', "", ["link 'base'", "<mass>"]),
+        ('<mass value="2"/>', "", ["link 'upper'", "<mass>"]),
         ('<mass value="2"/>', '<mass value="NaN"/>', ["link 'base'", "<mass>", "'NaN'"]),
         ('<mass value="2"/>', "<mass/>", ["link 'base'", "<mass>", "'value'"]),
-        ("<inertia ", "<material ", ["link 'base'", "<inertia>"]),
+        ("<inertia ", "<material ", ["link 'upper'", "<inertia>"]),
         ('iyz="-0.03"', "", ["link 'base'", "<inertia>", "'iyz'"]),
         ("</link>", f"{INERTIAL}</link>", ["link 'base'", "two <inertial>"]),
     ],
