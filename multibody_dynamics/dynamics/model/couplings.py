@@ -14,11 +14,14 @@ M_tree G, and so on, since the recursions add up what joints with one coordinate
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core import Array, InputError, ModelError, as_mapping, as_real, exactly, refused_as
+from ..core.quantities import entries
+from ..core.yaml_files import read_yaml
 from ..lie import se3
 from . import inertia
 
@@ -50,6 +53,28 @@ def checked_couplings(given: Any) -> dict[str, Coupling]:
         }
         result[str(joint)] = Coupling(factors, float(exactly(f"{what}: offset", offset, ())))
     return result
+
+
+def load_couplings(source: str | PathLike[str] | Mapping[str, Any]) -> dict[str, Coupling]:
+    """The couplings under `couplings` in a YAML file, such as that of the springs; often none.
+
+        couplings:
+          finger2: {terms: {finger1: 1.0}}
+          pitch:   {terms: {left: 0.5, right: 0.5}, offset: 0.1}
+
+    Factors and offsets are in rad and m. Raises InputError that names the file and the joint.
+    """
+    data = source if isinstance(source, Mapping) else read_yaml(source)
+    where = "couplings" if isinstance(source, Mapping) else f"{source}: couplings"
+    given = data.get("couplings") if isinstance(data, Mapping) else None
+    pairs = {}
+    for joint, entry in entries(given, where, (), None).items():
+        found = entries(entry, f"{where}: joint '{joint}'", ("terms",), ("offset",))
+        pairs[joint] = (found["terms"], found.get("offset", 0.0))
+    try:
+        return checked_couplings(pairs)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
 
 
 def _pair(what: str, value: Any) -> tuple[Any, Any]:

@@ -92,9 +92,7 @@ def _joints(model: Robot) -> list[str]:
     rows = []
     for i, joint in enumerate(model.tree_joint_names):
         e, v = np.split(model.body_screws[i], 2)
-        c = model.coordinates[i]
-        is_own = i == model.first_bodies[c]
-        kind = model.joint_types[c] if is_own else f"with {model.joint_names[c]}"
+        kind = model.tree_joint_types[i]
         if np.any(e):
             point = _vector(np.cross(e, v) / (e @ e))
             axis = _vector(e)

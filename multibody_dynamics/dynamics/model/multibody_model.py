@@ -288,6 +288,15 @@ class MultibodyModel:
         return len(self.body_names)
 
     @property
+    def tree_joint_types(self) -> tuple[str, ...]:
+        """(N,) the type of each joint of the tree, or "with" the joint that it follows."""
+        own = set(self.first_bodies.tolist())
+        return tuple(
+            self.joint_types[c] if i in own else f"with {self.joint_names[c]}"
+            for i, c in enumerate(self.coordinates.tolist())
+        )
+
+    @property
     def is_coupled(self) -> bool:
         """Whether several joints share a coordinate."""
         return self.body_count > self.n

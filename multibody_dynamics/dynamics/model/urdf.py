@@ -43,7 +43,7 @@ from ..core import (
 )
 from ..lie import se3, so3
 from . import inertia, joints
-from .couplings import Coupling, checked_positions
+from .couplings import Coupling, checked_positions, load_couplings
 from .multibody_model import (
     STANDARD_GRAVITY,
     Frame,
@@ -134,7 +134,8 @@ def load_urdf(
     tip, root : links. Only the joints between them move: those from `root` (default: the root of
         the file) to `tip` (default: everything beyond `root`). The others are locked, by default at
         zero or at the nearest limit. `root` becomes the base, whose frame is the inertial one.
-    couplings : of further joints, see :meth:`.MultibodyModel.with_couplings`.
+    couplings : of further joints, see :meth:`.MultibodyModel.with_couplings`, or the path of a YAML
+        file with the key `couplings`, see :func:`.load_couplings`.
     floating_base : keep the coordinates of a planar or floating joint that carries the whole robot.
         Otherwise it is locked, with a ModelWarning.
 
@@ -545,12 +546,11 @@ def _on_fixed_base(
     ignored: _Ignored,
 ) -> MultibodyModel:
     """The robot with planar and floating joints of its base locked, unless nothing else moves."""
-    if part.floating_base or len(bases) != 1:
+    if part.floating_base or len(bases) != 1 or model.parents.tolist().count(-1) > 1:
         return model
     (joint,) = bases
-    (own,) = (each for each in names if each[0].startswith(f"{joint.name}_") and len(each) > 1
-              and each[0] in model.joint_names and each[0] == f"{joint.name}_x")  # fmt: skip
-    if model.parents.tolist().count(-1) > 1 or len(own) == model.n:
+    own = next(each for each in names if each[0] == f"{joint.name}_x")
+    if len(own) == model.n:
         return model
     ignored.sentences.append(
         f"the {joint.type} joint '{joint.name}' carries the whole robot and has no motor; the base "
@@ -561,7 +561,10 @@ def _on_fixed_base(
 
 def _part(model: MultibodyModel, part: RobotPart, ignored: _Ignored) -> MultibodyModel:
     """The part of the robot between two links, with locked and further coupled joints."""
-    model = model.with_couplings(part.couplings)
+    couplings = part.couplings
+    if isinstance(couplings, (str, os.PathLike)):
+        couplings = load_couplings(couplings)
+    model = model.with_couplings(couplings)
     held = checked_positions(model, part.lock)
     if part.root is not None or part.tip is not None:
         inner = set(model.path(part.tip)) if part.tip is not None else None

@@ -87,7 +87,7 @@ def vector_batch(
         place = len(inputs) if before is None else before
         inputs[place:place] = [model.joint_rows, model.gravity]
     shapes = [*results, ("n",)] if has_margins else results
-    sizes: dict[Any, int] = {"n": n, "N": model.body_count}
+    sizes: dict[Any, Any] = {"n": n, "N": model.body_count}
     found = [np.empty((*batch, *(sizes.get(x, x) for x in each))) for each in shapes]
     kernel = _kernel(key, len(inputs) + len(found), make)
     if kernel is None or not kernel.rows([*inputs, *found], int(np.prod(batch))):

@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import elastic, identification, plant, rigid, tasks, theory
-from multibody_dynamics.dynamics.model import Coupling
+from multibody_dynamics.dynamics.model import Coupling, load_couplings
 from multibody_dynamics.dynamics.rigid.vector_batches import LARGE_BATCH
 from reference import error
-from robots import random_tree
+from robots import random_tree, two_link_planar
 
 REPRESENTATIONS = ("spatial", "body", "hybrid", "mixed")
 
@@ -502,3 +502,34 @@ def test_a_mimic_of_nothing_is_an_error_and_a_mimic_of_a_fixed_joint_is_rigid():
     model = dyn.parse_urdf(fixed)
     assert model.joint_names == ("wrist",)
     assert model.locked["other"] == 0.3
+
+
+# YAML
+
+
+def test_couplings_in_the_yaml_of_the_springs(tmp_path):
+    file = tmp_path / "springs.yaml"
+    file.write_text(
+        "couplings:\n  elbow: {terms: {shoulder: -0.5}, offset: 1e-1}\n"
+        "joints:\n  shoulder: {spring: rigid}\n"
+    )
+    assert load_couplings(file) == {"elbow": Coupling({"shoulder": -0.5}, 0.1)}
+    assert load_couplings({"joints": {}}) == {}
+    robot = two_link_planar().with_couplings(load_couplings(file))
+    assert robot.joint_names == ("shoulder",)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("elbow: {shoulder: 1}", "unknown key 'shoulder'"),
+        ("elbow: {offset: 1}", "'terms' is missing"),
+        ("elbow: {terms: {shoulder: fast}}", "springs.yaml.*couplings.*shoulder"),
+        ("elbow: 3", "elbow.*expected a mapping"),
+    ],
+)
+def test_wrong_couplings_name_file_and_joint(tmp_path, text, words):
+    file = tmp_path / "springs.yaml"
+    file.write_text(f"couplings:\n  {text}\n")
+    with pytest.raises(dyn.InputError, match=words):
+        load_couplings(file)
