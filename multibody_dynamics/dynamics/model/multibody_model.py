@@ -336,6 +336,14 @@ class MultibodyModel:
             self.__dict__["_tree"] = known
         return known
 
+    def require_uncoupled(self, what: str) -> None:
+        """InputError that `what` needs a coordinate for each joint, if some joints share one."""
+        if self.is_coupled:
+            raise InputError(
+                f"{what} is not available for robot '{self.name}', whose joints are coupled: "
+                f"{', '.join(self.couplings)} depend on others; load it without these couplings"
+            )
+
     def spread(self, values: Any) -> Array:
         """Values (..., n) of the coordinates at the joints of the tree, (..., N): with
         :meth:`collect`, a function of `tree` becomes one of this robot."""

@@ -87,8 +87,8 @@ def vector_batch(
         place = len(inputs) if before is None else before
         inputs[place:place] = [model.joint_rows, model.gravity]
     shapes = [*results, ("n",)] if has_margins else results
-    sizes: dict[Any, Any] = {"n": n, "N": model.body_count}
-    found = [np.empty((*batch, *(sizes.get(x, x) for x in each))) for each in shapes]
+    sizes = {"n": n, "N": model.body_count}
+    found = [np.empty((*batch, *(int(sizes.get(x, x)) for x in each))) for each in shapes]
     kernel = _kernel(key, len(inputs) + len(found), make)
     if kernel is None or not kernel.rows([*inputs, *found], int(np.prod(batch))):
         return None

@@ -533,3 +533,16 @@ def test_wrong_couplings_name_file_and_joint(tmp_path, text, words):
     file.write_text(f"couplings:\n  {text}\n")
     with pytest.raises(dyn.InputError, match=words):
         load_couplings(file)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda model: theory.joint_positions_from_poses(model, np.eye(4)),
+        lambda model: dyn.mechanisms.MultiDofModel.from_model(model),
+    ],
+)
+def test_what_needs_a_coordinate_for_each_joint_says_so(function):
+    model = random_tree(3, 0).with_couplings({"joint2": {"joint1": 1.0}})
+    with pytest.raises(dyn.InputError, match=r"not available for robot 'tree0'.*joint2"):
+        function(model)

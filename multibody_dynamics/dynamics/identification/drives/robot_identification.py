@@ -239,13 +239,14 @@ class _Identification:
 
     def _take_loads(self, fit: Fit) -> None:
         """Let friction depend on the torques of the robot and its payloads as identified so far."""
-        rows = fit.theta[: 10 * (self.model.n + len(self.payloads))].reshape(-1, 10)
-        own = rows[: self.model.n]
+        N = self.model.body_count
+        rows = fit.theta[: 10 * (N + len(self.payloads))].reshape(-1, 10)
+        own = rows[:N]
         bodies = list(self.equations.payloads.items())
         for k, (name, body) in enumerate([("", 0), *bodies]):
             carried = own.copy()
             if k:
-                carried[body] += rows[self.model.n + k - 1]
+                carried[body] += rows[N + k - 1]
             self.equations.loaded[name] = with_inertial_parameters(self.model, carried.ravel())
 
     def _without_outliers(
