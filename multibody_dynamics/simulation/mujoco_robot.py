@@ -21,9 +21,9 @@ second ends within 1e-5 rad of `ElasticRobot`; halving h reduces the difference 
 
 from __future__ import annotations
 
+import re
 from math import ceil, inf
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 from scipy.linalg import eigvalsh
@@ -527,11 +527,13 @@ def _unit(X: Array) -> float:
 
 def _check_joints(urdf: str | bytes, model: MultibodyModel) -> None:
     """ModelError if the URDF lacks a joint of the model, and thus describes another robot."""
-    known = {joint.get("name") for joint in ElementTree.fromstring(urdf).iter("joint")}
+    text = urdf.decode(errors="replace") if isinstance(urdf, bytes) else urdf
+    known = set(re.findall(r"""<joint\s[^>]*\bname\s*=\s*["']([^"']*)""", text))
     missing = [
-        name for name in model.joint_names
+        name
+        for name in model.tree_joint_names
         if name not in known and name.rpartition("_")[0] not in known
-    ]  # fmt: skip
+    ]
     if missing:
         raise ModelError(f"the URDF for MuJoCo has no joint {', '.join(sorted(missing))}")
 
