@@ -93,6 +93,7 @@ SILENT = {"visual", "collision", "material"}
 HARMLESS = {
     "transmission", "gazebo", "ros2_control", "sensor", "safety_controller", "calibration", "mimic",
 }  # fmt: skip
+GEARS = {"mechanicalReduction": "gear ratio", "motorInertia": "rotor inertia"}  # in transmissions
 UNLIMITED = -1.0  # velocity or effort, as exporters write it
 HARMLESS_ATTRIBUTES_OF = {"robot", "link", "limit"}
 
@@ -254,6 +255,7 @@ class _Ignored:
     """Ignored tags and attributes, each with the places where it occurs.
 
     sentences : other warnings. types : {joint: its type}. grounded : links that no joint moves.
+    gears : notes on transmissions.
     """
 
     suspicious: dict[str, list[str]] = field(default_factory=dict)
@@ -261,6 +263,7 @@ class _Ignored:
     sentences: list[str] = field(default_factory=list)
     types: dict[str, str] = field(default_factory=dict)
     grounded: set[str] = field(default_factory=set)
+    gears: list[str] = field(default_factory=list)
 
     def add(self, what: str, where: str, *, harmless: bool = False) -> None:
         (self.harmless if harmless else self.suspicious).setdefault(what, []).append(where)
@@ -373,10 +376,28 @@ def _ignore_child(
         ignored.add("friction and damping (<dynamics>)", where, harmless=not loss)
         for key in sorted(set(child.keys()) - set(LOSSES)):
             ignored.add(f"the attribute '{key}'", f"{where}: <dynamics>")
+    elif child.tag == "transmission":
+        ignored.gears += _gears(child)
+        ignored.add("<transmission>", where, harmless=True)
     elif child.tag not in SILENT:
         harmless = child.tag in HARMLESS or _is_foreign(child.tag)
         what = f"<{child.tag}>" if harmless else f"the unknown tag <{child.tag}>"
         ignored.add(what, where, harmless=harmless)
+
+
+def _gears(transmission: ElementTree.Element) -> list[str]:
+    """What a transmission says about gears and rotors, which belong into the springs' YAML."""
+    joints = [str(joint.get("name")) for joint in transmission.iter("joint")]
+    parts = [
+        f"{what} {number.text.strip()}"
+        for tag, what in GEARS.items()
+        for number in transmission.iter(tag)
+        if number.text and number.text.strip() not in ("", "1", "1.0")
+    ]
+    if not parts:
+        return []
+    named = ", ".join(dict.fromkeys(joints)) or transmission.get("name")
+    return [f"<transmission> of {named}: {', '.join(parts)}; give them with the springs (YAML)"]
 
 
 def _is_foreign(name: str) -> bool:
@@ -494,6 +515,7 @@ def _build(
     idle = [link.name for link in fixed if link.inertial and link.inertial.mass]
     if idle:
         notes.append(f"without effect: the inertia of {', '.join(idle)}, fixed to the base")
+    notes += ignored.gears
     notes += [f"ignored: {item}" for item in _listed(ignored.suspicious | ignored.harmless)]
     model = model_from_screws(
         parents, screws, poses, inertias,

@@ -740,6 +740,20 @@ def test_undeclared_prefixes_are_those_of_other_tools():
     rejected('<!DOCTYPE robot [<!ENTITY e "x">]>' + text, "DOCTYPE")
 
 
+def test_gears_and_rotors_of_transmissions_are_noted():
+    gear = (
+        '<transmission name="t"><joint name="shoulder"/><actuator name="m">'
+        "<mechanicalReduction> 101 </mechanicalReduction><motorInertia>2e-5</motorInertia>"
+        "</actuator></transmission></robot>"
+    )
+    model = dyn.parse_urdf(ARM.replace("</robot>", gear))
+    (note,) = [note for note in model.notes if note.startswith("<transmission> of shoulder")]
+    assert "gear ratio 101" in note
+    assert "rotor inertia 2e-5" in note
+    plain = dyn.parse_urdf(ARM.replace("</robot>", gear.replace(" 101 ", "1").replace("2e-5", "")))
+    assert not any("gear ratio" in note for note in plain.notes)
+
+
 def test_the_first_of_two_axes_counts_with_a_warning():
     with pytest.warns(dyn.ModelWarning, match=r"second of two <axis>.*shoulder"):
         model = dyn.parse_urdf(ARM.replace("<axis ", '<axis xyz="0 1 0"/><axis '))
