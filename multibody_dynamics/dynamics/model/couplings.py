@@ -19,9 +19,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import Array, InputError, ModelError, as_mapping, as_real, exactly, refused_as
+from ..core import (
+    Array,
+    InputError,
+    ModelError,
+    as_mapping,
+    as_real,
+    exactly,
+    read_yaml,
+    refused_as,
+)
 from ..core.quantities import entries
-from ..core.yaml_files import read_yaml
 from ..lie import se3
 from . import inertia
 
