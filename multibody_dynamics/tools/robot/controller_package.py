@@ -42,7 +42,6 @@ from ...dynamics.elastic import (
     friction,
     resting_second_outputs,
 )
-from ...dynamics.model.records import ANGULAR
 from ...dynamics.rigid import (
     trace_gravity_forces,
     trace_inverse_dynamics,
@@ -148,7 +147,7 @@ def _folded_rows(text: str) -> str:
 def _head(design: ControllerDesign, sources: Sequence[str]) -> str:
     model, actuators = design.model, design.actuators
     joints = [
-        f"    {i:2}  {joint}: {'rad, N m' if model.joint_rows[i, ANGULAR] else 'm, N'}"
+        f"    {i:2}  {joint}: {'rad, N m' if model.joint_types[i] != 'prismatic' else 'm, N'}"
         for i, joint in enumerate(model.joint_names)
     ]
     motors = [f"    {j:2}  {motor}" for j, motor in enumerate(actuators.motor_names)]

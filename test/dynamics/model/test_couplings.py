@@ -546,3 +546,22 @@ def test_what_needs_a_coordinate_for_each_joint_says_so(function):
     model = random_tree(3, 0).with_couplings({"joint2": {"joint1": 1.0}})
     with pytest.raises(dyn.InputError, match=r"not available for robot 'tree0'.*joint2"):
         function(model)
+
+
+def test_a_spring_at_the_tool_pulls_the_coordinates():
+    """Cartesian impedance of a coupled arm: -J^T K x with the Jacobian of the coordinates."""
+    tree = random_tree(4, 7, ("revolute",), branching=0.0, gravity=(0, 0, 0))
+    model = tree.with_couplings({"joint3": {"joint2": -0.5}})
+    actuators = elastic.Actuators(
+        model.joint_names,
+        [elastic.SeriesElastic(elastic.Motor(0.5), elastic.LinearSpring(3e3))] * model.n,
+    )
+    stiffness = np.array([5.0, 6.0, 7.0, 80.0, 90.0, 100.0])
+    q = np.array([0.2, -0.3, 0.4])
+    law = dyn.control.CartesianImpedance(model, actuators, q, stiffness=stiffness)
+    J = dyn.jacobian(model, q, model.body_names[-1], representation="hybrid")
+    law._weight_at(q)
+    for _ in range(2):  # the second time at the target, where no error turns the columns
+        law._pull()
+        law._frames[1] = law._tool
+    np.testing.assert_allclose(law._pulled, (J.T * law.ramp.value[:6]) @ J, atol=1e-9)
