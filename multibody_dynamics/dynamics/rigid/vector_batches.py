@@ -87,8 +87,9 @@ def vector_batch(
         place = len(inputs) if before is None else before
         inputs[place:place] = [model.joint_rows, model.gravity]
     shapes = [*results, ("n",)] if has_margins else results
-    sizes = {"n": n, "N": model.body_count}
-    found = [np.empty((*batch, *(int(sizes.get(x, x)) for x in each))) for each in shapes]
+    N = model.body_count
+    sizes = [tuple(n if x == "n" else N if x == "N" else x for x in each) for each in shapes]
+    found = [np.empty((*batch, *size)) for size in sizes]
     kernel = _kernel(key, len(inputs) + len(found), make)
     if kernel is None or not kernel.rows([*inputs, *found], int(np.prod(batch))):
         return None
