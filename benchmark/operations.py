@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from multibody_dynamics.dynamics.model.records import BODY_ROW, JOINT_ROW
+from multibody_dynamics.dynamics.model.records import BODY_ROW, COORDINATE, JOINT_ROW
 from multibody_dynamics.dynamics.recursions import RECURSIONS, body_fixed, passive
 
 
@@ -98,7 +98,9 @@ def passive_inverse_dynamics(order: int) -> Count:
 def chain(n: int) -> tuple[Any, ...]:
     """The arguments of the recursions: parents, joints, gravity, trig, state, bodies."""
     shapes = ((n, JOINT_ROW), (3,), (2, n), (5, n), (n + 1, BODY_ROW))
-    return np.arange(-1, n - 1), *(filled(*shape) for shape in shapes)
+    joints, *others = (filled(*shape) for shape in shapes)
+    joints[:, COORDINATE] = range(n)
+    return np.arange(-1, n - 1), joints, *others
 
 
 def filled(*shape: int) -> np.ndarray:

@@ -3,12 +3,14 @@
 
 """The arm with elastic joints in MuJoCo: a plant that shares no dynamics with this package.
 
-MuJoCo itself reads the links from the URDF. Each motor behind a spring becomes a separate hinge in
-the world whose armature is the rotor's inertia and whose angle is theta, for any type of joint:
-under Spong's simplification, a rotor feels neither gravity nor the motion of the links. A
-linear spring with its damper is a fixed tendon of length theta - q; a rotor on a rigid joint is
-that joint's armature. MuJoCo integrates all of this, and viscous friction, with its fourth-order
-Runge-Kutta method and a fixed inner step h.
+MuJoCo gets the moving bodies of the model, with fixed links merged, and computes their dynamics by
+itself; its mass matrix is compared with that of the model at the start. Coupled joints are equality
+constraints, which MuJoCo meets softly, within STOP_TIME. Each motor behind a spring becomes a
+separate hinge in the world whose armature is the rotor's inertia and whose angle is theta, for any
+type of joint: under Spong's simplification, a rotor feels neither gravity nor the motion of the
+links. A linear spring with its damper is a fixed tendon of length theta - q; a rotor on a rigid
+joint is that joint's armature. MuJoCo integrates all of this, and viscous friction, with its
+fourth-order Runge-Kutta method and a fixed inner step h.
 
 Everything else acts as a force that is held over an inner step and evaluated at its middle,
 x + h/2 v: nonlinear and variable springs (by the laws of `elastic`), Coulomb friction, drives, and
@@ -19,9 +21,9 @@ second ends within 1e-5 rad of `ElasticRobot`; halving h reduces the difference 
 
 from __future__ import annotations
 
+import re
 from math import ceil, inf
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 from scipy.linalg import eigvalsh
@@ -33,12 +35,16 @@ from ..dynamics.elastic import (
     Spring,
     motor_motion,
 )
+from ..dynamics.lie import se3
 from ..dynamics.model import MultibodyModel, inertia
+from ..dynamics.rigid import mass_matrix
 
 REQUIREMENT = "mujoco>=3.3,<4"
 COARSEST_STEP = 0.25e-3  # s
 ACCURATE = 0.5  # largest |lambda| h of the default step
 STOP_TIME = 5e-3  # s, time constant of the end stops, which MuJoCo damps critically
+FAR = 1e6  # rad or m: a limit that is none
+SAME_ROBOT = 1e-9  # relative difference of mass matrices
 LARGEST_FORCE, LARGEST_STATE = 1e6, 1e9  # MuJoCo resets the state beyond accelerations of 1e10
 
 
@@ -60,24 +66,23 @@ class MujocoRobot(NeverCopied):
 
     Parameters
     ----------
-    model : provides names, gravity, reflected inertia and payloads. MuJoCo reads the links
-        themselves from `urdf`.
+    model : the links, gravity, reflected inertia and payloads.
     actuators : springs and motors, of any kind.
-    urdf : the robot's URDF as text or bytes. Shapes and `<dynamics>` are ignored.
+    urdf : the robot's URDF as text or bytes; only checked for having the joints of the model.
     step : inner step in s; default: at most 0.25 ms, and |lambda| h <= 0.5 for the fastest mode.
     drive : position loops for :meth:`follow`: `proportional` and `derivative`, (m,) or scalars.
     link_viscous : (n,) or scalar, friction on the link side in N m s/rad.
-    end_stops : if not None, MuJoCo's soft limits at the joint limits of the URDF.
+    end_stops : if not None, MuJoCo's soft limits at the joint limits of the model.
 
-    Raises DynamicsError if mujoco is not installed, ModelError for a robot that MuJoCo rejects,
-    InputError for inconsistent data.
+    Raises DynamicsError if mujoco is not installed or has another mass matrix, ModelError for a
+    robot that MuJoCo rejects or with helical joints, InputError for inconsistent data.
     """
 
     def __init__(
         self,
         model: MultibodyModel,
         actuators: Actuators,
-        urdf: str | bytes,
+        urdf: str | bytes | None = None,
         *,
         step: float | None = None,
         drive: Any = None,
@@ -97,24 +102,23 @@ class MujocoRobot(NeverCopied):
         if (viscous < 0.0).any():
             raise InputError(f"link_viscous is {viscous}: friction cannot be negative")
 
-        self._compiled = _compile(mujoco, urdf, model, actuators, viscous, end_stops is not None)
+        if urdf is not None:
+            _check_joints(urdf, model)
+        self._compiled = _compile(mujoco, model, actuators, viscous, end_stops is not None)
         self._data = mujoco.MjData(self._compiled)
-        self._read_inertias = model.inertias
-        self._own_inertias = [
-            getattr(self._compiled, name).copy()
-            for name in ("body_mass", "body_ipos", "body_iquat", "body_inertia")
-        ]
         gains = (0.0, 0.0) if drive is None else (drive.proportional, drive.derivative)
         self._gains = tuple(
             as_array("drive", np.broadcast_to(gain, m), (m,), actuators.motor_names)
             for gain in gains
         )
         self._find_bodies_and_joints()
+        self._write_inertias(model)
+        self._check_mass_matrix()
         self._take_actuators()
 
         self.q, self.qd, self.joint_torque, self.qdd = np.zeros((4, n))
         self.theta, self.thetad, self.motor_torque = np.zeros((3, m))
-        self.applied_wrenches: Array = np.zeros((n, 6))
+        self.applied_wrenches: Array = np.zeros((model.body_count, 6))
         self._set_gravity(model)
         self.step_size = self._choose_step(step)
         self._compiled.opt.timestep = self.step_size
@@ -124,7 +128,12 @@ class MujocoRobot(NeverCopied):
         """Indices of bodies, and of the degrees of freedom of links and motors, in MuJoCo."""
         own, model, actuators = self._compiled, self.model, self.actuators
         self._bodies = np.array([own.body(name).id for name in model.body_names])
-        self._links = np.array([own.joint(name).dofadr[0] for name in model.joint_names])
+        self._tree = np.array([own.joint(name).dofadr[0] for name in model.tree_joint_names])
+        self._links = self._tree[model.first_bodies]
+        # a joint of the tree in MuJoCo, in rad or m, per unit of each coordinate
+        per_unit = np.array([_unit(X) for X in model.body_screws])
+        self._coupling = per_unit[:, None] * model.coordinate_map
+        self._per_unit = per_unit[model.first_bodies]
         self._motors = np.array(
             [
                 self._links[i] if actuators.is_rigid[i] else own.joint(_rotor(name)).dofadr[0]
@@ -172,9 +181,9 @@ class MujocoRobot(NeverCopied):
         q = as_array("q", q, (n,), actuators.joint_names)
         qd = np.zeros(n) if qd is None else as_array("qd", qd, (n,), actuators.joint_names)
         self._mujoco.mj_resetData(self._compiled, data)
-        data.qpos[self._links] = q
+        data.qpos[self._tree] = self._coupling @ q
         self._mujoco.mj_forward(self._compiled, data)
-        hold = data.qfrc_bias[self._links].copy()
+        hold = self._coupling.T @ data.qfrc_bias[self._tree]
 
         torque = np.stack([hold, np.zeros(n), np.zeros(n)])
         second = np.zeros((3, len(actuators.variable_joints)))
@@ -196,7 +205,7 @@ class MujocoRobot(NeverCopied):
             name = actuators.joint_names[i]
             raise InputError(f"joint '{name}' is rigid: theta and q must be equal")
         data.qpos[self._motors], data.qvel[self._motors] = theta, thetad
-        data.qpos[self._links], data.qvel[self._links] = q, qd
+        data.qpos[self._tree], data.qvel[self._tree] = self._coupling @ q, self._coupling @ qd
         self._publish(lambda t, theta, thetad: np.clip(bent.torque, -self._limit, self._limit), 0.0)
 
     def step(self, motor_torque: Any, dt: float) -> None:
@@ -224,42 +233,58 @@ class MujocoRobot(NeverCopied):
         self._advance(torque, dt)
 
     def set_model(self, model: MultibodyModel) -> None:
-        """Continue from the present state with other inertias or gravity.
-
-        Bodies with the same inertia as at construction keep the values that MuJoCo read.
-        """
+        """Continue from the present state with other inertias or gravity."""
         if model.joint_names != self.model.joint_names:
             raise InputError(
                 f"model '{model.name}' has the joints {', '.join(model.joint_names)}; the robot "
                 f"has {', '.join(self.model.joint_names)}"
             )
+        self._write_inertias(model)
+        self._set_gravity(model)
+        self.model = model
+
+    def _write_inertias(self, model: MultibodyModel) -> None:
+        """Overwrite the inertias after MuJoCo's checks, which refuse light and flat bodies."""
         own = self._compiled
-        own.body_mass[:], own.body_ipos[:], own.body_iquat[:], own.body_inertia[:] = (
-            self._own_inertias
-        )
-        changed = (model.inertias != self._read_inertias).any(axis=(1, 2))
-        for i in np.flatnonzero(changed):
-            mass, com, inertia_com = inertia.decompose(model.inertias[i])
+        for i, M in enumerate(model.inertias):
+            mass, com, inertia_com = inertia.decompose(M)
             moments, axes = np.linalg.eigh(inertia_com)
             axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
             body = self._bodies[i]
             own.body_mass[body], own.body_ipos[body], own.body_inertia[body] = mass, com, moments
             self._mujoco.mju_mat2Quat(own.body_iquat[body], axes.ravel())
         self._mujoco.mj_setConst(own, self._mujoco.MjData(own))
-        self._set_gravity(model)
-        self.model = model
+
+    def _check_mass_matrix(self) -> None:
+        """DynamicsError if this version of MuJoCo makes another robot of the bodies.
+
+        Some versions lose the rotation of inertias.
+        """
+        model = self.model
+        armature = self._compiled.dof_armature[self._links]
+        for q in np.random.default_rng(0).uniform(-2.0, 2.0, (3, self.n)):
+            found = self.mass_matrix(q) - np.diag(armature)
+            wanted = mass_matrix(model.with_reflected_inertia(np.zeros(self.n)), q)
+            if not np.abs(found - wanted).max() <= SAME_ROBOT * np.abs(wanted).max():
+                raise DynamicsError(
+                    f"MuJoCo {self._mujoco.__version__} has another mass matrix for robot "
+                    f"'{model.name}', by {np.abs(found - wanted).max():.3g}; install another "
+                    f"version, and please report this"
+                )
 
     def mass_matrix(self, q: Any) -> Array:
         """(n, n) mass matrix of the links at q (n,), with armatures of rigid joints, by MuJoCo."""
-        return self._full_mass_matrix(q)[np.ix_(self._links, self._links)]
+        full = self._full_mass_matrix(q)[np.ix_(self._tree, self._tree)]
+        return np.asarray(self._coupling.T @ full @ self._coupling)
 
     def gravity_forces(self, q: Any) -> Array:
         """(n,) torques that hold the links at q (n,), by MuJoCo."""
-        return self._probe(q).qfrc_bias[self._links].copy()
+        return np.asarray(self._coupling.T @ self._probe(q).qfrc_bias[self._tree])
 
     def _probe(self, q: Any) -> Any:
         data = self._mujoco.MjData(self._compiled)
-        data.qpos[self._links] = as_array("q", q, (self.n,), self.model.joint_names)
+        q = as_array("q", q, (self.n,), self.model.joint_names)
+        data.qpos[self._tree] = self._coupling @ q
         self._mujoco.mj_forward(self._compiled, data)
         return data
 
@@ -289,7 +314,7 @@ class MujocoRobot(NeverCopied):
             applied[self._motors] = torque(t, theta, thetad)
             applied[self._motors] -= self._coulomb * np.tanh(thetad / self._coulomb_velocity)
             for i, Q, motors, loads in self._other_springs(x, v, t):
-                applied[self._links[i]] += Q
+                applied[self._links[i]] += Q / self._per_unit[i]
                 applied[motors] -= loads
             if is_touched:
                 self._apply_wrenches(0.5 * h)
@@ -317,8 +342,8 @@ class MujocoRobot(NeverCopied):
             link, rotors = self._links[i], self._motors[motors.start : motors.stop]
             k = self._free_stiffness(j, t) if j in self._free else 0.0
             rows = actuator.spring_rows(
-                x[link, None],
-                v[link, None],
+                x[link, None] / self._per_unit[i],
+                v[link, None] / self._per_unit[i],
                 [x[r, None] for r in rotors],
                 [v[r, None] for r in rotors],
                 [np.array([k]), np.zeros(1)],
@@ -348,7 +373,7 @@ class MujocoRobot(NeverCopied):
         """Update all outputs for the present state; t: time since the command, s."""
         data, links, rotors = self._data, self._links, self._motors
         x, v, applied = data.qpos, data.qvel, data.qfrc_applied
-        self.q[:], self.qd[:] = x[links], v[links]
+        self.q[:], self.qd[:] = x[links] / self._per_unit, v[links] / self._per_unit
         self.theta[:], self.thetad[:] = x[rotors], v[rotors]
         self.motor_torque[:] = torque(t, self.theta, self.thetad)
         first = self._first
@@ -359,14 +384,14 @@ class MujocoRobot(NeverCopied):
         self.joint_torque[:] = stiffness * (self.theta[first] - self.q)
         self.joint_torque += damping * (self.thetad[first] - self.qd)
         for i, Q, motors, loads in self._other_springs(x, v, 0.0):
-            applied[links[i]] += Q
+            applied[links[i]] += Q / self._per_unit[i]
             applied[motors] -= loads
             self.joint_torque[i] = Q
         self._mujoco.mj_kinematics(self._compiled, data)
         self._mujoco.mj_comPos(self._compiled, data)
         self._apply_wrenches(0.0)
         self._mujoco.mj_forward(self._compiled, data)
-        self.qdd[:] = data.qacc[links]
+        self.qdd[:] = data.qacc[links] / self._per_unit
         push = self.motor_torque - friction - self._viscous * self.thetad
         push -= self.actuators.motor_inertia * data.qacc[rotors]
         np.copyto(self.joint_torque, push[first], where=self._is_rigid)
@@ -403,26 +428,20 @@ class MujocoRobot(NeverCopied):
 
 def _compile(
     mujoco: Any,
-    urdf: str | bytes,
     model: MultibodyModel,
     actuators: Actuators,
     viscous: Array,
     with_stops: bool,
 ) -> Any:
-    """MuJoCo's model of links, rotors and linear springs."""
+    """MuJoCo's model of bodies, rotors and linear springs; the inertias are placeholders."""
     try:
-        spec = mujoco.MjSpec.from_string(_links_and_joints(urdf))
-        spec.compiler.boundmass = spec.compiler.boundinertia = 1e-12  # of massless frames
+        spec = mujoco.MjSpec()
+        spec.compiler.degree = False
         spec.option.integrator = mujoco.mjtIntegrator.mjINT_RK4
         spec.option.disableflags = mujoco.mjtDisableBit.mjDSBL_CONTACT
         if not with_stops:
             spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_LIMIT
-        found = {joint.name: joint for joint in spec.joints}
-        missing = set(model.joint_names) - found.keys()
-        if missing:
-            raise ModelError(f"the URDF for MuJoCo has no joint {', '.join(sorted(missing))}")
-        for name in model.joint_names:
-            found[name].solref_limit = [STOP_TIME, 1.0]
+        _add_bodies(mujoco, spec, model)
         for i, actuator, motors, _ in actuators.each():
             if actuator.is_rigid:
                 continue
@@ -434,7 +453,9 @@ def _compile(
             if _tendon(actuator) is not None:
                 spring = spec.add_tendon(name=model.joint_names[i], springlength=[0.0, 0.0])
                 spring.wrap_joint(names[0], 1.0)
-                spring.wrap_joint(model.joint_names[i], -1.0)
+                first = model.first_bodies[i]
+                per_unit = _unit(model.body_screws[first])
+                spring.wrap_joint(model.tree_joint_names[first], -1.0 / per_unit)
         own = spec.compile()
     except (ValueError, mujoco.FatalError) as error:
         if isinstance(error, DynamicsError):
@@ -443,7 +464,7 @@ def _compile(
 
     own.dof_frictionloss[:] = 0.0
     for i, actuator, motors, _ in actuators.each():
-        link = own.joint(model.joint_names[i]).dofadr[0]
+        link = own.joint(model.tree_joint_names[model.first_bodies[i]]).dofadr[0]
         own.dof_armature[link], own.dof_damping[link] = model.reflected_inertia[i], viscous[i]
         for motor in motors:
             data, name = actuators.motors[motor], _rotor(actuators.motor_names[motor])
@@ -458,16 +479,63 @@ def _compile(
     return own
 
 
-def _links_and_joints(urdf: str | bytes) -> str:
-    """The URDF without shapes, friction and anything else that the dynamics do not need."""
-    robot = ElementTree.fromstring(urdf)
-    for element in list(robot):
-        if element.tag not in ("link", "joint"):
-            robot.remove(element)
-        for part in list(element):
-            if part.tag in ("visual", "collision", "dynamics", "safety_controller", "calibration"):
-                element.remove(part)
-    return ElementTree.tostring(robot, encoding="unicode")
+def _add_bodies(mujoco: Any, spec: Any, model: MultibodyModel) -> None:
+    """The bodies on their joints, and the equality constraints of coupled joints."""
+    placed: list[Any] = []
+    per_unit = [_unit(X) for X in model.body_screws]
+    for i, (name, joint) in enumerate(zip(model.body_names, model.tree_joint_names, strict=True)):
+        p, c = int(model.parents[i]), int(model.coordinates[i])
+        A = model.poses[i] if p < 0 else se3.inverse(model.poses[p]) @ model.poses[i]
+        quaternion = np.empty(4)
+        mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(A[:3, :3]).ravel())
+        body = (spec.worldbody if p < 0 else placed[p]).add_body(
+            name=name, pos=A[:3, 3], quat=quaternion
+        )
+        # neither at the origin nor along the axes: MuJoCo takes shortcuts for such bodies
+        body.mass, body.ipos, body.inertia = 1.0, [0.1, 0.2, 0.3], [1.0, 1.1, 1.2]
+        body.iquat, body.explicitinertial = [0.5, 0.5, 0.5, -0.5], True
+        placed.append(body)
+        e, v = np.split(model.body_screws[i], 2)
+        is_turning = bool(np.any(e))
+        if is_turning and abs(e @ v) > 1e-9 * (e @ e):
+            raise ModelError(f"joint '{joint}' is helical; MuJoCo has no such joint")
+        added = body.add_joint(
+            name=joint,
+            type=mujoco.mjtJoint.mjJNT_HINGE if is_turning else mujoco.mjtJoint.mjJNT_SLIDE,
+            axis=(e if is_turning else v) / per_unit[i],
+            pos=np.cross(e, v) / (e @ e) if is_turning else np.zeros(3),
+        )
+        added.solref_limit = [STOP_TIME, 1.0]
+        own = int(model.first_bodies[c])
+        lower, upper = model.limits.lower[c], model.limits.upper[c]
+        if i == own and lower < upper and np.isfinite([lower, upper]).any():
+            added.limited = mujoco.mjtLimited.mjLIMITED_TRUE
+            added.range = np.clip([lower, upper], -FAR, FAR) * per_unit[i]
+        if i != own:
+            tie = spec.add_equality(
+                type=mujoco.mjtEq.mjEQ_JOINT, name1=joint, name2=model.tree_joint_names[own]
+            )
+            tie.objtype, tie.solref = mujoco.mjtObj.mjOBJ_JOINT, [STOP_TIME, 1.0]
+            tie.data[:5] = [0.0, per_unit[i] / per_unit[own], 0.0, 0.0, 0.0]
+
+
+def _unit(X: Array) -> float:
+    """rad or m of a joint with the screw X (6,) per unit of its coordinate."""
+    e, v = np.split(X, 2)
+    return float(np.linalg.norm(e) if np.any(e) else np.linalg.norm(v))
+
+
+def _check_joints(urdf: str | bytes, model: MultibodyModel) -> None:
+    """ModelError if the URDF lacks a joint of the model, and thus describes another robot."""
+    text = urdf.decode(errors="replace") if isinstance(urdf, bytes) else urdf
+    known = set(re.findall(r"""<joint\s[^>]*\bname\s*=\s*["']([^"']*)""", text))
+    missing = [
+        name
+        for name in model.tree_joint_names
+        if name not in known and name.rpartition("_")[0] not in known
+    ]
+    if missing:
+        raise ModelError(f"the URDF for MuJoCo has no joint {', '.join(sorted(missing))}")
 
 
 def _rotor(motor: str) -> str:

@@ -298,3 +298,36 @@ def test_the_error_without_mujoco_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(dyn.DynamicsError, match="pip install 'mujoco"):
         MujocoRobot(*panda(), PANDA)
+
+
+INERTIAL = (
+    '<inertial><origin xyz="0.1 0.02 -0.3" rpy="0.3 -0.5 0.7"/><mass value="2"/>'
+    '<inertia ixx="0.1" ixy="0.01" ixz="0.02" iyy="0.12" iyz="-0.03" izz="0.15"/></inertial>'
+)
+GRIPPER = f"""<robot name="gripper"><link name="base"/>
+<link name="palm">{INERTIAL}</link><link name="left">{INERTIAL}</link>
+<link name="right">{INERTIAL}</link><link name="camera"><inertial><mass value="1e-8"/>
+<inertia ixx="1e-8" iyy="1e-8" izz="1e-8" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="wrist" type="continuous"><parent link="base"/><child link="palm"/></joint>
+<joint name="finger" type="prismatic"><parent link="palm"/><child link="left"/>
+<origin xyz="0.1 0 0.2"/><axis xyz="0 0.6 0.8"/></joint>
+<joint name="other" type="revolute"><parent link="palm"/><child link="right"/>
+<origin xyz="0 0.1 0.2"/><axis xyz="0 1 0"/><mimic joint="finger" multiplier="-2" offset="0.3"/>
+</joint><joint name="mount" type="fixed"><parent link="left"/><child link="camera"/></joint>
+</robot>"""
+
+
+def test_coupled_joints_and_light_frames():
+    """MuJoCo's tree, which is not coupled, has G^T M G; in motion it holds the coupling softly."""
+    model = dyn.parse_urdf(GRIPPER)
+    robot = MujocoRobot(model, rigid(model), GRIPPER)
+    for q in np.random.default_rng(0).uniform(-1.0, 1.0, size=(5, 2)):
+        close(robot.mass_matrix(q), dyn.mass_matrix(model, q), 1e-9)
+        close(robot.gravity_forces(q), dyn.gravity_forces(model, q), 1e-9)
+    own = ElasticRobot(model, rigid(model))
+    for plant in (robot, own):
+        plant.reset([0.3, 0.1])
+        for _ in range(100):
+            plant.step([0.5, 20.0], 1e-3)
+    np.testing.assert_allclose(robot.q, own.q, rtol=0.02)
+    assert np.abs(own.q - [0.3, 0.1]).max() > 0.01

@@ -111,7 +111,7 @@ def joint_entries(
         where, data = what, source
     else:
         where, data = str(source), read_yaml(source)
-    top = entries(data, where, required=("joints",), optional=("description",))
+    top = entries(data, where, required=("joints",), optional=("description", "couplings"))
     joints = entries(top["joints"], f"{where}: joints", required=(), optional=None)
     for name in joints:
         if name not in joint_names:

@@ -42,7 +42,7 @@ class ArmTables(NamedTuple):
     motors: Array  # may have more columns than `actuator_tables` defines
     laws: Array
     pieces: Array
-    applied: Array  # (n, 18) wrenches in inertial axes, and their rates
+    applied: Array  # (N, 18) wrenches in inertial axes, and their rates
 
     @classmethod
     def of(cls, model: MultibodyModel, actuators: Actuators) -> ArmTables:
@@ -59,7 +59,7 @@ class ArmTables(NamedTuple):
             motors,
             laws,
             pieces,
-            np.zeros((n, 18)),
+            np.zeros((model.body_count, 18)),
         )
         tables.set_model(model, actuators)
         return tables
@@ -88,8 +88,8 @@ class ArmScratch(NamedTuple):
     bodies: tuple[Array, ...]  # a plain tuple, which compiled code can unpack into a call
 
     @classmethod
-    def of(cls, n: int, m: int) -> ArmScratch:
-        """Buffers for n joints and m motors, without external torques."""
+    def of(cls, n: int, m: int, body_count: int | None = None) -> ArmScratch:
+        """Buffers for n joints, m motors and N bodies (default: n), without external torques."""
         return cls(
             np.zeros(n),
             np.zeros(n),
@@ -97,7 +97,7 @@ class ArmScratch(NamedTuple):
             np.zeros((2, m)),
             np.zeros((5, n)),
             np.zeros((3, n)),
-            tuple(forward_dynamics_scratch(n)),
+            tuple(forward_dynamics_scratch(n, body_count)),
         )
 
 

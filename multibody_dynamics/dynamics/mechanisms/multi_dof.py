@@ -167,6 +167,7 @@ class MultiDofModel:
 
         Raises InputError for an unknown joint, and ModelError for a group that is not such a chain.
         """
+        model.require_uncoupled("a model with joints of several degrees of freedom")
         chains = _chains(model) if groups is None else _groups(model, groups)
         last = {chain[-1]: i for i, chain in enumerate(chains.values())}
         before = [int(model.parents[chain[0]]) for chain in chains.values()]

@@ -13,6 +13,8 @@ DHRow              one row of a DH table
 LinkInertia        mass, centre of mass and inertia of a link in its DH frame
 MultibodyModel     the robot: an immutable tree of n bodies, body i moved by joint i
 Frame              a frame fixed to a body: index of the body, pose (4, 4)
+Coupling           a dependent joint: factors of other joints, and an offset
+load_couplings     coupled joints from a YAML file, such as that of the springs
 JointLimits        lower, upper, velocity and effort limits, each (n,)
 STANDARD_GRAVITY   (0, 0, -9.81) m/s^2
 
@@ -43,6 +45,7 @@ check_parent       ModelError unless a parent is the base or an earlier body
 """
 
 from . import inertia, joints, records
+from .couplings import Coupling, load_couplings
 from .denavit_hartenberg import DHRow, LinkInertia, model_from_dh
 from .inertia import spatial_inertia
 from .joints import (
@@ -71,7 +74,7 @@ from .urdf import load_urdf, parse_urdf
 __all__ = [
     # the robot
     "load_urdf", "parse_urdf", "model_from_screws", "model_from_dh", "DHRow", "LinkInertia",
-    "MultibodyModel", "Frame", "JointLimits", "STANDARD_GRAVITY",
+    "MultibodyModel", "Frame", "Coupling", "load_couplings", "JointLimits", "STANDARD_GRAVITY",
     # joint screws and inertia
     "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar",
     "floating", "spatial_inertia",

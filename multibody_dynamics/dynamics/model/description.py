@@ -20,7 +20,7 @@ Robot = Any  # a MultibodyModel; its module imports this one
 def describe(model: Robot) -> str:
     """Tables of joints, screws, limits, bodies, inertias, merged frames, payloads; then notes."""
     lines = [
-        f"{model.name}: {model.n} joints; base '{model.base_name}'",
+        f"{model.name}: {_count(model)}; base '{model.base_name}'",
         f"gravity {_vector(model.gravity)} m/s^2",
         "",
         "Joints: axis and a point on it, in the frame of the moved body; angles in rad",
@@ -41,6 +41,8 @@ def describe(model: Robot) -> str:
         "Inertia about the COM, kg m^2: entries in body axes, principal moments",
         *_inertias(model),
     ]
+    if model.couplings:
+        lines += ["", "Coupled joints: rad or m", *_couplings(model)]
     merged = {
         name: frame
         for name, frame in model.frames.items()
@@ -70,11 +72,27 @@ def describe(model: Robot) -> str:
     return "\n".join(lines)
 
 
+def _count(model: Robot) -> str:
+    dependent = f", {len(model.couplings)} of them dependent" if model.couplings else ""
+    total = model.n + len(model.couplings) if dependent else model.n
+    return f"{total} joints{dependent}"
+
+
+def _couplings(model: Robot) -> list[str]:
+    """Each dependent joint as a sum over independent ones."""
+    rows = []
+    for joint, (terms, offset) in model.couplings.items():
+        parts = [f"{_number(factor)} {name}" for name, factor in terms.items()]
+        parts += [_number(offset)] if offset else []
+        rows.append((joint, "= " + " + ".join(parts)))
+    return _table(("joint", "coordinate"), rows)
+
+
 def _joints(model: Robot) -> list[str]:
     rows = []
-    for i, joint in enumerate(model.joint_names):
+    for i, joint in enumerate(model.tree_joint_names):
         e, v = np.split(model.body_screws[i], 2)
-        kind = model.joint_types[i]
+        kind = model.tree_joint_types[i]
         if np.any(e):
             point = _vector(np.cross(e, v) / (e @ e))
             axis = _vector(e)
@@ -99,7 +117,7 @@ def _placements(model: Robot) -> list[str]:
 def _screws(model: Robot) -> list[str]:
     rows = [
         (joint, _vector(Y[:3]), _vector(Y[3:]))
-        for joint, Y in zip(model.joint_names, model.screws, strict=True)
+        for joint, Y in zip(model.tree_joint_names, model.screws, strict=True)
     ]
     return _table(("joint", "angular", "linear"), rows)
 

@@ -1,7 +1,14 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The robot model: an immutable tree of rigid bodies, each moved by one joint."""
+"""The robot model: an immutable tree of rigid bodies, each moved by one joint.
+
+Joints may be coupled: q_tree = G q + g0 for the joints of the tree. A joint whose coordinate is a
+multiple of another one is a joint with a scaled screw that reads the same coordinate; one that
+depends on several is a chain of joints about one axis, whose exponentials commute. Offsets are part
+of the reference poses. Every tree joint i then has a single coordinate, q[coordinates[i]], and the
+recursions need nothing else.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +38,20 @@ from ..core import (
 )
 from ..lie import se3
 from . import inertia
+from .couplings import Coupling, checked_couplings, checked_positions, coupled_fields
 from .description import describe
 from .joints import turn_z_to
-from .records import ANGULAR, COM, INERTIA, JOINT_ROW, LINEAR, MASS, PLACEMENT, ROTOR
+from .records import (
+    ANGULAR,
+    COM,
+    COORDINATE,
+    INERTIA,
+    JOINT_ROW,
+    LINEAR,
+    MASS,
+    PLACEMENT,
+    ROTOR,
+)
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "helical")
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
@@ -82,18 +100,26 @@ class Payload(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class MultibodyModel:
-    """A tree of n bodies; body i is moved by joint i, and a parent comes before its children.
+    """A tree of N bodies with n independent coordinates; a parent comes before its children.
 
     The configuration is the product of exponentials C_i(q) = exp(Y_1 q_1) ... exp(Y_i q_i) A_i
-    along the path from the base to body i, [M21] (4).
+    along the path from the base to body i, [M21] (4), where q_i is `q[coordinates[i]]`. Without
+    coupled joints N = n, and body i is moved by joint i.
 
     Attributes
     ----------
-    parents : (n,) int, the body that joint i is mounted on; -1 is the base.
-    screws : (n, 6) Y_i, joint screws at q = 0 in the inertial frame, per rad or per m.
-    poses : (n, 4, 4) A_i, body frame to inertial frame at q = 0.
-    link_inertias : (n, 6, 6) M^b_i about the origin of the body frame, in its axes, without
+    joint_names, joint_types : (n,) of the independent joints.
+    parents : (N,) int, the body that joint i is mounted on; -1 is the base.
+    screws : (N, 6) Y_i, joint screws at q = 0 in the inertial frame, per unit of the coordinate,
+        rad or m.
+    poses : (N, 4, 4) A_i, body frame to inertial frame at q = 0.
+    link_inertias : (N, 6, 6) M^b_i about the origin of the body frame, in its axes, without
         payloads; `inertias` includes them.
+    coordinates : (N,) int, the coordinate of the joint that moves body i; 0 ... n - 1 if no joints
+        are coupled.
+    tree_joint_names : (N,) names of the joints that move the bodies, also of dependent ones.
+    couplings : {dependent joint: :class:`Coupling`}.
+    locked : {joint: position in rad or m} of joints that were fixed, see :meth:`with_locked`.
     gravity : (3,) in m/s^2, inertial axes, e.g. (0, 0, -9.81).
     reflected_inertia : (n,) rotor inertia on the link side of the gear, kg m^2 or kg, included in
         the torque of a rigid joint. It must be zero for an elastic joint, whose motor carries it.
@@ -119,11 +145,20 @@ class MultibodyModel:
     frames: Mapping[str, Frame] = field(default_factory=dict)
     payloads: Mapping[str, Payload] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    coordinates: NDArray[np.int64] = None  # type: ignore[assignment]
+    tree_joint_names: tuple[str, ...] = ()
+    couplings: Mapping[str, Coupling] = field(default_factory=dict)
+    locked: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n = len(self.joint_names)
+        if self.coordinates is None:
+            object.__setattr__(self, "coordinates", np.arange(n))
+        if len(self.coordinates) == n or not self.tree_joint_names:
+            object.__setattr__(self, "tree_joint_names", tuple(self.joint_names))
+        N = len(self.tree_joint_names)
         shapes = {
-            "screws": (n, 6), "poses": (n, 4, 4), "link_inertias": (n, 6, 6),
+            "screws": (N, 6), "poses": (N, 4, 4), "link_inertias": (N, 6, 6),
             "gravity": (3,), "reflected_inertia": (n,),
         }  # fmt: skip
         if n == 0:
@@ -133,6 +168,7 @@ class MultibodyModel:
                 array = exactly(key, getattr(self, key), shape)
             object.__setattr__(self, key, read_only(array))
         self._check_names()
+        self._check_coordinates()
         self._check_tree()
         self._check_bodies()
         if not isinstance(self.limits, JointLimits):
@@ -152,12 +188,18 @@ class MultibodyModel:
         object.__setattr__(self, "frames", MappingProxyType(fixed))
         loads = {name: Payload(p.body, read_only(p.inertia)) for name, p in self.payloads.items()}
         object.__setattr__(self, "payloads", MappingProxyType(loads))
+        for key in ("couplings", "locked"):
+            object.__setattr__(self, key, MappingProxyType(dict(getattr(self, key))))
 
     def _check_names(self) -> None:
-        n = self.n
-        for kind, names in (("joint", self.joint_names), ("body", self.body_names)):
-            if len(names) != n:
-                raise ModelError(f"expected {n} {kind} names, one per joint, got {len(names)}")
+        n, N = self.n, len(self.tree_joint_names)
+        for kind, names, count in (
+            ("joint", self.joint_names, n),
+            ("joint", self.tree_joint_names, N),
+            ("body", self.body_names, N),
+        ):
+            if len(names) != count:
+                raise ModelError(f"expected {count} {kind} names, one per joint, got {len(names)}")
             for name in names:
                 if not isinstance(name, str) or not name:
                     raise ModelError(f"a {kind} name is {name!r}; expected a non-empty string")
@@ -172,16 +214,28 @@ class MultibodyModel:
                 f"expected {n} joint types, one per joint, got {len(self.joint_types)}"
             )
 
+    def _check_coordinates(self) -> None:
+        given, N = np.asarray(self.coordinates), len(self.tree_joint_names)
+        if given.shape != (N,) or given.dtype.kind not in "iu":
+            raise ModelError(f"coordinates: expected {N} whole numbers, got {given!r}")
+        if sorted(set(given.tolist())) != list(range(self.n)):
+            raise ModelError(
+                f"coordinates: expected each of 0 ... {self.n - 1} at least once, got {given}"
+            )
+        object.__setattr__(self, "coordinates", read_only(given, np.int64))
+
     def _check_tree(self) -> None:
-        parents = np.asarray(self.parents)
-        if parents.shape != (self.n,) or parents.dtype.kind not in "iu":
-            raise ModelError(f"parents: expected {self.n} whole numbers, got {parents!r}")
+        parents, N = np.asarray(self.parents), self.body_count
+        if parents.shape != (N,) or parents.dtype.kind not in "iu":
+            raise ModelError(f"parents: expected {N} whole numbers, got {parents!r}")
         for i, parent in enumerate(parents):
-            check_parent(self.joint_names[i], parent, i)
+            check_parent(self.tree_joint_names[i], parent, i)
         object.__setattr__(self, "parents", read_only(parents, np.int64))
-        for joint, kind, Y in zip(self.joint_names, self.joint_types, self.screws, strict=True):
+        for joint, Y in zip(self.tree_joint_names, self.screws, strict=True):
             if not np.any(Y):
                 raise ModelError(f"joint '{joint}': its screw (its axis) is zero")
+        own = self.screws[self.first_bodies]
+        for joint, kind, Y in zip(self.joint_names, self.joint_types, own, strict=True):
             if kind not in JOINT_TYPES or (kind == "prismatic") != (not np.any(Y[:3])):
                 raise ModelError(
                     f"joint '{joint}': its type is {kind!r}, but its screw is that of a "
@@ -200,21 +254,15 @@ class MultibodyModel:
                 )
 
     def _check_bodies(self) -> None:
-        children = set(self.parents.tolist())
         for i, body in enumerate(self.body_names):
             _check_rigid(f"body '{body}': its pose at q = 0", self.poses[i])
             inertia.check(self.link_inertias[i], f"body '{body}'")
-            if i not in children and not np.any(self.link_inertias[i]):
-                raise ModelError(
-                    f"body '{body}' has no mass and carries none, so the acceleration of joint "
-                    f"'{self.joint_names[i]}' is undetermined; give it an inertia, or fix the joint"
-                )
 
     def _check_frames(self, own: Mapping[str, Frame]) -> None:
         for name, (body, pose) in self.frames.items():
             if not isinstance(name, str) or not name:
                 raise ModelError(f"a frame name is {name!r}; expected a non-empty string")
-            _check_frame_body(name, body, self.n)
+            _check_frame_body(name, body, self.body_count)
             _check_rigid(f"frame '{name}': its pose", pose)
             if name in own and (body != own[name].body or np.any(pose != own[name].pose)):
                 raise ModelError(f"frame '{name}': a body or the base has this name; use another")
@@ -222,7 +270,8 @@ class MultibodyModel:
     def __reduce__(self) -> tuple[Any, tuple[()]]:
         """Copy and pickle through the constructor, since a mapping proxy cannot be pickled."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
-        values |= {"frames": dict(self.frames), "payloads": dict(self.payloads)}
+        for key in ("frames", "payloads", "couplings", "locked"):
+            values[key] = dict(values[key])
         return partial(type(self), **values), ()
 
     def __repr__(self) -> str:
@@ -230,8 +279,83 @@ class MultibodyModel:
 
     @property
     def n(self) -> int:
-        """Number of joints, bodies and coordinates."""
+        """Number of independent joints, and of coordinates."""
         return len(self.joint_names)
+
+    @property
+    def body_count(self) -> int:
+        """Number N of bodies, and of joints in the tree; more than n if joints are coupled."""
+        return len(self.body_names)
+
+    @property
+    def tree_joint_types(self) -> tuple[str, ...]:
+        """(N,) the type of each joint of the tree, or "with" the joint that it follows."""
+        own = set(self.first_bodies.tolist())
+        return tuple(
+            self.joint_types[c] if i in own else f"with {self.joint_names[c]}"
+            for i, c in enumerate(self.coordinates.tolist())
+        )
+
+    @property
+    def is_coupled(self) -> bool:
+        """Whether several joints share a coordinate."""
+        return self.body_count > self.n
+
+    @cached_array
+    def first_bodies(self) -> NDArray[np.int64]:
+        """(n,) the body that each joint moves; the first one that its coordinate moves if no joint
+        of the tree has its name."""
+        return _first_bodies(self.joint_names, self.tree_joint_names, self.coordinates)
+
+    @cached_array
+    def coordinate_map(self) -> Array:
+        """(N, n) with one 1 in each row: the coordinates of the tree are `coordinate_map @ q`."""
+        return np.eye(self.n)[self.coordinates]
+
+    @property
+    def tree(self) -> MultibodyModel:
+        """The same tree with a coordinate of its own for each of its N joints.
+
+        Its joints move by one unit of the shared coordinate, with the offsets at zero.
+        """
+        if not self.is_coupled:
+            return self
+        known = self.__dict__.get("_tree")
+        if known is None:
+            rotors = np.zeros(self.body_count)
+            rotors[self.first_bodies] = self.reflected_inertia
+            known = replace(
+                self,
+                joint_names=self.tree_joint_names,
+                joint_types=tuple(map(screw_type, self.screws)),
+                reflected_inertia=rotors,
+                limits=JointLimits.unlimited(self.body_count),
+                coordinates=np.arange(self.body_count),
+                couplings={},
+            )
+            self.__dict__["_tree"] = known
+        return known
+
+    def require_uncoupled(self, what: str) -> None:
+        """InputError that `what` needs a coordinate for each joint, if some joints share one."""
+        if self.is_coupled:
+            raise InputError(
+                f"{what} is not available for robot '{self.name}', whose joints are coupled: "
+                f"{', '.join(self.couplings)} depend on others; load it without these couplings"
+            )
+
+    def spread(self, values: Any) -> Array:
+        """Values (..., n) of the coordinates at the joints of the tree, (..., N): with
+        :meth:`collect`, a function of `tree` becomes one of this robot."""
+        values = np.asarray(values)
+        return values[..., self.coordinates] if self.is_coupled else values
+
+    def collect(self, values: Array, *axes: int) -> Array:
+        """Sum the entries of coupled joints along `axes`: (..., N, ...) to (..., n, ...)."""
+        if self.is_coupled:
+            for axis in axes:
+                values = np.moveaxis(np.tensordot(values, self.coordinate_map, (axis, 0)), -1, axis)
+        return values
 
     def joint_index(self, joint: str | int) -> int:
         """Index of a joint given by name or index; InputError lists the known names."""
@@ -253,8 +377,10 @@ class MultibodyModel:
             raise InputError(
                 f"no body or frame '{body}' in robot '{self.name}'; it has {', '.join(self.frames)}"
             )
-        if not isinstance(body, (int, np.integer)) or not 0 <= body < self.n:
-            raise InputError(f"body must be a name or an index below {self.n}, got {body!r}")
+        if not isinstance(body, (int, np.integer)) or not 0 <= body < self.body_count:
+            raise InputError(
+                f"body must be a name or an index below {self.body_count}, got {body!r}"
+            )
         return self.frames[self.body_names[body]]
 
     def body_index(self, body: str | int) -> int:
@@ -265,7 +391,7 @@ class MultibodyModel:
         return index
 
     def path(self, body: str | int) -> list[int]:
-        """Indices of the joints from the base to a body."""
+        """Indices of the bodies from the base to a body, and of the joints that move them."""
         chain = []
         i = self.frame(body).body
         while i >= 0:
@@ -275,11 +401,12 @@ class MultibodyModel:
 
     @cached_array
     def moved_by(self) -> NDArray[np.bool_]:
-        """(n, n): [i, j] is true if joint j is on the path from the base to body i."""
-        paths = np.eye(self.n, dtype=bool)
+        """(N, n): [i, j] is true if joint j is on the path from the base to body i."""
+        paths = np.zeros((self.body_count, self.n), dtype=bool)
         for i, parent in enumerate(self.parents):
             if parent >= 0:
                 paths[i] |= paths[parent]
+            paths[i, self.coordinates[i]] = True
         return paths
 
     def with_gravity(self, gravity: Any) -> MultibodyModel:
@@ -300,6 +427,70 @@ class MultibodyModel:
             joint = self.joint_names[int(np.argmin(values))]
             raise ModelError(f"joint '{joint}': a reflected inertia cannot be negative")
         return replace(self, reflected_inertia=values)
+
+    def with_couplings(self, couplings: Any) -> MultibodyModel:
+        """The robot whose joints depend on others: belts, differentials, parallelograms, fingers.
+
+        `couplings` is {dependent joint: {joint: factor}}, with an offset in rad or m as a pair
+        ({joint: factor}, offset): q_dependent = sum of factor q + offset. A name that is no joint
+        of the robot becomes a new coordinate, such as the input of a differential. Chains are
+        followed. The dependent joints leave `joint_names`, and all functions take and return the
+        coordinates that remain: Q = G^T Q_tree.
+
+        >>> model.with_couplings({"finger2": {"finger1": 1.0}})
+        >>> model.with_couplings({"pitch": {"a": 0.5, "b": 0.5}, "roll": {"a": 0.5, "b": -0.5}})
+
+        Raises InputError for unknown joints and for anything but numbers, and ModelError for
+        joints that depend on each other in a circle.
+        """
+        return self._reduced(checked_couplings(couplings))
+
+    def with_locked(self, positions: Any) -> MultibodyModel:
+        """The robot with joints held at {joint: position}, rad or m, or all named joints at zero.
+
+        Their bodies are merged into those that carry them, and remain frames under their own names.
+        Raises InputError for an unknown joint, and ModelError if no joint is left.
+        """
+        return self._reduced(checked_positions(self, positions))
+
+    def with_base(self, link: str) -> MultibodyModel:
+        """The robot as seen from a link that does not move: its frame becomes the inertial frame.
+
+        Gravity is the same vector in the new axes. Raises InputError for an unknown link, and
+        ModelError for one that joints move.
+        """
+        body, pose = self.frame(link)
+        if body >= 0:
+            raise ModelError(
+                f"'{link}' belongs to body '{self.body_names[body]}', which joints move; lock these"
+            )
+        T = se3.inverse(pose)
+        frames = {name: f if f.body >= 0 else Frame(-1, T @ f.pose) for name, f in
+                  self.frames.items() if name != link}  # fmt: skip
+        return replace(
+            self,
+            base_name=link,
+            screws=self.screws @ se3.Ad(T).T,
+            poses=T @ self.poses,
+            gravity=T[:3, :3] @ self.gravity,
+            frames=frames,
+        )
+
+    def _reduced(self, couplings: Mapping[str, Coupling]) -> MultibodyModel:
+        if not couplings:
+            return self
+        changed = coupled_fields(self, couplings)
+        names, limits = changed["joint_names"], JointLimits.unlimited(len(changed["joint_names"]))
+        first = _first_bodies(names, changed["tree_joint_names"], changed["coordinates"])
+        types, bounds = [], np.array(limits)
+        for c, name in enumerate(names):
+            if name in self.joint_names:
+                j = self.joint_names.index(name)
+                types.append(self.joint_types[j])
+                bounds[:, c] = [values[j] for values in self.limits]
+            else:
+                types.append(screw_type(changed["screws"][first[c]]))
+        return replace(self, **changed, joint_types=tuple(types), limits=JointLimits(*bounds))
 
     def with_payload(
         self,
@@ -339,11 +530,11 @@ class MultibodyModel:
         )
 
     def with_scaled_links(self, factors: Any) -> MultibodyModel:
-        """The same robot with the mass and inertia of each link multiplied by `factors` (n,),
+        """The same robot with the mass and inertia of each link multiplied by `factors` (N,),
         payloads aside. Nothing that was checked can become wrong: this takes a hundredth of the
         time of a new model."""
-        scale = as_array("factors", factors, (self.n,), self.joint_names)
-        for joint, factor in zip(self.joint_names, scale, strict=True):
+        scale = as_array("factors", factors, (self.body_count,), self.tree_joint_names)
+        for joint, factor in zip(self.tree_joint_names, scale, strict=True):
             if not factor > 0.0:
                 raise InputError(f"factors: {factor:g} for joint '{joint}'; must be positive")
         inertias = read_only(scale[:, None, None] * self.link_inertias)
@@ -359,7 +550,7 @@ class MultibodyModel:
 
     @cached_array
     def inertias(self) -> Array:
-        """M^b_i (n, 6, 6) of the bodies, including their payloads."""
+        """M^b_i (N, 6, 6) of the bodies, including their payloads."""
         total = self.link_inertias.copy()
         for load in self.payloads.values():
             total[load.body] += load.inertia
@@ -371,10 +562,12 @@ class MultibodyModel:
 
     @cached_array
     def joint_rows(self) -> Array:
-        """Constants of the recursions, (n, JOINT_ROW), see :mod:`.records`."""
-        rows = np.zeros((self.n, JOINT_ROW))
+        """Constants of the recursions, (N, JOINT_ROW), see :mod:`.records`."""
+        rows = np.zeros((self.body_count, JOINT_ROW))
+        rows[:, COORDINATE] = self.coordinates
+        rows[self.first_bodies, ROTOR] = self.reflected_inertia
         placed: list[Array] = []
-        for i in range(self.n):
+        for i in range(self.body_count):
             F, a, h = _joint_frame(self.body_screws[i])
             placed.append(self.poses[i] @ F)
             p = self.parents[i]
@@ -387,18 +580,28 @@ class MultibodyModel:
             rows[i, MASS] = mass
             rows[i, COM : COM + 3] = R.T @ (com - F[:3, 3]) if mass else 0.0
             rows[i, INERTIA : INERTIA + 6] = (R.T @ about_com @ R)[np.triu_indices(3)]
-            rows[i, ROTOR] = self.reflected_inertia[i]
         return rows
 
     @cached_array
     def body_screws(self) -> Array:
-        """X_i = Ad_{A_i}^-1 Y_i (n, 6), the joint screws in the frames of their bodies."""
+        """X_i = Ad_{A_i}^-1 Y_i (N, 6), the joint screws in the frames of their bodies."""
         return times(se3.Ad(se3.inverse(self.poses)), self.screws)
 
     @cached_array
     def body_in_joint(self) -> Array:
-        """Pose (n, 4, 4) of each body frame in its joint frame."""
+        """Pose (N, 4, 4) of each body frame in its joint frame."""
         return np.stack([se3.inverse(_joint_frame(X)[0]) for X in self.body_screws])
+
+
+def _first_bodies(
+    joints: Sequence[str], tree_joints: Sequence[str], coordinates: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """(n,) the index of each joint in the tree, or else of the first one with its coordinate."""
+    first = np.unique(coordinates, return_index=True)[1]
+    for i, c in enumerate(coordinates.tolist()):
+        if tree_joints[i] == joints[c]:
+            first[c] = i
+    return first
 
 
 def check_model(model: Any) -> None:

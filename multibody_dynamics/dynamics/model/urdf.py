@@ -5,9 +5,12 @@
 
 It reads links with their inertials, and revolute, continuous, prismatic, fixed, planar and floating
 joints with axis, origin and limits. Fixed joints are merged: the inertia of the child is added to
-the moving body, and the child remains a frame of that body under its own name. Planar and floating
-joints become chains (:func:`.planar`, :func:`.floating`) of joints `<joint>_x`, `_y`, `_yaw`, or
-`_x`, `_y`, `_z`, `_yaw`, `_pitch`, `_roll`, of which the last three are the rpy of URDF.
+the moving body, and the child remains a frame of that body under its own name. Planar, spherical
+and floating joints become chains (:func:`.planar`, :func:`.spherical`, :func:`.floating`) of joints
+`<joint>_x`, `_y`, `_yaw`, or `_yaw`, `_pitch`, `_roll`, or all of `_x`, `_y`, `_z`, `_yaw`,
+`_pitch`, `_roll`, of which the last three are the rpy of URDF. A planar or floating joint that
+carries the whole robot is locked, unless the caller asks for it. A <mimic> couples two joints, see
+:meth:`.MultibodyModel.with_couplings`.
 
 urdf_parser_py parses the numbers. It accepts invalid robots, rejects valid ones for tags that do
 not concern the dynamics, and expands entities; therefore it receives only elements that this module
@@ -18,11 +21,13 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import warnings
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from xml.etree import ElementTree
+from xml.parsers import expat
 
 import numpy as np
 from urdf_parser_py.urdf import URDF
@@ -38,6 +43,7 @@ from ..core import (
 )
 from ..lie import se3, so3
 from . import inertia, joints
+from .couplings import Coupling, checked_positions, load_couplings
 from .multibody_model import (
     STANDARD_GRAVITY,
     Frame,
@@ -47,7 +53,11 @@ from .multibody_model import (
     screw_type,
 )
 
-JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "planar", "floating")
+JOINT_TYPES = (
+    "revolute", "continuous", "prismatic", "fixed", "planar", "floating", "spherical", "ball",
+)  # fmt: skip
+UNPARSED_TYPES = {"spherical": "floating", "ball": "floating"}  # unknown to urdf_parser_py
+BASE_TYPES = {"planar": 3, "floating": 6}  # joints of a mobile base, with their coordinates
 UNIT = 1e-6  # an axis whose length differs from 1 by more than this is noted
 
 # Tags that are read: number of values of each attribute (0: a name), and their content.
@@ -63,14 +73,19 @@ ATTRIBUTES: dict[str, dict[str, int]] = {
     "parent": {"link": 0},
     "child": {"link": 0},
     "limit": dict.fromkeys(("lower", "upper", "velocity", "effort"), 1),
+    "mimic": {"joint": 0, "multiplier": 1, "offset": 1},
 }
 CONTENT = {
     "robot": ("link", "joint"),
     "link": ("inertial",),
     "inertial": ("origin", "mass", "inertia"),
-    "joint": ("origin", "axis", "parent", "child", "limit"),
+    "joint": ("origin", "axis", "parent", "child", "limit", "mimic"),
 }
-OPTIONAL = {"origin", "limit"}  # tags without required attributes
+OPTIONAL = {
+    "origin": {"xyz", "rpy"},
+    "limit": {"lower", "upper", "velocity", "effort"},
+    "mimic": {"multiplier", "offset"},
+}
 REQUIRED = {"inertial": ("mass", "inertia"), "joint": ("parent", "child")}
 LOSSES = ("damping", "friction")
 # Tags without effect on the dynamics: SILENT ones are skipped, HARMLESS ones are noted.
@@ -78,18 +93,55 @@ SILENT = {"visual", "collision", "material"}
 HARMLESS = {
     "transmission", "gazebo", "ros2_control", "sensor", "safety_controller", "calibration", "mimic",
 }  # fmt: skip
+GEARS = {"mechanicalReduction": "gear ratio", "motorInertia": "rotor inertia"}  # in transmissions
+UNLIMITED = -1.0  # velocity or effort, as exporters write it
 HARMLESS_ATTRIBUTES_OF = {"robot", "link", "limit"}
 
 
-def load_urdf(
-    path: str | os.PathLike[str], gravity: Any = STANDARD_GRAVITY, *, strict: bool = False
-) -> MultibodyModel:
-    """Load a robot from a URDF file.
+@dataclass(frozen=True)
+class RobotPart:
+    """Which part of a description is the robot; see :func:`load_urdf`."""
 
-    The joints are in depth-first order from the root, siblings in document order. `gravity` (3,) is
-    in m/s^2, in the axes of the root link. Raises ModelError if the file cannot be read or is not a
-    valid robot; the message names the file, the joint or link, and the remedy. An inertia that
-    violates the triangle inequality causes a ModelWarning, or a ModelError with `strict`.
+    lock: Any = None
+    tip: str | None = None
+    root: str | None = None
+    couplings: Any = None
+    floating_base: bool = False
+
+
+def load_urdf(
+    path: str | os.PathLike[str],
+    gravity: Any = STANDARD_GRAVITY,
+    *,
+    strict: bool = False,
+    lock: Any = None,
+    tip: str | None = None,
+    root: str | None = None,
+    couplings: Any = None,
+    floating_base: bool = False,
+) -> MultibodyModel:
+    """Load a robot, or a part of it, from a URDF file.
+
+    The joints are in depth-first order from the root, siblings in document order. A joint with a
+    <mimic> depends on another one: it moves, but has no coordinate of its own.
+
+    Parameters
+    ----------
+    gravity : (3,) m/s^2, in the axes of the root link of the file.
+    strict : a ModelError instead of a ModelWarning for an inertia that violates the triangle
+        inequality.
+    lock : {joint: position in rad or m}, or names of joints to hold at zero. Their bodies are
+        merged into those that carry them.
+    tip, root : links. Only the joints between them move: those from `root` (default: the root of
+        the file) to `tip` (default: everything beyond `root`). The others are locked, by default at
+        zero or at the nearest limit. `root` becomes the base, whose frame is the inertial one.
+    couplings : of further joints, see :meth:`.MultibodyModel.with_couplings`, or the path of a YAML
+        file with the key `couplings`, see :func:`.load_couplings`.
+    floating_base : keep the coordinates of a planar or floating joint that carries the whole robot.
+        Otherwise it is locked, with a ModelWarning.
+
+    Raises ModelError if the file cannot be read or is not a valid robot; the message names the
+    file, the joint or link, and the remedy.
     """
     if str(path).lstrip().startswith("<"):
         raise ModelError("load_urdf takes the path of a file; for URDF text use parse_urdf")
@@ -99,27 +151,41 @@ def load_urdf(
         data = file.read_bytes()
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from None
-    return _load(data, gravity, strict, source=f"{path}: ")
+    part = RobotPart(lock, tip, root, couplings, floating_base)
+    return _load(data, gravity, strict, part, source=f"{path}: ")
 
 
 def parse_urdf(
-    xml_text: str | bytes, gravity: Any = STANDARD_GRAVITY, *, strict: bool = False
+    xml_text: str | bytes,
+    gravity: Any = STANDARD_GRAVITY,
+    *,
+    strict: bool = False,
+    lock: Any = None,
+    tip: str | None = None,
+    root: str | None = None,
+    couplings: Any = None,
+    floating_base: bool = False,
 ) -> MultibodyModel:
     """Load a robot from URDF text, such as a `robot_description`; see :func:`load_urdf`."""
-    return _load(xml_text, gravity, strict, source="")
+    part = RobotPart(lock, tip, root, couplings, floating_base)
+    return _load(xml_text, gravity, strict, part, source="")
 
 
-def _load(text: str | bytes, gravity: Any, strict: bool, source: str) -> MultibodyModel:
+def _load(
+    text: str | bytes, gravity: Any, strict: bool, part: RobotPart, source: str
+) -> MultibodyModel:
     try:
         root = _document(text)
         ignored = _Ignored()
         clean = _sift(root, "", ignored)
         robot = URDF.from_xml_string(ElementTree.tostring(clean))
-        model = _build(robot, gravity, strict, ignored)
+        model = _build(robot, gravity, strict, part, ignored)
     except DynamicsError as error:
         raise ModelError(f"{source}{error}") from None
     except Exception as error:  # of the parsers and of linear algebra
         raise ModelError(f"{source}not a robot: {error or type(error).__name__}") from None
+    for sentence in ignored.sentences:
+        warnings.warn(f"{source}{sentence}", ModelWarning, stacklevel=3)
     if ignored.suspicious:
         listed = "; ".join(_listed(ignored.suspicious))
         warnings.warn(
@@ -144,24 +210,40 @@ def _document(text: str | bytes) -> ElementTree.Element:
         raise ModelError(f"URDF text must be str or bytes, got {type(text).__name__}")
     if not text.strip():
         raise ModelError("the URDF is empty; expected a <robot> element")
+    text = text.lstrip()
     try:
-        root = ElementTree.fromstring(text.lstrip(), ElementTree.XMLParser(target=_Builder()))
+        try:
+            root = ElementTree.fromstring(text, ElementTree.XMLParser(target=_Builder()))
+        except ElementTree.ParseError as error:
+            if "unbound prefix" not in str(error):
+                raise
+            root = _without_namespaces(text)
     except ModelError:
         raise
-    except (ElementTree.ParseError, ValueError, LookupError) as error:
-        if "unbound prefix" in str(error):
-            error = ModelError(f"{error}: an undeclared prefix, as in <xacro:...>; run xacro first")
+    except (ElementTree.ParseError, expat.ExpatError, ValueError, LookupError) as error:
         is_path = isinstance(text, str) and "<" not in text
         hint = "; load_urdf takes the path of a file, parse_urdf its text" if is_path else ""
         raise ModelError(f"not well-formed XML: {error}{hint}") from None
     namespace = root.tag[: root.tag.rfind("}") + 1]  # from xmlns="...", as in Drake's files
     for node in root.iter():
         node.tag = node.tag.removeprefix(namespace)
-        if "xacro" in node.tag[: node.tag.rfind("}") + 1]:
-            raise _is_xacro(f"the tag <xacro:{node.tag[node.tag.rfind('}') + 1 :]}>")
+        name = re.split(r"[:}]", node.tag)[-1]
+        if "xacro" in node.tag.removesuffix(name):
+            raise _is_xacro(f"the tag <xacro:{name}>")
     if root.tag != "robot":
         raise ModelError(f"the root element of a URDF must be <robot>, got <{root.tag}>")
     return root
+
+
+def _without_namespaces(text: str | bytes) -> ElementTree.Element:
+    """A document with prefixes that it does not declare, which remain part of the tags."""
+    builder, parser = _Builder(), expat.ParserCreate()
+    parser.StartElementHandler = builder.start
+    parser.EndElementHandler = builder.end
+    parser.CharacterDataHandler = builder.data
+    parser.StartDoctypeDeclHandler = lambda name, *_: builder.doctype(name, None, None)
+    parser.Parse(text, True)
+    return builder.close()
 
 
 def _is_xacro(found: str) -> ModelError:
@@ -170,10 +252,18 @@ def _is_xacro(found: str) -> ModelError:
 
 @dataclass
 class _Ignored:
-    """Ignored tags and attributes, each with the places where it occurs."""
+    """Ignored tags and attributes, each with the places where it occurs.
+
+    sentences : other warnings. types : {joint: its type}. grounded : links that no joint moves.
+    gears : notes on transmissions.
+    """
 
     suspicious: dict[str, list[str]] = field(default_factory=dict)
     harmless: dict[str, list[str]] = field(default_factory=dict)
+    sentences: list[str] = field(default_factory=list)
+    types: dict[str, str] = field(default_factory=dict)
+    grounded: set[str] = field(default_factory=set)
+    gears: list[str] = field(default_factory=list)
 
     def add(self, what: str, where: str, *, harmless: bool = False) -> None:
         (self.harmless if harmless else self.suspicious).setdefault(what, []).append(where)
@@ -187,6 +277,8 @@ def _sift(node: ElementTree.Element, where: str, ignored: _Ignored) -> ElementTr
     """A copy of `node` with only the tags and attributes that are read, its numbers checked."""
     tag = node.tag
     kept = ElementTree.Element(tag)
+    if tag == "robot":
+        ignored.grounded = _grounded(node)
     if "name" in ATTRIBUTES[tag]:
         where = f"{tag} '{node.get('name', '')}'"
         if not node.get("name"):
@@ -195,7 +287,18 @@ def _sift(node: ElementTree.Element, where: str, ignored: _Ignored) -> ElementTr
         where += f": <{tag}>"
     _sift_attributes(node, where, ignored, kept)
     for child in node:
-        if child.tag in CONTENT.get(tag, ()):
+        if (
+            child.tag == "inertial"
+            and node.get("name") in ignored.grounded
+            and not all(child.find(part) is not None for part in REQUIRED["inertial"])
+        ):
+            ignored.add("an incomplete <inertial>", where, harmless=True)
+        elif child.tag == "mimic" and node.get("type") == "fixed":
+            ignored.add("<mimic>", where, harmless=True)
+        elif child.tag in CONTENT.get(tag, ()):
+            if child.tag == "axis" and kept.find("axis") is not None:
+                ignored.add("the second of two <axis>", where)
+                continue
             if tag != "robot" and kept.find(child.tag) is not None:
                 raise ModelError(f"{where} has two <{child.tag}>; only one is allowed")
             kept.append(_sift(child, where, ignored))
@@ -207,6 +310,25 @@ def _sift(node: ElementTree.Element, where: str, ignored: _Ignored) -> ElementTr
     return kept
 
 
+def _grounded(robot: ElementTree.Element) -> set[str]:
+    """The links that are fixed to the base; their inertia has no effect."""
+    ends: dict[str, tuple[str, bool]] = {}
+    for joint in robot.iter("joint"):
+        parent, child = joint.find("parent"), joint.find("child")
+        if parent is not None and child is not None:
+            is_fixed = joint.get("type") == "fixed"
+            ends[str(child.get("link"))] = str(parent.get("link")), is_fixed
+
+    def is_grounded(link: str, steps: int) -> bool:
+        if link not in ends:
+            return True
+        parent, is_fixed = ends[link]
+        return is_fixed and steps > 0 and is_grounded(parent, steps - 1)
+
+    names = [str(link.get("name")) for link in robot.iter("link")]
+    return {name for name in names if is_grounded(name, len(ends))}
+
+
 def _sift_attributes(
     node: ElementTree.Element, where: str, ignored: _Ignored, kept: ElementTree.Element
 ) -> None:
@@ -215,7 +337,7 @@ def _sift_attributes(
     for key, count in ATTRIBUTES[tag].items():
         value = node.get(key)
         if value is None:
-            if tag not in OPTIONAL:
+            if key not in OPTIONAL.get(tag, ()):
                 raise ModelError(f"{where} has no attribute '{key}'")
             continue
         if "${" in value or "$(" in value:
@@ -229,33 +351,58 @@ def _sift_attributes(
     if tag == "joint" and node.get("type") not in JOINT_TYPES:
         known = ", ".join(JOINT_TYPES)
         raise ModelError(f"{where}: type '{node.get('type')}' is not one of {known}")
+    if tag == "joint":
+        kind = str(node.get("type"))
+        ignored.types[str(node.get("name"))] = kind
+        kept.set("type", UNPARSED_TYPES.get(kind, kind))
     if tag == "limit":  # the parser requires both
         for key in ("velocity", "effort"):
             kept.set(key, node.get(key, "inf"))
     for key in sorted(node.keys() - ATTRIBUTES[tag].keys()):
+        if key.startswith("xmlns"):
+            continue
         if key == "quat_xyzw":
             raise ModelError(f"{where}: quat_xyzw is not supported; give the rotation as rpy")
-        ignored.add(f"the attribute '{key}'", where, harmless=tag in HARMLESS_ATTRIBUTES_OF)
+        harmless = tag in HARMLESS_ATTRIBUTES_OF or _is_foreign(key)
+        ignored.add(f"the attribute '{key}'", where, harmless=harmless)
 
 
 def _ignore_child(
     node: ElementTree.Element, child: ElementTree.Element, where: str, ignored: _Ignored
 ) -> None:
-    """Note a tag that is not read; ModelError if ignoring it would change the robot."""
-    if child.tag == "mimic" and node.get("type") != "fixed":
-        raise ModelError(
-            f"{where} has a <mimic>, which is not modelled: remove the tag and command the "
-            "coupled motion as that of an independent joint, or make the joint fixed"
-        )
+    """Note a tag that is not read."""
     if child.tag == "dynamics":
         loss = any(_numbers(child.get(key, "0"), 1, f"{where}: {key}")[0] for key in LOSSES)
         ignored.add("friction and damping (<dynamics>)", where, harmless=not loss)
         for key in sorted(set(child.keys()) - set(LOSSES)):
             ignored.add(f"the attribute '{key}'", f"{where}: <dynamics>")
+    elif child.tag == "transmission":
+        ignored.gears += _gears(child)
+        ignored.add("<transmission>", where, harmless=True)
     elif child.tag not in SILENT:
-        harmless = child.tag in HARMLESS
+        harmless = child.tag in HARMLESS or _is_foreign(child.tag)
         what = f"<{child.tag}>" if harmless else f"the unknown tag <{child.tag}>"
         ignored.add(what, where, harmless=harmless)
+
+
+def _gears(transmission: ElementTree.Element) -> list[str]:
+    """What a transmission says about gears and rotors, which belong into the springs' YAML."""
+    joints = [str(joint.get("name")) for joint in transmission.iter("joint")]
+    parts = [
+        f"{what} {number.text.strip()}"
+        for tag, what in GEARS.items()
+        for number in transmission.iter(tag)
+        if number.text and number.text.strip() not in ("", "1", "1.0")
+    ]
+    if not parts:
+        return []
+    named = ", ".join(dict.fromkeys(joints)) or transmission.get("name")
+    return [f"<transmission> of {named}: {', '.join(parts)}; give them with the springs (YAML)"]
+
+
+def _is_foreign(name: str) -> bool:
+    """Whether a tag or attribute belongs to another tool, by its prefix."""
+    return ":" in name or "}" in name
 
 
 def _numbers(text: str, count: int, where: str) -> list[float]:
@@ -316,7 +463,10 @@ def _check_tree(robot: URDF) -> tuple[str, dict[str, list[Any]]]:
     return roots[0], carried
 
 
-def _build(robot: URDF, gravity: Any, strict: bool, ignored: _Ignored) -> MultibodyModel:
+# long: one pass over the joints that fills the lists of the tree
+def _build(
+    robot: URDF, gravity: Any, strict: bool, part: RobotPart, ignored: _Ignored
+) -> MultibodyModel:
     """The model, with joints in depth-first order from the root and fixed joints merged."""
     root, carried = _check_tree(robot)
     links = {link.name: link for link in robot.links}
@@ -330,6 +480,7 @@ def _build(robot: URDF, gravity: Any, strict: bool, ignored: _Ignored) -> Multib
     limits: list[Array] = []
     frames = {root: Frame(-1, np.eye(4))}
     notes: list[str] = []
+    bases: list[Any] = []  # joints between the base and a mobile base
 
     waiting = carried[root][::-1]
     while waiting:
@@ -346,7 +497,8 @@ def _build(robot: URDF, gravity: Any, strict: bool, ignored: _Ignored) -> Multib
                 inertias[body] = inertias[body] + inertia.transform(M, mount)
             continue
         A = mount if body < 0 else poses[body] @ mount
-        stack, suffixes = _screws(joint, notes)
+        kind = ignored.types[joint.name]
+        stack, suffixes = _screws(joint, kind, notes)
         parents.append(body)
         screws.append(stack @ se3.Ad(A).T)
         poses.append(A)
@@ -354,15 +506,18 @@ def _build(robot: URDF, gravity: Any, strict: bool, ignored: _Ignored) -> Multib
         names.append(tuple(joint.name + suffix for suffix in suffixes))
         bodies.append(joint.child)
         types += [joint.type] if len(stack) == 1 else map(screw_type, stack)
-        limits.append(_limits(joint, len(stack), notes))
+        limits.append(_limits(joint, kind, len(stack), notes))
+        if body < 0 and kind in BASE_TYPES:
+            bases.append(joint)
         frames[joint.child] = Frame(len(bodies) - 1, np.eye(4))
 
     fixed = [links[name] for name, frame in frames.items() if frame.body < 0]
     idle = [link.name for link in fixed if link.inertial and link.inertial.mass]
     if idle:
         notes.append(f"without effect: the inertia of {', '.join(idle)}, fixed to the base")
+    notes += ignored.gears
     notes += [f"ignored: {item}" for item in _listed(ignored.suspicious | ignored.harmless)]
-    return model_from_screws(
+    model = model_from_screws(
         parents, screws, poses, inertias,
         joint_names=names,
         body_names=bodies,
@@ -375,6 +530,101 @@ def _build(robot: URDF, gravity: Any, strict: bool, ignored: _Ignored) -> Multib
         notes=notes,
         strict=strict,
     )  # fmt: skip
+    model = model.with_couplings(_mimics(robot, model, ignored))
+    model = _on_fixed_base(model, bases, names, part, ignored)
+    model = _part(model, part, ignored)
+    return _weighed(model, ignored)
+
+
+def _mimics(robot: URDF, model: MultibodyModel, ignored: _Ignored) -> dict[str, Coupling]:
+    """The couplings of all joints with a <mimic>."""
+    fixed = {joint.name for joint in robot.joints if joint.type == "fixed"}
+    couplings = {}
+    for joint in robot.joints:
+        if joint.mimic is None or joint.type == "fixed":
+            continue
+        leader = joint.mimic.joint
+        factor = 1.0 if joint.mimic.multiplier is None else joint.mimic.multiplier
+        offset = 0.0 if joint.mimic.offset is None else joint.mimic.offset
+        if joint.name not in model.joint_names:
+            raise ModelError(
+                f"joint '{joint.name}' has a <mimic>, but several coordinates; only joints with "
+                "one coordinate can follow another"
+            )
+        if leader not in model.joint_names and leader not in fixed:
+            raise ModelError(
+                f"joint '{joint.name}' has a <mimic> of '{leader}', which is no joint with one "
+                f"coordinate; name an independent joint, or remove the tag"
+            )
+        couplings[joint.name] = Coupling({} if leader in fixed else {leader: factor}, offset)
+    return couplings
+
+
+def _on_fixed_base(
+    model: MultibodyModel,
+    bases: list[Any],
+    names: list[tuple[str, ...]],
+    part: RobotPart,
+    ignored: _Ignored,
+) -> MultibodyModel:
+    """The robot with planar and floating joints of its base locked, unless nothing else moves."""
+    if part.floating_base or len(bases) != 1 or model.parents.tolist().count(-1) > 1:
+        return model
+    (joint,) = bases
+    own = next(each for each in names if each[0] == f"{joint.name}_x")
+    if len(own) == model.n:
+        return model
+    ignored.sentences.append(
+        f"the {joint.type} joint '{joint.name}' carries the whole robot and has no motor; the base "
+        f"'{joint.child}' is held fixed (keep its coordinates with floating_base=True)"
+    )
+    return model.with_locked(own)
+
+
+def _part(model: MultibodyModel, part: RobotPart, ignored: _Ignored) -> MultibodyModel:
+    """The part of the robot between two links, with locked and further coupled joints."""
+    couplings = part.couplings
+    if isinstance(couplings, (str, os.PathLike)):
+        couplings = load_couplings(couplings)
+    model = model.with_couplings(couplings)
+    held = checked_positions(model, part.lock)
+    if part.root is not None or part.tip is not None:
+        inner = set(model.path(part.tip)) if part.tip is not None else None
+        root = model.base_name if part.root is None else part.root
+        before = set(model.path(root))
+        kept = set()
+        for i in range(model.body_count):
+            above = set(model.path(i))
+            if i not in before and before <= above and (inner is None or i in inner):
+                kept.add(int(model.coordinates[i]))
+        if part.tip is not None and inner is not None and not before <= inner:
+            raise ModelError(f"link '{part.tip}' is not beyond link '{root}' in the tree")
+        home = np.clip(0.0, model.limits.lower, model.limits.upper)
+        for c, name in enumerate(model.joint_names):
+            if c not in kept and name not in held:
+                held[name] = Coupling({}, float(home[c]))
+        if not kept:
+            raise ModelError(f"no joint moves link '{part.tip or root}' against link '{root}'")
+    model = model.with_locked({joint: at.offset for joint, at in held.items()})
+    if held:
+        listed = ", ".join(f"{joint} at {at.offset:g}" for joint, at in held.items())
+        model = replace(model, notes=(*model.notes, f"locked: {listed}"))
+    return model if part.root is None else model.with_base(part.root)
+
+
+def _weighed(model: MultibodyModel, ignored: _Ignored) -> MultibodyModel:
+    """The model with a note of the joints that move no mass; a warning if no joint does."""
+    carried = (np.abs(model.link_inertias).max(axis=(1, 2)) > 0.0)[:, None] & model.moved_by
+    idle = [name for name, moves in zip(model.joint_names, carried.any(axis=0), strict=True)
+            if not moves]  # fmt: skip
+    if len(idle) == model.n:
+        ignored.sentences.append(
+            "no link has a mass: all torques and the mass matrix are zero; add <inertial> tags"
+        )
+    elif idle:
+        text = f"no mass moves with joint {', '.join(idle)}: torques are defined, motions are not"
+        return replace(model, notes=(*model.notes, text))
+    return model
 
 
 def _pose(origin: Any) -> Array:
@@ -396,9 +646,11 @@ def _inertia(link: Any) -> Array:
     return inertia.spatial_inertia(link.inertial.mass, C[:3, 3], about_com)
 
 
-def _screws(joint: Any, notes: list[str]) -> tuple[Array, tuple[str, ...]]:
+def _screws(joint: Any, kind: str, notes: list[str]) -> tuple[Array, tuple[str, ...]]:
     """Screws (k, 6) of a moving joint in its own frame, and the suffixes of its coordinates."""
-    if joint.type == "floating":
+    if kind in UNPARSED_TYPES:
+        return joints.spherical(), tuple(f"_{name}" for name in joints.SPHERICAL)
+    if kind == "floating":
         return joints.floating(), tuple(f"_{name}" for name in joints.FLOATING)
     axis = (1.0, 0.0, 0.0) if joint.axis is None else joint.axis
     length = math.hypot(*axis)
@@ -412,17 +664,21 @@ def _screws(joint: Any, notes: list[str]) -> tuple[Array, tuple[str, ...]]:
     return one[None], ("",)
 
 
-def _limits(joint: Any, k: int, notes: list[str]) -> Array:
+def _limits(joint: Any, kind: str, k: int, notes: list[str]) -> Array:
     """(4, k) lower, upper, velocity, effort; infinite if the URDF gives none."""
     limits = np.array(JointLimits.unlimited(k))
-    if joint.limit is None or joint.type in ("planar", "floating"):
-        if joint.type in ("revolute", "prismatic"):
+    if joint.limit is None or k > 1:
+        if kind in ("revolute", "prismatic"):
             notes.append(f"joint '{joint.name}' has no <limit> and is therefore unlimited")
         return limits
     limit = joint.limit
-    if joint.type != "continuous":
+    if kind != "continuous":
         limits[:2, 0] = limit.lower, limit.upper
     limits[2:, 0] = limit.velocity, limit.effort
+    for row, name in ((2, "velocity"), (3, "effort")):
+        if limits[row, 0] == UNLIMITED:
+            limits[row, 0] = np.inf
+            notes.append(f"joint '{joint.name}': a {name} limit of -1 means none")
     lower, upper, velocity, effort = limits[:, 0]
     if lower == upper or velocity == 0 or effort == 0:
         notes.append(

@@ -289,7 +289,7 @@ class ElasticRobot(IndependentCopies):
         self._held_stiffness = self.stiffness[:1], self.stiffness[1]
         self._no_reference = np.zeros((2, m))
         self._present = _Present(self.state, self.stiffness.copy(), self.motor_torque, outputs)
-        self._buffers = ArmScratch.of(n, m), np.zeros((4, 2 * n + 2 * m))
+        self._buffers = ArmScratch.of(n, m, model.body_count), np.zeros((4, 2 * n + 2 * m))
         self.reset(np.zeros(n))
 
     @property
@@ -326,6 +326,7 @@ class ElasticRobot(IndependentCopies):
         if model.joint_names != self.model.joint_names or not (
             np.array_equal(model.parents, self.model.parents)
             and np.array_equal(model.screws, self.model.screws)
+            and np.array_equal(model.coordinates, self.model.coordinates)
         ):
             raise InputError(
                 f"the joints of robot '{model.name}' differ from those of '{self.model.name}'; "

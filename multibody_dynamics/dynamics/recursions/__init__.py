@@ -17,6 +17,7 @@ passive               body-fixed recursions with a reference velocity, M q_r'' +
 momentum_pass         momentum M q', the bias of its rate, and gravity in one body-fixed pass
 inverse_dynamics_series  the body-fixed recursion over power series in time, to any order
 pose_recursion        poses of all joint frames
+coordinate            index of the coordinate of a joint, which coupled joints share
 store_trig            sines and cosines of the joint angles of one state
 batch_trig            sines and cosines of the joint angles of a batch of states
 generic_trig          sines and cosines of joint angles that are scalars of any kind
@@ -28,7 +29,7 @@ from types import MappingProxyType
 from . import body_fixed, hybrid, mixed, momentum_pass, passive, spatial
 from .angular_momentum import angular_momentum_dot
 from .body_fixed_series import inverse_dynamics_series
-from .poses import batch_trig, generic_trig, pose_recursion, store_trig
+from .poses import batch_trig, coordinate, generic_trig, pose_recursion, store_trig
 
 RECURSIONS = MappingProxyType(
     {"spatial": spatial, "body": body_fixed, "hybrid": hybrid, "mixed": mixed}
@@ -44,7 +45,8 @@ __all__ = [
     # generalised momentum
     "momentum_pass",
     # shared with other recursions
-    "pose_recursion", "store_trig", "batch_trig", "generic_trig", "angular_momentum_dot",
+    "pose_recursion", "coordinate", "store_trig", "batch_trig", "generic_trig",
+    "angular_momentum_dot",
 ]  # fmt: skip
 
 

@@ -54,7 +54,7 @@ from ..model.records import (
     TWIST,
     WRENCH,
 )
-from .poses import pose_recursion
+from .poses import clear, coordinate, pose_recursion
 
 RELATIVE = SCREW  # rotation (9) and position (3) of the joint frame in that of the parent
 
@@ -109,14 +109,15 @@ def forward_recursion(parents, joints, trig, state, order, bodies):
     for i in range(parents.shape[0]):
         p = parents[i] + 1
         b = i + 1
+        j = coordinate(joints, i)
         a = joints[i, ANGULAR]
         h = joints[i, LINEAR]
-        q1 = state[1, i]
-        q2 = state[2, i]
+        q1 = state[1, j]
+        q2 = state[2, j]
 
         B = load_rotation(joints, i, PLACEMENT)
         R = rotate_about_z(B, trig[0, i], trig[1, i])
-        travel = h * state[0, i]
+        travel = h * state[0, j]
         d = muladd(travel, (B[2], B[5], B[8]), load_vector(joints, i, PLACEMENT + 9))
         store_rotation(bodies, b, RELATIVE, R)
         store_vector(bodies, b, RELATIVE + 9, d)
@@ -130,7 +131,7 @@ def forward_recursion(parents, joints, trig, state, order, bodies):
         store_screw(bodies, b, TWIST + 6, V1)
 
         if order > 0:
-            q3 = state[3, i]
+            q3 = state[3, j]
             T2 = pull(R, d, load_screw(bodies, p, TWIST + 12))
             moved = muladd_screw(q2, V0, scale_screw(q1, add_screws(V1, T1)))
             V2 = advance(a, h, q3, subtract_screw(T2, ad_joint(a, h, moved)))
@@ -143,7 +144,7 @@ def forward_recursion(parents, joints, trig, state, order, bodies):
                 moved = muladd_screw(q2, muladd_screw(2.0, V1, T1), moved)
                 moved = muladd_screw(q3, V0, moved)
                 V3 = subtract_screw(T3, ad_joint(a, h, moved))
-                store_screw(bodies, b, TWIST + 18, advance(a, h, state[4, i], V3))
+                store_screw(bodies, b, TWIST + 18, advance(a, h, state[4, j], V3))
 
 
 @inlined
@@ -194,9 +195,11 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
     Parameters as for :func:`.spatial.backward_recursion`; `gravity` is not used, since it is part
     of the acceleration of the base.
     """
+    clear(result, order)
     for k in range(parents.shape[0]):
         i = parents.shape[0] - 1 - k
         b = i + 1
+        j = coordinate(joints, i)
         p = parents[i] + 1
         a = joints[i, ANGULAR]
         h = joints[i, LINEAR]
@@ -217,10 +220,10 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
         n = add(h1, cross(w0, h0))
         W0 = accumulate_screw(bodies, b, WRENCH, (add(n, cross(c, f)), f))
         accumulate_screw(bodies, p, WRENCH, push(R, d, W0))
-        result[0, i] = a * W0[0][2] + h * W0[1][2] + rotor * state[2, i]
+        result[0, j] += a * W0[0][2] + h * W0[1][2] + rotor * state[2, j]
 
         if order > 0:
-            q1 = state[1, i]
+            q1 = state[1, j]
             w2, v2 = load_screw(bodies, b, TWIST + 12)
             u2 = add(v2, cross(w2, c))
             h2 = symmetric_times(Theta, w2)
@@ -230,7 +233,7 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
             # (A^T W)' = A^T (W' - q' ad_Z^T W)
             E0 = coad_joint(a, h, W0)
             accumulate_screw(bodies, p, WRENCH + 6, push(R, d, muladd_screw(q1, E0, W1)))
-            result[1, i] = a * W1[0][2] + h * W1[1][2] + rotor * state[3, i]
+            result[1, j] += a * W1[0][2] + h * W1[1][2] + rotor * state[3, j]
 
             if order > 1:
                 w3, v3 = load_screw(bodies, b, TWIST + 18)
@@ -241,7 +244,7 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
                 n = add3(h3, cross(w2, h0), muladd(2.0, cross(w1, h1), cross(w0, h2)))
                 W2 = accumulate_screw(bodies, b, WRENCH + 12, (add(n, cross(c, f)), f))
                 moved = muladd_screw(q1, E0, scale_screw(2.0, W1))
-                moved = muladd_screw(state[2, i], W0, scale_screw(q1, moved))
+                moved = muladd_screw(state[2, j], W0, scale_screw(q1, moved))
                 moved = add_screws(W2, coad_joint(a, h, moved))
                 accumulate_screw(bodies, p, WRENCH + 12, push(R, d, moved))
-                result[2, i] = a * W2[0][2] + h * W2[1][2] + rotor * state[4, i]
+                result[2, j] += a * W2[0][2] + h * W2[1][2] + rotor * state[4, j]

@@ -32,6 +32,7 @@ from ..lie.screws import (
 )
 from ..model.records import ANGULAR, COM, INERTIA, LINEAR, MASS, PLACEMENT, ROTOR
 from .body_fixed import advance, pull, push
+from .poses import coordinate
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
@@ -51,19 +52,20 @@ def inverse_dynamics_series(
     gravity : (3,).
     derivatives : (k + 3, n) scalars, q, q', ... q^(k+2).
     """
-    n, order = len(parents), len(derivatives) - 3
-    rates = [Series.of([row[i] for row in derivatives[1:]]) for i in range(n)]
+    count, n, order = len(parents), len(derivatives[0]), len(derivatives) - 3
+    own = [coordinate(joints, i) for i in range(count)]
+    rates = [Series.of([row[j] for row in derivatives[1:]]) for j in own]
     # gravity as an acceleration of the base: no pose is needed, so the base may stay where it is
     zero = Series([0.0] * (order + 2))
     rest = (zero,) * 3
     falling = tuple(Series([0.0, -gravity[k], *[0.0] * order]) for k in range(3))
     twists: list[Any] = []
     places: list[Any] = []
-    for i in range(n):
+    for i in range(count):
         a, h, rate = joints[i, ANGULAR], joints[i, LINEAR], rates[i]
         B = load_rotation(joints, i, PLACEMENT)
         R = rotate_about_z(B, trig[0, i], trig[1, i])  # now
-        travel = h * Series.of([row[i] for row in derivatives])
+        travel = h * Series.of([row[own[i]] for row in derivatives])
         d = muladd(travel, (B[2], B[5], B[8]), load_vector(joints, i, PLACEMENT + 9))
         turned = rotate_about_z(IDENTITY, *turning(a * rate))  # from now on
         parent = twists[parents[i]] if parents[i] >= 0 else (rest, falling)
@@ -72,9 +74,9 @@ def inverse_dynamics_series(
         twists.append(advance(a, h, rate, V))
         places.append((R, d, turned))
 
-    wrenches: list[Any] = [None] * n
+    wrenches: list[Any] = [None] * count
     result = np.zeros((order + 1, n), dtype=object)
-    for i in reversed(range(n)):
+    for i in reversed(range(count)):
         m, c = joints[i, MASS], load_vector(joints, i, COM)
         w, v = twists[i]
         u = add(v, cross(w, c))
@@ -90,7 +92,7 @@ def inverse_dynamics_series(
         Q = joints[i, ANGULAR] * W[0][2] + joints[i, LINEAR] * W[1][2]
         Q = Q + joints[i, ROTOR] * rates[i].rate()
         for k, torque in enumerate(Q.derivatives()):
-            result[k, i] = torque
+            result[k, own[i]] = result[k, own[i]] + torque
     return result
 
 

@@ -44,7 +44,7 @@ from ..model.records import (
     WRENCH,
 )
 from .angular_momentum import angular_momentum_dddot, angular_momentum_ddot, angular_momentum_dot
-from .poses import place
+from .poses import clear, coordinate, place
 
 
 @inlined
@@ -62,10 +62,11 @@ def forward_recursion(parents, joints, trig, state, order, bodies):
     for i in range(parents.shape[0]):
         p = parents[i] + 1
         b = i + 1
+        j = coordinate(joints, i)
         a = joints[i, ANGULAR]
         h = joints[i, LINEAR]
-        q1 = state[1, i]
-        q2 = state[2, i]
+        q1 = state[1, j]
+        q2 = state[2, j]
         z, d = place(i, p, joints, trig, state, bodies)
         w, v = load_screw(bodies, p, TWIST)
         w1, v1 = load_screw(bodies, p, TWIST + 6)
@@ -80,7 +81,7 @@ def forward_recursion(parents, joints, trig, state, order, bodies):
         store_screw(bodies, b, TWIST + 6, (muladd(a, s1, w1), add(v1, d2)))
 
         if order > 0:
-            q3 = state[3, i]
+            q3 = state[3, j]
             w2, v2 = load_screw(bodies, p, TWIST + 12)
             z2 = add(cross(w1, z), cross(w, z1))
             s2 = muladd(q3, z, muladd(2 * q2, z1, scale(q1, z2)))
@@ -92,7 +93,7 @@ def forward_recursion(parents, joints, trig, state, order, bodies):
             if order > 1:
                 w3, v3 = load_screw(bodies, p, TWIST + 18)
                 z3 = add3(cross(w2, z), scale(2.0, cross(w1, z1)), cross(w, z2))
-                s3 = muladd(state[4, i], z, muladd(3 * q3, z1, scale(q1, z3)))
+                s3 = muladd(state[4, j], z, muladd(3 * q3, z1, scale(q1, z3)))
                 s3 = muladd(3 * q2, z2, s3)
                 d4 = add(cross(w2, d1), cross(w1, d2))
                 d4 = add3(cross(w3, d), scale(3.0, d4), cross(w, d3))
@@ -140,9 +141,11 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
     and (m + d x f, f) acts on the parent. Parameters as for :func:`.spatial.backward_recursion`;
     `gravity` is not used, since it is part of the acceleration of the base.
     """
+    clear(result, order)
     for k in range(parents.shape[0]):
         i = parents.shape[0] - 1 - k
         b = i + 1
+        j = coordinate(joints, i)
         p = parents[i] + 1
         a = joints[i, ANGULAR]
         h = joints[i, LINEAR]
@@ -163,7 +166,7 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
         M0, F0 = accumulate_screw(bodies, b, WRENCH, (add(h1, cross(c, f)), f))
         accumulate_screw(bodies, p, WRENCH, (add(M0, cross(d, F0)), F0))
         s0 = muladd(a, M0, scale(h, F0))
-        result[0, i] = dot(z, s0) + rotor * state[2, i]
+        result[0, j] += dot(z, s0) + rotor * state[2, j]
 
         if order > 0:
             w2, r3 = load_screw(bodies, b, TWIST + 12)
@@ -177,7 +180,7 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
             moved = add3(M1, cross(d1, F0), cross(d, F1))
             accumulate_screw(bodies, p, WRENCH + 6, (moved, F1))
             s1 = muladd(a, M1, scale(h, F1))
-            result[1, i] = dot(z, s1) + dot(z1, s0) + rotor * state[3, i]
+            result[1, j] += dot(z, s1) + dot(z1, s0) + rotor * state[3, j]
 
             if order > 1:
                 w3, r4 = load_screw(bodies, b, TWIST + 18)
@@ -191,4 +194,4 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
                 moved = add3(cross(d2, F0), scale(2.0, cross(d1, F1)), cross(d, F2))
                 accumulate_screw(bodies, p, WRENCH + 12, (add(M2, moved), F2))
                 s2 = muladd(a, M2, scale(h, F2))
-                result[2, i] = dot(z, s2) + 2 * dot(z1, s1) + dot(z2, s0) + rotor * state[4, i]
+                result[2, j] += dot(z, s2) + 2 * dot(z1, s1) + dot(z2, s0) + rotor * state[4, j]

@@ -52,7 +52,7 @@ from ..model.records import (
 )
 from . import body_fixed
 from .body_fixed import RELATIVE
-from .poses import place
+from .poses import clear, coordinate, place
 
 
 # long: reads like the algorithm of the paper
@@ -70,17 +70,18 @@ def kinematics_recursion(parents, joints, trig, state, order, bodies):
     for i in range(parents.shape[0]):
         p = parents[i] + 1
         b = i + 1
+        j = coordinate(joints, i)
         a = joints[i, ANGULAR]
         h = joints[i, LINEAR]
-        q1 = state[1, i]
-        q2 = state[2, i]
+        q1 = state[1, j]
+        q2 = state[2, j]
         place(i, p, joints, trig, state, bodies)
 
         R0 = load_rotation(bodies, p, POSE)
         B = load_rotation(joints, i, PLACEMENT)
         R = rotate_about_z(B, trig[0, i], trig[1, i])
         along = scale(h, (B[2], B[5], B[8]))
-        d = muladd(state[0, i], along, load_vector(joints, i, PLACEMENT + 9))
+        d = muladd(state[0, j], along, load_vector(joints, i, PLACEMENT + 9))
         store_rotation(bodies, b, RELATIVE, R)
         store_vector(bodies, b, RELATIVE + 9, d)
         w, v = load_screw(bodies, p, TWIST)
@@ -99,7 +100,7 @@ def kinematics_recursion(parents, joints, trig, state, order, bodies):
         store_screw(bodies, b, TWIST + 6, (omega1, add(v1, rotate(R0, x2))))
 
         if order > 0:
-            q3 = state[3, i]
+            q3 = state[3, j]
             w2, v2 = load_screw(bodies, p, TWIST + 12)
             turned2 = rotate_back(R, w2)
             moved = muladd(q2, omega, scale(q1, add(omega1, turned1)))
@@ -119,8 +120,8 @@ def kinematics_recursion(parents, joints, trig, state, order, bodies):
                 )
                 moved = muladd(q2, muladd(2.0, omega1, turned1), scale(q1, add(omega2, twice)))
                 moved = muladd(q3, omega, moved)
-                omega3 = turn(a, state[4, i], rotate_back(R, w3), moved)
-                d4 = muladd(state[4, i], along, muladd(3.0, cross(w2, d1), cross(w, d3)))
+                omega3 = turn(a, state[4, j], rotate_back(R, w3), moved)
+                d4 = muladd(state[4, j], along, muladd(3.0, cross(w2, d1), cross(w, d3)))
                 x13 = add3(cross(w3, d), scale(3.0, cross(w1, d2)), d4)
                 x22 = add3(cross(w2, x1), scale(2.0, cross(w1, x11)), cross(w, x12))
                 x31 = add3(add(x13, x22), cross(w1, x2), cross(w, x21))
@@ -194,9 +195,11 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
     if order > 0:
         body_fixed.backward_recursion(parents, joints, gravity, state, order, bodies, result)
     else:
+        clear(result, 0)
         for k in range(parents.shape[0]):
             i = parents.shape[0] - 1 - k
             b = i + 1
+            j = coordinate(joints, i)
             p = parents[i] + 1
             c = load_vector(joints, i, COM)
             Theta = load_symmetric(joints, i, INERTIA)
@@ -216,4 +219,4 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
             accumulate_screw(bodies, p, WRENCH, (to_parent, f))
             z = (R[2], R[5], R[8])
             tau = joints[i, ANGULAR] * m[2] + joints[i, LINEAR] * dot(z, f)
-            result[0, i] = tau + joints[i, ROTOR] * state[2, i]
+            result[0, j] += tau + joints[i, ROTOR] * state[2, j]

@@ -38,6 +38,7 @@ from ..lie.screws import (
 )
 from ..model.records import ANGULAR, COM, INERTIA, LINEAR, MASS, PLACEMENT, ROTOR
 from .body_fixed import ad_joint, advance, pull, push
+from .poses import clear, coordinate
 
 RELATIVE = 0
 TWIST = 12
@@ -50,20 +51,22 @@ MOMENTUM_ROW = 33
 @inlined
 def momentum_recursion(parents, joints, gravity, trig, state, bodies, result):
     """p, beta = g - dT/dq and g in the rows of `result` (3, n), at q, q' in those of `state`."""
+    clear(result, 2)
     store_vector(bodies, 0, GRAVITY, (gravity[0], gravity[1], gravity[2]))
     for k in range(6):
         bodies[0, TWIST + k] = 0.0
     for i in range(parents.shape[0]):
         p = parents[i] + 1
         b = i + 1
+        j = coordinate(joints, i)
         B = load_rotation(joints, i, PLACEMENT)
         R = rotate_about_z(B, trig[0, i], trig[1, i])
-        travel = joints[i, LINEAR] * state[0, i]
+        travel = joints[i, LINEAR] * state[0, j]
         d = muladd(travel, (B[2], B[5], B[8]), load_vector(joints, i, PLACEMENT + 9))
         store_rotation(bodies, b, RELATIVE, R)
         store_vector(bodies, b, RELATIVE + 9, d)
         w, v = advance(
-            joints[i, ANGULAR], joints[i, LINEAR], state[1, i],
+            joints[i, ANGULAR], joints[i, LINEAR], state[1, j],
             pull(R, d, load_screw(bodies, p, TWIST)),
         )  # fmt: skip
         g = rotate_back(R, load_vector(bodies, p, GRAVITY))
@@ -80,14 +83,15 @@ def momentum_recursion(parents, joints, gravity, trig, state, bodies, result):
         i = parents.shape[0] - 1 - k
         p = parents[i] + 1
         b = i + 1
+        j = coordinate(joints, i)
         a = joints[i, ANGULAR]
         h = joints[i, LINEAR]
         H = load_screw(bodies, b, MOMENTUM)
         G = load_screw(bodies, b, WEIGHT)
-        result[0, i] = a * H[0][2] + h * H[1][2] + joints[i, ROTOR] * state[1, i]
+        result[0, j] += a * H[0][2] + h * H[1][2] + joints[i, ROTOR] * state[1, j]
         weight = -(a * G[0][2] + h * G[1][2])
-        result[1, i] = weight + pair(ad_joint(a, h, load_screw(bodies, b, TWIST)), H)
-        result[2, i] = weight
+        result[1, j] += weight + pair(ad_joint(a, h, load_screw(bodies, b, TWIST)), H)
+        result[2, j] += weight
         if p > 0:
             R = load_rotation(bodies, b, RELATIVE)
             d = load_vector(bodies, b, RELATIVE + 9)

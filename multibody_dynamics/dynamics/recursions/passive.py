@@ -54,6 +54,7 @@ from ..lie.screws import (
 )
 from ..model.records import ANGULAR, COM, INERTIA, LINEAR, MASS, ROTOR, TWIST, WRENCH
 from .body_fixed import RELATIVE, ad_joint, advance, coad_joint, pull, push
+from .poses import clear, coordinate
 
 REFERENCE_ROW = 24
 
@@ -69,26 +70,27 @@ def reference_recursion(parents, joints, state, reference, order, bodies, refere
     for i in range(parents.shape[0]):
         p = parents[i] + 1
         b = i + 1
+        j = coordinate(joints, i)
         a = joints[i, ANGULAR]
         h = joints[i, LINEAR]
-        q1 = state[1, i]
+        q1 = state[1, j]
         R = load_rotation(bodies, b, RELATIVE)
         d = load_vector(bodies, b, RELATIVE + 9)
 
         # V_r = T + Z q_r' with T = A V_r,parent, and derivatives, with A' = -q' ad_Z A
-        V0 = advance(a, h, reference[0, i], pull(R, d, load_screw(references, p, 0)))
+        V0 = advance(a, h, reference[0, j], pull(R, d, load_screw(references, p, 0)))
         T1 = pull(R, d, load_screw(references, p, 6))
         V1 = subtract_screw(T1, ad_joint(a, h, scale_screw(q1, V0)))
-        V1 = advance(a, h, reference[1, i], V1)
+        V1 = advance(a, h, reference[1, j], V1)
         store_screw(references, b, 0, V0)
         store_screw(references, b, 6, V1)
 
         if order > 0:
-            q2 = state[2, i]
+            q2 = state[2, j]
             T2 = pull(R, d, load_screw(references, p, 12))
             moved = muladd_screw(q2, V0, scale_screw(q1, add_screws(V1, T1)))
             V2 = subtract_screw(T2, ad_joint(a, h, moved))
-            V2 = advance(a, h, reference[2, i], V2)
+            V2 = advance(a, h, reference[2, j], V2)
             store_screw(references, b, 12, V2)
 
             if order > 1:
@@ -96,9 +98,9 @@ def reference_recursion(parents, joints, state, reference, order, bodies, refere
                 twice = muladd_screw(-q1, ad_joint(a, h, T1), scale_screw(2.0, T2))
                 moved = scale_screw(q1, add_screws(V2, twice))
                 moved = muladd_screw(q2, muladd_screw(2.0, V1, T1), moved)
-                moved = muladd_screw(state[3, i], V0, moved)
+                moved = muladd_screw(state[3, j], V0, moved)
                 V3 = subtract_screw(T3, ad_joint(a, h, moved))
-                store_screw(references, b, 18, advance(a, h, reference[3, i], V3))
+                store_screw(references, b, 18, advance(a, h, reference[3, j], V3))
 
 
 @inlined
@@ -115,9 +117,11 @@ def backward_recursion(parents, joints, state, reference, order, bodies, referen
 
     Needs V, ..., V^(order) in `bodies`, whose wrenches it accumulates, and V_r, ..., V_r^(order+1).
     """
+    clear(result, order)
     for k in range(parents.shape[0]):
         i = parents.shape[0] - 1 - k
         b = i + 1
+        j = coordinate(joints, i)
         p = parents[i] + 1
         a = joints[i, ANGULAR]
         h = joints[i, LINEAR]
@@ -138,10 +142,10 @@ def backward_recursion(parents, joints, state, reference, order, bodies, referen
         n = add(symmetric_times(Theta, s1), cross(g0, s0))
         W0 = accumulate_screw(bodies, b, WRENCH, (add(n, cross(c, f)), f))
         accumulate_screw(bodies, p, WRENCH, push(R, d, W0))
-        result[0, i] = a * W0[0][2] + h * W0[1][2] + rotor * reference[1, i]
+        result[0, j] += a * W0[0][2] + h * W0[1][2] + rotor * reference[1, j]
 
         if order > 0:
-            q1 = state[1, i]
+            q1 = state[1, j]
             w1 = load_vector(bodies, b, TWIST + 6)
             s2, v2 = load_screw(references, b, 12)
             y2 = add(v2, cross(s2, c))
@@ -152,7 +156,7 @@ def backward_recursion(parents, joints, state, reference, order, bodies, referen
             # (A^T W)' = A^T (W' - q' ad_Z^T W)
             E0 = coad_joint(a, h, W0)
             accumulate_screw(bodies, p, WRENCH + 6, push(R, d, muladd_screw(q1, E0, W1)))
-            result[1, i] = a * W1[0][2] + h * W1[1][2] + rotor * reference[2, i]
+            result[1, j] += a * W1[0][2] + h * W1[1][2] + rotor * reference[2, j]
 
             if order > 1:
                 w2 = load_vector(bodies, b, TWIST + 12)
@@ -165,10 +169,10 @@ def backward_recursion(parents, joints, state, reference, order, bodies, referen
                 n = add(symmetric_times(Theta, s3), n)
                 W2 = accumulate_screw(bodies, b, WRENCH + 12, (add(n, cross(c, f)), f))
                 moved = muladd_screw(q1, E0, scale_screw(2.0, W1))
-                moved = muladd_screw(state[2, i], W0, scale_screw(q1, moved))
+                moved = muladd_screw(state[2, j], W0, scale_screw(q1, moved))
                 moved = add_screws(W2, coad_joint(a, h, moved))
                 accumulate_screw(bodies, p, WRENCH + 12, push(R, d, moved))
-                result[2, i] = a * W2[0][2] + h * W2[1][2] + rotor * reference[3, i]
+                result[2, j] += a * W2[0][2] + h * W2[1][2] + rotor * reference[3, j]
 
 
 @inlined
@@ -184,7 +188,8 @@ def twist_recursion(parents, joints, rates, bodies, twists):
         R = load_rotation(bodies, b, RELATIVE)
         d = load_vector(bodies, b, RELATIVE + 9)
         V = pull(R, d, load_screw(twists, parents[i] + 1, 0))
-        store_screw(twists, b, 0, advance(joints[i, ANGULAR], joints[i, LINEAR], rates[i], V))
+        rate = rates[coordinate(joints, i)]
+        store_screw(twists, b, 0, advance(joints[i, ANGULAR], joints[i, LINEAR], rate, V))
 
 
 @inlined

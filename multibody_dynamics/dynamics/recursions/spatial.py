@@ -45,7 +45,7 @@ from ..model.records import (
     WRENCH,
 )
 from .angular_momentum import angular_momentum_dddot, angular_momentum_ddot, angular_momentum_dot
-from .poses import place
+from .poses import clear, coordinate, place
 
 
 @inlined
@@ -67,27 +67,28 @@ def forward_recursion(parents, joints, trig, state, order, bodies):
     for i in range(parents.shape[0]):
         p = parents[i] + 1
         b = i + 1
+        j = coordinate(joints, i)
         z, _ = place(i, p, joints, trig, state, bodies)
 
         # S_i = Ad_{C_i} Z_i, and the twist
         e = scale(joints[i, ANGULAR], z)
         S0 = (e, muladd(joints[i, LINEAR], z, cross(load_vector(bodies, b, POSITION), e)))
         V0 = load_screw(bodies, p, TWIST)
-        q1 = state[1, i]
+        q1 = state[1, j]
         store_screw(bodies, b, SCREW, S0)
         store_screw(bodies, b, TWIST, muladd_screw(q1, S0, V0))
 
         # S', and the acceleration
         S1 = ad(V0, S0)
         V1 = load_screw(bodies, p, TWIST + 6)
-        q2 = state[2, i]
+        q2 = state[2, j]
         store_screw(bodies, b, SCREW + 6, S1)
         store_screw(bodies, b, TWIST + 6, muladd_screw(q2, S0, muladd_screw(q1, S1, V1)))
 
         if order > 0:  # S'' = ad_V' S + ad_V S', and the jerk
             S2 = add_screws(ad(V1, S0), ad(V0, S1))
             V2 = load_screw(bodies, p, TWIST + 12)
-            q3 = state[3, i]
+            q3 = state[3, j]
             store_screw(bodies, b, SCREW + 12, S2)
             V2i = muladd_screw(q1, S2, V2)
             V2i = muladd_screw(2 * q2, S1, V2i)
@@ -99,7 +100,7 @@ def forward_recursion(parents, joints, trig, state, order, bodies):
                 V3i = muladd_screw(q1, S3, load_screw(bodies, p, TWIST + 18))
                 V3i = muladd_screw(3 * q2, S2, V3i)
                 V3i = muladd_screw(3 * q3, S1, V3i)
-                V3i = muladd_screw(state[4, i], S0, V3i)
+                V3i = muladd_screw(state[4, j], S0, V3i)
                 store_screw(bodies, b, SCREW + 18, S3)
                 store_screw(bodies, b, TWIST + 18, V3i)
 
@@ -137,10 +138,12 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
         that the ground exerts on the base.
     result : (order + 1, n) or more rows; Q, Q', Q'' are written up to row `order`.
     """
+    clear(result, order)
     g = (gravity[0], gravity[1], gravity[2])
     for k in range(parents.shape[0]):
         i = parents.shape[0] - 1 - k
         b = i + 1
+        j = coordinate(joints, i)
         p = parents[i] + 1
         m = joints[i, MASS]
         rotor = joints[i, ROTOR]
@@ -159,7 +162,7 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
         S = load_screw(bodies, b, SCREW)
         W = accumulate_screw(bodies, b, WRENCH, (add(h1, cross(c, f)), f))
         accumulate_screw(bodies, p, WRENCH, W)
-        result[0, i] = pair(S, W) + rotor * state[2, i]
+        result[0, j] += pair(S, W) + rotor * state[2, j]
 
         if order > 0:
             w2, v2 = load_screw(bodies, b, TWIST + 12)
@@ -172,7 +175,7 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
             W1 = (add3(h2, cross(c1, f), cross(c, f1)), f1)
             W1 = accumulate_screw(bodies, b, WRENCH + 6, W1)
             accumulate_screw(bodies, p, WRENCH + 6, W1)
-            result[1, i] = pair(S, W1) + pair(S1, W) + rotor * state[3, i]
+            result[1, j] += pair(S, W1) + pair(S1, W) + rotor * state[3, j]
 
             if order > 1:
                 w3, v3 = load_screw(bodies, b, TWIST + 18)
@@ -188,4 +191,4 @@ def backward_recursion(parents, joints, gravity, state, order, bodies, result):
                 m2 = add3(cross(c2, f), scale(2.0, cross(c1, f1)), cross(c, f2))
                 W2 = accumulate_screw(bodies, b, WRENCH + 12, (add(h3, m2), f2))
                 accumulate_screw(bodies, p, WRENCH + 12, W2)
-                result[2, i] = pair(S, W2) + 2 * pair(S1, W1) + pair(S2, W) + rotor * state[4, i]
+                result[2, j] += pair(S, W2) + 2 * pair(S1, W1) + pair(S2, W) + rotor * state[4, j]

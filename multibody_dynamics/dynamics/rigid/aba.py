@@ -37,11 +37,11 @@ from ..core import (
 from ..model import MultibodyModel, model_state
 from ..model.records import BODY_ROW, WRENCH
 from .articulated_inertia import (
-    ARTICULATED_ROW,
     PIVOT,
     ROUNDING,
     cancelled,
     factorisation_recursion,
+    factorisation_rows,
     has_pivots,
     prescribed_joints,
     singular,
@@ -104,12 +104,12 @@ def plain_forward_dynamics_cycle(
         accelerations of the free joints are written into it.
     tau : (3, n) torques of the free joints with their rates. The torques of the prescribed joints
         are written into it.
-    applied : (n, 18) wrenches that the world applies, with two rates.
+    applied : (N, 18) wrenches that the world applies, with two rates.
     trig, bodies, rows, bias, force : the arrays of :class:`ForwardDynamicsScratch`; row 0 of
         `bodies` holds the motion of the base.
     """
     for k in range(order + 1):
-        for i in range(parents.shape[0]):
+        for i in range(prescribed.shape[0]):
             if not prescribed[i]:
                 state[2 + k, i] = 0.0
         _inverse_dynamics(parents, joints, gravity, k, state, applied, trig, bodies, bias)
@@ -117,10 +117,10 @@ def plain_forward_dynamics_cycle(
             factorisation_recursion(parents, joints, prescribed, bodies, rows)
             if not has_pivots(parents, prescribed, bodies, rows):
                 return False
-        for i in range(parents.shape[0]):
+        for i in range(prescribed.shape[0]):
             force[i] = tau[k, i] - bias[k, i]
         solution_recursion(parents, prescribed, bodies, rows, force, force)
-        for i in range(parents.shape[0]):
+        for i in range(prescribed.shape[0]):
             if prescribed[i]:
                 tau[k, i] = bias[k, i] + force[i]
             else:
@@ -131,9 +131,9 @@ def plain_forward_dynamics_cycle(
 class ForwardDynamicsScratch(NamedTuple):
     """The scratch arrays of `forward_dynamics_cycle`, its last arguments.
 
-    trig : (2, n) sines and cosines of the joint angles.
-    bodies : (n + 1, BODY_ROW) the base, then the bodies; see :mod:`.records`.
-    rows : (n + 1, ARTICULATED_ROW) articulated inertias.
+    trig : (2, N) sines and cosines of the joint angles.
+    bodies : (N + 1, BODY_ROW) the base, then the bodies; see :mod:`.records`.
+    rows : (N + 1, ...) articulated inertias, see `factorisation_rows`.
     bias, force : (3, n) and (n,).
     """
 
@@ -169,12 +169,13 @@ def _batch(
 forward_dynamics_cycle = compiled(_batch)
 
 
-def forward_dynamics_scratch(n: int) -> ForwardDynamicsScratch:
-    """Scratch arrays for a robot with n joints and its base at rest."""
-    bodies = np.zeros((n + 1, BODY_ROW))
+def forward_dynamics_scratch(n: int, body_count: int | None = None) -> ForwardDynamicsScratch:
+    """Scratch arrays for a robot with n joints, N bodies (default: n), and its base at rest."""
+    N = n if body_count is None else body_count
+    bodies = np.zeros((N + 1, BODY_ROW))
     bodies[0, :WRENCH] = base_rows(None)
-    rows = np.zeros((n + 1, ARTICULATED_ROW))
-    return ForwardDynamicsScratch(np.empty((2, n)), bodies, rows, np.empty((3, n)), np.empty(n))
+    rows = factorisation_rows(n, N)
+    return ForwardDynamicsScratch(np.empty((2, N)), bodies, rows, np.empty((3, n)), np.empty(n))
 
 
 def forward_dynamics(
@@ -290,7 +291,7 @@ def _solve(
     for k, row in enumerate(rows.values()):
         tau[:, k] = spread(row, shape, (n,))
     robot = (model.parents, model.joint_rows, model.gravity)
-    scratch = forward_dynamics_scratch(n)
+    scratch = forward_dynamics_scratch(n, model.body_count)
     k = forward_dynamics_cycle(*robot, held, len(rows) - 1, bases, states, tau, applied, *scratch)
     if k < len(states):
         raise singular(model, states[k, 0], held)
@@ -332,15 +333,13 @@ def _trace(model: MultibodyModel, inputs: TracedInputs, with_margins: bool = Fal
     qdd, bodies, rows = traced_forward_dynamics(robot, tau, bool(inputs.wrenches))
     results = {"qdd": qdd}
     if with_margins:
-        results["margins"] = traced_margins(bodies, rows)
+        results["margins"] = traced_margins(model.n, bodies, rows)
     return robot.program(results)
 
 
-def traced_margins(bodies: Objects, rows: Objects) -> Objects:
-    """The pivots of M less the bounds of `has_pivots`."""
-    margins = [
-        rows[b, PIVOT] - ROUNDING * cancelled(bodies, rows, b) for b in range(1, len(bodies))
-    ]
+def traced_margins(n: int, bodies: Objects, rows: Objects) -> Objects:
+    """The n pivots of M less the bounds of `has_pivots`."""
+    margins = [rows[b, PIVOT] - ROUNDING * cancelled(bodies, rows, b) for b in range(1, n + 1)]
     return np.array(margins, dtype=object)
 
 
@@ -349,7 +348,7 @@ def traced_forward_dynamics(
 ) -> tuple[Objects, Objects, Objects]:
     """q'', the rows of the bodies, and their articulated inertias."""
     bias, bodies = traced_inverse_dynamics(robot, "spatial", 0, is_loaded)
-    rows = np.zeros((robot.n + 1, ARTICULATED_ROW), dtype=object)
+    rows = factorisation_rows(robot.n, robot.body_count).astype(object)
     free = np.zeros(robot.n, dtype=bool)
     factorisation_recursion(robot.parents, robot.joints, free, bodies, rows)
     solution = np.array([tau[i] - bias[0, i] for i in range(robot.n)], dtype=object)

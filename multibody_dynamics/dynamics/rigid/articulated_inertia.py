@@ -12,6 +12,10 @@ its joint while the joints beyond it are free to move is its articulated-body in
 
 with Pi = I for a prescribed joint, (52). In spatial representation all inertias refer to the same
 frame, and the sums need no transformation.
+
+Where joints are coupled, a free joint may move bodies of several branches, and no body has an
+articulated inertia of its own. M = G^T M_tree G is then factorised as L D L^T; only the number of
+coordinates enters in the third power. The recursions choose by the width of `rows`.
 """
 
 from __future__ import annotations
@@ -55,7 +59,7 @@ from ..lie.screws import (
 )
 from ..model import MultibodyModel
 from ..model.records import ROTOR, SCREW
-from .crba import world_inertia
+from .crba import mass_matrix_recursion, world_inertia
 from .kinematics import body_rows
 
 # The row of a body: its articulated inertia [[A, B], [B^T, C]] in inertial axes about the inertial
@@ -70,6 +74,10 @@ MOTION_SCREW = 34
 MASS_SUM = 40  # of all bodies beyond the joint: mass, and trace of the inertia about the origin
 TRACE_SUM = 41
 ARTICULATED_ROW = 42
+
+# Of a robot with coupled joints, row c + 1 has the pivot of coordinate c, the bound of the terms
+# that cancelled in it, and from here on row c of M: its upper half, and L below the diagonal.
+FACTOR = ARTICULATED_ROW
 
 ROUNDING = 1e-14  # a pivot below this share of the terms that cancelled in it counts as zero
 
@@ -116,6 +124,61 @@ def add_without(rows, p, b, s, U):
             rows[p, MIXED_BLOCK + 3 * i + j] += rows[b, MIXED_BLOCK + 3 * i + j] - sw[i] * v[j]
 
 
+def factorisation_rows(n: int, body_count: int) -> Array:
+    """Rows (N + 1, ...) for `factorisation_recursion`, with n more columns for coupled joints."""
+    return np.zeros((body_count + 1, ARTICULATED_ROW + (n if body_count > n else 0)))
+
+
+@inlined
+def dense_factorisation(parents, joints, prescribed, bodies, rows):
+    """M and its L D L^T of the free joints, for coupled ones; `rows` as for the recursion."""
+    n = prescribed.shape[0]
+    M = rows[1 : n + 1, FACTOR:]
+    mass_matrix_recursion(parents, joints, bodies, rows, M)
+    for c in range(n):
+        rows[c + 1, MASS_SUM] = M[c, c]
+    for j in range(n):
+        if not prescribed[j]:
+            pivot = M[j, j]
+            for k in range(j):
+                if not prescribed[k]:
+                    pivot = pivot - M[j, k] * M[j, k] * rows[k + 1, PIVOT]
+            rows[j + 1, PIVOT] = pivot
+            for i in range(j + 1, n):
+                if not prescribed[i]:
+                    entry = M[j, i]
+                    for k in range(j):
+                        if not prescribed[k]:
+                            entry = entry - M[i, k] * M[j, k] * rows[k + 1, PIVOT]
+                    M[i, j] = entry / pivot
+
+
+@inlined
+def dense_solution(prescribed, rows, force, solution):
+    """Solve M x = `force` as in `solution_recursion`, with the factors of `dense_factorisation`."""
+    n = prescribed.shape[0]
+    for i in range(n):
+        solution[i] = 0.0 if prescribed[i] else force[i]
+    for i in range(n):
+        if not prescribed[i]:
+            for k in range(i):
+                if not prescribed[k]:
+                    solution[i] = solution[i] - rows[i + 1, FACTOR + k] * solution[k]
+    for r in range(n):
+        i = n - 1 - r
+        if not prescribed[i]:
+            solution[i] = solution[i] / rows[i + 1, PIVOT]
+            for k in range(i + 1, n):
+                if not prescribed[k]:
+                    solution[i] = solution[i] - rows[k + 1, FACTOR + i] * solution[k]
+    for i in range(n):
+        if prescribed[i]:
+            for k in range(n):
+                if not prescribed[k]:
+                    low, high = min(i, k), max(i, k)
+                    solution[i] = solution[i] + rows[low + 1, FACTOR + high] * solution[k]
+
+
 @inlined
 def factorisation_recursion(parents, joints, prescribed, bodies, rows):
     """Articulated-body inertias of all bodies, with U and D of every joint; [K12] (49) and (52).
@@ -125,8 +188,11 @@ def factorisation_recursion(parents, joints, prescribed, bodies, rows):
     parents, joints, bodies : the arrays of :func:`.spatial.forward_recursion`, which has written
         POSE and SCREW.
     prescribed : (n,) whether the acceleration of the joint is given.
-    rows : (n + 1, ARTICULATED_ROW), written.
+    rows : those of `factorisation_rows`, written.
     """
+    if rows.shape[1] > ARTICULATED_ROW:
+        dense_factorisation(parents, joints, prescribed, bodies, rows)
+        return
     n = parents.shape[0]
     for b in range(n + 1):
         for k in range(U_SCREW):
@@ -158,6 +224,9 @@ def solution_recursion(parents, prescribed, bodies, rows, force, solution):
     joints, the force M_uv x_v that keeps x at zero. It may be the same array as `force`. `rows` are
     those that `factorisation_recursion` has filled.
     """
+    if rows.shape[1] > ARTICULATED_ROW:
+        dense_solution(prescribed, rows, force, solution)
+        return
     n = parents.shape[0]
     for b in range(n + 1):
         for k in range(6):
@@ -189,8 +258,8 @@ def solution_recursion(parents, prescribed, bodies, rows, force, solution):
 @inlined
 def inverse_recursion(parents, prescribed, bodies, rows, column, inverse):
     """Write M^-1 to `inverse` (n, n), column by column; `column` (n,) is scratch."""
-    for j in range(parents.shape[0]):
-        for i in range(parents.shape[0]):
+    for j in range(prescribed.shape[0]):
+        for i in range(prescribed.shape[0]):
             column[i] = 0.0
         column[j] = 1.0
         solution_recursion(parents, prescribed, bodies, rows, column, inverse[j])
@@ -199,6 +268,8 @@ def inverse_recursion(parents, prescribed, bodies, rows, column, inverse):
 @inlined
 def cancelled(bodies, rows, b):
     """A bound on the terms that cancelled in the pivot of row b."""
+    if rows.shape[1] > ARTICULATED_ROW:
+        return rows[b, MASS_SUM]
     w, v = load_screw(bodies, b, SCREW)
     return rows[b, TRACE_SUM] * dot(w, w) + rows[b, MASS_SUM] * dot(v, v)
 
@@ -207,7 +278,7 @@ def cancelled(bodies, rows, b):
 def has_pivots(parents, prescribed, bodies, rows):
     """Whether every free joint moves some inertia, beyond rounding error."""
     result = True
-    for b in range(1, parents.shape[0] + 1):
+    for b in range(1, prescribed.shape[0] + 1):
         result &= prescribed[b - 1] or rows[b, PIVOT] > ROUNDING * cancelled(bodies, rows, b)
     return result
 
@@ -304,7 +375,8 @@ def articulated_bodies(
     held = prescribed_joints(model, prescribed)
     bodies, shape, _ = body_rows(model, (q,))
     bodies = np.ascontiguousarray(bodies)
-    rows = np.zeros((len(bodies), model.n + 1, ARTICULATED_ROW))
+    shape_of_rows = factorisation_rows(model.n, model.body_count).shape
+    rows = np.zeros((len(bodies), *shape_of_rows))
     k = _compiled_factorise(model.parents, model.joint_rows, held, bodies, rows)
     if k >= 0:
         states = spread(as_array("q", q, (model.n,)), shape, (model.n,))
@@ -327,7 +399,7 @@ def singular(
     """The DynamicsError for a q (n,) with singular M_vv; it names the joint that causes it."""
     held = prescribed_joints(model, ()) if held is None else held
     bodies = np.ascontiguousarray(body_rows(model, (q,))[0])
-    rows = np.zeros((1, model.n + 1, ARTICULATED_ROW))
+    rows = factorisation_rows(model.n, model.body_count)[None]
     _compiled_factorise(model.parents, model.joint_rows, held, bodies, rows)
     share = [
         rows[0, b, PIVOT] / max(cancelled(bodies[0], rows[0], b), np.finfo(float).tiny)
@@ -335,9 +407,10 @@ def singular(
     ]
     # the outermost one: its division by zero makes the pivots nearer the base meaningless
     i = next(i for i in reversed(range(model.n)) if not (held[i] or share[i] > 2 * ROUNDING))
+    body = model.body_names[model.first_bodies[i]]
     return DynamicsError(
         f"robot '{model.name}': the mass matrix is singular at q = {q}: joint "
         f"'{model.joint_names[i]}' has no inertia to accelerate; give body "
-        f"'{model.body_names[i]}' or the bodies that it carries mass and inertia, or prescribe the "
+        f"'{body}' or the bodies that it carries mass and inertia, or prescribe the "
         "motion of the joint"
     )

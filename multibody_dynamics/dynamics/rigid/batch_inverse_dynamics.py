@@ -52,7 +52,7 @@ class BatchInverseDynamics:
             raise InputError(f"order: expected 0, 1 or 2, got {order!r}")
         self.model, self.order = model, order
         self._kernel: BatchKernel | None = None
-        if available() and model.n <= MOST_JOINTS:
+        if available() and model.body_count <= MOST_JOINTS:
             self._kernel = BatchKernel(
                 f"inverse_dynamics-{order}-batch-{structure_key(model)}",
                 (order + 3) + len(SHARED) + (order + 1),

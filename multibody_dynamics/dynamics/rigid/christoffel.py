@@ -39,8 +39,8 @@ def christoffel_symbols(model: MultibodyModel, q: Any) -> Array:
     """
     S, _, _, M, _ = spatial_bodies(model, q, np.zeros(model.n))
     brackets = ad(S) @ transposed(S)[..., None, :, :]  # (..., i, 6, j): [S_i, S_j]
-    symbols = np.zeros((*S.shape[:-2], *(model.n,) * 3))
-    for body in range(model.n):
+    symbols = np.zeros((*S.shape[:-2], *(model.body_count,) * 3))
+    for body in range(model.body_count):
         path = model.path(body)
         J, bracket = S[..., path, :], brackets[..., path, :, :][..., path]
         MJ = J @ M[..., body, :, :]
@@ -48,7 +48,7 @@ def christoffel_symbols(model: MultibodyModel, q: Any) -> Array:
         terms = np.einsum("...ixj,...kx->...ijk", bracket, MJ)
         terms += np.einsum("...ix,...jxk->...ijk", MJ, bracket * order[:, None, :]) / 2
         _add(symbols, path, terms + transposed(terms))
-    return symbols / 2
+    return model.collect(symbols, -3, -2, -1) / 2
 
 
 def christoffel_symbols_binet(model: MultibodyModel, q: Any) -> Array:
@@ -63,8 +63,8 @@ def christoffel_symbols_binet(model: MultibodyModel, q: Any) -> Array:
     """
     S = spatial_bodies(model, q, np.zeros(model.n)).screws
     pose = forward_kinematics(model, q).pose
-    symbols = np.zeros((*S.shape[:-2], *(model.n,) * 3))
-    for body in range(model.n):
+    symbols = np.zeros((*S.shape[:-2], *(model.body_count,) * 3))
+    for body in range(model.body_count):
         path = model.path(body)
         mass, com, Theta = inertia.decompose(model.inertias[body])
         R, r = pose[..., body, :3, :3], pose[..., body, :3, 3]
@@ -77,7 +77,7 @@ def christoffel_symbols_binet(model: MultibodyModel, q: Any) -> Array:
         ordered += mass * np.einsum("...ix,...jkx->...ijk", v, sweep)
         later = np.less_equal.outer(path, path)  # j <= k
         _add(symbols, path, np.where(later, ordered, transposed(ordered)))
-    return symbols
+    return model.collect(symbols, -3, -2, -1)
 
 
 def _add(symbols: Array, path: list[int], part: Array) -> None:

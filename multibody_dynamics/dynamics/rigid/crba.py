@@ -35,7 +35,7 @@ from ..lie.screws import (
 )
 from ..model import MultibodyModel
 from ..model.records import COM, INERTIA, MASS, POSE, POSITION, ROTOR, SCREW
-from ..recursions import spatial
+from ..recursions import coordinate, spatial
 from .kinematics import BaseMotion, body_rows
 from .rnea import inverse_dynamics
 from .tracing import (
@@ -78,13 +78,16 @@ def composite_times(composite, b, X):
 def mass_matrix_recursion(parents, joints, bodies, composite, M):
     """M (n, n) from the poses and joint screws that the forward kinematics wrote into `bodies`.
 
-    Reflected rotor inertias are added to the diagonal. `composite` (n + 1, COMPOSITE_ROW or more)
+    Reflected rotor inertias are added to the diagonal. `composite` (N + 1, COMPOSITE_ROW or more)
     is scratch and holds the composite inertias on return.
     """
     n = parents.shape[0]
     for b in range(n + 1):
         for k in range(COMPOSITE_ROW):
             composite[b, k] = 0.0
+    for i in range(M.shape[0]):
+        for j in range(M.shape[0]):
+            M[i, j] = 0.0
     for k in range(n):
         i = n - 1 - k
         b = i + 1
@@ -95,20 +98,19 @@ def mass_matrix_recursion(parents, joints, bodies, composite, M):
         accumulate_symmetric(composite, b, SECOND_MOMENT, about_origin(Theta, m, c))
 
         momentum = composite_times(composite, b, load_screw(bodies, b, SCREW))
-        for j in range(n):
-            M[i, j] = 0.0
-        j = i
+        own = coordinate(joints, i)
+        M[own, own] += pair(load_screw(bodies, b, SCREW), momentum) + joints[i, ROTOR]
+        j = parents[i]
         while j >= 0:
-            M[i, j] = pair(load_screw(bodies, j + 1, SCREW), momentum)
+            entry = pair(load_screw(bodies, j + 1, SCREW), momentum)
+            other = coordinate(joints, j)
+            M[own, other] += entry
+            M[other, own] += entry
             j = parents[j]
-        M[i, i] += joints[i, ROTOR]
 
         p = parents[i] + 1
         for j in range(COMPOSITE_ROW):
             composite[p, j] += composite[b, j]
-    for i in range(n):
-        for j in range(i):
-            M[j, i] = M[i, j]
 
 
 def _batch(parents, joints, bodies, composite, result):
@@ -135,7 +137,7 @@ def mass_matrix(model: MultibodyModel, q: Any) -> Array:
     bodies, shape, _ = body_rows(model, (q,))
     n = model.n
     result = np.empty((len(bodies), n, n))
-    composite = np.empty((n + 1, COMPOSITE_ROW))
+    composite = np.empty((model.body_count + 1, COMPOSITE_ROW))
     constants = (model.parents, model.joint_rows)
     _compiled_batch(*constants, np.ascontiguousarray(bodies), composite, result)
     return result.reshape(*shape, n, n)
@@ -156,9 +158,9 @@ def trace_mass_matrix(model: MultibodyModel, inputs: TracedInputs = STATE_ONLY) 
 def traced_mass_matrix(
     robot: TracedRobot, bodies: Objects, size: int = COMPOSITE_ROW
 ) -> tuple[Objects, Objects]:
-    """M, and rows of the subtrees with their composite inertias, (n + 1, size)."""
+    """M, and rows of the subtrees with their composite inertias, (N + 1, size)."""
     M = np.zeros((robot.n, robot.n), dtype=object)
-    subtrees = np.zeros((robot.n + 1, size), dtype=object)
+    subtrees = np.zeros((robot.body_count + 1, size), dtype=object)
     mass_matrix_recursion(robot.parents, robot.joints, bodies, subtrees, M)
     return M, subtrees
 

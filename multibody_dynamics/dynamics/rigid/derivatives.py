@@ -55,7 +55,7 @@ from ..lie.screws import (
 )
 from ..model import MultibodyModel, model_state
 from ..model.records import BODY_ROW, SCREW, TWIST
-from ..recursions import angular_momentum_dot, store_trig
+from ..recursions import angular_momentum_dot, coordinate, store_trig
 from ..recursions.spatial import forward_recursion
 from .aba import forward_dynamics, traced_forward_dynamics, traced_margins
 from .articulated_inertia import articulated_bodies, inverse_recursion
@@ -154,7 +154,7 @@ def derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, r
         order 1. On return, S'' in `bodies` includes the gravity term of the equation above.
     applied : (n, 6) or more columns, the wrenches that the world applies, in inertial axes about
         the inertial origin.
-    subtrees : (n + 1, SUBTREE_ROW), with the composite inertias of `mass_matrix_recursion`.
+    subtrees : (N + 1, SUBTREE_ROW), with the composite inertias of `mass_matrix_recursion`.
     """
     n = parents.shape[0]
     g = (gravity[0], gravity[1], gravity[2])
@@ -165,7 +165,8 @@ def derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, r
         b = i + 1
         S2 = load_vector(bodies, b, SCREW + 15)
         store_vector(bodies, b, SCREW + 15, add(S2, cross(load_vector(bodies, b, SCREW), g)))
-        for j in range(n):
+    for i in range(result.shape[1]):
+        for j in range(result.shape[1]):
             result[0, i, j] = 0.0
             result[1, i, j] = 0.0
     for k in range(n):
@@ -199,16 +200,19 @@ def derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, r
         CS = coriolis_transposed_times(subtrees, b, S)
         MS = composite_times(subtrees, b, S)
         turned = coad(S, F)
+        own = coordinate(joints, i)
         j = i
         while j >= 0:
             a = j + 1
+            other = coordinate(joints, j)
             Sj = load_screw(bodies, a, SCREW)
             S1j = load_screw(bodies, a, SCREW + 6)
             S2j = load_screw(bodies, a, SCREW + 12)
-            result[0, j, i] = pair(Sj, dW)
-            result[1, j, i] = pair(Sj, dW_rate)
-            result[0, i, j] = dot(CS, S1j[0]) + pair(S2j, MS) - pair(Sj, turned)
-            result[1, i, j] = dot(CS, Sj[0]) + 2 * pair(S1j, MS)
+            if j != i:
+                result[0, other, own] += pair(Sj, dW)
+                result[1, other, own] += pair(Sj, dW_rate)
+            result[0, own, other] += dot(CS, S1j[0]) + pair(S2j, MS) - pair(Sj, turned)
+            result[1, own, other] += dot(CS, Sj[0]) + 2 * pair(S1j, MS)
             j = parents[j]
 
 
@@ -276,7 +280,8 @@ def inverse_dynamics_derivatives(
     shape, states, applied, bases = flat_batch(model, found, wrenches, base)
     results = np.empty((len(states), 3, n, n))
     robot = (model.parents, model.joint_rows, model.gravity)
-    scratch = (np.empty((2, n)), np.zeros((n + 1, BODY_ROW)), np.empty((n + 1, SUBTREE_ROW)))
+    N = model.body_count
+    scratch = (np.empty((2, N)), np.zeros((N + 1, BODY_ROW)), np.empty((N + 1, SUBTREE_ROW)))
     _compiled_batch(robot, bases, states, applied, *scratch, results)
     parts = (np.ascontiguousarray(results[:, k]).reshape(*shape, n, n) for k in range(3))
     return InverseDynamicsDerivatives(*parts)
@@ -364,5 +369,5 @@ def _trace(model: MultibodyModel, inputs: TracedInputs, with_margins: bool = Fal
     dq, dqd, _ = _traced_derivatives(robot)
     results = {"dqdd_dq": -(inverse @ dq), "dqdd_dqd": -(inverse @ dqd), "dqdd_dtau": inverse}
     if with_margins:
-        results["margins"] = traced_margins(bodies, rows)
+        results["margins"] = traced_margins(n, bodies, rows)
     return robot.program(results)

@@ -42,10 +42,9 @@ def _forward(
 
     `state` (3, n) holds q, q' and tau. `motion` (5, n) receives q'' in row 2, `torque` (3, n, n)
     the derivatives of the inverse dynamics. The arguments from `prescribed` to `force` are those of
-    the forward dynamics, with no joint prescribed; `subtrees` is (n + 1, SUBTREE_ROW).
+    the forward dynamics, with no joint prescribed; `subtrees` is (N + 1, SUBTREE_ROW).
     """
-    n = parents.shape[0]
-    for i in range(n):
+    for i in range(state.shape[1]):
         motion[0, i] = state[0, i]
         motion[1, i] = state[1, i]
         tau[0, i] = state[2, i]
@@ -87,25 +86,25 @@ class InverseDynamicsDerivativesSolver(_DerivativesSolver):
 
     To avoid all copies, fill the rows q, q', q'' of `solver.state` (3, n), call `solver.update()`
     and read `solver.result` (3, n, n). The results are views that the next call overwrites.
-    `solver.applied_wrenches` (n, 3, 6), `set_base` and `set_model` work as in
+    `solver.applied_wrenches` (N, 3, 6), `set_base` and `set_model` work as in
     `InverseDynamicsSolver`; the rates of the wrenches are not used.
 
     Use an instance from one thread only. `update()` checks nothing: NaN in, NaN out.
     """
 
     def __init__(self, model: MultibodyModel) -> None:
-        n = model.n
+        n, N = model.n, model.body_count
         motion = np.zeros((5, n))
-        trig, bodies, *_ = forward_dynamics_scratch(n)
+        trig, bodies, *_ = forward_dynamics_scratch(n, N)
         super().__init__(model, bodies, ("q", "qd", "qdd"), motion[:3])
         self.update = partial(
             _inverse_cycle,
             *self._constants,
             motion,
-            self.applied_wrenches.reshape(n, 18),
+            self.applied_wrenches.reshape(N, 18),
             trig,
             bodies,
-            np.empty((n + 1, SUBTREE_ROW)),
+            np.empty((N + 1, SUBTREE_ROW)),
             self.result,
         )
         self.update()
@@ -132,20 +131,20 @@ class ForwardDynamicsDerivativesSolver(_DerivativesSolver):
     """
 
     def __init__(self, model: MultibodyModel) -> None:
-        n = model.n
-        motion, scratch = np.zeros((5, n)), forward_dynamics_scratch(n)
+        n, N = model.n, model.body_count
+        motion, scratch = np.zeros((5, n)), forward_dynamics_scratch(n, N)
         super().__init__(model, scratch.bodies, ("q", "qd", "tau"), np.zeros((3, n)))
         self.qdd: Array = motion[2]
         self.update = partial(
             _forward_cycle,
             *self._constants,
             self.state,
-            self.applied_wrenches.reshape(n, 18),
+            self.applied_wrenches.reshape(N, 18),
             prescribed_joints(model, ()),
             motion,
             np.zeros((3, n)),
             *scratch,
-            np.empty((n + 1, SUBTREE_ROW)),
+            np.empty((N + 1, SUBTREE_ROW)),
             np.empty((3, n, n)),
             self.result,
         )

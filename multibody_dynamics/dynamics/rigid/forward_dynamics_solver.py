@@ -28,7 +28,7 @@ class ForwardDynamicsSolver(ModelSolver):
 
     To avoid all copies, fill the rows q, q' of `solver.state` (2, n) and the rows tau, tau', ... of
     `solver.torque` (order + 1, n), call `solver.update()` and read `solver.result` (order + 1, n).
-    The results are views that the next call overwrites. `solver.applied_wrenches` (n, 3, 6),
+    The results are views that the next call overwrites. `solver.applied_wrenches` (N, 3, 6),
     `set_base` and `set_model` work as in `InverseDynamicsSolver`.
 
     Use an instance from one thread only. `update()` checks nothing. It returns 1, or 0 if the mass
@@ -38,7 +38,7 @@ class ForwardDynamicsSolver(ModelSolver):
     def __init__(self, model: MultibodyModel, order: int = 0) -> None:
         if order not in (0, 1, 2):
             raise InputError(f"order: expected 0, 1 or 2 derivatives of q'', got {order!r}")
-        n, bases = model.n, np.zeros((1, WRENCH))
+        n, N, bases = model.n, model.body_count, np.zeros((1, WRENCH))
         super().__init__(model, bases)
         self.order = order = int(order)
         motion, torques = np.zeros((5, n)), np.zeros((3, n))
@@ -57,8 +57,8 @@ class ForwardDynamicsSolver(ModelSolver):
             bases,
             motion[None],
             torques[None],
-            self.applied_wrenches.reshape(1, n, 18),
-            *forward_dynamics_scratch(n),
+            self.applied_wrenches.reshape(1, N, 18),
+            *forward_dynamics_scratch(n, N),
         )
         self.update()
 

@@ -52,8 +52,8 @@ class MomentumSolver(IndependentCopies):
             model.joint_rows,
             model.gravity,
             self.state,
-            np.zeros((2, n)),
-            np.zeros((n + 1, momentum_pass.MOMENTUM_ROW)),
+            np.zeros((2, model.body_count)),
+            np.zeros((model.body_count + 1, momentum_pass.MOMENTUM_ROW)),
             self.result,
         )
         self.update()  # compiles
@@ -80,7 +80,7 @@ def trace_momentum(model: MultibodyModel) -> Program:
 def _traced(model: MultibodyModel, rows: int) -> tuple[TracedRobot, Objects]:
     """A robot with this many rows of the state, and p, beta and g (3, n)."""
     robot = traced_robot(model, state_names(rows))
-    bodies = np.zeros((model.n + 1, momentum_pass.MOMENTUM_ROW), dtype=object)
+    bodies = np.zeros((model.body_count + 1, momentum_pass.MOMENTUM_ROW), dtype=object)
     result = np.zeros((3, model.n), dtype=object)
     momentum_pass.momentum_recursion(
         robot.parents, robot.joints, robot.gravity, robot.trig, robot.state, bodies, result

@@ -28,7 +28,7 @@ from ..core import Array, InputError, as_array, as_mapping, broadcast_shapes, ti
 from ..lie.screw_matrices import ad, hat
 from ..model import MultibodyModel
 from ..model.records import ANGULAR, BODY_ROW, COM, INERTIA, LINEAR, MASS, POSE, POSITION, ROTOR
-from ..recursions import generic_trig, pose_recursion
+from ..recursions import coordinate, generic_trig, pose_recursion
 
 Scalars = NDArray[Any]
 
@@ -50,23 +50,23 @@ def higher_order_inverse_dynamics(
     """
     rows, loads, shape = _inputs(model, derivatives, as_mapping("wrenches", wrenches), 3)
     k = rows.shape[-2] - 3
-    angle = model.joint_rows[:, ANGULAR] * rows[:, 0]
+    angle = model.joint_rows[:, ANGULAR] * rows[:, 0, model.coordinates]
     tau = _inverse_dynamics(model, rows, loads, np.stack([np.sin(angle), np.cos(angle)]))
     return tau.reshape(*shape, k + 1, model.n)
 
 
 def higher_order_kinematics(model: MultibodyModel, derivatives: Any) -> Array:
-    """The spatial twist of each body with k time derivatives, (..., n, k + 1, 6), for any k >= 0.
+    """The spatial twist of each body with k time derivatives, (..., N, k + 1, 6), for any k >= 0.
 
     [M21] (6) and (7). `derivatives` (..., k + 2, n) has the rows q, q', ... q^(k+1), rad or m and
     per s^j; the twists are in rad/s, m/s and per s^j. Raises InputError for fewer than two rows,
     wrong shapes, NaN or infinity.
     """
     rows, _, shape = _inputs(model, derivatives, {}, 2)
-    angle = model.joint_rows[:, ANGULAR] * rows[:, 0]
+    angle = model.joint_rows[:, ANGULAR] * rows[:, 0, model.coordinates]
     poses = _poses(model, rows, np.stack([np.sin(angle), np.cos(angle)]))
     _, V = _motion(model, rows, poses)
-    return np.stack(V, axis=1).reshape(*shape, model.n, -1, 6)
+    return np.stack(V, axis=1).reshape(*shape, model.body_count, -1, 6)
 
 
 def generic_higher_order_inverse_dynamics(
@@ -131,8 +131,8 @@ def _by_body(
 
 
 def _poses(model: MultibodyModel, rows: Scalars, trig: Scalars) -> Scalars:
-    """The poses of the joint frames, (n, BODY_ROW, N), [M18k] (8)."""
-    bodies = np.zeros((model.n + 1, BODY_ROW, len(rows)), dtype=rows.dtype)
+    """The poses of the joint frames, (bodies, BODY_ROW, N), [M18k] (8)."""
+    bodies = np.zeros((model.body_count + 1, BODY_ROW, len(rows)), dtype=rows.dtype)
     bodies[0, POSE : POSE + 9] = np.eye(3, dtype=int).reshape(9, 1)
     state = rows.transpose(1, 2, 0)
     pose_recursion(model.parents, model.joint_rows, trig.transpose(0, 2, 1), state, bodies)
@@ -148,6 +148,7 @@ def _motion(
     twists: list[Scalars] = []
     rest = np.zeros((len(rows), count, 6), dtype=rows.dtype)
     for i, parent in enumerate(model.parents):
+        c = coordinate(model.joint_rows, i)
         R, r = _rotation(poses[i])
         a, h = model.joint_rows[i, [ANGULAR, LINEAR]]
         z = R[..., 2]
@@ -160,7 +161,7 @@ def _motion(
         V = V0.copy()
         for k in range(count):
             for j in range(k + 1):
-                V[:, k] = V[:, k] + comb(k, j) * S[:, j] * rows[:, k + 1 - j, i, None]
+                V[:, k] = V[:, k] + comb(k, j) * S[:, j] * rows[:, k + 1 - j, c, None]
         screws.append(S)
         twists.append(V)
     return screws, twists
@@ -173,9 +174,10 @@ def _inverse_dynamics(
     S, V = _motion(model, rows, poses)
     order = rows.shape[1] - 3
     G = np.concatenate([np.zeros(3), -model.gravity])
-    W = [np.zeros((len(rows), order + 1, 6), dtype=rows.dtype) for _ in range(model.n)]
+    W = [np.zeros((len(rows), order + 1, 6), dtype=rows.dtype) for _ in range(model.body_count)]
     tau = np.zeros((len(rows), order + 1, model.n), dtype=rows.dtype)
-    for i in reversed(range(model.n)):
+    for i in reversed(range(model.body_count)):
+        c = coordinate(model.joint_rows, i)
         M = [_inertia(model.joint_rows[i], poses[i])]
         turn = ad(V[i])
         for k in range(order + 1):
@@ -188,8 +190,8 @@ def _inverse_dynamics(
             if i in loads:
                 W[i][:, k] -= loads[i][:, k]
             for j in range(k + 1):
-                tau[:, k, i] += comb(k, j) * (S[i][:, j] * W[i][:, k - j]).sum(-1)
-            tau[:, k, i] += model.joint_rows[i, ROTOR] * rows[:, k + 2, i]
+                tau[:, k, c] += comb(k, j) * (S[i][:, j] * W[i][:, k - j]).sum(-1)
+            tau[:, k, c] += model.joint_rows[i, ROTOR] * rows[:, k + 2, c]
         if model.parents[i] >= 0:
             W[model.parents[i]] += W[i]
     return tau

@@ -54,13 +54,13 @@ class InverseDynamicsSolver(ModelSolver):
 
     state : (5, n) rows q, q', q'', q''', q'''', rad or m and per s^k.
     result : (3, n) rows Q, Q', Q'', N m or N and per s^k.
-    applied_wrenches : (n, 3, 6) wrench that the world applies to each body, with two rates, in
+    applied_wrenches : (N, 3, 6) wrench that the world applies to each body, with two rates, in
         inertial axes about the inertial origin; it keeps its values between calls.
-    interbody_wrenches : (n, 3, 6) wrench that each joint transmits, with two rates. Spatial: in
+    interbody_wrenches : (N, 3, 6) wrench that each joint transmits, with two rates. Spatial: in
         inertial axes about the inertial origin. Hybrid: in inertial axes about the origin of the
         joint frame. Body and mixed: in the joint frame, where the body has the pose
         `model.body_in_joint`.
-    bodies : (n + 1, BODY_ROW) rows of the recursion, see `records`; every update overwrites them.
+    bodies : (N + 1, BODY_ROW) rows of the recursion, see `records`; every update overwrites them.
 
     The base is at rest in the inertial frame until `set_base` gives it a motion. Use `set_model` to
     add or remove a payload.
@@ -89,15 +89,15 @@ class InverseDynamicsSolver(ModelSolver):
         *,
         specialise: bool | None = None,
     ) -> None:
-        n = model.n
-        bodies = np.zeros((n + 1, BODY_ROW))
+        n, N = model.n, model.body_count
+        bodies = np.zeros((N + 1, BODY_ROW))
         super().__init__(model, bodies, check_representation(representation))
         self._bodies = bodies
         self.state: Array = np.zeros((5, n))
         self.result: Array = np.zeros((3, n))
         self._results = tuple(self.result)
         wanted = _is_default if specialise is None else specialise
-        specialises = wanted and n <= MOST_JOINTS and Calls.available()
+        specialises = wanted and N <= MOST_JOINTS and Calls.available()
         names = model.joint_names
         self._rows = CheckedRows(STATE_ROWS, names, self.state, is_fallback=specialises)
         self._general = partial(
@@ -105,8 +105,8 @@ class InverseDynamicsSolver(ModelSolver):
             *self._constants,
             2,
             self.state,
-            self.applied_wrenches.reshape(n, 18),
-            np.empty((2, n)),
+            self.applied_wrenches.reshape(N, 18),
+            np.empty((2, N)),
             bodies,
             self.result,
         )
@@ -185,9 +185,9 @@ class InverseDynamicsSolver(ModelSolver):
 
     def _agrees(self, address: int) -> bool:
         """Compare on random states, in buffers of its own: the solver may be at work."""
-        n = self.model.n
+        n, N = self.model.n, self.model.body_count
         joints, gravity = self.model.joint_rows, self.model.gravity
-        bodies, expected, found = np.zeros((n + 1, BODY_ROW)), np.empty((3, n)), np.empty((3, n))
+        bodies, expected, found = np.zeros((N + 1, BODY_ROW)), np.empty((3, n)), np.empty((3, n))
         bodies[0, :WRENCH] = dynamic_base_rows(self.model, None, self.representation)
         kernel = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)
         rng = np.random.default_rng(1)
@@ -196,7 +196,7 @@ class InverseDynamicsSolver(ModelSolver):
             where = addresses(table(state, joints, gravity, found))
             kernel(where.ctypes.data)
             robot = (self.model.parents, joints, gravity)
-            trig, applied = np.empty((2, n)), np.zeros((n, 18))
+            trig, applied = np.empty((2, N)), np.zeros((N, 18))
             self._general.func(*robot, 2, state, applied, trig, bodies, expected)
             size = np.abs(expected).max(axis=1)
             if not (np.abs(found - expected).max(axis=1) <= TOLERANCE * size).all():
@@ -230,15 +230,15 @@ class InverseDynamicsSolver(ModelSolver):
 
     @property
     def bodies(self) -> Array:
-        """(n + 1, BODY_ROW) rows of the recursion."""
+        """(N + 1, BODY_ROW) rows of the recursion."""
         self._fill_rows()
         return self._bodies
 
     @property
     def interbody_wrenches(self) -> Array:
-        """(n, 3, 6) wrench that each joint transmits, with two rates."""
+        """(N, 3, 6) wrench that each joint transmits, with two rates."""
         self._fill_rows()
-        return self._bodies[1:, WRENCH:].reshape(self.model.n, 3, 6)
+        return self._bodies[1:, WRENCH:].reshape(-1, 3, 6)
 
     def _fill_rows(self) -> None:
         """From now on, use the general kernel, which fills the rows of the bodies."""

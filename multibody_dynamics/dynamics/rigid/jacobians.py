@@ -67,7 +67,7 @@ def spatial_jacobians(
 ) -> tuple[Array, Array, Array]:
     """Pose of a body or frame, its spatial Jacobian and its spatial twist, with derivatives.
 
-    `bodies` (N, n + 1, BODY_ROW) are the rows of :func:`.body_rows`, which must hold the
+    `bodies` (count, N + 1, BODY_ROW) are the rows of :func:`.body_rows`, which must hold the
     requested derivatives. Returns the pose (N, 4, 4), J, J', ... (count, N, 6, n) and V, V', ...
     (count, N, 6); `count` is at most 4.
     """
@@ -79,7 +79,11 @@ def spatial_jacobians(
     if index >= 0:
         path = model.path(index)
         screws = bodies[:, np.array(path) + 1, SCREW : SCREW + 6 * count]
-        J[..., path] = np.moveaxis(screws.reshape(-1, len(path), count, 6), (2, 0, 3), (0, 1, 2))
+        columns = np.moveaxis(screws.reshape(-1, len(path), count, 6), (2, 0, 3), (0, 1, 2))
+        if model.is_coupled:  # joints on the path may share a coordinate
+            J = columns @ model.coordinate_map[path]
+        else:
+            J[..., path] = columns
         pose = pose @ model.body_in_joint[index]
     return pose @ offset, J, V
 

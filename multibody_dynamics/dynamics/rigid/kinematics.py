@@ -50,7 +50,7 @@ _PASSES = {
 
 
 class BodyMotion(NamedTuple):
-    """Poses (..., n, 4, 4) of the body frames, and their twists with derivatives (..., n, 6).
+    """Poses (..., N, 4, 4) of the body frames, and their twists with derivatives (..., N, 6).
 
     acceleration, jerk and jounce are the componentwise derivatives of the twist in the chosen
     representation; rad/s, m/s and per s^k, in body order, without gravity. A rate is None if the
@@ -136,11 +136,11 @@ def body_rows(
 ) -> tuple[Array, tuple[int, ...], int]:
     """Run the forward recursion for a batch of states.
 
-    Returns the rows (N, n + 1, BODY_ROW) of base and bodies (see :mod:`.records` for the columns),
-    the batch shape, and the number of rows q ... q'''' given.
+    Returns the rows (count, N + 1, BODY_ROW) of base and bodies (see :mod:`.records` for the
+    columns), the batch shape, and the number of rows q ... q'''' given.
     """
     states, shape, given = model_state(model, *rows)
-    n = model.n
+    n, N = model.n, model.body_count
     if given == 0:
         raise InputError("kinematics requires q")
     bases = base_rows(base, representation)
@@ -151,11 +151,11 @@ def body_rows(
     order = max(given - 3, 0)
     constants = (model.parents, model.joint_rows)
     if IS_COMPILED:
-        bodies = np.zeros((count, n + 1, BODY_ROW))
-        trig = np.empty((2, n))
+        bodies = np.zeros((count, N + 1, BODY_ROW))
+        trig = np.empty((2, N))
         _PASSES[representation](*constants, order, bases, states, trig, bodies)
         return bodies, full, given
-    stacked = np.zeros((n + 1, BODY_ROW, count))
+    stacked = np.zeros((N + 1, BODY_ROW, count))
     stacked[0, :WRENCH] = bases.T
     state = states.transpose(1, 2, 0)
     trig = batch_trig(model.joint_rows, state)
@@ -187,8 +187,8 @@ def forward_kinematics(
     base : motion of the base; at rest if None.
     representation : representation of the twists and their derivatives.
 
-    Returns :class:`BodyMotion`: poses (..., n, 4, 4), body frame to inertial frame, and rates
-    (..., n, 6), in body order. Raises InputError for wrong shapes, gaps (`qdd` without `qd`), NaN
+    Returns :class:`BodyMotion`: poses (..., N, 4, 4), body frame to inertial frame, and rates
+    (..., N, 6), in body order. Raises InputError for wrong shapes, gaps (`qdd` without `qd`), NaN
     or infinity, and an unknown representation.
     """
     check_representation(representation)
@@ -200,7 +200,7 @@ def forward_kinematics(
             dict(zip(STATE_ROWS, state, strict=True)),
         )
         trace = partial(trace_forward_kinematics, model, order, representation)
-        shapes = [("n", 4, 4), *[("n", 6)] * order]
+        shapes = [("N", 4, 4), *[("N", 6)] * order]
         found = vector_batch(model, name, trace, rows, shapes, kinematic=True)
         if found is not None:
             return BodyMotion(*found, *[None] * (4 - order))
@@ -209,8 +209,8 @@ def forward_kinematics(
     count = given - 1
     rates = [bodies[:, 1:, TWIST + 6 * k : TWIST + 6 * k + 6] for k in range(count)]
     rates = moved_to_frame(joint, rates, model.body_in_joint, representation)
-    reshaped = [np.ascontiguousarray(rate).reshape(*shape, model.n, 6) for rate in rates]
-    pose = (joint @ model.body_in_joint).reshape(*shape, model.n, 4, 4)
+    reshaped = [np.ascontiguousarray(rate).reshape(*shape, model.body_count, 6) for rate in rates]
+    pose = (joint @ model.body_in_joint).reshape(*shape, model.body_count, 4, 4)
     return BodyMotion(pose, *reshaped, *[None] * (4 - count))
 
 

@@ -116,16 +116,16 @@ def passive_inverse_dynamics(
     order = checked_order(state, reference)
     motion = model_state(model, *state)
     rates, shape, _ = as_state(model.joint_names, *reference, names=REFERENCE)
-    n = model.n
+    n, N = model.n, model.body_count
     rates = rates.reshape(*shape, 5, n)
     full, states, applied, bases = flat_batch(
         model, motion, wrenches, base, "body", {"reference": rates[..., 0, :]}
     )
     rates = spread(rates, full, (5, n))
-    bodies, references = np.zeros((n + 1, BODY_ROW)), np.zeros((n + 1, passive.REFERENCE_ROW))
+    bodies, references = np.zeros((N + 1, BODY_ROW)), np.zeros((N + 1, passive.REFERENCE_ROW))
     results, robot = np.zeros((len(states), 3, n)), (model.parents, model.joint_rows, model.gravity)
     batch = _COMPILED_BATCH if IS_COMPILED else _batch
-    batch(robot, order, bases, states, rates, applied, np.empty((2, n)), bodies, references,
+    batch(robot, order, bases, states, rates, applied, np.empty((2, N)), bodies, references,
           results)  # fmt: skip
     values = [np.ascontiguousarray(results[:, k]).reshape(*full, n) for k in range(order + 1)]
     return InverseDynamics(*values, *[None] * (2 - order))
@@ -166,7 +166,7 @@ def generic_passive_inverse_dynamics(
     robot = generic_robot(model, dict(zip(STATE, state, strict=False)), sin, cos)
     rates = scalar_rows(model, dict(zip(REFERENCE, reference, strict=False)))
     bodies, tree = resting_bodies(robot, "body"), (robot.parents, robot.joints)
-    references = np.zeros((model.n + 1, passive.REFERENCE_ROW), dtype=object)
+    references = np.zeros((model.body_count + 1, passive.REFERENCE_ROW), dtype=object)
     references[0] = bodies[0, TWIST : TWIST + passive.REFERENCE_ROW]
     result = np.zeros((order + 1, model.n), dtype=object)
     body_fixed.forward_recursion(*tree, robot.trig, robot.state, max(order - 1, 0), bodies)
@@ -176,7 +176,7 @@ def generic_passive_inverse_dynamics(
 
 
 class ReferenceMotion(NamedTuple):
-    """Poses (..., n, 4, 4) of the body frames, and body-fixed twists (..., n, 6) with derivatives.
+    """Poses (..., N, 4, 4) of the body frames, and body-fixed twists (..., N, 6) with derivatives.
 
     twists : V, V', ... of the motion; reference_twists : V_r, V_r', ... with V_r = J q_r', whose
     derivatives are taken along the motion. All in the body frames, without gravity.
@@ -203,12 +203,13 @@ def reference_motion(
     rates, shape, count = as_state(model.joint_names, *reference, names=REFERENCE)
     motion = forward_kinematics(model, *state, base=base, representation="body")
     full = broadcast_shapes(("state and base", "reference"), (motion.pose.shape[:-3], shape))
-    qr = np.moveaxis(np.broadcast_to(rates.reshape(*shape, 5, model.n), (*full, 5, model.n)), -2, 0)
+    rates = rates.reshape(*shape, 5, model.n)[..., model.coordinates]
+    qr = np.moveaxis(np.broadcast_to(rates, (*full, *rates.shape[-2:])), -2, 0)
     twists = [x for x in motion[1:] if x is not None]
     X, joint_rates = model.body_screws, np.moveaxis(_rows(model, state, full), -2, 0)
-    Vr: list[Array] = [np.zeros((*full, model.n, 6)) for _ in range(count)]
+    Vr: list[Array] = [np.zeros((*full, model.body_count, 6)) for _ in range(count)]
     at_base = _base_twists(base, count)
-    pose = np.broadcast_to(motion.pose, (*full, model.n, 4, 4))
+    pose = np.broadcast_to(motion.pose, (*full, model.body_count, 4, 4))
     for i, p in enumerate(model.parents):
         of_base = np.eye(4) if base is None or base.pose is None else base.pose
         A = Ad(inverse(pose[..., i, :, :]) @ (of_base if p < 0 else pose[..., p, :, :]))
@@ -219,8 +220,10 @@ def reference_motion(
 
 
 def _rows(model: MultibodyModel, state: Sequence[Any], full: tuple[int, ...]) -> Array:
+    """q, q', ... (*full, 5, N) of the joints of the tree."""
     rows, shape, _ = model_state(model, *state)
-    return np.broadcast_to(rows.reshape(*shape, 5, model.n), (*full, 5, model.n))
+    rows = rows.reshape(*shape, 5, model.n)[..., model.coordinates]
+    return np.broadcast_to(rows, (*full, *rows.shape[-2:]))
 
 
 def _base_twists(base: BaseMotion | None, count: int) -> list[Array]:
@@ -261,8 +264,8 @@ class PassiveInverseDynamicsSolver(ModelSolver):
     state : (4, n) rows q, q', q'', q''', rad or m and per s^k.
     reference : (4, n) rows q_r', q_r'', q_r''', q_r''''.
     result : (3, n) rows u, u', u'', N m or N and per s^k.
-    applied_wrenches : (n, 3, 6) as in :class:`.InverseDynamicsSolver`.
-    moments : (n, 4, 4) of the last call of `update_moments`.
+    applied_wrenches : (N, 3, 6) as in :class:`.InverseDynamicsSolver`.
+    moments : (N, 4, 4) of the last call of `update_moments`.
     direction : (n,) joint rates x for `update_moments`.
 
     `set_model` and `set_base` exchange the robot and the motion of its base. Use an instance from
@@ -270,14 +273,14 @@ class PassiveInverseDynamicsSolver(ModelSolver):
     """
 
     def __init__(self, model: MultibodyModel) -> None:
-        n = model.n
-        bodies, references = np.zeros((n + 1, BODY_ROW)), np.zeros((n + 1, passive.REFERENCE_ROW))
+        n, N = model.n, model.body_count
+        bodies, references = np.zeros((N + 1, BODY_ROW)), np.zeros((N + 1, passive.REFERENCE_ROW))
         super().__init__(model, bodies, "body")
         self.state: Array = np.zeros((4, n))
         self.reference: Array = np.zeros((4, n))
         self.result: Array = np.zeros((3, n))
         self.direction: Array = np.zeros(n)
-        self.moments: Array = np.zeros((n, 4, 4))
+        self.moments: Array = np.zeros((N, 4, 4))
         self._results = tuple(self.result)
         self._state_rows = CheckedRows(STATE, model.joint_names, self.state)
         self._reference_rows = CheckedRows(REFERENCE, model.joint_names, self.reference)
@@ -288,8 +291,8 @@ class PassiveInverseDynamicsSolver(ModelSolver):
             2,
             self.state,
             self.reference,
-            self.applied_wrenches.reshape(n, 18),
-            np.empty((2, n)),
+            self.applied_wrenches.reshape(N, 18),
+            np.empty((2, N)),
             bodies,
             references,
             self.result,
@@ -300,7 +303,7 @@ class PassiveInverseDynamicsSolver(ModelSolver):
             self.direction,
             bodies,
             references,
-            np.zeros((n + 1, 6)),
+            np.zeros((N + 1, 6)),
             self.moments,
         )
         self.update()
@@ -322,7 +325,7 @@ class PassiveInverseDynamicsSolver(ModelSolver):
         return self._results
 
     def power_moments(self, x: Any) -> Array:
-        """The matrices L (n, 4, 4) with x . u = sum_i tr(L_i P_i) at the last state, in O(n).
+        """The matrices L (N, 4, 4) with x . u = sum_i tr(L_i P_i) at the last state, in O(n).
 
         P_i is the pseudo-inertia [[Sigma, m c], [m c^T, m]] of body i in its joint frame, where
         the body frame has the pose `model.body_in_joint`. For the ten parameters pi of all bodies,

@@ -154,7 +154,7 @@ def interbody_wrenches(
     wrenches: Wrenches | None = None,
     base: BaseMotion | None = None,
 ) -> Array:
-    """The wrench that each joint transmits to its body, with rates: (..., n, k, 6), [M21] (30).
+    """The wrench that each joint transmits to its body, with rates: (..., N, k, 6), [M21] (30).
 
     k = 1 is the wrench alone, `qddd` and `qdddd` add one rate each. N m, N and per s^k, in inertial
     axes about the inertial origin; gravity is included. Arguments and errors are those of
@@ -164,7 +164,7 @@ def interbody_wrenches(
     tau, bodies = _evaluate(model, given, wrenches, base, "spatial", keep=True)
     rates = 1 + (tau.tau_dot is not None) + (tau.tau_ddot is not None)
     rows = bodies[:, 1:, WRENCH : WRENCH + 6 * rates]
-    return rows.reshape(*tau.tau.shape, rates, 6)
+    return rows.reshape(*tau.tau.shape[:-1], model.body_count, rates, 6)
 
 
 def dynamic_base_rows(
@@ -183,7 +183,7 @@ class Batch(NamedTuple):
     """Input of the recursions as one flat batch of N states; `shape` is the shape of the batch.
 
     states : (N, 5, n) q ... q''''.
-    applied : (N, n, 18) wrenches that the world applies, with two rates.
+    applied : (N, bodies, 18) wrenches that the world applies, with two rates.
     bases : (N, WRENCH) motion of the base.
     """
 
@@ -212,7 +212,7 @@ def flat_batch(
     return Batch(
         full,
         spread(rows.reshape(*shape, 5, model.n), full, (5, model.n)),
-        spread(applied, full, (model.n, 18)),
+        spread(applied, full, (model.body_count, 18)),
         spread(bases, full, (WRENCH,)),
     )
 
@@ -227,20 +227,20 @@ def _evaluate(
 ) -> tuple[InverseDynamics, Array]:
     check_representation(representation)
     found = model_state(model, *rows)
-    n = model.n
+    n, m = model.n, model.body_count
     if found[2] < 3:
         raise InputError(f"inverse dynamics needs {STATE_ROWS[found[2]]}")
     order = found[2] - 3
     shape, states, applied, bases = flat_batch(model, found, wrenches, base, representation)
     count = len(states)
     results = np.zeros((count, 3, n))
-    bodies = np.zeros((count if keep else 1, n + 1, BODY_ROW))
+    bodies = np.zeros((count if keep else 1, m + 1, BODY_ROW))
     robot = (model.parents, model.joint_rows, model.gravity)
     if IS_COMPILED:
         batch = _BATCHES[representation]
-        batch(robot, order, bases, states, applied, np.empty((2, n)), bodies, results)
+        batch(robot, order, bases, states, applied, np.empty((2, m)), bodies, results)
     else:  # the whole batch at once: an array of N numbers takes the place of the scalar
-        bodies = np.zeros((n + 1, BODY_ROW, count))
+        bodies = np.zeros((m + 1, BODY_ROW, count))
         bodies[0, :WRENCH] = bases.T
         state = states.transpose(1, 2, 0)
         trig = batch_trig(model.joint_rows, state)

@@ -34,9 +34,9 @@ class ModelSolver(IndependentCopies):
         self.model = model
         self.representation = representation
         # followed by zeros, since compiled code reads whole vector registers
-        wrenches = np.zeros(-(-model.n * 18 // GUARD_STEP) * GUARD_STEP)
+        wrenches = np.zeros(-(-model.body_count * 18 // GUARD_STEP) * GUARD_STEP)
         self._wrench_numbers = wrenches
-        self.applied_wrenches: Array = wrenches[: model.n * 18].reshape(model.n, 3, 6)
+        self.applied_wrenches: Array = wrenches[: model.body_count * 18].reshape(-1, 3, 6)
         self._joints, self._gravity = np.array(model.joint_rows), np.array(model.gravity)
         # read only like the arrays of a model, so that the same machine code serves both
         views = locked(self._joints.view()), locked(self._gravity.view())
@@ -74,6 +74,7 @@ class ModelSolver(IndependentCopies):
         if model.joint_names != self.model.joint_names or not (
             np.array_equal(model.parents, self.model.parents)
             and np.array_equal(model.screws, self.model.screws)
+            and np.array_equal(model.coordinates, self.model.coordinates)
         ):
             raise InputError(
                 f"the joints of robot '{model.name}' differ from those of '{self.model.name}'; "
@@ -85,7 +86,7 @@ class ModelSolver(IndependentCopies):
         self.set_base(self._base)
 
     def set_pseudo_inertias(self, P: Array) -> None:
-        """Use the masses and inertias in P (n, 4, 4) from the next call on.
+        """Use the masses and inertias in P (N, 4, 4) from the next call on.
 
         P_i = [[Sigma, m c], [m c^T, m]] is in the joint frame, with the second moments Sigma of the
         mass; there the body frame has the pose `model.body_in_joint`. For adaptation in the control
@@ -103,7 +104,7 @@ class ModelSolver(IndependentCopies):
 
 
 def pseudo_inertias(model: MultibodyModel) -> Array:
-    """The pseudo-inertias (n, 4, 4) of the bodies with payloads, joint frames; kg m^2, kg m, kg.
+    """The pseudo-inertias (N, 4, 4) of the bodies with payloads, joint frames; kg m^2, kg m, kg.
 
     See :meth:`ModelSolver.set_pseudo_inertias`.
     """
@@ -112,7 +113,7 @@ def pseudo_inertias(model: MultibodyModel) -> Array:
     xx, xy, xz, yy, yz, zz = rows[:, INERTIA : INERTIA + 6].T
     half = (xx + yy + zz) / 2
     about_com = np.array([[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]])
-    P = np.empty((model.n, 4, 4))
+    P = np.empty((len(rows), 4, 4))
     P[:, :3, :3] = about_com.transpose(2, 0, 1) + mass[:, None, None] * (
         com[:, :, None] * com[:, None, :]
     )

@@ -21,7 +21,16 @@ from ..codegen import Program
 from ..core import TWIST_ROWS, InputError, Series, turning
 from ..lie import Representation, check_representation
 from ..model import MultibodyModel
-from ..model.records import ANGULAR, BODY_ROW, JOINT_ROW, PLACEMENT, POSE, POSITION, TWIST
+from ..model.records import (
+    ANGULAR,
+    BODY_ROW,
+    COORDINATE,
+    JOINT_ROW,
+    PLACEMENT,
+    POSE,
+    POSITION,
+    TWIST,
+)
 from ..recursions import RECURSIONS
 from .tracing import Objects, TracedRobot, state_names, traced_robot
 
@@ -46,7 +55,7 @@ def trace_forward_kinematics(
     check_representation(representation)
     if order not in range(HIGHEST + 1) or isinstance(order, bool):
         raise InputError(f"order: expected 0 to {HIGHEST}, got {order!r}")
-    names = range(model.n) if frames is None else frames
+    names = range(model.body_count) if frames is None else frames
     robot = traced_robot(model, state_names(order + 1))
     pose, rates = traced_motion(model, robot, order, representation, names)
     return robot.program({"pose": pose, **dict(zip(TWIST_ROWS, rates, strict=False))})
@@ -65,10 +74,10 @@ def traced_motion(
     still = np.zeros((len(robot.state), count))
     state = np.concatenate([robot.state, still], axis=1)
     trig = np.concatenate([robot.trig, np.repeat([[0.0], [1.0]], count, axis=1)], axis=1)
-    bodies = _rest(len(state[0]))
+    bodies = _rest(len(trig[0]))
     recursion = RECURSIONS[representation].kinematics_recursion
     recursion(*tree, trig, state, max(order - 2, 0), bodies)
-    own = bodies[model.n + 1 :]
+    own = bodies[model.body_count + 1 :]
     pose = np.zeros((count, 4, 4), dtype=object)
     pose[:, :3, :3] = own[:, POSE : POSE + 9].reshape(count, 3, 3)
     pose[:, :3, 3] = own[:, POSITION : POSITION + 3]
@@ -93,23 +102,25 @@ def trace_jacobian(
         raise InputError(f"order: expected 0, 1, 2, ..., got {order!r}")
     n, robot = model.n, traced_robot(model, state_names(order + 1))
     tree = _with_frames(model, robot.joints, (frame,))
+    N = model.body_count
     state = np.zeros((5, n + 1), dtype=object)
-    trig = np.zeros((2, n + 1), dtype=object)
-    trig[1, n] = 1.0
-    for i in range(n):
-        q = Series.of(list(robot.state[: order + 1, i]))
-        state[0, i] = q
+    trig = np.zeros((2, N + 1), dtype=object)
+    trig[1, N] = 1.0
+    for j in range(n):
+        state[0, j] = Series.of(list(robot.state[: order + 1, j]))
+    for i in range(N):
+        q = state[0, model.coordinates[i]]
         s, c = turning(robot.joints[i, ANGULAR] * q.rate())
         now = robot.trig[:, i]
         trig[:, i] = now[0] * c + now[1] * s, now[1] * c - now[0] * s
     J = np.zeros((order + 1, 6, n), dtype=object)
     index, _ = model.frame(frame)
-    for j in model.path(index) if index >= 0 else ():
+    for j in np.flatnonzero(model.moved_by[index]).tolist() if index >= 0 else ():
         state[1] = 0.0
         state[1, j] = 1.0
-        bodies = _rest(n + 1)
+        bodies = _rest(N + 1)
         RECURSIONS[representation].kinematics_recursion(*tree, trig, state, 0, bodies)
-        for row, entry in enumerate(bodies[n + 1, TWIST : TWIST + 6]):
+        for row, entry in enumerate(bodies[N + 1, TWIST : TWIST + 6]):
             known = entry.derivatives() if isinstance(entry, Series) else [entry]
             J[: len(known), row, j] = known
     names = ("J", *(f"J_{'d' * k}ot" for k in range(1, order + 1)))
@@ -126,11 +137,13 @@ def _rest(n: int) -> Objects:
 def _with_frames(
     model: MultibodyModel, joints: Any, frames: Sequence[str | int]
 ) -> tuple[NDArray[Any], Objects]:
-    """Parents and joint rows of the robot with a further joint, at rest, for each frame."""
+    """Parents and joint rows of the robot with a further joint and coordinate for each frame."""
     parents = np.concatenate([model.parents, np.zeros(len(frames), dtype=model.parents.dtype)])
     rows = np.zeros((len(parents), JOINT_ROW), dtype=object)
-    rows[: model.n] = joints
-    for i, frame in enumerate(frames, start=model.n):
+    rows[: model.body_count] = joints
+    for k, frame in enumerate(frames):
+        i = model.body_count + k
+        rows[i, COORDINATE] = model.n + k
         parents[i], offset = model.frame(frame)
         pose = model.body_in_joint[parents[i]] @ offset if parents[i] >= 0 else offset
         rows[i, PLACEMENT : PLACEMENT + 9] = pose[:3, :3].ravel()

@@ -39,7 +39,7 @@ def _nothing() -> None:
 class TracedInputs(NamedTuple):
     """What traced code reads in each call besides the state. All other numbers are constants.
 
-    joints : (n, JOINT_ROW) which entries of `MultibodyModel.joint_rows` are read, from the input
+    joints : (N, JOINT_ROW) which entries of `MultibodyModel.joint_rows` are read, from the input
         "joints", all rows one after the other; None for none.
     gravity : (3,) which components are read from the input "gravity" (3,); None for none.
     payload : body or merged link that carries a payload, from the input "payload" (10,): mass,
@@ -59,15 +59,15 @@ STATE_ONLY = TracedInputs()
 
 
 def constant_columns(model: MultibodyModel) -> NDArray[np.bool_]:
-    """Which entries of the joint rows (n, JOINT_ROW) stay constant in the code of a solver.
+    """Which entries of the joint rows (N, JOINT_ROW) stay constant in the code of a solver.
 
     These are the geometry, and the zeros among the inertial parameters of all bodies that carry
     others. Everything else can change without a new trace, including a payload, which is usually
     on the last body of a branch.
     """
-    constant = np.ones((model.n, JOINT_ROW), dtype=bool)
+    constant = np.ones((model.body_count, JOINT_ROW), dtype=bool)
     constant[:, INERTIAL] = model.joint_rows[:, INERTIAL] == 0.0
-    leaves = np.setdiff1d(np.arange(model.n), model.parents)
+    leaves = np.setdiff1d(np.arange(model.body_count), model.parents)
     constant[leaves, MASS:ROTOR] = False
     return constant
 
@@ -78,8 +78,8 @@ class TracedRobot(NamedTuple):
     graph : of the expressions; empty for other scalars.
     parents, joints, gravity : as in the recursions.
     state : (rows, n), with as many rows as there are names.
-    trig : (2, n) sines and cosines of the joint angles.
-    applied : (n, 6 rows) wrenches of the world with their rates, zero without such inputs.
+    trig : (2, N) sines and cosines of the joint angles.
+    applied : (N, 6 rows) wrenches of the world with their rates, zero without such inputs.
     """
 
     graph: Graph
@@ -92,7 +92,12 @@ class TracedRobot(NamedTuple):
 
     @property
     def n(self) -> int:
-        """The number of joints."""
+        """The number of joints, which are coordinates."""
+        return int(self.state.shape[1])
+
+    @property
+    def body_count(self) -> int:
+        """The number N of bodies."""
         return len(self.parents)
 
     def more(self, name: str, count: int) -> Objects:
@@ -117,15 +122,15 @@ def traced_robot(
     Wrenches have `wrench_rows` rows, themselves and their rates. `pause` is called now and then,
     see `codegen.pause`. Raises InputError for unknown bodies.
     """
-    n, graph = model.n, Graph(pause)
+    n, N, graph = model.n, model.body_count, Graph(pause)
     state = np.zeros((max(len(names), 5), n), dtype=object)
-    applied = np.zeros((n, max(wrench_rows, 3) * WRENCH_SIZE), dtype=object)
+    applied = np.zeros((N, max(wrench_rows, 3) * WRENCH_SIZE), dtype=object)
     for row, name in zip(state, names, strict=False):
         row[:] = _array(graph.inputs(name, n))
     joints, gravity = model.joint_rows.astype(object), model.gravity.astype(object)
     if inputs.joints is not None:
         read = np.asarray(inputs.joints, dtype=bool)
-        joints[read] = _array(graph.inputs("joints", n * JOINT_ROW)).reshape(joints.shape)[read]
+        joints[read] = _array(graph.inputs("joints", N * JOINT_ROW)).reshape(joints.shape)[read]
     if inputs.gravity is not None:
         read = np.asarray(inputs.gravity, dtype=bool)
         gravity[read] = _array(graph.inputs("gravity", 3))[read]
@@ -149,7 +154,7 @@ def generic_robot(
     Raises InputError for rows that do not have n scalars; nothing else is checked.
     """
     joints, state = model.joint_rows.astype(object), scalar_rows(model, rows)
-    applied = np.zeros((model.n, 3 * WRENCH_SIZE), dtype=object)
+    applied = np.zeros((model.body_count, 3 * WRENCH_SIZE), dtype=object)
     trig = generic_trig(joints, state[0], sin, cos)
     gravity = model.gravity.astype(object)
     return TracedRobot(Graph(), model.parents, joints, gravity, state, trig, applied)
@@ -173,7 +178,7 @@ def state_names(count: int) -> tuple[str, ...]:
 
 def resting_bodies(robot: TracedRobot, representation: Representation) -> Objects:
     """Rows of the bodies, with the base at rest."""
-    bodies = np.zeros((robot.n + 1, BODY_ROW), dtype=object)
+    bodies = np.zeros((robot.body_count + 1, BODY_ROW), dtype=object)
     bodies[0, POSE : POSE + 9 : 4] = 1.0
     if representation != "spatial":  # gravity enters as an acceleration of the base
         bodies[0, TWIST + 9 : TWIST + 12] = -robot.gravity

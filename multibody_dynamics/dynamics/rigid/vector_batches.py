@@ -28,7 +28,7 @@ MOST_OPERATIONS = 40_000  # of a program that is compiled without being asked fo
 
 SHARED = ("joints", "gravity")  # inputs that are single rows for all states
 
-Shape = tuple[Any, ...]  # of integers, and "n" for the number of joints
+Shape = tuple[Any, ...]  # of integers, "n" for the number of joints, "N" for that of bodies
 
 _not_compiled: set[str] = set()
 
@@ -57,7 +57,8 @@ def vector_batch(
     name : of the program, which depends only on it and on the robot.
     trace : makes the program, with the argument `inputs` unless it is kinematic.
     rows : the inputs (..., n), in the order of the program. None for an input that is not given.
-    results : the shape of each result of one state; "n" stands for the number of joints.
+    results : the shape of each result of one state; "n" stands for the number of
+        joints, "N" for that of bodies.
     large : the smallest number of states for which vector code is used.
     kinematic : the program contains no inertial parameters. Other programs read them in each call,
         so that a payload needs no new code.
@@ -71,7 +72,11 @@ def vector_batch(
     """
     check_model(model)
     n = model.n
-    states = _states(rows, n, large) if results and n <= MOST_JOINTS and available() else None
+    states = (
+        _states(rows, n, large)
+        if results and model.body_count <= MOST_JOINTS and available()
+        else None
+    )
     if states is None:
         return None
     batch, inputs = states
@@ -82,7 +87,9 @@ def vector_batch(
         place = len(inputs) if before is None else before
         inputs[place:place] = [model.joint_rows, model.gravity]
     shapes = [*results, ("n",)] if has_margins else results
-    found = [np.empty((*batch, *(n if x == "n" else x for x in each))) for each in shapes]
+    N = model.body_count
+    sizes = [tuple(n if x == "n" else N if x == "N" else x for x in each) for each in shapes]
+    found = [np.empty((*batch, *size)) for size in sizes]
     kernel = _kernel(key, len(inputs) + len(found), make)
     if kernel is None or not kernel.rows([*inputs, *found], int(np.prod(batch))):
         return None
@@ -118,7 +125,8 @@ def adaptable_inputs(model: MultibodyModel) -> TracedInputs:
 
 def geometry_key(model: MultibodyModel) -> str:
     """A hash of all numbers of a robot except its inertial parameters."""
-    return _digest(model.parents, model.joint_rows[:, :MASS], model.gravity, model.body_in_joint)
+    shape, placements = model.joint_rows[:, :MASS], model.body_in_joint
+    return _digest(model.parents, model.coordinates, shape, model.gravity, placements)
 
 
 def structure_key(model: MultibodyModel) -> str:

@@ -33,14 +33,14 @@ def with_rates(name: str, wrench: Any) -> Array:
 
 
 def wrench_rows(model: MultibodyModel, wrenches: Wrenches | None) -> Array:
-    """The applied wrenches with their rates, (..., n, 18); zero for bodies that are not named.
+    """The applied wrenches with their rates, (..., N, 18); zero for bodies that are not named.
 
     Raises InputError for an unknown body, the base, wrong shapes, NaN or infinity.
     """
     given = as_mapping("wrenches", wrenches)
     given = {body: with_rates(f"wrenches['{body}']", W) for body, W in given.items()}
     shape = broadcast_shapes(list(given), [W.shape[:-2] for W in given.values()])
-    rows = np.zeros((*shape, model.n, 18))
+    rows = np.zeros((*shape, model.body_count, 18))
     for body, W in given.items():
         rows[..., model.body_index(body), :] += W.reshape(*W.shape[:-2], 18)
     return rows

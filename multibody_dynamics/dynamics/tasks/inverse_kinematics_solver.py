@@ -136,7 +136,8 @@ def _search(arm, goal, lower, upper, tolerance, iterations, starts, found):
     """
     weights = arm.weights
     n, m = starts.shape[1], weights.shape[0]
-    bodies, trig = bodies_on_base(n), np.empty((2, n))
+    count = arm.parents.shape[0]
+    bodies, trig = bodies_on_base(count), np.empty((2, count))
     state, error, J = np.empty((1, n)), np.empty(m), np.empty((m, n))
     next_state, next_error, next_J = np.empty((1, n)), np.empty(m), np.empty((m, n))
     H, slope, dq, free = np.empty((n, n)), np.empty(n), np.empty(n), np.empty(n, np.bool_)
@@ -190,7 +191,8 @@ def _errors(arm, goal, q, error, J):
     n = q.shape[0]
     state = np.empty((1, n))
     state[0] = q
-    evaluate(arm, goal, state, np.empty((2, n)), bodies_on_base(n), error, J)
+    count = arm.parents.shape[0]
+    evaluate(arm, goal, state, np.empty((2, count)), bodies_on_base(count), error, J)
 
 
 _compiled_search = compiled(_search)
@@ -393,7 +395,8 @@ class InverseKinematicsSolver(IndependentCopies):
 
     def _draw(self, count: int, seed: int) -> tuple[Array, Array]:
         """The middle of the joint ranges (n,), and random starts (count, n) within them."""
-        wide = np.where(self.model.joint_rows[:, ANGULAR] != 0, np.pi, WAY)
+        own = self.model.first_bodies
+        wide = np.where(self.model.joint_rows[own, ANGULAR] != 0, np.pi, WAY)
         low = np.where(np.isfinite(self.lower), self.lower, np.minimum(-wide, self.upper - wide))
         high = np.where(np.isfinite(self.upper), self.upper, np.maximum(wide, self.lower + wide))
         starts = np.random.default_rng(seed).uniform(low, high, (count, self.model.n))
@@ -430,9 +433,15 @@ class InverseKinematicsSolver(IndependentCopies):
 
     def _unwound(self, q: Array, near: Array, any_limits: bool = True) -> Array:
         """The same configuration, moved by full turns towards `near` where the limits allow it."""
-        joints = self.model.joint_rows
-        turns = (joints[:, ANGULAR] != 0) & (joints[:, LINEAR] == 0)
-        turn = 2 * np.pi / np.where(turns, joints[:, ANGULAR], 1.0)
+        joints, own = self.model.joint_rows, self.model.first_bodies
+        ratio = joints[:, ANGULAR] / joints[own, ANGULAR][self.model.coordinates]
+        returns = (joints[:, LINEAR] == 0) & (
+            ratio == np.round(ratio)
+        )  # after a turn of its leader
+        turns = np.ones(self.model.n, dtype=bool)
+        np.logical_and.at(turns, self.model.coordinates, returns)
+        turns &= joints[own, ANGULAR] != 0
+        turn = 2 * np.pi / np.where(turns, joints[own, ANGULAR], 1.0)
         moved = np.where(turns, q + np.round((near - q) / turn) * turn, q)
         allowed = (moved >= self.lower) & (moved <= self.upper)
         return np.where(allowed, moved, q) if any_limits else moved
@@ -468,9 +477,10 @@ class InverseKinematicsSolver(IndependentCopies):
         return f"iterations: none of {len(self._starts)} starts led to a solution; {off}"
 
     def _travel(self) -> Array:
-        """(n,) largest translation of each joint away from its position at zero, in m."""
+        """(N,) largest translation of each joint away from its position at zero, in m."""
         way = np.abs(self.model.joint_rows[:, LINEAR])
-        range_ = np.where(way > 0, np.maximum(np.abs(self.lower), np.abs(self.upper)), 0.0)
+        largest = np.maximum(np.abs(self.lower), np.abs(self.upper))[self.model.coordinates]
+        range_ = np.where(way > 0, largest, 0.0)
         return np.asarray(way * range_)
 
 
@@ -546,7 +556,7 @@ def _beyond_reach(
 ) -> float:
     """Distance in m by which a point (3,) lies beyond the reach of the arm, if it provably does.
 
-    `travel` (n,) is that of the prismatic joints. Zero or less proves nothing.
+    `travel` (N,) is that of the prismatic joints. Zero or less proves nothing.
     """
     if len([x for x in task.components if x in COMPONENTS[3:]]) < 3:
         return 0.0

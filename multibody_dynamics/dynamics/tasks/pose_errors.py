@@ -37,6 +37,7 @@ from ..lie.screws import (
     subtract,
 )
 from ..model.records import ANGULAR, LINEAR, POSE, POSITION
+from ..recursions import coordinate
 
 
 @inlined
@@ -106,7 +107,7 @@ def pose_errors(arm, goal, bodies, error, J):
         for c in range(6):
             if chosen[k, c]:
                 error[r] = angle[c] if c < 3 else way[c - 3]
-                for i in range(parents.shape[0]):
+                for i in range(J.shape[1]):
                     J[r, i] = 0.0
                 r += 1
 
@@ -121,7 +122,7 @@ def pose_errors(arm, goal, bodies, error, J):
             r = first
             for c in range(6):
                 if chosen[k, c]:
-                    J[r, i] = -angle[c] if c < 3 else -way[c - 3]
+                    J[r, coordinate(joints, i)] -= angle[c] if c < 3 else way[c - 3]
                     r += 1
             i = parents[i]
         first = r

@@ -70,13 +70,14 @@ class ToolPlan(NamedTuple):
     tools: Array  # (T, TOOL) pose of the tool in the joint frame, weights of its three axes
     components: NDArray[np.int64]  # (m,) index into COMPONENTS
     scales: Array  # (m,) 1 for rotations, 1 / length for translations
-    moved: NDArray[np.bool_]  # (T, n) whether a joint moves the tool
+    moved: NDArray[np.bool_]  # (T, N) whether a joint of the tree moves the tool
+    coordinates: NDArray[np.int64]  # (N,) of the joints of the tree
 
 
 class ToolFrames(NamedTuple):
     """The moving frames, with derivatives along the axis of length 5."""
 
-    bodies: Array  # (n + 1, BODY_ROW), the base in row 0
+    bodies: Array  # (N + 1, BODY_ROW), the base in row 0
     desired: Array  # (T, 5, 3, 3) axes of the target frames
     turned: Array  # (T, 5, 3, 3) axes of the tool frames
     axes: Array  # (T, 5, 3, 3) axes of the components; the caller writes those that do not turn
@@ -87,7 +88,7 @@ class JointSystem(NamedTuple):
     """The linear system for the joint rates, and the secondary motion of the joints."""
 
     wishes: Array  # (n, WISH) weight and secondary motion of each joint
-    trig: Array  # (2, n)
+    trig: Array  # (2, N)
     column: Array  # (2, 5, 3) one column of the Jacobian, with derivatives
     A: Array  # (4, m, n) the Jacobian and its derivatives
     Q: Array  # (n + m, m)
@@ -121,12 +122,12 @@ def tool_frames(plan: ToolPlan, bodies: Array) -> ToolFrames:
     return ToolFrames(bodies, desired, turned, axes, np.zeros((count, MOTION, 5, 3)))
 
 
-def joint_system(wishes: Array, m: int) -> JointSystem:
-    """Memory for the linear system of m components."""
+def joint_system(wishes: Array, m: int, body_count: int) -> JointSystem:
+    """Memory for the linear system of m components of a robot with N bodies."""
     n = len(wishes)
     return JointSystem(
         wishes,
-        trig=np.empty((2, n)),
+        trig=np.empty((2, body_count)),
         column=np.zeros((2, 5, 3)),
         A=np.zeros((4, m, n)),
         Q=np.zeros((n + m, m)),
@@ -277,6 +278,9 @@ def jacobian_derivative(k, plan, frames, column, A):
     """Write A^(k) (m, n) from the joint screws and their derivatives; `column` is scratch."""
     links, components, scales = plan.links, plan.components, plan.scales
     bodies, axes = frames.bodies, frames.axes
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            A[i, j] = 0.0
     for t in range(links.shape[0]):
         place = frames.motion[t, PLACE]
         for joint in range(plan.moved.shape[1]):
@@ -294,7 +298,8 @@ def jacobian_derivative(k, plan, frames, column, A):
                     column[1, j, x] = v[x]
             for i in range(links[t, FIRST], links[t, END]):
                 part = column[components[i] // 3]
-                A[i, joint] = scales[i] * along(k, axes, t, components[i] % 3, part)
+                entry = scales[i] * along(k, axes, t, components[i] % 3, part)
+                A[i, plan.coordinates[joint]] += entry
 
 
 @inlined
@@ -463,7 +468,7 @@ def _solve(parents, joints, targets, prescribed, state, errors, *bundles):
     wishes, trig, column, A, Q, R, multipliers, step = bundles[FRAMES:SYSTEM]
     terms = DampingTerms(*bundles[SYSTEM:])
     options, damping, bodies = terms.options, terms.diagonal, frames.bodies
-    n, m = parents.shape[0], plan.components.shape[0]
+    n, m = state.shape[1], plan.components.shape[0]
     keeps = options[KEEPS] != 0.0
     for i in range(n):
         if wishes[i, PRESCRIBED] != 0.0:
@@ -521,7 +526,7 @@ def _polish(steps, tolerance, parents, joints, targets, state, hard, undamped, *
     """
     plan, frames = ToolPlan(*bundles[:PLAN]), ToolFrames(*bundles[PLAN:FRAMES])
     wishes, trig, column, A, Q, R, multipliers, _ = bundles[FRAMES:]
-    n, bodies, ahead = parents.shape[0], frames.bodies, multipliers[0]
+    n, bodies, ahead = state.shape[1], frames.bodies, multipliers[0]
     state[1:] = 0.0
     take_targets(plan, targets, frames)
     for left in range(steps, -1, -1):

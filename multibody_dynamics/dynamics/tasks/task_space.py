@@ -66,7 +66,7 @@ class TaskSpaceSolver(ModelSolver):
         resolution: RedundancyResolution | None = None,
     ) -> None:
         n = model.n
-        bodies = np.zeros((n + 1, BODY_ROW))
+        bodies = np.zeros((model.body_count + 1, BODY_ROW))
         super().__init__(model, bodies)
         self.tasks = as_tasks(tasks)
         self.resolution = resolution = resolution or RedundancyResolution()
@@ -74,7 +74,7 @@ class TaskSpaceSolver(ModelSolver):
         frames = recursion.tool_frames(plan, bodies)
         frames.axes[:, 0] = [task.axis_rows for task in self.tasks]
         m = len(plan.components)
-        system = recursion.joint_system(_wishes(model, resolution), m)
+        system = recursion.joint_system(_wishes(model, resolution), m, model.body_count)
         self._inverse = InverseDynamicsSolver(model, "body")
         self.state: Array = self._inverse.state
         self.torques: Array = self._inverse.result
@@ -290,7 +290,8 @@ def task_inverse_dynamics(
     )
     position = np.broadcast_to(position, (*shape, n))
     prescribed = np.broadcast_to(prescribed, (*shape, 5, n))
-    applied = np.broadcast_to(applied.reshape(*applied.shape[:-2], n, 3, 6), (*shape, n, 3, 6))
+    N = model.body_count
+    applied = np.broadcast_to(applied.reshape(*applied.shape[:-2], N, 3, 6), (*shape, N, 3, 6))
     targets = [np.broadcast_to(motion.rows, (*shape, TARGET_ROW)) for motion in given]
     if len(given) != len(solver.tasks):
         raise InputError(f"motions: expected one per task ({len(solver.tasks)}), got {len(given)}")
@@ -358,9 +359,10 @@ def _plan(
         options[recursion.STRENGTH] = damping.lambda_max**2
     kinds = np.array(components, dtype=np.int64)
     scales = np.where(kinds < 3, 1.0, 1 / resolution.length)
-    moved = np.array([model.moved_by[model.body_index(task.body)] for task in tasks])
+    paths = model.tree.moved_by
+    moved = np.array([paths[model.body_index(task.body)] for task in tasks])
     rows = tuple(slices[t] for t in range(len(tasks)))
-    plan = recursion.ToolPlan(links, tools, kinds, scales, moved)
+    plan = recursion.ToolPlan(links, tools, kinds, scales, moved, model.coordinates)
     return plan, recursion.damping_terms(options, np.array(softness), hard), rows
 
 

@@ -64,7 +64,9 @@ def projection_equations(
     shape = broadcast_shapes(("states", "wrenches"), (q.shape[:-1], applied.shape[:-2]))
 
     s = system_kinematics(model, q, qd, representation=representation)
-    twist, acceleration = (x.reshape(*x.shape[:-1], model.n, 6) for x in (s.V, s.acceleration(qdd)))
+    twist, acceleration = (
+        x.reshape(*x.shape[:-1], model.body_count, 6) for x in (s.V, s.acceleration(qdd))
+    )
     weight = inertia.transform(model.inertias, s.pose) @ np.concatenate(
         [np.zeros(3), model.gravity]
     )
@@ -73,14 +75,14 @@ def projection_equations(
         newton_euler(s.pose, model.inertias, twist, acceleration, representation=representation)
         - applied
     )
-    projected = transposed(s.J) @ needed.reshape(*shape, 6 * model.n, 1)
+    projected = transposed(s.J) @ needed.reshape(*shape, 6 * model.body_count, 1)
     return np.asarray(projected[..., 0] + model.reflected_inertia * qdd)
 
 
 def motion_and_wrenches(
     model: MultibodyModel, rows: tuple[Any, Any, Any], wrenches: Wrenches | None
 ) -> tuple[Array, Array, Array, Array]:
-    """q, q', q'' (..., n) of one shape, and the applied wrenches (..., n, 6) without rates."""
+    """q, q', q'' (..., n) of one shape, and the applied wrenches (..., N, 6) without rates."""
     states, shape, given = model_state(model, *rows)
     if given < 3:
         raise InputError(f"{STATE_ROWS[given]} is required, got None")

@@ -36,6 +36,7 @@ are those of the spatial rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,12 @@ def jacobian_gradient(
     representation.
     """
 
+    if model.is_coupled:
+        of_tree = jacobian_gradient(
+            model.tree, _of_tree(model, q), body, representation=representation
+        )
+        return model.collect(of_tree, -2, -1)
+
     def gradient(J: Array, representation: str) -> Array:
         columns = J[..., None, :, :]
         return _along(np.eye(model.n), columns, columns, representation)
@@ -79,6 +86,11 @@ def jacobian_hessian(
     Symmetric in k and r. [M18d] (20), (12) and the hybrid and mixed rules. Arguments and errors are
     those of :func:`jacobian_gradient`.
     """
+    if model.is_coupled:
+        of_tree = jacobian_hessian(
+            model.tree, _of_tree(model, q), body, representation=representation
+        )
+        return model.collect(of_tree, -3, -2, -1)
     joints = np.arange(model.n)
 
     def hessian(J: Array, representation: str) -> Array:
@@ -108,6 +120,14 @@ def jacobian_partial(
     """
     check_sequence("joints", joints, "joints")
     indices = [model.joint_index(joint) for joint in joints]
+    if model.is_coupled:  # a derivative along a coordinate is the sum over its joints
+        rows = _of_tree(model, q)
+        shared = [np.flatnonzero(model.coordinates == k).tolist() for k in indices]
+        parts = [
+            jacobian_partial(model.tree, rows, body, along, representation=representation)
+            for along in product(*shared)
+        ]
+        return model.collect(np.sum(parts, axis=0), -1)
 
     def partial(J: Array, representation: str) -> Array:
         X = J
@@ -140,6 +160,10 @@ def jacobian_ddot(
     ]
     shape = broadcast_shapes(names, [row.shape[:-1] for row in rows])
     q, qd, qdd = (np.broadcast_to(row, (*shape, model.n)) for row in rows)
+    if model.is_coupled:
+        q, qd, qdd = (model.spread(row) for row in (q, qd, qdd))
+        of_tree = jacobian_ddot(model.tree, q, qd, qdd, body, representation=representation)
+        return model.collect(of_tree, -1)
 
     def second(J: Array, representation: str) -> Array:
         Jd = _along(qd, J, J, representation)
@@ -177,6 +201,11 @@ def _bracket(X: Array, Y: Array) -> Array:
     angular = np.cross(a, c, axis=-2)
     linear = np.cross(b, c, axis=-2) + np.cross(a, d, axis=-2)
     return np.concatenate([angular, linear], axis=-2)
+
+
+def _of_tree(model: MultibodyModel, q: Any) -> Array:
+    """q, checked, at the joints of the tree."""
+    return model.spread(as_array("q", q, (model.n,), model.joint_names))
 
 
 def _seen(

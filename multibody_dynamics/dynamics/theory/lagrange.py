@@ -39,7 +39,7 @@ def generalized_momentum(model: MultibodyModel, q: Any, qd: Any) -> Array:
     bodies = spatial_bodies(model, q, qd)
     carried = subtree_sums(model, bodies.momenta, -2)
     spin = model.reflected_inertia * np.asarray(qd)
-    return np.asarray(np.sum(bodies.screws * carried, axis=-1) + spin)
+    return np.asarray(model.collect(np.sum(bodies.screws * carried, axis=-1), -1) + spin)
 
 
 def kinetic_energy_gradient(model: MultibodyModel, q: Any, qd: Any) -> Array:
@@ -49,7 +49,7 @@ def kinetic_energy_gradient(model: MultibodyModel, q: Any, qd: Any) -> Array:
     """
     bodies = spatial_bodies(model, q, qd)
     carried = subtree_sums(model, bodies.momenta, -2)
-    return np.asarray(np.sum(bodies.screw_rates * carried, axis=-1))
+    return np.asarray(model.collect(np.sum(bodies.screw_rates * carried, axis=-1), -1))
 
 
 def lagrange_equations(
@@ -65,5 +65,5 @@ def lagrange_equations(
     momentum_rate = times(mass_matrix(model, q), qdd) + times(mass_matrix_dot(model, q, qd), qd)
     gradient = gravity_forces(model, q) - kinetic_energy_gradient(model, q, qd)
     screws = spatial_bodies(model, q, qd).screws
-    applied = np.sum(screws * subtree_sums(model, W, -2), axis=-1)
+    applied = model.collect(np.sum(screws * subtree_sums(model, W, -2), axis=-1), -1)
     return np.asarray(momentum_rate + gradient - applied)

@@ -38,7 +38,7 @@ class PhaseRates(NamedTuple):
 
 
 def body_momenta(model: MultibodyModel, q: Any, qd: Any) -> Array:
-    """The momenta Pi_i = M_i J_i q' (..., n, 6) of all bodies, [M18d] (35) and (79).
+    """The momenta Pi_i = M_i J_i q' (..., N, 6) of all bodies, [M18d] (35) and (79).
 
     Angular part first, kg m^2/s and kg m/s, in inertial axes about the inertial origin. Raises
     InputError for wrong shapes, NaN or infinity.
@@ -47,22 +47,22 @@ def body_momenta(model: MultibodyModel, q: Any, qd: Any) -> Array:
 
 
 def rates_of_momenta(model: MultibodyModel, q: Any, momenta: Any) -> Array:
-    """Joint rates q' (..., n) from the body momenta (..., n, 6); the inverse of `body_momenta`.
+    """Joint rates q' (..., n) from the body momenta (..., N, 6); the inverse of `body_momenta`.
 
     Solves (sum_i J_i^T M_i J_i) q' = sum_i J_i^T Pi_i. Momenta that correspond to no joint motion,
     for instance because of integration errors, give the motion with the same generalised momentum,
     which is the nearest one in kinetic energy. Raises InputError for wrong shapes, NaN or infinity,
     and DynamicsError if the mass matrix without the rotors is singular.
     """
-    momenta = as_array("momenta", momenta, (model.n, 6))
+    momenta = as_array("momenta", momenta, (model.body_count, 6))
     bodies = spatial_bodies(model, q, np.zeros(model.n))
     S, carried = bodies.screws, subtree_sums(model, bodies.inertias, -3)
     broadcast_shapes(("q", "momenta"), (S.shape[:-2], momenta.shape[:-2]))
-    p = np.sum(S * subtree_sums(model, momenta, -2), axis=-1)
+    p = model.collect(np.sum(S * subtree_sums(model, momenta, -2), axis=-1), -1)
     # mass_matrix() minus the rotor inertias would cancel: they may far exceed those of the bodies
     entries = times(carried, S) @ transposed(S)
     M = along_paths(model, entries, transposed(entries))
-    size = np.sum(np.abs(S) * times(np.abs(carried), np.abs(S)), axis=-1)
+    size = model.collect(np.sum(np.abs(S) * times(np.abs(carried), np.abs(S)), axis=-1), -1)
     if _is_singular(M, size):
         raise DynamicsError(
             f"robot '{model.name}': the momenta of the bodies do not determine the rates; the mass "

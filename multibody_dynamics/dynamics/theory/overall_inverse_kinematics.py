@@ -75,6 +75,7 @@ def joint_positions_from_poses(
     Raises InputError for wrong shapes, NaN or infinity, poses that are not rigid transformations,
     weights that leave a joint undetermined, an unknown method, and weights for "projection".
     """
+    model.require_uncoupled("inverse kinematics of all bodies at once")
     poses = se3.as_pose("poses", poses)
     if poses.ndim < 3 or poses.shape[-3] != model.n:
         raise InputError(f"poses: expected shape (..., {model.n}, 4, 4), got {poses.shape}")
@@ -256,6 +257,7 @@ def _root_of_weights(model: MultibodyModel, method: str, weights: Any | None) ->
 
 def _stacked(values: Any, name: str, kinematics: SystemKinematics) -> Array:
     """(..., n, 6) as (..., 6n); its batch must broadcast with that of the kinematics."""
+    kinematics.model.require_uncoupled("inverse kinematics of all bodies at once")
     n = kinematics.model.n
     stacked = as_array(name, values, (n, 6)).reshape(*np.shape(values)[:-2], 6 * n)
     broadcast_shapes(("q", name), (kinematics.pose.shape[:-3], stacked.shape[:-1]))

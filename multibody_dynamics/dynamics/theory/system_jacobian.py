@@ -3,8 +3,8 @@
 
 """The system Jacobian of all bodies, its factors and its time derivative.
 
-The stacked twists V (6n) of the n bodies are V = J q'. The system Jacobian J (6n, n) is the
-product of a block triangular A (6n, 6n) and block diagonal joint screws X (6n, n), [M18d] (112):
+The stacked twists V (6n) of the n bodies are V = J q'. The system Jacobian J (6N, n) is the
+product of a block triangular A (6N, 6N) and block diagonal joint screws X (6N, n), [M18d] (112):
 
     V = D V + X q'      J = A X      A = (I - D)^-1 = I + D + D^2 + ...
 
@@ -55,11 +55,12 @@ def _matrix(method: Callable[[SystemKinematics], Array]) -> cached_property[Arra
 class SystemKinematics:
     """The system matrices in one representation, at one state or a batch of them.
 
-    Made by :func:`system_kinematics`. Body i has the rows 6i ... 6i + 5, angular part first.
+    Made by :func:`system_kinematics`. Of N bodies, body i has the rows 6i ... 6i + 5, angular part
+    first.
 
     Attributes
     ----------
-    pose : (..., n, 4, 4) C_i.
+    pose : (..., N, 4, 4) C_i.
     qd : (..., n) or None. Without it, every matrix that depends on q' raises InputError.
     """
 
@@ -70,54 +71,55 @@ class SystemKinematics:
 
     @_matrix
     def X(self) -> Array:
-        """(..., 6n, n): the joint screws, each in the representation of its own body."""
-        return block_diagonal(self._screws[..., None])
+        """(..., 6N, n): the joint screws, each in the representation of its own body."""
+        return block_diagonal(self._screws[..., None]) @ self.model.coordinate_map
 
     @_matrix
     def D(self) -> Array:
-        """(..., 6n, 6n): transforms the twist of the parent to the body; [M18k] (23)."""
+        """(..., 6N, 6N): transforms the twist of the parent to the body; [M18k] (23)."""
         return _assemble(self._transfers * _mask(_is_parent(self.model)))
 
     @_matrix
     def A(self) -> Array:
-        """(..., 6n, 6n): (I - D)^-1, assembled from its blocks; [M18k] (25)."""
-        return _assemble(self._transfers * _mask(self.model.moved_by))
+        """(..., 6N, 6N): (I - D)^-1, assembled from its blocks; [M18k] (25)."""
+        return _assemble(self._transfers * _mask(self.model.tree.moved_by))
 
     @_matrix
     def A_inverse(self) -> Array:
-        """(..., 6n, 6n): I - D; [M18k] 3.1.3."""
-        return np.eye(6 * self.model.n) - self.D
+        """(..., 6N, 6N): I - D; [M18k] 3.1.3."""
+        return np.eye(6 * self.model.body_count) - self.D
 
     @_matrix
     def L(self) -> Array:
-        """(6n, 6n): identity blocks wherever A has blocks; [M18d] (18)."""
-        return _assemble(_mask(self.model.moved_by) * np.eye(6))
+        """(6N, 6N): identity blocks wherever A has blocks; [M18d] (18)."""
+        return _assemble(_mask(self.model.tree.moved_by) * np.eye(6))
 
     @_matrix
     def J(self) -> Array:
-        """(..., 6n, n): the system Jacobian A X; [M18d] (112), [M18k] (24)."""
+        """(..., 6N, n): the system Jacobian A X; [M18d] (112), [M18k] (24)."""
         return self.A @ self.X
 
     @_matrix
     def V(self) -> Array:
-        """(..., 6n): the system twist J q'; [M18d] (111)."""
+        """(..., 6N): the system twist J q'; [M18d] (111)."""
         return times(self.J, self._rates)
 
     @_matrix
     def a(self) -> Array:
-        """(..., 6n, 6n): diag(q'_i ad_{X_i}), [M18d] (9); J'^b = -A a J, (8). Body-fixed only."""
+        """(..., 6N, 6N): diag(q'_i ad_{X_i}), [M18d] (9); J'^b = -A a J, (8). Body-fixed only."""
         self._only("a", "body")
-        return block_diagonal(self._rates[..., None, None] * se3.ad(self._screws))
+        rates = self._rates[..., self.model.coordinates]
+        return block_diagonal(rates[..., None, None] * se3.ad(self._screws))
 
     @_matrix
     def b(self) -> Array:
-        """(..., 6n, 6n): diag(ad_{V_i}); b^s of [M18d] (19), b^b of (82). Spatial or body-fixed."""
+        """(..., 6N, 6N): diag(ad_{V_i}); b^s of [M18d] (19), b^b of (82). Spatial or body-fixed."""
         self._only("b", "spatial", "body")
         return block_diagonal(se3.ad(self._twists))
 
     @_matrix
     def X_dot(self) -> Array:
-        """(..., 6n, n): X', componentwise; 0 body-fixed, b X spatial, [omega_i, X_i] hybrid."""
+        """(..., 6N, n): X', componentwise; 0 body-fixed, b X spatial, [omega_i, X_i] hybrid."""
         if self.representation == "body":
             return np.zeros_like(self.X)
         if self.representation == "spatial":
@@ -127,11 +129,11 @@ class SystemKinematics:
         if self.representation == "mixed":
             turned = np.zeros_like(turned)  # the joint axis is constant in the axes of the body
         rate = np.concatenate([turned, np.cross(self._omega, linear)], axis=-1)
-        return block_diagonal(rate[..., None])
+        return block_diagonal(rate[..., None]) @ self.model.coordinate_map
 
     @_matrix
     def D_dot(self) -> Array:
-        """(..., 6n, 6n): D', componentwise; -a D body-fixed, 0 spatial, ad_(0, r'_ip) hybrid."""
+        """(..., 6N, 6N): D', componentwise; -a D body-fixed, 0 spatial, ad_(0, r'_ip) hybrid."""
         if self.representation == "body":
             return -self.a @ self.D
         if self.representation == "spatial":
@@ -148,14 +150,14 @@ class SystemKinematics:
 
     @_matrix
     def J_dot(self) -> Array:
-        """(..., 6n, n): J' = A (X' + D' J), componentwise; [M18d] (8), (18).
+        """(..., 6N, n): J' = A (X' + D' J), componentwise; [M18d] (8), (18).
 
         Body-fixed this is -A a J, spatial L b X.
         """
         return self.A @ (self.X_dot + self.D_dot @ self.J)
 
     def acceleration(self, qdd: Any) -> Array:
-        """V' = J q'' + J' q' (..., 6n) for q'' (..., n), componentwise; [M18d] (10), (18)."""
+        """V' = J q'' + J' q' (..., 6N) for q'' (..., n), componentwise; [M18d] (10), (18)."""
         qdd = as_array("qdd", qdd, (self.model.n,), self.model.joint_names)
         broadcast_shapes(("states", "qdd"), (self.V.shape[:-1], qdd.shape[:-1]))
         return times(self.J, qdd) + times(self.J_dot, self._rates)
@@ -191,7 +193,7 @@ class SystemKinematics:
         connection between the two."""
         if self.representation == "body":
             return se3.Ad(_of_i(se3.inverse(self.pose), 2) @ _of_j(self.pose, 2))
-        n = self.model.n
+        n = self.model.body_count
         transfers = np.zeros((*self.pose.shape[:-3], n, n, 6, 6))
         transfers[...] = np.eye(6)
         if self.representation == "spatial":
@@ -213,7 +215,7 @@ class SystemKinematics:
     @cached_property
     def _twists(self) -> Array:
         """V_i (..., n, 6)."""
-        return self.V.reshape(*self.V.shape[:-1], self.model.n, 6)
+        return self.V.reshape(*self.V.shape[:-1], self.model.body_count, 6)
 
     @cached_property
     def _omega(self) -> Array:
@@ -252,7 +254,7 @@ def system_kinematics(
 
 
 class SpatialFactors(NamedTuple):
-    """J^s = A X with constant joint screws X (6n, n); A and its inverse are (..., 6n, 6n)."""
+    """J^s = A X with constant joint screws X (6N, n); A and its inverse are (..., 6N, 6N)."""
 
     A: Array
     A_inverse: Array
@@ -283,7 +285,9 @@ def spatial_factors(
         moved, X = moved @ se3.inverse(model.poses), model.screws
     K, K_inverse = (block_diagonal(se3.Ad(C)) for C in (moved, se3.inverse(moved)))
     return SpatialFactors(
-        kinematics.L @ K, K_inverse @ kinematics.A_inverse, block_diagonal(X[..., None])
+        kinematics.L @ K,
+        K_inverse @ kinematics.A_inverse,
+        block_diagonal(X[..., None]) @ model.coordinate_map,
     )
 
 
@@ -305,8 +309,8 @@ def resolvent(D: Any) -> Array:
 
 
 def _is_parent(model: MultibodyModel) -> NDArray[np.bool_]:
-    """(n, n): whether body j is the parent of body i."""
-    return np.arange(model.n) == model.parents[:, None]
+    """(N, N): whether body j is the parent of body i."""
+    return np.arange(model.body_count) == model.parents[:, None]
 
 
 def _mask(pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -333,6 +337,6 @@ def block_diagonal(blocks: Array) -> Array:
 
 
 def _assemble(blocks: Array) -> Array:
-    """The matrix (..., 6n, 6n) made of the blocks (..., n, n, 6, 6)."""
+    """The matrix (..., 6N, 6N) made of the blocks (..., n, n, 6, 6)."""
     n = blocks.shape[-3]
     return np.swapaxes(blocks, -3, -2).reshape(*blocks.shape[:-4], 6 * n, 6 * n)

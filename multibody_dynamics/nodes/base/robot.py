@@ -34,9 +34,21 @@ class RobotParameters(NodeParameters):
         "URDF text; empty: use robot_file or, in nodes that subscribe to it, the topic"
         " robot_description",
     )
+    root_link: str = parameter(
+        "", "link that becomes the fixed base; only joints beyond it move; empty: that of the URDF"
+    )
+    tip_link: str = parameter(
+        "", "only the joints up to this link move, others are locked; empty: all joints"
+    )
+    locked_joints: tuple[str, ...] = parameter(
+        (),
+        "joints that are held and have no coordinates, such as those of a gripper: 'name' (at zero)"
+        " or 'name=position' in rad or m",
+    )
 
     def check(self) -> None:
         super().check()
+        locked_positions(self)
         if self.robot_file and self.robot_description:
             raise ParameterError("robot_file and robot_description are both set; choose one")
 
@@ -90,11 +102,32 @@ def load_model(p: RobotParameters, description: str = "") -> MultibodyModel:
     Raises ModelError, and ParameterError if no robot is given.
     """
     gravity = p.gravity if isinstance(p, DynamicRobotParameters) else STANDARD_GRAVITY
+    springs = p.elastic_joints_file if isinstance(p, ElasticRobotParameters) else ""
+    part: dict[str, Any] = {
+        "lock": locked_positions(p),
+        "root": p.root_link or None,
+        "tip": p.tip_link or None,
+        "couplings": find_file(springs) if springs else None,
+    }
     if p.robot_file:
-        return load_urdf(find_file(p.robot_file), gravity)
+        return load_urdf(find_file(p.robot_file), gravity, **part)
     if not (p.robot_description or description):
         raise ParameterError("no robot: set robot_file or robot_description")
-    return parse_urdf(p.robot_description or description, gravity)
+    return parse_urdf(p.robot_description or description, gravity, **part)
+
+
+def locked_positions(p: RobotParameters) -> dict[str, float]:
+    """{joint: position} of the parameter locked_joints; ParameterError for anything else."""
+    held = {}
+    for text in p.locked_joints:
+        name, _, position = text.partition("=")
+        try:
+            held[name] = float(position or 0.0)
+        except ValueError:
+            raise ParameterError(
+                f"locked_joints: '{text}' is neither 'name' nor 'name=position'"
+            ) from None
+    return held
 
 
 def load_actuators(p: ElasticRobotParameters, model: MultibodyModel) -> Actuators:

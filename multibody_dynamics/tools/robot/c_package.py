@@ -16,7 +16,6 @@ from ... import __version__
 from ...dynamics import MultibodyModel, forward_dynamics, inverse_dynamics
 from ...dynamics.codegen import Program, c_source
 from ...dynamics.core import STATE_ROWS, Array, InputError
-from ...dynamics.model.records import ANGULAR
 from ...dynamics.rigid import TracedInputs, trace_forward_dynamics, trace_inverse_dynamics
 from .notice import signed
 
@@ -109,7 +108,7 @@ def declaration(
 def joint_lines(model: MultibodyModel) -> list[str]:
     """The joints with their numbers and units, for a comment."""
     return [
-        f"    {i:2}  {joint}: {'rad, N m' if model.joint_rows[i, ANGULAR] else 'm, N'}"
+        f"    {i:2}  {joint}: {'rad, N m' if model.joint_types[i] != 'prismatic' else 'm, N'}"
         for i, joint in enumerate(model.joint_names)
     ]
 

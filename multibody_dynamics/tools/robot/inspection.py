@@ -41,8 +41,9 @@ def summary(model: MultibodyModel, warned: Sequence[str]) -> list[str]:
     """Lines on the robot and on the elements of the file that were merged or ignored."""
     kinds = Counter(model.joint_types)
     mass = sum(decompose(M)[0] for M in model.inertias)
+    count = f"{model.n} independent" if model.couplings else str(model.n)
     lines = [
-        f"{model.name}: {model.n} joints ({', '.join(f'{k} {kind}' for kind, k in kinds.items())}),"
+        f"{model.name}: {count} joints ({', '.join(f'{k} {kind}' for kind, k in kinds.items())}),"
         f" {len(model.body_names)} moving bodies, {mass:.4g} kg, base '{model.base_name}'",
     ]
     merged: dict[str, list[str]] = {}
@@ -69,7 +70,7 @@ def tree(model: MultibodyModel) -> list[str]:
             last = k == len(branches) - 1
             fork = "" if len(branches) == 1 else "└─ " if last else "├─ "
             yield (
-                f"{indent}{fork}{model.joint_names[i]} ({model.joint_types[i]}) → "
+                f"{indent}{fork}{model.tree_joint_names[i]} ({model.tree_joint_types[i]}) → "
                 + (model.body_names[i])
             )
             rest = "" if len(branches) == 1 else "   " if last else "│  "

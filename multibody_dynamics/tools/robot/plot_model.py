@@ -136,7 +136,7 @@ def draw_robot(axis: Any, model: MultibodyModel, q: Any) -> None:
     for carrier, frame in fixed:
         _draw_link(axis, carrier[:3, 3], frame[:3, 3])
         _draw_frame(axis, frame, 0.04 * size, 1.0)
-    for i, name in enumerate(model.joint_names):
+    for i, name in enumerate(model.tree_joint_names):
         colour, mark = JOINTS[screw_type(model.screws[i])]
         place, reach = joint[i, :3, 3], 0.12 * size * joint[i, :3, 2]
         ends = np.transpose([place - reach, place + reach])
@@ -159,9 +159,9 @@ def draw_robot(axis: Any, model: MultibodyModel, q: Any) -> None:
 def joint_labels(model: MultibodyModel) -> list[str]:
     """The label of each joint in space: its name without the common prefix or, if there are many
     joints, its number, which the tree explains."""
-    if model.n > MOST_NAMES:
-        return [str(k + 1) for k in range(model.n)]
-    return _short(model.joint_names)
+    if model.body_count > MOST_NAMES:
+        return [str(k + 1) for k in range(model.body_count)]
+    return _short(model.tree_joint_names)
 
 
 def _draw_frame(axis: Any, pose: Array, length: float, width: float) -> None:
@@ -245,11 +245,11 @@ class _Tree(NamedTuple):
         for name, load in model.payloads.items():
             loads.setdefault(load.body, []).append(f"{name} {load.inertia[5, 5]:.4g}")
         total = model.inertias[:, 5, 5].sum()
-        numbers = ["#", "", *(str(i + 1) for i in order), ""] if model.n > MOST_NAMES else None
+        numbers = ["#", "", *(str(i + 1) for i in order), ""] if len(order) > MOST_NAMES else None
         texts = [
             *([numbers] if numbers else []),
-            ["joint", "", *(model.joint_names[i] for i in order), ""],
-            ["type", "", *(model.joint_types[i] for i in order), ""],
+            ["joint", "", *(model.tree_joint_names[i] for i in order), ""],
+            ["type", "", *(model.tree_joint_types[i] for i in order), ""],
             ["body", model.base_name, *(model.body_names[i] for i in order), "total"],
             ["kg", "", *(f"{links[i]:.3f}" if i in links else "-" for i in order), f"{total:.3f}"],
         ]
@@ -261,7 +261,7 @@ class _Tree(NamedTuple):
             align, width = "right" if column[0] == "kg" else "left", max(map(_width, column))
             columns.append((x + width if align == "right" else x, align, column))
             x += width + GAP
-        return cls(rows, columns, x, LINE * (model.n + 4))
+        return cls(rows, columns, x, LINE * (len(order) + 4))
 
 
 def _rows(model: MultibodyModel) -> Iterator[_Row]:
@@ -294,7 +294,7 @@ def draw_tree(axis: Any, model: MultibodyModel) -> None:
     def x(branch: float) -> float:
         return INDENT * (branch + 0.5)
 
-    for line in range(1, model.n + 1, 2):
+    for line in range(1, model.body_count + 1, 2):
         axis.axhspan(y(line - 0.5), y(line + 0.5), color="#F5F5F5", lw=0)
     areas = {m.body: m.area * scale**2 for m in _masses(model) if m.colour == MASS}
     for line, row in enumerate(tree.rows, start=1):
@@ -306,14 +306,14 @@ def draw_tree(axis: Any, model: MultibodyModel) -> None:
             axis.plot([bend[0]] * 2, trunk, color=LINK, lw=1.5 * scale, zorder=1)
         end = (x(row.branch), y(line))
         edge = axis.plot(*zip(bend, end, strict=True), color=colour, lw=2.2 * scale, zorder=2)
-        edge[0].set_gid(f"joint {model.joint_names[row.body]}")
+        edge[0].set_gid(f"joint {model.tree_joint_names[row.body]}")
         middle = np.mean([bend, end], axis=0)
         axis.plot(*middle, mark, mfc="white", mec=colour, mew=1.5 * scale, ms=5.5 * scale, zorder=3)
         axis.scatter(*end, s=areas.get(row.body, 0.0), color=MASS, linewidths=0, zorder=4)
     axis.plot(x(0), y(0), "s", color=TEXT, ms=8.0 * scale, zorder=4, gid="base")
     for place, align, column in tree.columns:
         for line, text in enumerate(column):
-            colour = FAINT if line in (0, model.n + 2) else TEXT
+            colour = FAINT if line in (0, model.body_count + 2) else TEXT
             axis.text(place, y(line - 1), _plain(text), ha=align, va="center_baseline",
                       color=colour, fontsize=72.0 * FONT * scale)  # fmt: skip
 
@@ -347,11 +347,18 @@ class _Mass(NamedTuple):
 
 def _masses(model: MultibodyModel) -> list[_Mass]:
     """All links, then all payloads, that have a mass."""
-    everything = [*zip(model.body_names, range(model.n), model.link_inertias, strict=True)]
+    everything = [*zip(model.body_names, range(model.body_count), model.link_inertias, strict=True)]
     everything += [(name, *load) for name, load in model.payloads.items()]
     heaviest = max(M[5, 5] for _, _, M in everything)
     return [
-        _Mass(name, body, mass, com, PAYLOAD if k >= model.n else MASS, HEAVIEST * mass / heaviest)
+        _Mass(
+            name,
+            body,
+            mass,
+            com,
+            PAYLOAD if k >= model.body_count else MASS,
+            HEAVIEST * mass / heaviest,
+        )
         for k, (name, body, M) in enumerate(everything)
         for mass, com, _ in [decompose(M)]
         if mass

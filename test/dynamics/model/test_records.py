@@ -20,8 +20,8 @@ SEEDS = range(6)
 
 def test_columns_follow_each_other_without_gap_or_overlap():
     joint = [records.PLACEMENT, records.ANGULAR, records.LINEAR, records.MASS, records.COM]
-    joint += [records.INERTIA, records.ROTOR, records.JOINT_ROW]
-    assert np.diff(joint).tolist() == [12, 1, 1, 1, 3, 6, 1]
+    joint += [records.INERTIA, records.ROTOR, records.COORDINATE, records.JOINT_ROW]
+    assert np.diff(joint).tolist() == [12, 1, 1, 1, 3, 6, 1, 1]
     body = [records.POSE, records.POSITION, records.TWIST, records.SCREW, records.WRENCH]
     assert np.diff([*body, records.BODY_ROW]).tolist() == [9, 3, 24, 24, 18]
 

@@ -209,10 +209,16 @@ def test_a_limit_without_bounds_is_zero_as_urdf_specifies_and_noted():
 
 @pytest.mark.parametrize(
     "limit",
-    ['lower="1" upper="-1" velocity="1"', 'velocity="-1"', 'lower="-1" upper="1" effort="-2"'],
+    ['lower="1" upper="-1" velocity="1"', 'velocity="-3"', 'lower="-1" upper="1" effort="-2"'],
 )
 def test_impossible_limits(limit):
     rejected(one_joint(f"<limit {limit}/>"), "joint 'shoulder'", "limits")
+
+
+def test_limits_of_minus_one_are_none():
+    model = dyn.parse_urdf(one_joint('<limit lower="-1" upper="1" velocity="-1" effort="-1"/>'))
+    assert (model.limits.velocity[0], model.limits.effort[0]) == (np.inf, np.inf)
+    assert sum("shoulder" in note and "-1 means none" in note for note in model.notes) == 2
 
 
 def test_a_missing_axis_is_x():
@@ -295,10 +301,25 @@ def test_fixed_links_are_merged_before_a_body_is_checked():
     assert dyn.parse_urdf(text).inertias[2].any()  # the tool's
 
 
-def test_massless_moving_leaf():
-    rejected(
-        TREE.replace(link("slider"), '<link name="slider"/>'), "slider", "no mass", "joint 'rail'"
-    )
+def test_a_massless_moving_leaf_has_torques_but_no_acceleration():
+    model = dyn.parse_urdf(TREE.replace(link("slider"), '<link name="slider"/>'))
+    assert any("no mass moves" in note and "rail" in note for note in model.notes)
+    rail, rows = model.joint_index("rail"), np.full((3, model.n), 0.3)
+    others = [i for i in range(model.n) if i != rail]
+    tau = dyn.inverse_dynamics(model, *rows).tau
+    expected = dyn.inverse_dynamics(dyn.parse_urdf(TREE), *rows).tau
+    assert tau[rail] == 0.0
+    np.testing.assert_allclose(tau[others], expected[others], rtol=1e-14)
+    with pytest.raises(dyn.DynamicsError, match=r"'rail'.*'slider'"):
+        dyn.forward_dynamics(model, *rows)
+
+
+def test_a_robot_without_mass_is_one_warning():
+    text = re.sub("<inertial>.*?</inertial>", "", TREE)
+    with pytest.warns(dyn.ModelWarning, match="no link has a mass") as caught:
+        model = dyn.parse_urdf(text)
+    assert len(caught) == 1
+    assert not dyn.mass_matrix(model, np.zeros(model.n)).any()
 
 
 @pytest.mark.parametrize(("name", "body"), [("lower", "lower"), ("tool", "hand")])
@@ -522,13 +543,12 @@ def test_errors_name_the_file(tmp_path):
         ('rpy="0.4 0.5 -0.6"', 'rpy=""', ["'shoulder'", "rpy", "3 numbers"]),
         ('rpy="0.4 0.5 -0.6"', 'quat_xyzw="0 0 0 1"', ["'shoulder'", "quat_xyzw", "rpy"]),
         ('effort="4"', 'effort="strong"', ["'shoulder'", "<limit>", "effort", "'strong'"]),
-        ("<axis ", '<axis xyz="0 1 0"/><axis ', ["'shoulder'", "two <axis>"]),
         ("</joint>", '<mimic joint="x"/></joint>', ["'shoulder'", "<mimic>", "independent joint"]),
         ("</joint>", '<dynamics damping="x"/></joint>', ["'shoulder'", "damping", "'x'"]),
-        ('<mass value="2"/>', "", ["link 'base'", "<mass>"]),
+        ('<mass value="2"/>', "", ["link 'upper'", "<mass>"]),
         ('<mass value="2"/>', '<mass value="NaN"/>', ["link 'base'", "<mass>", "'NaN'"]),
         ('<mass value="2"/>', "<mass/>", ["link 'base'", "<mass>", "'value'"]),
-        ("<inertia ", "<material ", ["link 'base'", "<inertia>"]),
+        ("<inertia ", "<material ", ["link 'upper'", "<inertia>"]),
         ('iyz="-0.03"', "", ["link 'base'", "<inertia>", "'iyz'"]),
         ("</link>", f"{INERTIAL}</link>", ["link 'base'", "two <inertial>"]),
     ],
@@ -606,3 +626,143 @@ def test_a_damaged_document_gives_a_model_or_a_model_error(data):
         with suppress(dyn.ModelError):
             model = dyn.parse_urdf(TREE[:start] + piece + TREE[stop:])
             assert np.isfinite(model.joint_rows).all()
+
+
+# A part of a robot
+
+
+def as_part(**part):
+    """TREE with a part of its joints; the wrist is on the elbow on the shoulder, the rail aside."""
+    return dyn.parse_urdf(TREE, **part)
+
+
+@pytest.mark.parametrize(
+    ("part", "joints", "held"),
+    [
+        ({"lock": {"rail": 0.2}}, ("shoulder", "elbow", "wrist"), {"rail": 0.2}),
+        ({"lock": ["elbow", "rail"]}, ("shoulder", "wrist"), {"elbow": 0.0, "rail": 0.0}),
+        ({"tip": "lower"}, ("shoulder", "elbow"), {"wrist": 0.0, "rail": 0.0}),
+        ({"tip": "tool", "lock": {"rail": 1.0}}, ("shoulder", "elbow", "wrist"), {"rail": 1.0}),
+        ({"root": "base", "tip": "slider"}, ("rail",), dict.fromkeys(
+            ("shoulder", "elbow", "wrist"), 0.0)),
+        ({"root": "upper"}, ("elbow", "wrist"), {"shoulder": 0.0, "rail": 0.0}),
+        ({"root": "camera", "tip": "hand", "lock": {"shoulder": 0.4}}, ("elbow", "wrist"),
+         {"shoulder": 0.4, "rail": 0.0}),
+    ],
+)  # fmt: skip
+def test_a_part_of_a_robot_has_the_torques_of_the_whole(part, joints, held):
+    """The others stand still where they are locked; poses are those seen from the new base."""
+    whole, model = dyn.parse_urdf(TREE), as_part(**part)
+    assert set(model.joint_names) == set(joints)
+    assert dict(model.locked) == held
+    assert any("locked" in note for note in model.notes)
+    rows = np.random.default_rng(0).uniform(-1, 1, (5, whole.n))
+    for j, name in enumerate(whole.joint_names):
+        if name in held:
+            rows[:, j], rows[0, j] = 0.0, held[name]
+    own = [whole.joint_index(name) for name in model.joint_names]
+    found = dyn.inverse_dynamics(model, *rows[:, own])
+    for Q, expected in zip(found, dyn.inverse_dynamics(whole, *rows), strict=True):
+        np.testing.assert_allclose(Q, expected[own], atol=1e-10)
+    base = dyn.rigid.frame_pose(whole, rows[0], model.base_name)
+    for link in ("tool", "camera", "slider", "world"):
+        expected = dyn.se3.inverse(base) @ dyn.rigid.frame_pose(whole, rows[0], link)
+        np.testing.assert_allclose(dyn.rigid.frame_pose(model, rows[0, own], link), expected,
+                                   atol=1e-12)  # fmt: skip
+    assert model.base_name == part.get("root", "world")
+
+
+def test_joints_outside_a_part_are_locked_at_the_nearest_limit():
+    text = TREE.replace('lower="-1"', 'lower="0.5"')
+    assert dyn.parse_urdf(text, tip="lower").locked["rail"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ({"tip": "nowhere"}, "no body or frame 'nowhere'"),
+        ({"root": "slider", "tip": "tool"}, "'tool' is not beyond link 'slider'"),
+        ({"root": "hand"}, "no joint moves link 'hand'"),
+        ({"lock": {"rale": 0}}, "no joint 'rale'"),
+        ({"lock": {"rail": "open"}}, "rail"),
+    ],
+)
+def test_impossible_parts(part, words):
+    with pytest.raises(dyn.ModelError, match=words):
+        as_part(**part)
+
+
+# A mobile base
+
+
+@pytest.mark.parametrize(("kind", "count"), [("floating", 6), ("planar", 3)])
+def test_a_mobile_base_is_held_fixed_in_one_sentence(kind, count):
+    """Only its children move: the joint that carries the whole robot has no motor."""
+    text = TREE.replace('<joint name="mount" type="fixed">', f'<joint name="mount" type="{kind}">')
+    with pytest.warns(dyn.ModelWarning, match=r"mount.*held fixed.*floating_base") as caught:
+        model = dyn.parse_urdf(text)
+    assert len(caught) == 1
+    fixed = dyn.parse_urdf(TREE)
+    assert model.joint_names == fixed.joint_names
+    rows = np.random.default_rng(0).uniform(-1, 1, (3, 4))
+    np.testing.assert_allclose(
+        dyn.inverse_dynamics(model, *rows).tau, dyn.inverse_dynamics(fixed, *rows).tau, atol=1e-12
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        floating = dyn.parse_urdf(text, floating_base=True)
+    assert floating.n == 4 + count
+    assert floating.joint_names[0] == "mount_x"
+
+
+def test_a_spherical_joint_has_three_angles():
+    for kind in ("spherical", "ball"):
+        model = dyn.parse_urdf(one_joint(kind=kind))
+        assert model.joint_names == ("shoulder_yaw", "shoulder_pitch", "shoulder_roll")
+        R = pin.rpy.rpyToMatrix(0.3, -0.5, 0.9)
+        C = dyn.forward_kinematics(model, (0.9, -0.5, 0.3)).pose[-1]
+        np.testing.assert_allclose(C[:3, :3], model.poses[-1, :3, :3] @ R, atol=1e-14)
+
+
+# What other tools leave behind
+
+
+def test_undeclared_prefixes_are_those_of_other_tools():
+    text = ARM.replace("</joint>", "<drake:motor/></joint>").replace(
+        "<limit ", '<limit drake:acceleration="9" '
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = dyn.parse_urdf(text)
+    assert any("drake:motor" in note for note in model.notes)
+    np.testing.assert_array_equal(model.joint_rows, dyn.parse_urdf(ARM).joint_rows)
+    rejected(ARM.replace("</joint>", '<xacro:include filename="x"/></joint>'), "run xacro")
+    rejected('<!DOCTYPE robot [<!ENTITY e "x">]>' + text, "DOCTYPE")
+
+
+def test_gears_and_rotors_of_transmissions_are_noted():
+    gear = (
+        '<transmission name="t"><joint name="shoulder"/><actuator name="m">'
+        "<mechanicalReduction> 101 </mechanicalReduction><motorInertia>2e-5</motorInertia>"
+        "</actuator></transmission></robot>"
+    )
+    model = dyn.parse_urdf(ARM.replace("</robot>", gear))
+    (note,) = [note for note in model.notes if note.startswith("<transmission> of shoulder")]
+    assert "gear ratio 101" in note
+    assert "rotor inertia 2e-5" in note
+    plain = dyn.parse_urdf(ARM.replace("</robot>", gear.replace(" 101 ", "1").replace("2e-5", "")))
+    assert not any("gear ratio" in note for note in plain.notes)
+
+
+def test_the_first_of_two_axes_counts_with_a_warning():
+    with pytest.warns(dyn.ModelWarning, match=r"second of two <axis>.*shoulder"):
+        model = dyn.parse_urdf(ARM.replace("<axis ", '<axis xyz="0 1 0"/><axis '))
+    expected = dyn.parse_urdf(ARM.replace('xyz="0 0 1"', 'xyz="0 1 0"'))
+    np.testing.assert_array_equal(model.screws, expected.screws)
+
+
+def test_an_incomplete_inertia_of_the_base_has_no_effect():
+    bare = '<link name="base"><inertial><mass value="2"/></inertial></link>'
+    model = dyn.parse_urdf(ARM.replace(link("base"), bare))
+    np.testing.assert_array_equal(model.joint_rows, dyn.parse_urdf(ARM).joint_rows)
+    assert any("incomplete <inertial>" in note and "base" in note for note in model.notes)

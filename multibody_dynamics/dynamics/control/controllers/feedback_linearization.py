@@ -70,8 +70,8 @@ class HybridChain(ModelSolver):
             bases,
             motion[None],
             torque[None],
-            self.applied_wrenches.reshape(1, model.n, 18),
-            *forward_dynamics_scratch(model.n),
+            self.applied_wrenches.reshape(1, model.body_count, 18),
+            *forward_dynamics_scratch(model.n, model.body_count),
         )
         self.update()
 

@@ -472,15 +472,19 @@ class CartesianImpedance(ImpedanceController):
         posture_stiffness: Any = None,
         **settings: Any,
     ) -> None:
-        self.tool = model.n - 1 if tool is None else tool
+        self.tool = model.body_count - 1 if tool is None else tool
         body, n = model.body_index(self.tool), model.n
         super().__init__(model, actuators, position, np.zeros(6 + n), **settings)
         pose = model.body_in_joint[body] @ model.frame(self.tool).pose
         self._carrier, self._frames = body + 1, np.zeros((2, 12))
         self._frames[0] = np.concatenate((pose[:3, :3].ravel(), pose[:3, 3]))
         self._frames[1] = self._frames[0]
-        self._deviation, self._J, self._tool = np.zeros(6), np.zeros((6, n)), np.zeros(12)
+        N = model.body_count
+        self._deviation, self._J, self._tool = np.zeros(6), np.zeros((6, N)), np.zeros(12)
+        self._of_tree = np.zeros(N), np.zeros((N, N))
         self._torque, self._pulled = np.zeros(n), np.zeros((n, n))
+        if not model.is_coupled:
+            self._torque, self._pulled = self._of_tree
         given = {"tool_stiffness": stiffness, "posture_stiffness": posture_stiffness}
         self.target = self._stiffness_of(self.ramp.target, given)
         self.ramp.settle()
@@ -543,9 +547,11 @@ class CartesianImpedance(ImpedanceController):
             self._deviation,
             self._J,
             self._tool,
-            self._torque,
-            self._pulled,
+            *self._of_tree,
         )
+        if self.model.is_coupled:
+            G, (torque, pulled) = self.model.coordinate_map, self._of_tree
+            self._torque[:], self._pulled[:] = torque @ G, G.T @ pulled @ G
 
     def _spring(self, q: Array) -> tuple[Array, Array, Array]:
         self._pull()

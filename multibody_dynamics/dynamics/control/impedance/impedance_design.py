@@ -79,7 +79,7 @@ def check_use(
 def sampled_poses(model: MultibodyModel, q: Array) -> Array:
     """(POSES + 1, n) q and random positions within the joint limits, or within half a turn or 1 m
     on either side of q where there are none."""
-    reach = np.where(model.screws[:, :3].any(axis=1), np.pi, 1.0)
+    reach = np.where(model.screws[model.first_bodies, :3].any(axis=1), np.pi, 1.0)
     lower = np.where(np.isfinite(model.limits.lower), model.limits.lower, q - reach)
     upper = np.where(np.isfinite(model.limits.upper), model.limits.upper, q + reach)
     random = np.random.default_rng(0).uniform(lower, upper, (POSES, model.n))

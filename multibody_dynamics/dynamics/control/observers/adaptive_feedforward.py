@@ -156,7 +156,7 @@ class AdaptiveFeedforward(IndependentCopies):
     is_active : whether `update` changes the estimates; may be switched at any time. In either
         case, the estimates stay in effect until :meth:`clear`.
     estimate : (k, 4, 4) N of the bodies that adapt, see the docstring of the module.
-    pseudo_inertias : (n, 4, 4) pseudo-inertias of all bodies in the joint frames.
+    pseudo_inertias : (N, 4, 4) pseudo-inertias of all bodies in the joint frames.
     explained, explained_rate : (n,) N m, N m/s: the torques that the estimates add, through the
         low-pass.
 
@@ -197,12 +197,12 @@ class AdaptiveFeedforward(IndependentCopies):
         )
         P = pseudo_inertias(model)
         if settings.adapts == "links":
-            self._bodies = np.arange(model.n)
+            self._bodies = np.arange(model.body_count)
             self._known, self._factor = np.zeros_like(P), self._factors(model, P)
-            self._initial = np.tile(np.eye(4), (model.n, 1, 1))
+            self._initial = np.tile(np.eye(4), (model.body_count, 1, 1))
             self._range = 1.0 - settings.bound, 1.0 / (1.0 - settings.bound)
         else:
-            index = model.n - 1
+            index = model.body_count - 1
             if settings.payload_body is not None:
                 index = model.body_index(settings.payload_body)
             self._bodies, self._known = np.array([index]), P[[index]]

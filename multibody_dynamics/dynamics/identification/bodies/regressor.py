@@ -93,7 +93,7 @@ def parameter_names(model: MultibodyModel, extra: Sequence[JointParameter] = ())
 
 
 def inertial_parameters(model: MultibodyModel) -> Array:
-    """The parameters (10 n,) of the bodies with the payloads that they carry; SI units."""
+    """The parameters (10 N,) of the bodies with the payloads that they carry; SI units."""
     M = model.inertias
     entries = [M[:, i, j] for i, j in UPPER]
     columns = (M[:, 5, 5], *so3.vee(M[:, :3, 3:]).T, *entries)
@@ -101,14 +101,14 @@ def inertial_parameters(model: MultibodyModel) -> Array:
 
 
 def with_inertial_parameters(model: MultibodyModel, parameters: Any) -> MultibodyModel:
-    """The robot with other parameters (10 n,); payloads keep theirs, and the links get the rest.
+    """The robot with other parameters (10 N,); payloads keep theirs, and the links get the rest.
 
     Raises InputError for a wrong shape, NaN or infinity, and ModelError for physically impossible
     parameters: a negative mass, or an inertia about the COM that is not positive semidefinite.
     """
-    values = as_array("parameters", parameters, (10 * model.n,)).reshape(-1, 10)
-    if len(values) != model.n:
-        raise InputError(f"parameters: expected shape ({10 * model.n},), got a batch")
+    values = as_array("parameters", parameters, (10 * model.body_count,)).reshape(-1, 10)
+    if len(values) != model.body_count:
+        raise InputError(f"parameters: expected shape ({10 * model.body_count},), got a batch")
     M = (_momentum(np.eye(6)) @ values[:, None, :, None])[..., 0]  # row a is M e_a, M is symmetric
     return replace(model, link_inertias=M - (model.inertias - model.link_inertias))
 
@@ -192,7 +192,7 @@ def trace_regressor(model: MultibodyModel, order: int = 0) -> Program:
     if order not in range(len(Regressor._fields)) or isinstance(order, bool):
         raise InputError(f"order: expected 0, 1 or 2, got {order!r}")
     robot = traced_robot(model, STATE_ROWS[: order + 3])
-    pose, V = traced_motion(model, robot, order + 2, "body", range(model.n))
+    pose, V = traced_motion(model, robot, order + 2, "body", range(model.body_count))
     return robot.program(
         dict(zip(Regressor._fields, inertial_columns(model, pose, V), strict=False))
     )
@@ -242,7 +242,7 @@ def _wrench(k: int, X: list[Array], Y: list[Array]) -> Array:
 def _inertial_columns(model: MultibodyModel, rows: Array, base: BaseMotion | None) -> list[Array]:
     """Y, Y', Y'' (..., n, 10 n) for rows q, q', ... (k, ..., n), as far as the rows allow."""
     if base is None:
-        order, shape = len(rows) - 3, ("n", 10 * model.n)
+        order, shape = len(rows) - 3, ("n", 10 * model.body_count)
         name, given = f"regressor-{order}", dict(zip(STATE_ROWS, rows, strict=False))
         trace, shapes = partial(trace_regressor, model, order), [shape] * (order + 1)
         found = vector_batch(model, name, trace, given, shapes, large=LARGE_BATCH, kinematic=True)
@@ -276,15 +276,16 @@ def _along_paths(
 
     S = [transposed(x) for x in _in_space(Ad(pose), turn, [X] + (count - 1) * [0 * X])]
     W = _in_space(coAd(pose), coturn, balance)
-    results = [np.zeros((*pose.shape[:-2], 10 * model.n), dtype=pose.dtype) for _ in W]
-    for j in range(model.n):
+    size = 10 * model.body_count
+    results = [np.zeros((*pose.shape[:-2], size), dtype=pose.dtype) for _ in W]
+    for j in range(model.body_count):
         path = model.path(j)
         block = slice(10 * j, 10 * j + 10)
         for k, Y in enumerate(results):
             Y[..., path, block] = sum(
                 comb(k, r) * (S[r][..., path, 0, :] @ W[k - r][..., j, :, :]) for r in range(k + 1)
             )
-    return results
+    return [model.collect(Y, -2) for Y in results]
 
 
 def _joint_columns(rows: Array, order: int, extra: Sequence[JointParameter]) -> list[Array]:

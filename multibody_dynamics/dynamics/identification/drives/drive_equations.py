@@ -265,7 +265,7 @@ class DriveEquations:
         if kind == "spring":
             widths["bias"] = 1
         if kind in ("rigid", "link"):
-            carried = [i for i in range(self.model.n) if j in self.model.path(i)]
+            carried = np.flatnonzero(self.model.moved_by[:, j]).tolist()
             widths["links"] = 10 * len(carried)
             widths |= {f"payload {name}": 10 for name, b in self.payloads.items() if b in carried}
             if self.known_friction is not None:
@@ -422,7 +422,7 @@ class DriveEquations:
         if "known friction" in channel.blocks:
             columns["known friction"] = self._known(state.links[1, part])[:, j, None]
         if "links" in channel.blocks:
-            carried = [i for i in range(self.model.n) if j in self.model.path(i)]
+            carried = np.flatnonzero(self.model.moved_by[:, j]).tolist()
             used = np.concatenate([np.arange(10 * i, 10 * i + 10) for i in carried])
             columns["links"] = Y[:, j, used]
             for name, b in self.payloads.items():

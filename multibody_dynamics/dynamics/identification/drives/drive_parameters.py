@@ -162,7 +162,8 @@ class Coefficients:
             return np.ones(1), [], np.zeros((1, 0))
         if name == "links":
             model = self.equations.model
-            carried = [b for i, b in enumerate(model.body_names) if channel.joint in model.path(i)]
+            moved = model.moved_by[:, channel.joint]
+            carried = [b for b, moves in zip(model.body_names, moved, strict=True) if moves]
             return self._bodies(carried, theta)
         if name.startswith("payload "):
             return self._bodies([name], theta)

@@ -264,7 +264,7 @@ class Reader:
             values += block @ self._theta[where]
         if any(coupled):
             for j, name in enumerate(rotors):
-                column = base.combination[:, 10 * model.n + j]
+                column = base.combination[:, 10 * model.body_count + j]
                 wide[:, self._index[name]] += column
                 values += column * self._theta[self._index[name]]
         return base.describe().splitlines(), values, wide

@@ -227,12 +227,11 @@ class _Identification:
         of the robot and its payloads as identified so far."""
         self._fit(self.sums)
         for _ in range(LOADS * self.settings.load_friction):
-            rows = self.fit.theta[: 10 * (self.model.n + len(self.payloads))].reshape(-1, 10)
-            own = rows[: self.model.n]
+            N = self.model.body_count
+            rows = self.fit.theta[: 10 * (N + len(self.payloads))].reshape(-1, 10)
+            own = rows[:N]
             self.equations.loaded[""] = with_inertial_parameters(self.model, own.ravel())
-            for load, (name, body) in zip(
-                rows[self.model.n :], self.equations.payloads.items(), strict=True
-            ):
+            for load, (name, body) in zip(rows[N:], self.equations.payloads.items(), strict=True):
                 carried = own.copy()
                 carried[body] += load
                 self.equations.loaded[name] = with_inertial_parameters(self.model, carried.ravel())

@@ -72,7 +72,7 @@ def link_skeleton(model: MultibodyModel, radius: float = RADIUS) -> Capsules:
     home = [np.eye(4), *model.poses]
     for b, pose in enumerate(home):
         here = se3.inverse(pose)
-        tips = [(here @ model.poses[i])[:3, 3] for i in range(model.n) if model.parents[i] == b - 1]
+        tips = [(here @ model.poses[i])[:3, 3] for i in np.flatnonzero(model.parents == b - 1)]
         if not tips:
             frames = [f.pose[:3, 3] for f in model.frames.values() if f.body == b - 1]
             com = inertia.decompose(model.link_inertias[b - 1])[1]
@@ -195,7 +195,7 @@ def _placed(capsules: Capsules, pose: Array) -> Array:
 
 
 def _screws(model: MultibodyModel, pose: Array) -> Array:
-    """Joint screws (k, n, 6) in inertial axes about the inertial origin."""
+    """Joint screws (k, N, 6) in inertial axes about the inertial origin."""
     return np.asarray((se3.Ad(pose) @ model.body_screws[..., None])[..., 0])
 
 
@@ -203,10 +203,10 @@ def _slope(
     model: MultibodyModel, screws: Array, bodies: NDArray[np.int64], points: Array, normal: Array
 ) -> Array:
     """normal . dp/dq (k, p, n) of points (k, p, 3) fixed to the bodies (p,)."""
-    carries = np.where(bodies[:, None] >= 0, model.moved_by[bodies], False)
+    carries = np.where(bodies[:, None] >= 0, model.tree.moved_by[bodies], False)
     moment = np.cross(points, normal)
     wrench = np.concatenate([moment, normal], axis=-1)
-    return np.asarray(carries * (wrench @ screws.swapaxes(-1, -2)))
+    return model.collect(carries * (wrench @ screws.swapaxes(-1, -2)), -1)
 
 
 def closest_points(one: Array, other: Array) -> tuple[Array, Array]:

@@ -96,7 +96,9 @@ def predicted_errors(
     limits : with the friction or the elastic joints of the robot.
     """
     model = columns.model
-    rotors = model.reflected_inertia if columns.base.combination.shape[1] > 10 * model.n else ()
+    rotors = (
+        model.reflected_inertia if columns.base.combination.shape[1] > 10 * model.body_count else ()
+    )
     beta = columns.base.values(np.concatenate([inertial_parameters(model), rotors]))
     if limits.motors is None:
         values = np.concatenate([beta, *_friction_values(columns, limits.friction)])

@@ -174,10 +174,10 @@ _compiled_gradients = compiled(_gradients)
 
 
 class RegressorStack(IndependentCopies):
-    """Regressors (k, n, 10 n) of k states of a robot, and gradients of functions of them."""
+    """Regressors (k, n, 10 N) of k states of a robot, and gradients of functions of them."""
 
     def __init__(self, model: MultibodyModel) -> None:
-        n = model.n
+        n = model.body_count
         self._model = model
         self._screws = writable(model.body_screws)
         self._bodies, self._seen = np.zeros((n + 1, 12)), np.zeros((n * n, 6))
@@ -185,33 +185,35 @@ class RegressorStack(IndependentCopies):
         self._bars, self._seen_bars = np.zeros((n + 1, 12)), np.zeros((n * n, 6))
 
     def regressors(self, motion: Any) -> Array:
-        """Y (k, n, 10 n) for states (k, 3, n) with rows q, q', q''.
+        """Y (k, n, 10 N) for states (k, 3, n) with rows q, q', q''.
 
         The same as :func:`inverse_dynamics_regressor`. Raises InputError for wrong shapes and NaN.
         """
-        rows = self._checked(motion)
-        n = self._model.n
-        Y = np.zeros((len(rows), n, 10 * n))
-        arrays = (self._model.parents, self._screws, self._places(rows), rows)
+        model, rows = self._model, self._checked(motion)
+        N = model.body_count
+        Y = np.zeros((len(rows), N, 10 * N))
+        of_tree = rows[..., model.coordinates]
+        arrays = (model.parents, self._screws, self._places(rows), of_tree)
         _compiled_regressors(*arrays, self._bodies, self._seen, Y)
-        return Y
+        return model.collect(Y, -2)
 
     def gradient(self, motion: Any, weights: Any) -> Array:
         """df/d(q, q', q'') (k, 3, n) of a function f of Y whose derivatives df/dY are `weights`.
 
-        weights : (k, n, 10 n); entries where Y is zero by structure are not used.
+        weights : (k, n, 10 N); entries where Y is zero by structure are not used.
         """
-        rows = self._checked(motion)
-        n = self._model.n
-        G = as_array("weights", weights, (n, 10 * n))
+        model, rows = self._model, self._checked(motion)
+        n, N = model.n, model.body_count
+        G = as_array("weights", weights, (n, 10 * N))
         if len(G) != len(rows) or G.ndim != 3:
-            raise InputError(f"weights: expected ({len(rows)}, {n}, {10 * n}), got {G.shape}")
-        result = np.empty_like(rows)
-        arrays = (self._model.parents, self._screws, self._places(rows), rows)
+            raise InputError(f"weights: expected ({len(rows)}, {n}, {10 * N}), got {G.shape}")
+        of_tree = rows[..., model.coordinates]
+        result = np.empty_like(of_tree)
+        arrays = (model.parents, self._screws, self._places(rows), of_tree)
         scratch = (self._bodies, self._seen, self._bars, self._seen_bars)
-        flat = writable(G).reshape(len(rows), n * n, 10)
+        flat = writable(G[:, model.coordinates]).reshape(len(rows), N * N, 10)
         _compiled_gradients(*arrays, flat, *scratch, result)
-        return result
+        return model.collect(result, -1)
 
     def _checked(self, motion: Any) -> Array:
         n = self._model.n
@@ -224,7 +226,7 @@ class RegressorStack(IndependentCopies):
         """Rotation and position (k, n, 12) of the bodies in the frames of their parents."""
         model = self._model
         poses = forward_kinematics(model, rows[:, 0]).pose
-        places = np.empty((len(rows), model.n, 12))
+        places = np.empty((len(rows), model.body_count, 12))
         for j, p in enumerate(model.parents.tolist()):
             own = poses[:, j] if p < 0 else se3.inverse(poses[:, p]) @ poses[:, j]
             places[:, j, :9] = own[:, :3, :3].reshape(-1, 9)

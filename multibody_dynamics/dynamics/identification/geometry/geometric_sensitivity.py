@@ -291,6 +291,7 @@ def _place(error: ErrorScrew) -> Place:
 
 
 def _check(model: MultibodyModel, errors: Errors) -> None:
+    model.require_uncoupled("the sensitivity to errors of the geometry")
     for error in errors:
         if (error.joint is None) == (error.frame is None):
             raise InputError(f"error '{error.name}': give either a joint or a frame")

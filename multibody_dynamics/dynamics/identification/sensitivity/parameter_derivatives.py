@@ -361,6 +361,7 @@ class _Point:
         rows: Mapping[str, Any],
         wrenches: Wrenches | None,
     ) -> None:
+        model.require_uncoupled("the sensitivity to parameters")
         n, self._names = model.n, by.names
         self._model, self.parents = model, model.parents.tolist()
         self._values = {k: as_array(k, row, (n,), model.joint_names) for k, row in rows.items()}
