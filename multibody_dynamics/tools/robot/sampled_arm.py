@@ -274,7 +274,9 @@ class SampledArm:
             if frozen & frozen_sides.MOTORS_FROZEN:
                 motor_time = self.filters.samples.motor_time[0]
             agrees = -1
-            if samples.compiled_follow_silence(p, self.filters.samples, link_time, motor_time):
+            if not self.is_active:  # an activation judges them
+                samples.compiled_believe(self.filters.samples)
+            elif samples.compiled_follow_silence(p, self.filters.samples, link_time, motor_time):
                 agrees = self.arm.resting.agrees(q, theta, p.external_load)
             samples.compiled_take_samples(
                 p, self.filters.samples, self.counts, time, link_time, motor_time, q, theta,

@@ -148,8 +148,11 @@ class TestJointStates:
             assert "'shoulder' changed from" in str(error)
             assert "second publisher" in str(error)
         np.testing.assert_allclose(states.position, 0.019)
-        # If the first publisher falls silent, the other's states become plausible after a while.
-        assert states.accept(joint_state(dict.fromkeys(NAMES, 1.0), NOW + 200 * ms), NOW)
+        # If the first publisher falls silent, the other's states need ~/enable.
+        other = joint_state(dict.fromkeys(NAMES, 1.0), NOW + 200 * ms)
+        assert rejection(states.accept, other, NOW).reason == "jump"
+        check.believe()
+        assert states.accept(other, NOW)
         states.restart()
         assert states.accept(joint_state(dict.fromkeys(NAMES, -3.0), NOW + 201 * ms), NOW)
 

@@ -651,7 +651,9 @@ static void take_input(robot_controller *c, const robot_input *in)
     const double link_time = frozen & LINKS_FROZEN ? s->link_time : in->link_time;
     const double motor_time = frozen & MOTORS_FROZEN ? s->motor_time : in->motor_time;
     int agrees = -1;
-    if (robot_follow_silence(p, s, link_time, motor_time)) {
+    if (!c->is_active) { /* an activation judges them */
+        robot_believe_samples(s);
+    } else if (robot_follow_silence(p, s, link_time, motor_time)) {
         double misfit[JOINTS];
         const int worst = worst_joint(c, in->q, in->theta, misfit);
         agrees = worst < 0 ? -1 : fabs(misfit[worst]) <= 1.0;
