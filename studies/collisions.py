@@ -201,7 +201,6 @@ class Simulation:
         model's parameters, and the random draw of its signs. seed : for motion and noise.
     """
 
-    # wide: the conditions of a run, by name
     def __init__(
         self,
         arm: StudiedArm,

@@ -107,7 +107,6 @@ class LiveLaws:
     It is reset when a new judgement finds this law stable, and when another law is accepted.
     """
 
-    # wide: the parts of the node
     def __init__(
         self,
         law: Arm,

@@ -30,7 +30,6 @@ class Proven(NamedTuple):
     is_better: bool
 
 
-# wide: the artefacts of all steps, keyword-only
 def prove(
     files: RobotFiles,
     proof: Proof | None,

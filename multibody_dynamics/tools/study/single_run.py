@@ -61,7 +61,6 @@ def plant_of(arm: StudiedArm, name: str) -> Plant:
     return arm.plant(name)
 
 
-# wide: what identifies a run
 def simulate(
     arm: StudiedArm,
     law: StudiedLaw,
@@ -187,7 +186,6 @@ class _GivenMotion(DesiredMotion):
 class _Cycle:
     """The cycle of the node: sensors, law, transmission, robot."""
 
-    # wide: the parts of a run
     def __init__(
         self,
         arm: StudiedArm,

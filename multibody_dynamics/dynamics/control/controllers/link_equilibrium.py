@@ -68,7 +68,6 @@ def spring_excess(is_rigid, springs, wanted, excess):
     return worst <= SETTLED * (1.0 + largest)
 
 
-# wide: springs at q, and q
 @inlined_exactly
 def follow_springs(is_rigid, springs, wanted, stiffness, may_end, excess, q):
     """A Newton step of the links q without the slope of gravity, to where the springs have the

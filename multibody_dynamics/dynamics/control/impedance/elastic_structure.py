@@ -114,7 +114,6 @@ class ElasticStructureController(LiveImpedance):
     matrix is singular.
     """
 
-    # wide: the settings of a law, keyword-only
     def __init__(
         self,
         model: MultibodyModel,

@@ -99,7 +99,6 @@ class ImpedanceController(LiveImpedance):
     that is set is compensated, which makes the arm stiff against it: leave it zero.
     """
 
-    # wide: every number of the law, by name
     def __init__(
         self,
         model: MultibodyModel,
