@@ -129,7 +129,9 @@ class LiveLaws:
             if not is_refused(p, name, judgement) or name == HOLD:
                 self._known[self._key(self._case(name))] = _Known("", judgement)
         self._process = JudgingProcess()
-        self._thread = BackgroundThread("live laws", JudgingProcess.give_way, defer=defer)
+        self._thread = BackgroundThread(
+            "live laws", JudgingProcess.drop_realtime_priority, defer=defer
+        )
         self._asked: _Case | None = None
 
     def close(self) -> None:

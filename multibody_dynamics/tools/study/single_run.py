@@ -18,7 +18,7 @@ from ...dynamics.model import MultibodyModel
 from ...dynamics.plant import DelayLine, Encoder, Plant
 from ...dynamics.rigid import forward_kinematics
 from .conditions import HIT_AT, PAYLOAD_AT, PUSHED_FOR, Condition
-from .model_errors import mistaken
+from .model_errors import with_model_errors
 from .studied_laws import StudiedLaw
 from .studied_robots import LEVER, StudiedArm, motion_rows
 
@@ -82,7 +82,9 @@ def simulate(
     model, actuators = assumed or (arm.model, arm.actuators)
     if condition.error:
         rng = np.random.default_rng([draw, 1, seed])
-        model, actuators = mistaken(model, actuators, condition.error, rng, condition.parts)
+        model, actuators = with_model_errors(
+            model, actuators, condition.error, rng, condition.parts
+        )
     times = _times(arm, condition, until, [draw, 2, seed])
     errors: Array = np.zeros((len(times.cycles), arm.model.n))
     torques: Array = np.zeros((len(times.cycles), len(actuators.motors)))

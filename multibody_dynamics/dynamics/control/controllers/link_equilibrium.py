@@ -167,12 +167,12 @@ class LinkEquilibrium(IndependentCopies):
             if self._excess() and may_end:
                 break
             if self._elastic.size:
-                left = self.left_over(stiffness)
+                left = self.remaining_stiffness(stiffness)
                 self.q[self._elastic] += np.linalg.solve(left, self.excess[self._elastic])
         self._loads()
         return self.load
 
-    def left_over(self, stiffness: Array) -> Array:
+    def remaining_stiffness(self, stiffness: Array) -> Array:
         """K - K_i of the elastic joints, positive definite, with the springs' present K.
 
         Raises DynamicsError, naming the joint, if less than LEAST_SHARE of the springs' stiffness
