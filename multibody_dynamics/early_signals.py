@@ -23,7 +23,7 @@ from .resources import NAME
 NODES = f"{NAME}.nodes."
 
 
-def leave_quietly_while_importing(words: Sequence[str] = tuple(sys.orig_argv)) -> None:
+def exit_silently_on_signals(words: Sequence[str] = tuple(sys.orig_argv)) -> None:
     """In the program of a node, let SIGINT and SIGTERM end the process at once with status 0.
 
     Nothing has been published yet, so there is nothing to bring to a safe end. words : the command

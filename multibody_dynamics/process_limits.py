@@ -22,14 +22,14 @@ FILE_SIZE = 1  # MB: logs, and the middleware's shared memory
 THREADS = 24  # of the middleware and of the node
 
 
-def refuse_hopeless_limits() -> None:
+def refuse_insufficient_limits() -> None:
     """End the process with status 1 and one line if one of its limits is too low."""
-    if problem := hopeless_limit():
+    if problem := insufficient_limit():
         print(f"multibody_dynamics: {problem}", file=sys.stderr)
         raise SystemExit(1)
 
 
-def hopeless_limit() -> str:
+def insufficient_limit() -> str:
     """Which limit is too low, how low, and how much a node needs; empty if there is none."""
     for name, least, what, option in (
         ("RLIMIT_AS", MEMORY, "the address space of this process", "-v"),

@@ -40,7 +40,7 @@ from multibody_dynamics.dynamics.model import MultibodyModel, inertia
 from multibody_dynamics.dynamics.motion import Reference, interpolate
 from multibody_dynamics.dynamics.plant import Encoder
 from multibody_dynamics.dynamics.rigid import forward_kinematics, jacobian
-from multibody_dynamics.tools.study.model_errors import mistaken
+from multibody_dynamics.tools.study.model_errors import with_model_errors
 from multibody_dynamics.tools.study.studied_robots import (
     PLANTS,
     StudiedArm,
@@ -201,7 +201,6 @@ class Simulation:
         model's parameters, and the random draw of its signs. seed : for motion and noise.
     """
 
-    # wide: the conditions of a run, by name
     def __init__(
         self,
         arm: StudiedArm,
@@ -216,7 +215,7 @@ class Simulation:
         self.arm, self.model = arm, arm.model
         believed = arm.model, arm.actuators
         if error:
-            believed = mistaken(*believed, error, np.random.default_rng([draw, 1]))
+            believed = with_model_errors(*believed, error, np.random.default_rng([draw, 1]))
         self.believed = believed
         from multibody_dynamics.nodes.following.flatness_controller_parameters import (
             FlatnessControllerParameters,

@@ -126,7 +126,6 @@ def _commanded(law: Controller, desired: Array, held: Array, state: ArmStates) -
     return law.update(desired, *state)
 
 
-# wide: state, torques and contacts of an arm
 def equations_of_motion(
     model: MultibodyModel,
     actuators: Actuators,

@@ -88,7 +88,6 @@ class SampledContacts(NamedTuple):
         return int((self.created > allowed).sum())
 
 
-# wide: the conditions of the contacts, keyword-only
 def sampled_contacts(
     law: Controller,
     arm: SimulatedArm,

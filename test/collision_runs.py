@@ -15,7 +15,7 @@ from multibody_dynamics.dynamics.control import DetectionSettings, RecordedMotio
 from multibody_dynamics.dynamics.elastic import load_actuators
 from multibody_dynamics.dynamics.plant import ElasticRobot
 from multibody_dynamics.resources import share_directory
-from multibody_dynamics.tools.study.model_errors import mistaken
+from multibody_dynamics.tools.study.model_errors import with_model_errors
 
 PERIOD = 1e-3
 RESOLUTION = 2.0 * np.pi / 2**18
@@ -33,7 +33,7 @@ def robot():
 @cache
 def wrong():
     """The same with every parameter 10 % off."""
-    return mistaken(*robot(), 0.1, np.random.default_rng(3))
+    return with_model_errors(*robot(), 0.1, np.random.default_rng(3))
 
 
 class Run:

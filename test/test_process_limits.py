@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from little_memory import no_more_memory
-from multibody_dynamics.process_limits import THREADS, hopeless_limit
+from multibody_dynamics.process_limits import THREADS, insufficient_limit
 
 NODES = [
     "feedforward_node",
@@ -50,9 +50,9 @@ def test_a_node_names_the_limit_with_which_it_cannot_work(node, limit, value, ex
 
 
 def test_threads_that_cannot_be_started_are_counted():
-    assert hopeless_limit() == ""
+    assert insufficient_limit() == ""
     with no_more_memory():
-        found = hopeless_limit()
+        found = insufficient_limit()
     if "threads" in found:  # with a lower limit on memory, that one is named
         assert f"only 0 of {THREADS} threads can be started" in found
     else:

@@ -13,11 +13,11 @@ several nodes, and self-contained parts of single nodes:
     validation  parameters, statistics and recordings of the comparison with the model
 """
 
-from ..early_signals import is_program_of_a_node, leave_quietly_while_importing
+from ..early_signals import exit_silently_on_signals, is_program_of_a_node
 from ..linear_algebra import use_one_thread
-from ..process_limits import refuse_hopeless_limits
+from ..process_limits import refuse_insufficient_limits
 
-leave_quietly_while_importing()
+exit_silently_on_signals()
 if is_program_of_a_node():
-    refuse_hopeless_limits()
+    refuse_insufficient_limits()
     use_one_thread()

@@ -125,7 +125,7 @@ class DriftNode(ManagedNode[DriftParameters]):
         try:
             if self._states is None:
                 self._states = self._first(message)
-            elif self._states.went_back(message, 0, 0):
+            elif self._states.has_jumped_back(message, 0, 0):
                 self.get_logger().info("stamps jumped back: resetting the filter")
                 self._states = self._first(message)
             if not self._states.accept(message, 0):

@@ -35,8 +35,8 @@ from .base.outputs import Outputs
 from .base.parameters import ParameterError
 from .base.qos import RELIABLE, best_effort
 from .base.runtime import ManagedNode, run
+from .simulator.simulated_environment import SimulatedEnvironment, StiffnessCommands
 from .simulator.simulated_sensors import SimulatedSensors, driven, stepped
-from .simulator.simulated_surroundings import StiffnessCommands, Surroundings
 from .simulator.simulator_commands import Command, Commands
 from .simulator.simulator_pace import ClockPace, Pace, SteadyPace
 from .simulator.simulator_parameters import SimulatorParameters
@@ -73,7 +73,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
         self._period = round(SECOND / p.update_rate)
         self._dt = 1e-9 * self._period
         self._commands = Commands(p.command_interface, actuators.motor_names, robot.command_order)
-        self._surroundings = Surroundings(p, plant)
+        self._environment = SimulatedEnvironment(p, plant)
         self._stiffness = StiffnessCommands(actuators)
         self._zero = np.zeros(len(actuators.motors))
         self._time = 0  # ns of simulated time; continues from one activation to the next
@@ -94,7 +94,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
 
     def activate(self) -> None:
         p, plant = self.parameters, self._plant
-        self._surroundings.restart()
+        self._environment.restart()
         self._stiffness.restart()
         plant.stiffness[:] = self._stiffness_at_rest
         plant.reset(self._home)
@@ -134,7 +134,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
         return SteadyPace(self._period, self._time if p.publish_clock else None)
 
     def check(self, values: SimulatorParameters) -> None:
-        self._surroundings.check(values)
+        self._environment.check(values)
 
     # Messages, in the executor's thread
 
@@ -142,7 +142,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
         self._commands.accept(message, self._stamp, self.parameters.command_timeout)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
-        self._surroundings.accept(message, self._stamp, self.parameters.wrench_timeout)
+        self._environment.accept(message, self._stamp, self.parameters.wrench_timeout)
 
     def _on_clock(self, message: Clock) -> None:
         if message.clock.sec < 0:  # as ManagedNode does
@@ -152,7 +152,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
                 "/clock jumped back: continuing from its new time", throttle_duration_sec=1.0
             )
             self._commands.forget_stamps()
-            self._surroundings.forget_wrench()
+            self._environment.forget_wrench()
 
     def _rest(self) -> Command:
         """The command of a robot without brakes before the first one arrives."""
@@ -256,7 +256,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
         parts = self._delay.push(due)
         if due is None:
             return
-        if self._surroundings.apply(p, self._moved, stamp):
+        if self._environment.apply(p, self._moved, stamp):
             self._inputs.reject(
                 "external_wrench",
                 MessageError("stale", "none arrived within wrench_timeout; set to zero"),
@@ -348,7 +348,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
             "cycles at a torque limit": strain.saturated,
             "cycles beyond a spring's travel": strain.overstretched,
             "springs beyond their travel": ", ".join(sorted(strain.beyond)),
-            "payload [kg]": self._surroundings.payload_mass,
+            "payload [kg]": self._environment.payload_mass,
         }
         level = WARN if saturated or overstretched else OK
         yield Status("motors", level, text, motors)

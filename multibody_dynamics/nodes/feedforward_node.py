@@ -25,8 +25,8 @@ from .base.cycle_supervisor import CycleSupervisor
 from .base.diagnostics import ERROR, STALE, Diagnostics, Status
 from .base.messages import SECOND, JointStates
 from .base.node_inputs import Inputs
+from .base.other_controllers import OtherControllers
 from .base.qos import best_effort
-from .base.rival_controllers import RivalControllers
 from .base.robot_source import RobotSource
 from .base.runtime import ManagedNode, run
 from .following.controlled_robot import controlled_robot
@@ -115,7 +115,7 @@ class FeedforwardCycle:
         inputs.listen(JointState, "joint_states", self._on_state, quality)
         self._watchdog = supervisor.watch(self._on_stale)
         self.diagnostics = Diagnostics(node, robot.model.name, self._statuses)
-        self.diagnostics.add(RivalControllers(node, self._outputs.command_topic).statuses)
+        self.diagnostics.add(OtherControllers(node, self._outputs.command_topic).statuses)
         node.get_logger().info(f"active; gravity is {setup.gravity}; springs: {p.variant}")
 
     def reconfigure(self, p: FeedforwardParameters) -> None:
@@ -151,9 +151,9 @@ class FeedforwardCycle:
     def _run(self, stamp: int, begin: int) -> None:
         """Run one cycle with this stamp (ns), which began at `begin`, monotonic ns."""
         supervisor, motion, law = self.supervisor, self._motion, self._law
-        if supervisor.comes_late("joint_states", stamp):
+        if supervisor.reject_if_late("joint_states", stamp):
             return
-        if motion.is_there and (gap := supervisor.leap(stamp)):
+        if motion.is_there and (gap := supervisor.stamp_gap(stamp)):
             self._restart(gap)
         if not motion.is_there:
             self._begin(stamp)

@@ -23,8 +23,8 @@ from .base.cycle_supervisor import CycleSupervisor
 from .base.diagnostics import Diagnostics, Status
 from .base.messages import SECOND, MessageError
 from .base.node_inputs import Inputs
+from .base.other_controllers import OtherControllers
 from .base.qos import best_effort
-from .base.rival_controllers import RivalControllers
 from .base.robot_source import RobotSource
 from .base.runtime import ManagedNode, run
 from .following import controller_report as report
@@ -123,7 +123,7 @@ class ControllerCycle:
         if not supervisor.has_timer:
             node.activation.timer(TICK, self._on_tick)
         self._diagnostics = Diagnostics(node, robot.model.name, self._statuses)
-        self._diagnostics.add(RivalControllers(node, self._outputs.command_topic).statuses)
+        self._diagnostics.add(OtherControllers(node, self._outputs.command_topic).statuses)
         self.reconfigure(p)
         node.get_logger().info(f"active; law: {setup.laws.in_force}; state from {p.state_source}")
 
@@ -168,7 +168,7 @@ class ControllerCycle:
             return
         stamp = states.sides[side].stamp
         if is_pair:
-            self._newest.arrived(begin, states.stamp, self._node.parameters.state_timeout)
+            self._newest.take(begin, states.stamp, self._node.parameters.state_timeout)
         elif is_alone:
             self._run(stamp, begin)
 
@@ -190,7 +190,7 @@ class ControllerCycle:
             self._newest.skipped += 1
             self._sent_at = self._supervisor.now()
             return
-        if self._supervisor.comes_late("motor_states", stamp):
+        if self._supervisor.reject_if_late("motor_states", stamp):
             return
         states = self._states
         measured, wanted = self._arm.measured.estimator.state, self._arm.motion.wanted

@@ -213,7 +213,7 @@ class TrajectoryNode(ManagedNode[TrajectoryParameters]):
     def _on_state(self, message: JointState) -> None:
         measured, now = self._measured, self._now()
         try:
-            if measured.went_back(message, now, 0):
+            if measured.has_jumped_back(message, now, 0):
                 measured.restart()
             measured.accept(message, now)
         except MessageError as error:

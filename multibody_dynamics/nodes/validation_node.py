@@ -126,7 +126,7 @@ class ValidationNode(ManagedNode[ValidationParameters]):
                 return
             if self._states is None:
                 self._states = self._first(message)
-            elif nanoseconds(message.header.stamp) and self._states.went_back(message, 0, 0):
+            elif nanoseconds(message.header.stamp) and self._states.has_jumped_back(message, 0, 0):
                 self._end(f"stamps jumped back by {self._seconds_back(message):.3f} s")
                 self._states = self._first(message)
             self._record(message)

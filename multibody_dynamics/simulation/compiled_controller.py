@@ -253,7 +253,6 @@ class CompiledController(NeverCopied):
         rows[:, : self.v] = as_array("second", second, (3, self.v))
         self._function("set_second_outputs", ctypes.c_int)(self._controller, rows.ctypes)
 
-    # wide: the cycle, the times of the samples, and the samples
     def update(
         self,
         time: float,

@@ -168,7 +168,7 @@ class BackgroundProcess(Background):
         opened: Future[Executor] = Future()
 
         def start() -> None:
-            self.give_way()
+            self.drop_realtime_priority()
             pool = ProcessPoolExecutor(1, get_context("spawn"), _prepare, (self.nice,))
             try:
                 # The pool would do this in a thread of its own, and wait forever if it failed.
@@ -187,7 +187,7 @@ class BackgroundProcess(Background):
         return opened.result()
 
     @staticmethod
-    def give_way() -> None:
+    def drop_realtime_priority() -> None:
         """Give up any real-time priority of this thread and of all that it starts from now on."""
         with suppress(OSError, AttributeError):
             if os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK in (os.SCHED_FIFO, os.SCHED_RR):
@@ -207,7 +207,7 @@ def _prepare(nice: int) -> None:
     """Set up the new process: it ignores Ctrl-C, lowers its priority, moves to other processors and
     ends with its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    BackgroundProcess.give_way()
+    BackgroundProcess.drop_realtime_priority()
     with suppress(OSError, AttributeError):
         os.nice(nice)
     with suppress(OSError, AttributeError, ValueError):

@@ -16,7 +16,6 @@ from typing import Any
 from .errors import InputError
 
 
-# wide: what a declaration says, keyword-only
 def setting(
     default: Any,
     meaning: str,

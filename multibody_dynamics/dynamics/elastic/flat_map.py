@@ -32,7 +32,7 @@ def _bend(bending, torque, i):
     return bending[0] * torque[0, i], moves * torque[1, i], moves * torque[2, i]
 
 
-# wide: a call unpacks an array in 0.07 us; a tuple of arrays takes several times as long
+# A call unpacks an array in 0.07 us; a tuple of arrays takes several times as long
 def feedforward_cycle(
     joints, motors, laws, pieces, own, bending, state, torque, second, filtered,
     bent, load, result, flags,
@@ -51,7 +51,6 @@ def feedforward_cycle(
         )
 
 
-# wide: as above
 def single_feedforward_cycle(
     joints, motors, laws, pieces, own, bending, state, torque, second, filtered,
     bent, load, result, flags,
@@ -65,7 +64,7 @@ def single_feedforward_cycle(
         )
 
 
-# wide: the plant passes the rows of its packed state one by one; a tuple of arrays costs time
+# The plant passes the rows of its packed state one by one; a tuple of arrays costs time
 @inlined
 def springs_recursion(
     joints, laws, pieces, own, q, qd, theta, thetad, second, torque, rate, felt, load, deflection

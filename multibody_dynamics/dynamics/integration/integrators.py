@@ -138,7 +138,6 @@ class _Run(NamedTuple):
     progress: Progress | None
 
 
-# wide: the options of the public contract, all but four by keyword
 def integrate(
     system: AbsoluteSystem,
     t_end: float,

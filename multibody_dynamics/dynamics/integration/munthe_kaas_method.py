@@ -77,7 +77,6 @@ def increment(
     return k
 
 
-# wide: the options of the public contract, all but five by keyword
 def munthe_kaas(
     group: ProductGroup,
     field: Field,

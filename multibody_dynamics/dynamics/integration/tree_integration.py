@@ -56,7 +56,6 @@ class JointSprings(IndependentCopies):
             object.__setattr__(self, name, read_only(value))
 
 
-# wide: the options of the public contract, all but five by keyword
 def integrate_joints(
     acceleration: Law,
     q: Any,
@@ -95,7 +94,6 @@ def integrate_joints(
     return JointMotion(time, q, qd)
 
 
-# wide: the options of the public contract, all but five by keyword
 def integrate_tree(
     model: MultibodyModel,
     q: Any,

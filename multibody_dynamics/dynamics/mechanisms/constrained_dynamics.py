@@ -83,7 +83,6 @@ class ConstrainedMotion(NamedTuple):
     redundant: tuple[str, ...]
 
 
-# wide: the state is spelled out, one argument for each derivative, as in inverse_dynamics
 def constrained_inverse_dynamics(
     system: ConstrainedModel,
     q: Any,
@@ -175,7 +174,6 @@ def constrained_forward_dynamics(
     return _move(system, (), (q, qd, nothing), tau, "unique", wrenches, base, baumgarte)
 
 
-# wide: one argument for each quantity of the motion, as in hybrid_dynamics
 def constrained_hybrid_dynamics(
     system: ConstrainedModel,
     q: Any,

@@ -124,7 +124,6 @@ def resolved(couplings: Mapping[str, Coupling]) -> dict[str, Coupling]:
     return done
 
 
-# long: one pass over the bodies that fills the lists of the new tree
 def coupled_fields(model: Robot, couplings: Mapping[str, Coupling]) -> dict[str, Any]:
     """The fields of `model` that change if its joints follow the couplings.
 

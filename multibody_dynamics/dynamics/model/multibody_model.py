@@ -616,8 +616,6 @@ def model_state(model: MultibodyModel, *rows: Any) -> tuple[Array, tuple[int, ..
     return as_state(model.joint_names, *rows)
 
 
-# wide: parents, screws, poses, inertias are required; the rest is keyword-only with defaults
-# long: two thirds are the documentation of the parameters
 def model_from_screws(
     parents: Sequence[int],
     screws: Any,

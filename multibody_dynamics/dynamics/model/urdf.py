@@ -463,7 +463,6 @@ def _check_tree(robot: URDF) -> tuple[str, dict[str, list[Any]]]:
     return roots[0], carried
 
 
-# long: one pass over the joints that fills the lists of the tree
 def _build(
     robot: URDF, gravity: Any, strict: bool, part: RobotPart, ignored: _Ignored
 ) -> MultibodyModel:

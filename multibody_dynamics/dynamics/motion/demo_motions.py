@@ -40,7 +40,6 @@ class Points(NamedTuple):
     accelerations: Array | None = None
 
 
-# wide: the parameters of trajectory_node, keyword-only
 def exciting_motion(
     model: MultibodyModel,
     *,

@@ -289,7 +289,6 @@ def _is_finite(time, state):
     return total == 0.0
 
 
-# wide: the point, and all limits
 @inlined_exactly
 def accept_point(s, now, lead, time, state, lower, upper, velocity):
     """Continue the motion to `state` at `time`, unless there is a reason to refuse that; returns

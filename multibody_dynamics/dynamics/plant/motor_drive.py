@@ -62,7 +62,6 @@ class MotorDrive(IndependentCopies):
         omega = 2.0 * np.pi * bandwidth
         return cls(carried * omega**2, 2.0 * damping_ratio * omega * carried)
 
-    # wide: what the drive was sent, and how its motors moved
     def mean_torque(
         self, reference: Array, feedforward: Array, before: Array, after: Array, dt: float
     ) -> Array:

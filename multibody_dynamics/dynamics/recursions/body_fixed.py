@@ -182,7 +182,6 @@ def apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies
                 accumulate_screw(bodies, b, WRENCH + 12, subtract_screw(turned, x2))
 
 
-# long: reads like the algorithm of the paper
 @inlined
 def backward_recursion(parents, joints, gravity, state, order, bodies, result):
     """Joint torques and their rates: [M18d] (67) for a tree, differentiated.

@@ -129,7 +129,6 @@ def apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies
                 accumulate_screw(bodies, b, WRENCH + 12, (subtract(moved, m2), scale(-1, f2)))
 
 
-# long: reads like the algorithm of the paper
 @inlined
 def backward_recursion(parents, joints, gravity, state, order, bodies, result):
     """Joint torques and their rates: [M18d] (76) for a tree, differentiated.

@@ -55,7 +55,6 @@ from .body_fixed import RELATIVE
 from .poses import clear, coordinate, place
 
 
-# long: reads like the algorithm of the paper
 @inlined
 def kinematics_recursion(parents, joints, trig, state, order, bodies):
     """Poses and twists of all bodies, [M18k] (68), with derivatives to the jounce.

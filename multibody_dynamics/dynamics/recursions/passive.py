@@ -110,7 +110,6 @@ def second_moments_times(Theta, x):
     return subtract(scale(half_trace, x), symmetric_times(Theta, x))
 
 
-# long: reads like the equations above
 @inlined
 def backward_recursion(parents, joints, state, reference, order, bodies, references, result):
     """u = M q_r'' + C q_r' + g and its derivatives up to `order`, in `result` (order + 1, n).

@@ -116,7 +116,6 @@ def apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies
             accumulate_screw(bodies, i + 1, WRENCH + k, minus_screw(load_screw(applied, i, k)))
 
 
-# long: reads like the algorithm of the paper
 @inlined
 def backward_recursion(parents, joints, gravity, state, order, bodies, result):
     """[M21] Algorithm 3 for a tree: the joint torques and their first `order` derivatives.

@@ -64,7 +64,6 @@ class BatchInverseDynamics:
         """Copies and pickles load the machine code anew."""
         return type(self), (self.model, self.order)
 
-    # wide: the state is spelled out, one argument for each derivative of q
     def __call__(
         self,
         q: Any,

@@ -98,7 +98,6 @@ class _OperatingPoint(NamedTuple):
     damping: Array
 
 
-# wide: one keyword for each property of the operating point and of the resulting system
 def linearize(
     model: MultibodyModel,
     q: Any,

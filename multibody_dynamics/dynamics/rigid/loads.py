@@ -25,7 +25,6 @@ from .rnea import interbody_wrenches
 from .wrenches import Wrenches, frame_motion, with_rates
 
 
-# wide: the state is spelled out, one argument for each derivative of q
 def load_wrench(
     model: MultibodyModel,
     body: str | int,
@@ -63,7 +62,6 @@ def load_wrench(
     return _load(model, body, load, (q, qd, qdd, qddd, qdddd), frame, base)[-1]
 
 
-# wide: the state is spelled out, one argument for each derivative of q
 def load_cell_reading(
     model: MultibodyModel,
     cell: str | int,

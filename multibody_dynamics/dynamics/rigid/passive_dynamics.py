@@ -48,7 +48,6 @@ STATE = ("q", "qd", "qdd", "qddd")
 REFERENCE = ("qrd", "qrdd", "qrddd", "qrdddd")
 
 
-# wide: plain arrays, as in `rnea`
 def _cycle(parents, joints, gravity, order, state, reference, applied, trig, bodies, references,
            result):  # fmt: skip
     """The passive inverse dynamics of one state."""
@@ -73,7 +72,6 @@ PLAIN_PASSIVE_CYCLE = inlined(_cycle)
 PASSIVE_CYCLE = compiled(_cycle)
 
 
-# wide: plain arrays, as above
 def _batch(robot, order, bases, states, rates, applied, trig, bodies, references, results):
     parents, joints, gravity = robot
     for k in range(states.shape[0]):

@@ -37,7 +37,6 @@ class _TooLargeError(Exception):
     """The program has more than MOST_OPERATIONS."""
 
 
-# wide: a program, its inputs and results, and what is special about it
 def vector_batch(
     model: MultibodyModel,
     name: str,

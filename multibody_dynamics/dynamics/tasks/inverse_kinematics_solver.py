@@ -240,7 +240,6 @@ class InverseKinematicsSolver(IndependentCopies):
     axes, a soft task, an invalid pose, and lower limits above upper ones. Not thread-safe.
     """
 
-    # wide: the options of the search are keyword-only and have defaults
     def __init__(
         self,
         model: MultibodyModel,

@@ -245,7 +245,6 @@ class TaskDynamics(NamedTuple):
         return InverseDynamics(self.tau, self.tau_dot, self.tau_ddot)
 
 
-# long: the checks of one batch, and the loop over it
 def task_inverse_dynamics(
     model: MultibodyModel,
     tasks: Task | Sequence[Task],

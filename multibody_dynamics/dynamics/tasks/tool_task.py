@@ -189,7 +189,6 @@ class TaskMotion:
         return TaskMotion(self.pose, twist, acceleration, jerk, jounce, representation)
 
 
-# wide: q and its four derivatives are spelled out, as in forward_kinematics
 def task_motion(
     model: MultibodyModel,
     task: Task,

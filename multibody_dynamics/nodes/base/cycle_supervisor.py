@@ -129,7 +129,7 @@ class CycleSupervisor:
             raise MessageError(
                 "no clock", "use_sim_time is set, but nothing is published on /clock"
             )
-        if states.went_back(message, now, tolerance):
+        if states.has_jumped_back(message, now, tolerance):
             self._on_jump(f"the clock and the stamps of {topic} jumped back")
         return states.accept(message, now, tolerance)
 
@@ -147,14 +147,14 @@ class CycleSupervisor:
                 f" {'old' if age > 0 else 'ahead of the clock'}",
             )
 
-    def comes_late(self, topic: str, stamp: int) -> bool:
+    def reject_if_late(self, topic: str, stamp: int) -> bool:
         """Reject a state that is older than the last output."""
         if stamp > self.last_stamp:
             return False
         self._inputs.reject(topic, MessageError("out of order", "older than the last output"))
         return True
 
-    def leap(self, stamp: int) -> str:
+    def stamp_gap(self, stamp: int) -> str:
         """The gap between the last output and a state that comes more than `state_timeout` later,
         in words; "" if there is none. The watchdog may not have noticed it."""
         gap = stamp - self.last_stamp if self.last_stamp else 0

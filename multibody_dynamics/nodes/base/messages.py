@@ -159,7 +159,7 @@ class JointStates:
             return []
         return [name for name, new in zip(names, self._is_new, strict=True) if not new]
 
-    def went_back(self, message: JointState, now: int, tolerance: int) -> bool:
+    def has_jumped_back(self, message: JointState, now: int, tolerance: int) -> bool:
         """Whether time itself jumped back: the clock is behind stamps that have already been used.
 
         After `restart`, older stamps are valid again. If any stamp is allowed (tolerance 0), a

@@ -107,7 +107,7 @@ def _set_priority(priority: int) -> None:
     _for_all_threads(apply)
 
 
-def make_way() -> None:
+def lower_thread_priority() -> None:
     """One less than the priority of the main thread, for a thread that starts after `schedule` has
     run: it inherits the priority of the thread that starts it, which is mostly the cycle."""
     process = os.getpid()

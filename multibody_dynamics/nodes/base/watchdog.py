@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from .scheduling import make_way
+from .scheduling import lower_thread_priority
 
 
 class Watchdog:
@@ -78,7 +78,7 @@ class Watchdog:
         return 1e-9 * age
 
     def _watch(self) -> None:
-        make_way()
+        lower_thread_priority()
         # The alarm is late by at most a quarter of the timeout.
         while not self._stop.wait(min(self._timeout() / 4, 0.25)):
             fed = self._fed

@@ -30,7 +30,6 @@ class FeedforwardOutputs(Outputs):
             for name in ("torque", "torque_rate", "torque_acceleration")
         ]
 
-    # wide: what is published
     def publish(
         self,
         stamp: int,

@@ -45,7 +45,6 @@ class FollowedMotion:
     Attribute `enabled`: whether ~/enable allows motions.
     """
 
-    # wide: the parts of the node that take part in a motion
     def __init__(
         self,
         node: ManagedNode[Any],

@@ -107,7 +107,6 @@ class LiveLaws:
     It is reset when a new judgement finds this law stable, and when another law is accepted.
     """
 
-    # wide: the parts of the node
     def __init__(
         self,
         law: Arm,
@@ -130,7 +129,9 @@ class LiveLaws:
             if not is_refused(p, name, judgement) or name == HOLD:
                 self._known[self._key(self._case(name))] = _Known("", judgement)
         self._process = JudgingProcess()
-        self._thread = BackgroundThread("live laws", JudgingProcess.give_way, defer=defer)
+        self._thread = BackgroundThread(
+            "live laws", JudgingProcess.drop_realtime_priority, defer=defer
+        )
         self._asked: _Case | None = None
 
     def close(self) -> None:

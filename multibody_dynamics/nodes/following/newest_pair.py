@@ -42,7 +42,7 @@ class NewestPair:
         """Whether a pair waits for its cycle."""
         return self._due is not None
 
-    def arrived(self, arrival: int, stamp: int, timeout: float) -> None:
+    def take(self, arrival: int, stamp: int, timeout: float) -> None:
         """Run a cycle on a pair with this arrival and stamp (ns), or soon; if none arrived for more
         than `timeout` s before it, wait a moment first."""
         since, period = arrival - self._arrival, stamp - self._stamp

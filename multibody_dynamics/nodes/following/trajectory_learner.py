@@ -15,7 +15,7 @@ from ...dynamics.control import IterativeLearning, LearningSettings, Run
 from ...dynamics.core import Array, BackgroundThread, InputError
 from ...dynamics.model import MultibodyModel
 from ..base.parameters import ParameterError
-from ..base.scheduling import make_way
+from ..base.scheduling import lower_thread_priority
 from .flatness_controller_parameters import FlatnessControllerParameters
 
 
@@ -49,7 +49,7 @@ class TrajectoryLearner:
         self.settings, self._log, self.learns = settings, log, False
         self.learning: IterativeLearning | None = None
         self.note = "no run yet"
-        self._thread = BackgroundThread("learning", make_way)
+        self._thread = BackgroundThread("learning", lower_thread_priority)
         self._work: Future[None] | None = None
         if path.exists():
             self.learning = IterativeLearning.load(path)

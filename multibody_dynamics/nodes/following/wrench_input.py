@@ -30,7 +30,6 @@ class WrenchInput:
     wrench that needs more is rejected.
     """
 
-    # wide: the parts of the node, and what is measured
     def __init__(
         self,
         node: ManagedNode[Any],

@@ -47,7 +47,6 @@ class ToolInput:
     Attribute `planning`: topics of the requests that wait for the process.
     """
 
-    # wide: the parts of the node between which this one mediates
     def __init__(
         self,
         node: ManagedNode[TaskSpaceParameters],

@@ -24,7 +24,7 @@ from ...validation.settings import Robot, Settings
 from ...validation.survey import SHORTEST
 from ..base.diagnostics import ERROR, OK
 from ..base.parameters import ParameterError
-from ..base.scheduling import make_way
+from ..base.scheduling import lower_thread_priority
 
 
 class ReportedRecordings:
@@ -54,7 +54,7 @@ class ReportedRecordings:
         self._robot, self._settings, self._urdf_text = robot, settings, urdf_text
         self._recorder: StateRecorder | None = None
         self._failure = ""  # why nothing is recorded any more
-        self._reports = BackgroundThread("report", make_way)
+        self._reports = BackgroundThread("report", lower_thread_priority)
         self._reported: dict[str, object] = {}  # results of the last report; replaced as a whole
 
     def add(self, message: JointState) -> None:

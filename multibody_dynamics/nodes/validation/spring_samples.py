@@ -42,7 +42,7 @@ class SpringSamples:
 
     def add_motors(self, message: JointState, tolerance: float, period: float) -> None:
         """Add a motor state. Raises MessageError if it is invalid."""
-        if self._motors.went_back(message, 0, 0):
+        if self._motors.has_jumped_back(message, 0, 0):
             self._motors.restart()
         if self._motors.accept(message, 0) and self._pairs.add(self._motors, tolerance):
             self._keep(period)

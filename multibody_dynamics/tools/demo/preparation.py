@@ -141,7 +141,6 @@ class Demo:
         self.file.write_text(_as_yaml(self.parameters, self.comparison))
 
 
-# wide: the options of `multibody_dynamics demo` and of launch/demo.launch.py, by keyword
 def prepare(
     folder: Path,
     comparison: Comparison = FEEDFORWARDS,

@@ -23,7 +23,6 @@ DISCOVERY = 1.0  # s between two searches for new topics
 LIVE, LOGGED = 0.5, 10.0  # s between two progress reports: on a terminal, in a file
 
 
-# wide: the options of the command.
 def record(
     folder: Path,
     topics: Sequence[str],

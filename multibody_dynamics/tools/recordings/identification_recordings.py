@@ -41,7 +41,6 @@ JUMP_RATIO = 10.0
 ON_TIME = 1e-3  # periods; samples this close to evenly spaced times are used as they are
 
 
-# wide: how a recording is read
 @file_reader
 def read_run(
     path: Path,
@@ -112,7 +111,6 @@ def _signals(path: Path, motion: Motion, motors: Sequence[str]) -> dict[str, Arr
     return {"q": motion.q, "theta": theta, "sensor": motion.Q, "motor_torque": tau}
 
 
-# wide: how a table is read
 def _of_table(
     path: Path,
     model: MultibodyModel,

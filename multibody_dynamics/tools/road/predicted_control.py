@@ -34,7 +34,7 @@ from ...validation.trajectory_files import read_points
 from ..motions.scaled_trajectory import motion_through
 from ..study.conditions import CONDITIONS, Condition
 from ..study.equal_noise import EqualNoise, at_equal_noise, reference_noise
-from ..study.model_errors import mistaken
+from ..study.model_errors import with_model_errors
 from ..study.single_run import Outcome, simulate
 from ..study.studied_laws import REFERENCE, STUDIED_LAWS, chosen_laws
 from ..study.studied_robots import RobotSource, StudiedArm, motion_of, studied_arm
@@ -210,7 +210,9 @@ def true_robots(proof: Proof, case: str) -> list[PossibleRobot]:
     for draw in range(proof.draws):
         rng = np.random.default_rng([draw, 1, proof.seed])
         found.append(
-            PossibleRobot(*mistaken(*known.before, proof.stated, rng), np.zeros(known.before[0].n))
+            PossibleRobot(
+                *with_model_errors(*known.before, proof.stated, rng), np.zeros(known.before[0].n)
+            )
         )
     return found
 

@@ -17,7 +17,7 @@ from .held_out import HeldEquation, HeldOut, compare_held_out, held_equations, o
 from .known_robots import RobotFiles, load_known
 from .predicted_control import Prediction, Proof, predict
 from .road_artefacts import collect
-from .road_page import Road, summary, write_road
+from .road_page import ProofReport, summary, write_report
 
 FILE = "proof.json"
 
@@ -30,7 +30,6 @@ class Proven(NamedTuple):
     is_better: bool
 
 
-# wide: the artefacts of all steps, keyword-only
 def prove(
     files: RobotFiles,
     proof: Proof | None,
@@ -67,8 +66,8 @@ def prove(
     write_json(figures(held, prediction, equations), folder / FILE)
     if prediction is not None and not prediction.is_complete:
         raise KeyboardInterrupt(f"{folder / FILE} has what was done")
-    road = Road(known, artefacts, held, prediction, equations)
-    page = write_road(road, folder)
+    road = ProofReport(known, artefacts, held, prediction, equations)
+    page = write_report(road, folder)
     is_better = True
     if held:
         before, after = overall(held)

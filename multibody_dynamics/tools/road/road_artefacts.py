@@ -52,7 +52,6 @@ class Artefacts:
     pictures: dict[str, Path] = field(default_factory=dict)
 
 
-# wide: the results of every step, keyword-only
 def collect(
     *,
     urdf: Path,

@@ -49,7 +49,7 @@ PARAMETERS = {  # of flatness_controller_node: the one that a law's number sets
 
 
 @dataclass(frozen=True, eq=False)
-class Road:
+class ProofReport:
     """Everything that the report shows."""
 
     known: KnownRobots
@@ -59,7 +59,7 @@ class Road:
     equations: Sequence[HeldEquation] = ()
 
 
-def write_road(road: Road, folder: Path) -> Path:
+def write_report(road: ProofReport, folder: Path) -> Path:
     """Write report.html; returns its path."""
     page = Page(f"{road.known.after[0].name}: from the data sheet to a proven model")
     for add in (_brief, _excitation, _recordings, _parameters, _validation, _control, _provenance):
@@ -70,7 +70,7 @@ def write_road(road: Road, folder: Path) -> Path:
 # Sections
 
 
-def _brief(page: Page, road: Road) -> None:
+def _brief(page: Page, road: ProofReport) -> None:
     rows = [
         (step.name, "missing", step.command) if step.is_missing else (step.name, step.done, "")
         for step in road.artefacts.steps
@@ -84,7 +84,7 @@ def _brief(page: Page, road: Road) -> None:
     page.items(summary(road))
 
 
-def _excitation(page: Page, road: Road) -> None:
+def _excitation(page: Page, road: ProofReport) -> None:
     page.heading("Excitation: predicted accuracy of the parameters")
     if not road.artefacts.plans:
         page.text("No plan was given: --excitation adds the folder of `excite`.")
@@ -104,7 +104,7 @@ def _excitation(page: Page, road: Road) -> None:
             page.figure(drawing, "planned motions and predicted errors")
 
 
-def _recordings(page: Page, road: Road) -> None:
+def _recordings(page: Page, road: ProofReport) -> None:
     report = road.artefacts.report
     page.heading("Recordings")
     fitted = (
@@ -134,7 +134,7 @@ def _recordings(page: Page, road: Road) -> None:
     page.records(held, "For validation. The filter leaves out the ends of each stretch.")
 
 
-def _parameters(page: Page, road: Road) -> None:
+def _parameters(page: Page, road: ProofReport) -> None:
     report = road.artefacts.report
     combinations = report["combinations"].values()
     known = sum(each["value"] is not None for each in combinations)
@@ -169,7 +169,7 @@ def _row(change: Change) -> tuple[Any, ...]:
     return change.name, change.quantity, change.before, value, interval, percent, remark
 
 
-def _validation(page: Page, road: Road) -> None:
+def _validation(page: Page, road: ProofReport) -> None:
     page.heading("Validation on recordings that were not used for the fit")
     if road.equations:
         page.text(
@@ -198,7 +198,7 @@ def _validation(page: Page, road: Road) -> None:
         page.figure(draw_torques(each), f"torques of {each.path.name}")
 
 
-def _control(page: Page, road: Road) -> None:
+def _control(page: Page, road: ProofReport) -> None:
     page.heading("Predicted control errors")
     prediction = road.prediction
     if prediction is None:
@@ -228,7 +228,7 @@ def _error(value: float) -> str:
     return f"{MILLI * value:.3g}" if value < inf else "lost"
 
 
-def _provenance(page: Page, road: Road) -> None:
+def _provenance(page: Page, road: ProofReport) -> None:
     now = datetime.now().isoformat(" ", "seconds")
     page.heading("Provenance")
     page.text(f"Written by multibody_dynamics {__version__} on {now}.")
@@ -241,7 +241,7 @@ def _provenance(page: Page, road: Road) -> None:
 # Text
 
 
-def summary(road: Road) -> list[str]:
+def summary(road: ProofReport) -> list[str]:
     """The results in a few lines."""
     lines = []
     if road.held:
@@ -290,7 +290,7 @@ def conditions(prediction: Prediction) -> str:
     )
 
 
-def limits_of(road: Road) -> list[str]:
+def limits_of(road: ProofReport) -> list[str]:
     """What the prediction leaves out, and which parameters it draws from the prior."""
     found = []
     report = road.artefacts.report
@@ -320,7 +320,7 @@ def limits_of(road: Road) -> list[str]:
     return found
 
 
-def _of_body(road: Road, name: str) -> bool:
+def _of_body(road: ProofReport, name: str) -> bool:
     """Whether a parameter is one of a single body, which torques never determine alone."""
     return name.partition(".")[0] in road.known.after[0].body_names and " " not in name.strip()
 

@@ -18,7 +18,7 @@ PARTS = ("links", "springs", "motors", "friction")
 each motor, and its viscous and Coulomb friction."""
 
 
-def mistaken(
+def with_model_errors(
     model: MultibodyModel,
     actuators: Actuators,
     share: float,

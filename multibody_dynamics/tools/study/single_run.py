@@ -18,7 +18,7 @@ from ...dynamics.model import MultibodyModel
 from ...dynamics.plant import DelayLine, Encoder, Plant
 from ...dynamics.rigid import forward_kinematics
 from .conditions import HIT_AT, PAYLOAD_AT, PUSHED_FOR, Condition
-from .model_errors import mistaken
+from .model_errors import with_model_errors
 from .studied_laws import StudiedLaw
 from .studied_robots import LEVER, StudiedArm, motion_rows
 
@@ -61,7 +61,6 @@ def plant_of(arm: StudiedArm, name: str) -> Plant:
     return arm.plant(name)
 
 
-# wide: what identifies a run
 def simulate(
     arm: StudiedArm,
     law: StudiedLaw,
@@ -83,7 +82,9 @@ def simulate(
     model, actuators = assumed or (arm.model, arm.actuators)
     if condition.error:
         rng = np.random.default_rng([draw, 1, seed])
-        model, actuators = mistaken(model, actuators, condition.error, rng, condition.parts)
+        model, actuators = with_model_errors(
+            model, actuators, condition.error, rng, condition.parts
+        )
     times = _times(arm, condition, until, [draw, 2, seed])
     errors: Array = np.zeros((len(times.cycles), arm.model.n))
     torques: Array = np.zeros((len(times.cycles), len(actuators.motors)))
@@ -187,7 +188,6 @@ class _GivenMotion(DesiredMotion):
 class _Cycle:
     """The cycle of the node: sensors, law, transmission, robot."""
 
-    # wide: the parts of a run
     def __init__(
         self,
         arm: StudiedArm,

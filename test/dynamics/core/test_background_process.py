@@ -158,10 +158,10 @@ def test_a_real_time_priority_is_given_up(monkeypatch, policy):
     found = []
     monkeypatch.setattr(os, "sched_getscheduler", lambda pid: policy)
     monkeypatch.setattr(os, "sched_setscheduler", lambda *given: found.append(given[:2]))
-    BackgroundProcess.give_way()
+    BackgroundProcess.drop_realtime_priority()
     assert found == [(0, os.SCHED_OTHER)]
     monkeypatch.setattr(os, "sched_getscheduler", lambda pid: os.SCHED_IDLE)
-    BackgroundProcess.give_way()
+    BackgroundProcess.drop_realtime_priority()
     assert len(found) == 1
 
 

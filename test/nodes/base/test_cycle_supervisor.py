@@ -72,13 +72,13 @@ def test_stamps_are_compared_with_the_clock_and_with_the_last_output(ros):
             assert caught.value.reason == reason
 
         assert supervisor.step_to(now) == 0.0
-        assert supervisor.leap(now) == ""
+        assert supervisor.stamp_gap(now) == ""
         supervisor.last_stamp = now
         assert supervisor.step_to(now + SECOND // 4) == pytest.approx(0.25)
-        assert supervisor.leap(now + SECOND // 10) == ""
-        assert supervisor.leap(now + SECOND // 4) == "gap of 0.250 s between two stamps"
-        assert not supervisor.comes_late("states", now + 1)
-        assert supervisor.comes_late("states", now)
+        assert supervisor.stamp_gap(now + SECOND // 10) == ""
+        assert supervisor.stamp_gap(now + SECOND // 4) == "gap of 0.250 s between two stamps"
+        assert not supervisor.reject_if_late("states", now + 1)
+        assert supervisor.reject_if_late("states", now)
         assert 0 <= supervisor.next_stamp() - now < 10 * SECOND
         supervisor.last_stamp = now + 60 * SECOND
         assert supervisor.next_stamp() == now + 60 * SECOND + 1

@@ -207,16 +207,16 @@ class TestJointStates:
         positions = dict.fromkeys(NAMES, 1.0)
         late = joint_state(positions, NOW - SECOND // 4)
         assert states.accept(joint_state(positions), NOW, SECOND)
-        assert not states.went_back(late, NOW, SECOND)
+        assert not states.has_jumped_back(late, NOW, SECOND)
         jumped = NOW - 3600 * SECOND
-        assert states.went_back(joint_state(positions, jumped), jumped, SECOND)
+        assert states.has_jumped_back(joint_state(positions, jumped), jumped, SECOND)
         states.restart()
         assert states.accept(joint_state(positions, jumped), jumped, SECOND)
         # A looped bag, with any stamp allowed.
-        assert states.went_back(joint_state(positions, jumped - 2 * SECOND), NOW, 0)
-        assert not states.went_back(joint_state(positions, 0), NOW, 0)  # no stamp at all
+        assert states.has_jumped_back(joint_state(positions, jumped - 2 * SECOND), NOW, 0)
+        assert not states.has_jumped_back(joint_state(positions, 0), NOW, 0)  # no stamp at all
         foreign = joint_state({"gripper": 1.0}, jumped - 2 * SECOND)  # has a clock of its own
-        assert not states.went_back(foreign, NOW, 0)
+        assert not states.has_jumped_back(foreign, NOW, 0)
 
     def test_a_sender_that_keeps_changing_names_does_not_fill_the_memory(self):
         matcher = JointMatcher(NAMES)

@@ -125,7 +125,7 @@ def test_threads_that_start_later_make_way_for_the_cycle(monkeypatch):
     assert list(own.values()) == [PRIORITY - 1]
     assert threading.get_native_id() not in own
     monkeypatch.setattr(os, "sched_getscheduler", lambda process: os.SCHED_OTHER)
-    scheduling.make_way()
+    scheduling.lower_thread_priority()
     assert threading.get_native_id() not in own
 
 

@@ -49,9 +49,9 @@ class Bench:
         self.restored: list[tuple[str, object]] = []
         self.accepted: list[FlatnessControllerParameters] = []
         process = SimpleNamespace(submit=self._submit, close=lambda: None)
-        process.give_way = JudgingProcess.give_way
+        process.drop_realtime_priority = JudgingProcess.drop_realtime_priority
         fake = lambda: process  # noqa: E731
-        fake.give_way = JudgingProcess.give_way
+        fake.drop_realtime_priority = JudgingProcess.drop_realtime_priority
         monkeypatch.setattr(live_laws, "JudgingProcess", fake)
         arm = linear_arm()
         law = Arm(arm.model, arm.actuators, FlatnessControllerParameters().settings())

@@ -33,7 +33,7 @@ class Bench:
         for arrival in arrivals:
             self.stamp += STEP
             self.now = round(MS * arrival)
-            self.pairs.arrived(round(MS * arrival), self.stamp, TIMEOUT)
+            self.pairs.take(round(MS * arrival), self.stamp, TIMEOUT)
 
 
 def test_each_pair_has_its_cycle_at_once_if_none_is_queued():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.elastic import load_actuators
-from multibody_dynamics.tools.study.model_errors import PARTS, mistaken
+from multibody_dynamics.tools.study.model_errors import PARTS, with_model_errors
 from robots import CONFIG
 from study_arms import EVERY_KIND, panda
 
@@ -15,7 +15,7 @@ from study_arms import EVERY_KIND, panda
 def ratios(parts=PARTS, share=0.1, draw=0):
     """Of every group of parameters, all ratios of wrong to right."""
     model, actuators = panda().model, panda().actuators
-    wrong, others = mistaken(model, actuators, share, np.random.default_rng(draw), parts)
+    wrong, others = with_model_errors(model, actuators, share, np.random.default_rng(draw), parts)
     motors = list(zip(others.motors, actuators.motors, strict=True))
     springs = zip(others.actuators, actuators.actuators, strict=True)
     return {
@@ -52,7 +52,7 @@ def test_draws_differ_and_can_be_repeated():
 def test_every_kind_of_actuator_has_wrong_motors_and_springs():
     names = EVERY_KIND
     actuators = load_actuators(CONFIG / "elastic_joints" / "every_kind.yaml", names)
-    _, wrong = mistaken(panda().model, actuators, 0.2, np.random.default_rng(0))
+    _, wrong = with_model_errors(panda().model, actuators, 0.2, np.random.default_rng(0))
     for name, a, b in zip(names, wrong.actuators, actuators.actuators, strict=True):
         for motor, right in zip(a.motors, b.motors, strict=True):
             if right.inertia:

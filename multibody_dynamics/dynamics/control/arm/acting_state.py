@@ -98,7 +98,7 @@ class ActingState(IndependentCopies):
         except DynamicsError as error:
             self.diverged = str(error)
 
-    def act_as_measured(self) -> None:
+    def use_measured_state(self) -> None:
         """Use the measured state in this cycle: a stop must not depend on a prediction."""
         if self.is_predicted:
             self._set(self._measured.state)

@@ -259,7 +259,7 @@ class Arm(IndependentCopies):
         self._is_active, self._has_begun, self._first_torque = True, False, torque
         self._period = self._lead = 0.0
         self.laws.renew()
-        self._begin_anew()
+        self._forget_torques()
 
     def deactivate(self) -> None:
         """Answer no more samples with a torque; they are measured as before."""
@@ -275,9 +275,9 @@ class Arm(IndependentCopies):
             self._fail(TIME, why)
         self.measured.restart()
         self._origin, self._measured_at = 0, np.inf
-        self._begin_anew()
+        self._forget_torques()
 
-    def _begin_anew(self) -> None:
+    def _forget_torques(self) -> None:
         """Forget what the torques were."""
         self.acting.restart()
         self._flat_map.settle()
@@ -412,7 +412,7 @@ class Arm(IndependentCopies):
                     self._begin(now)
                 if self.motion.is_there:
                     # without torques, a long step is no period
-                    self._look_up(now, 0.0 if self.supervisor.mode is Mode.LOST else step)
+                    self._evaluate_motion(now, 0.0 if self.supervisor.mode is Mode.LOST else step)
             if self.motion.is_there:
                 contact = self._supervise(sample, step)
                 if sample.signals is not None and self.supervisor.mode is not Mode.LOST:
@@ -516,7 +516,7 @@ class Arm(IndependentCopies):
         found = self.resting.judge(q, theta, allowed, moves=is_moving)
         return "" if found is None else str(found)
 
-    def _look_up(self, now: int, step: float) -> None:
+    def _evaluate_motion(self, now: int, step: float) -> None:
         """The desired motion and second outputs of this cycle, and the motion ahead of them."""
         time = now + int(SECOND * self._ahead_by)
         self.motion.evaluate(time, self._wanted.state)
@@ -563,8 +563,8 @@ class Arm(IndependentCopies):
             if contact is not None and self.cycle.collision_reaction == RETRACT:
                 assert self.collisions is not None
                 distance = self.cycle.retract_distance
-                self.motion.go(*self.collisions.way_back(contact, self.acting.state.q, distance))
-            self._look_up(now, 0.0)
+                self.motion.go(*self.collisions.retraction(contact, self.acting.state.q, distance))
+            self._evaluate_motion(now, 0.0)
         return contact
 
     def _notice_contact(self, sample: Sample) -> tuple[Contact | None, int]:
@@ -606,7 +606,7 @@ class Arm(IndependentCopies):
         acting, transfer, law = self.acting, self.transfer, self.transfer.law
         assert law is not None
         if not self.supervisor.mode.is_following:
-            acting.act_as_measured()
+            acting.use_measured_state()
         elif acting.diverged:
             raise DynamicsError(acting.diverged)
         dt = torque_step(self.times, step, self._period)
@@ -637,7 +637,7 @@ class Arm(IndependentCopies):
         acting.send(transfer.torque)
         self._cuts += transfer.events
         if self.measured.observes_links and isinstance(law, HoldController):
-            self.measured.weigh(law.q)
+            self.measured.set_gravity_position(law.q)
         return transfer.torque
 
     def _damp(self, sample: Sample, step: float) -> Array | None:
@@ -648,7 +648,7 @@ class Arm(IndependentCopies):
             return None
         if self.supervisor.is_new and self.laws.late is not None:
             self.laws.late.reset()
-        self.acting.act_as_measured()
+        self.acting.use_measured_state()
         return self._rest(sample.stamp, torque_step(self.times, step, self._period), damping=share)
 
     def _map_motors(self, dt: float) -> None:
@@ -680,7 +680,7 @@ class Arm(IndependentCopies):
         q, second = self.acting.state.q, self.second.rows
         self._wanted.state[0], self._wanted.state[1:] = q, 0.0
         second[1:] = 0.0
-        self.measured.weigh(q)
+        self.measured.set_gravity_position(q)
         flat = self._flat_map
         flat.settle()
         flat.stiffness[:] = second

@@ -92,7 +92,7 @@ class CollisionReaction(IndependentCopies):
         self.last = Contact(stamp, torque, text)
         return self.last
 
-    def way_back(self, contact: Contact, position: Array, distance: float) -> tuple[Array, float]:
+    def retraction(self, contact: Contact, position: Array, distance: float) -> tuple[Array, float]:
         """Goal (n,) and duration in s of a retraction from `position`.
 
         The joints move along the external torques, each in proportion to its torque over its

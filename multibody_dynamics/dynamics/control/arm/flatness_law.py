@@ -81,7 +81,7 @@ class FlatnessLaw:
         self.arm.update(t, signals, acting.acted(t, self.transfer.torque), self.stiffness)
         acting.update(t, self.stiffness[:2])
         if self.name in STOPS:
-            acting.act_as_measured()
+            acting.use_measured_state()
 
     def coast(self, t: float, signals: Mapping[str, Array], side: str, step: float) -> None:
         state = self.arm.estimator.state
@@ -96,7 +96,7 @@ class FlatnessLaw:
     def rest(self, q: Array) -> Array:
         self.desired[0], self.desired[1:] = q, 0.0
         self.stiffness[1:] = 0.0
-        self.arm.weigh(q)
+        self.arm.set_gravity_position(q)
         self.reference.settle()
         return self._map()
 
@@ -132,7 +132,7 @@ class FlatnessLaw:
         )
         acting.send(transfer.torque)
         if self.arm.observes_links and isinstance(law, HoldController):
-            self.arm.weigh(law.q)
+            self.arm.set_gravity_position(law.q)
 
     def is_finite(self) -> bool:
         return isfinite(self.transfer.torque.sum() + self.reference.result.sum())

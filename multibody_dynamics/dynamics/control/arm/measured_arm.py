@@ -70,7 +70,7 @@ class MeasuredArm(IndependentCopies):
         self.springs = SpringSolver(actuators, *self.estimator.state)
         self._weight = InverseDynamicsSolver(model, "body")
         self._no_velocity = np.zeros(model.n)
-        self._is_weighed = False
+        self._gravity_is_current = False
         self._rigid = np.flatnonzero(actuators.is_rigid)
         self.observer = (
             DisturbanceObserver.of_motors(
@@ -130,19 +130,20 @@ class MeasuredArm(IndependentCopies):
     def _load_springs(self, second: Array) -> None:
         self.springs.stiffness[:] = second[:2]
         self.springs.update()
-        self.weigh(self.estimator.state.q)
+        self.set_gravity_position(self.estimator.state.q)
 
-    def weigh(self, q: Array) -> None:
+    def set_gravity_position(self, q: Array) -> None:
         """Set `gravity` to that at q (n,), computed where it is asked for."""
         self._weight.state[0] = q
-        self._is_weighed = False
+        self._gravity_is_current = False
 
     @property
     def gravity(self) -> Array:
-        """(n,) gravity torques at the measured position, N m, or where :meth:`weigh` was called."""
-        if not self._is_weighed:
+        """(n,) gravity torques in N m, at the measured position or that of
+        :meth:`set_gravity_position`."""
+        if not self._gravity_is_current:
             self._weight.update()
-            self._is_weighed = True
+            self._gravity_is_current = True
         return self._weight.result[0]
 
     @property

@@ -360,7 +360,6 @@ def limit_reach(speed, velocity, distance, reach):
         reach[i] = FARTHER * distance[i] * ratio * max(ratio, 1.0)
 
 
-# wide: positions, times and limits
 @compiled_exactly
 def limit_pace(place, then, step, velocity, least, pace_limit, pace):
     """The `pace` of each joint in the `step` since it was at `then`, and the limit of the next one,

@@ -48,7 +48,6 @@ POSES = 200
 DEGREE = pi / 180.0
 
 
-# wide: the springs at q and theta, and what they should carry
 @inlined_exactly
 def spring_misfit(is_rigid, first_motor, q, theta, springs, weight, felt, allowed, misfit):
     """The unexplained torque of each joint as a share of what is allowed; of a rigid joint, the
@@ -80,7 +79,6 @@ def weighed_misfit(is_rigid, springs, weight, scale):
     return total
 
 
-# wide: as spring_misfit
 @inlined_exactly
 def misfit_scale(is_rigid, springs, weight, felt, scale):
     """Set the `scale` of misfits; returns whether one of them is worth an explanation."""
@@ -182,7 +180,6 @@ class RestingArm:
         self.judge(still, np.zeros(len(actuators.motors)))  # compiles
         self._exchange(np.ones(model.n), np.zeros(len(actuators.motors)))
 
-    # wide: a state, and how it is judged
     def judge(
         self, q: Array, theta: Array, allowed: Array | None = None, *, moves: bool = False
     ) -> Implausible | None:

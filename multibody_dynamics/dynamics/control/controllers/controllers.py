@@ -187,7 +187,6 @@ class Controller(IndependentCopies, ABC):
         self._friction = read_only(row)
         self._leaves_friction = bool((row < 1.0).any())
 
-    # wide: references and the measured state
     def update(
         self,
         desired: Any,
@@ -368,7 +367,6 @@ class Controller(IndependentCopies, ABC):
         """Fill `torque` from the copied inputs."""
 
 
-# wide: all states and references
 @inlined_exactly
 def feed_back(joint_of_motor, share, gains, desired, q, qd, reference, theta, thetad, torque):
     """Torques of a `share` of the gains (4, m) on the errors of q, q' of the links that the motors
@@ -418,7 +416,6 @@ class LinearFeedback(Controller):
     Attributes: `compensation` and `adaptive`, each None if not in use.
     """
 
-    # wide: the settings of a law, keyword-only
     def __init__(
         self,
         model: MultibodyModel,

@@ -35,7 +35,6 @@ STOP_TIME = 0.1  # s, default
 ITERATIONS = 3
 
 
-# wide: the stop in numbers
 @inlined_exactly
 def hold_step(
     joint_of_motor, reference, q, theta, thetad, load, share, gains, lower, upper, stop_time, limit,

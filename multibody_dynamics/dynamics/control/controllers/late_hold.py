@@ -85,7 +85,6 @@ class SmoothedMotors(NamedTuple):
     difference: Annotated[Array, Field("rad or m, from the common position", ("m",))]
 
 
-# wide: the record, the filter, and what it smooths
 @inlined_exactly
 def smooth_motors(common, s, bandwidth, lead, step, theta, thetad):
     """Replace theta, theta' by theta_p, v; exact for motors that move steadily in a step."""

@@ -68,7 +68,6 @@ def spring_excess(is_rigid, springs, wanted, excess):
     return worst <= SETTLED * (1.0 + largest)
 
 
-# wide: springs at q, and q
 @inlined_exactly
 def follow_springs(is_rigid, springs, wanted, stiffness, may_end, excess, q):
     """A Newton step of the links q without the slope of gravity, to where the springs have the
@@ -168,12 +167,12 @@ class LinkEquilibrium(IndependentCopies):
             if self._excess() and may_end:
                 break
             if self._elastic.size:
-                left = self.left_over(stiffness)
+                left = self.remaining_stiffness(stiffness)
                 self.q[self._elastic] += np.linalg.solve(left, self.excess[self._elastic])
         self._loads()
         return self.load
 
-    def left_over(self, stiffness: Array) -> Array:
+    def remaining_stiffness(self, stiffness: Array) -> Array:
         """K - K_i of the elastic joints, positive definite, with the springs' present K.
 
         Raises DynamicsError, naming the joint, if less than LEAST_SHARE of the springs' stiffness

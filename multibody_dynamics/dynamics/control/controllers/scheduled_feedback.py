@@ -146,7 +146,6 @@ class ScheduledFeedback(LinearFeedback):
 
     gains: GainSchedule  # type: ignore[assignment]
 
-    # wide: the settings of a law, keyword-only
     def __init__(
         self,
         model: MultibodyModel,

@@ -215,7 +215,7 @@ def coupled_gains(
     cost[k : k + n, k : k + n] = arm.mass
     cost[k + n :, k + n :] = np.diag(arm.motor[e])
     effort = np.asarray(np.linalg.inv(springs), dtype=np.float64)
-    gains, past = held_optimum(A, B, cost, effort, period, delay)
+    gains, past = sampled_lqr(A, B, cost, effort, period, delay)
     full = np.zeros((4, n, n))  # of q, theta, q', theta'
     full[0], full[2] = gains[:, :n], gains[:, k : k + n]
     full[1][:, e], full[3][:, e] = gains[:, n:k], gains[:, k + n :]
@@ -229,7 +229,7 @@ def per_joint(model: MultibodyModel, bandwidth: Any) -> Array:
     return bandwidths(bandwidth, model.joint_names)
 
 
-def held_optimum(
+def sampled_lqr(
     A: Array, B: Array, cost: Array, effort: Array, period: float, delay: float
 ) -> tuple[Array, Array]:
     """Gains (m, N) on the state and (L, m, m) on the inputs of the last L periods that minimise the

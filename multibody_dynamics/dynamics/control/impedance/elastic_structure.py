@@ -114,7 +114,6 @@ class ElasticStructureController(LiveImpedance):
     matrix is singular.
     """
 
-    # wide: the settings of a law, keyword-only
     def __init__(
         self,
         model: MultibodyModel,
@@ -279,7 +278,7 @@ class ElasticStructureController(LiveImpedance):
         np.subtract(self._links[0], self._desired[0], out=self._stretch[:n])
         self._stretch[:n] *= 0.5 * self._stretch[:n]
         if ramp.advance(self.period, self.dissipated, self._stretch):
-            ramp.pay(self._stretch)
+            ramp.withdraw_energy(self._stretch)
         np.subtract(ramp.value, self._gains_before, out=rates)
         rates /= self.period
 

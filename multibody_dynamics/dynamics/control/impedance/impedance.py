@@ -99,7 +99,6 @@ class ImpedanceController(LiveImpedance):
     that is set is compensated, which makes the arm stiff against it: leave it zero.
     """
 
-    # wide: every number of the law, by name
     def __init__(
         self,
         model: MultibodyModel,
@@ -277,7 +276,7 @@ class ImpedanceController(LiveImpedance):
         load = equilibrium.update(ITERATIONS if self._is_started else CONVERGED)
         self._is_started = True
         if is_changed:
-            self.ramp.pay(self._stretch)
+            self.ramp.withdraw_energy(self._stretch)
         np.subtract(velocity, self._motors[1], out=u)
         late = self._late_torque() * u
         missing, most = self._damping_ratio - self._present_ratio, self._ratio_slope * self.period
@@ -336,7 +335,7 @@ class ImpedanceController(LiveImpedance):
         D = impedance_damping(mass, self._matrix, self._present_ratio, self._least_damping)
         T = np.eye(len(D))
         if chosen.size:
-            left = equilibrium.left_over(self._matrix)
+            left = equilibrium.remaining_stiffness(self._matrix)
             felt = np.diag(equilibrium.springs.stiffness_felt[chosen])
             T[np.ix_(chosen, chosen)] = np.linalg.solve(left, felt)
         return np.asarray(T.T @ D @ T)

@@ -76,7 +76,7 @@ class StiffnessRamp(IndependentCopies):
         self.value += step
         return True
 
-    def pay(self, stretch: Array) -> None:
+    def withdraw_energy(self, stretch: Array) -> None:
         """Account for the energy of the last step, with the stretch after it. The energy in the
         tank may fall below zero if the stretch changes within a step; the stiffness then stays
         until the tank is refilled."""

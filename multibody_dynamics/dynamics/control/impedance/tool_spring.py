@@ -34,7 +34,6 @@ def _transpose(R):
     return (R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8])
 
 
-# wide: the arrays of a compiled recursion
 def cartesian_spring_recursion(
     parents, bodies, carrier, frames, stiffness, x, J, tool, torque, matrix
 ):

@@ -29,7 +29,6 @@ from ...elastic import Actuators, MotorFeedforward, actuator_rows, by_kind, comp
 _spring_of_joint = by_kind("virtual_spring")
 
 
-# wide: the arrays of a compiled recursion
 def virtual_springs_recursion(
     joints, laws, pieces, own, second, unloaded, force, force_rate, x, rate, slope, rest
 ):

@@ -83,7 +83,7 @@ class JudgingProcess(NeverCopied):
     >>> process.close()
     """
 
-    give_way = staticmethod(BackgroundProcess.give_way)
+    drop_realtime_priority = staticmethod(BackgroundProcess.drop_realtime_priority)
 
     def __init__(self) -> None:
         self._process = BackgroundProcess(NICE)

@@ -95,9 +95,9 @@ class LinearFeedbackSettings(ControllerSettings):
             actuators,
             gains,
             integral=np.asarray(self.integral * stiffness),
-            **self.besides_gains(),
+            **self.common_arguments(),
         )
 
-    def besides_gains(self) -> dict[str, Any]:
+    def common_arguments(self) -> dict[str, Any]:
         """The arguments of every :class:`.LinearFeedback` besides its gains and its integral."""
         return self.of(*LinearFeedbackSettings.fixed, "friction", "period")

@@ -202,7 +202,6 @@ class CollisionDetector(IndependentCopies):
             self._judge()
         return self.is_contact
 
-    # wide: one argument for each signal
     def _filter(self, step: float, external: Array, qd: Array, torque: Array, known: Array) -> None:
         """Update `_parts`, and `before`."""
         given, slow, parts = self._input, self._slow, self._parts

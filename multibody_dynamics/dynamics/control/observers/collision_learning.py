@@ -84,7 +84,6 @@ class LearnedThresholds:
         return self.median[HIT] / step_response(self.thresholds.settings, 0.02)
 
 
-# wide: a recording and its settings
 def learn_thresholds(
     model: MultibodyModel,
     actuators: Actuators,

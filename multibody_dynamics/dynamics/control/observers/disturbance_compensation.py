@@ -101,7 +101,6 @@ def soft_limit(value, limit):
     return copysign(limit * (1.0 - (1.0 - LINEAR) * slope * slope), value), slope
 
 
-# wide: all that acts on the links
 @inlined_exactly
 def _observe_links(a, d, bandwidth, limit, step, weights, qd, momentum, beta, springs, sent, known):
     for i in range(qd.shape[0]):
@@ -144,7 +143,6 @@ def _observe_motors(a, d, limit, step, weights, thetad, load, sent):
         d.motor_bias[j] = bias
 
 
-# wide: what is known of both sides of the springs
 @inlined_exactly
 def observe_disturbances(
     a, d, bandwidth, link_limit, motor_limit, step, qd, thetad, momentum, beta, springs, load, sent,
@@ -232,7 +230,6 @@ class DisturbanceCompensation(IndependentCopies):
         """Set the estimates to zero; the next update is the first."""
         _RESET(self._memory)
 
-    # wide: both sides of the springs
     def update(
         self,
         step: float,

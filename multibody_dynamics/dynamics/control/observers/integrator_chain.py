@@ -33,7 +33,6 @@ class ChainState(NamedTuple):
     torque_rate: Array
 
 
-# wide: the arm's measured state and torques, spelled out
 def chain_state(
     model: MultibodyModel,
     actuators: Actuators,

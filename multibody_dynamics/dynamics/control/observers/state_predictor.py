@@ -80,7 +80,7 @@ def _step(tables, buffers, second, bias, x, tau, h):
     return True
 
 
-# wide: the arrays of one call from Python; a NamedTuple of them would cost more than the call
+# The arrays of one call from Python; a NamedTuple of them would cost more than the call
 def _advance(tables, buffers, second, bias, x, effective, torques, count, span, longest):
     """Advance x through span = (start, end) s under the torques that act from `effective` on; False
     if x is not finite then. buffers: those of ArmScratch as a plain tuple, whose type Numba

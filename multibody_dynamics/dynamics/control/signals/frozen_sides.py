@@ -34,7 +34,6 @@ class FrozenSides(NamedTuple):
     # fmt: on
 
 
-# wide: the record, a sample of both sides, and the reference
 @inlined_exactly
 def notice_frozen_sides(joint_of_motor, torque_share, far, counts, s, q, theta, wanted):
     """Which sides repeat their positions although the arm moves by more than `far`, the

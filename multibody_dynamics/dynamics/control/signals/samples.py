@@ -48,7 +48,6 @@ class Samples(NamedTuple):
     thetad: Annotated[Array, Field("rad/s or m/s", ("m",))]
 
 
-# wide: a sample of one side, and what is known of that side
 @inlined_exactly
 def judge_sample(p, row, last, speed, time, before, latest, is_started, span, agrees):
     """Whether a sample counts: 1; 0 if it is not finite, or later than `latest`; -1 if the joints
@@ -116,7 +115,6 @@ def knows_speed(p, s, now):
     return s.is_started[0] != 0 and s.time[0] - started >= p.settling_time
 
 
-# wide: the record, and what is known of one side
 @inlined_exactly
 def _filter_side(p, s, first, row, last, since, step, timeout, is_lost, velocity, acceleration):
     """Advance the filters of one side by `step`: to the sample `row`, `since` after the one before;
@@ -164,7 +162,6 @@ def lacks_motors(p, s, now):
     return not now - s.motor_time[0] <= p.motor_timeout
 
 
-# wide: the record, and a sample of both sides with its times
 @inlined_exactly
 def take_samples(
     p, s, counts, now, link_time, motor_time, q, theta, agrees, dt, desired, reference

@@ -242,7 +242,6 @@ def inertia_shaping_gains(
     return _designed((model, actuators, q, stiffness), "inertia_shaping", bandwidth, design, timing)
 
 
-# wide: all designs have the same signature, to which this one adds two numbers
 def torque_observer_gains(
     model: MultibodyModel,
     actuators: Actuators,

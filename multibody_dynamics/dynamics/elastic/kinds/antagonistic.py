@@ -159,7 +159,7 @@ def _extensions(laws, pieces, own, k, torque, stiffness, a, b):
     return (a, da, dda), (b, db, ddb), found
 
 
-# wide: flat arrays; tuples of arrays cost time when they are passed on
+# Flat arrays; tuples of arrays cost time when they are passed on
 @inlined
 def antagonistic_feedforward(
     joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
@@ -191,7 +191,6 @@ def antagonistic_feedforward(
         flags[j + 1] |= SECOND_OUTPUT_CLIPPED
 
 
-# wide: as above
 @inlined
 def antagonistic_torques(
     joints, laws, pieces, own, i, q, qd, theta, thetad, second, torque, rate, felt, load, deflection
@@ -232,7 +231,6 @@ def _antagonistic_deflection(laws, pieces, own, k, a, b, force, guess):
     return x
 
 
-# wide: as above
 @inlined
 def virtual_antagonistic_springs(
     joints, laws, pieces, own, i, second, unloaded, force, force_rate, x, rate, slope, rest

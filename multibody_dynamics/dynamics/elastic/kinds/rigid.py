@@ -17,7 +17,7 @@ from ..part_description import read_motor
 from ..springs import Beyond
 
 
-# wide: flat arrays; tuples of arrays cost time when they are passed on
+# Flat arrays; tuples of arrays cost time when they are passed on
 @inlined
 def rigid_feedforward(
     joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
@@ -26,7 +26,6 @@ def rigid_feedforward(
     drive(motors, int(joints[i, MOTOR]), link_motion(given, i), given.torque[0, i], outputs)
 
 
-# wide: as above
 @inlined
 def rigid_torques(
     joints, laws, pieces, own, i, q, qd, theta, thetad, second, torque, rate, felt, load, deflection

@@ -35,7 +35,7 @@ from ..spring_tables import spring_deflection, spring_deflection_motion, spring_
 from ..springs import Beyond, Spring
 
 
-# wide: flat arrays; tuples of arrays cost time when they are passed on
+# Flat arrays; tuples of arrays cost time when they are passed on
 @inlined
 def series_feedforward(
     joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
@@ -51,7 +51,6 @@ def series_feedforward(
     drive_spring(motors, laws, j, k, motion, deflection[0], Q[0], outputs)
 
 
-# wide: as above
 @inlined
 def series_torques(
     joints, laws, pieces, own, i, q, qd, theta, thetad, second, torque, rate, felt, load, deflection
@@ -67,7 +66,6 @@ def series_torques(
         rate[i] = s1 * phid
 
 
-# wide: as above
 @inlined
 def virtual_series_spring(
     joints, laws, pieces, own, i, second, unloaded, force, force_rate, x, rate, slope, rest

@@ -85,7 +85,7 @@ def _reduced(torque, stiffness):
     return u, ud, (torque[2] - 2.0 * kd * ud - kdd * u) / k
 
 
-# wide: flat arrays; tuples of arrays cost time when they are passed on
+# Flat arrays; tuples of arrays cost time when they are passed on
 @inlined
 def variable_feedforward(
     joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
@@ -110,7 +110,6 @@ def variable_feedforward(
         outputs.flags[j] |= SECOND_OUTPUT_CLIPPED
 
 
-# wide: as above
 @inlined
 def variable_torques(
     joints, laws, pieces, own, i, q, qd, theta, thetad, second, torque, rate, felt, load, deflection
@@ -135,7 +134,6 @@ def variable_torques(
     felt[i] = stiffness * s1
 
 
-# wide: as above
 @inlined
 def virtual_variable_spring(
     joints, laws, pieces, own, i, second, unloaded, force, force_rate, x, rate, slope, rest

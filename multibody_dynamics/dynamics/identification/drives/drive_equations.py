@@ -161,7 +161,6 @@ class DriveEquations:
     bodies. known_friction : of the links, in addition to the friction that is identified.
     """
 
-    # wide: what is known of the robot and of its recordings
     def __init__(
         self,
         model: MultibodyModel,
@@ -381,7 +380,6 @@ class DriveEquations:
         """The known friction (k, n) of the links."""
         return np.zeros_like(qd) if self.known_friction is None else self.known_friction.torque(qd)
 
-    # wide: the state and what all equations of a sample share
     def _named(
         self,
         channel: Channel,

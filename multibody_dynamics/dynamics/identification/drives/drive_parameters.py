@@ -46,7 +46,6 @@ class Parameters:
     weights: dict[int, float] = field(default_factory=dict)
     kept: dict[str, float] = field(default_factory=dict)
 
-    # wide: the properties of one parameter
     def add(
         self,
         name: str,

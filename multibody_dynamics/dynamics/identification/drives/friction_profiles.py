@@ -189,7 +189,7 @@ class _Site:
         return self._best(coulomb, stribeck, T[:, places], here[places], g[places],
                           Q[np.ix_(places, places)])  # fmt: skip
 
-    # wide: the quadratic cost of one equation, for all pairs of velocities
+    # The quadratic cost of one equation, for all pairs of velocities
     def _best(
         self, coulomb: Array, stribeck: Array, T: Array, here: Array, g: Array, Q: Array
     ) -> _Grid:

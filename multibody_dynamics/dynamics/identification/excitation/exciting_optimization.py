@@ -87,7 +87,6 @@ class _AstrayError(Exception):
     """The search has diverged to far outside the limits."""
 
 
-# wide: the problem, and options
 def optimal_excitation(
     criterion: InformationCriterion,
     limits: ExcitationLimits,

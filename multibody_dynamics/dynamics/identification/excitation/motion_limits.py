@@ -145,7 +145,6 @@ class ExcitationLimits:
                 raise InputError(f"box: the lower corner {corners[0]} is not below {corners[1]}")
             object.__setattr__(self, "box", read_only(corners))
 
-    # wide: kinds of limits, keyword-only
     @classmethod
     def of(
         cls,

@@ -123,8 +123,6 @@ def _regressors(parents, screws, places, motions, bodies, seen, Y):
                 i = parents[i]
 
 
-# long: one backward recursion
-# wide: constants of the robot, the motion, and scratch arrays, as the compiler needs them
 def _gradients(parents, screws, places, motions, weights, bodies, seen, bars, seen_bars, result):
     n = parents.shape[0]
     for t in range(motions.shape[0]):

@@ -58,7 +58,6 @@ class Calibration(NamedTuple):
         return "\n".join(rows)
 
 
-# long: with its documentation
 def calibrate(
     model: MultibodyModel,
     errors: Errors,

@@ -167,8 +167,6 @@ class SpringFit:
         return "\n".join(["spring:", *(f"  {each}" for each in lines)])
 
 
-# long: checks, fits and choice of one law, in order.
-# wide: the rows of a recording, and options.
 def identify_spring(
     deflection: Any,
     torque: Any,

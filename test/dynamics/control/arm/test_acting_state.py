@@ -83,7 +83,7 @@ def test_a_stop_acts_on_what_is_measured():
         state.send(load + 5.0)
     assert state.is_predicted
     assert np.abs(state.state.theta - theta).max() > 1e-9
-    state.act_as_measured()
+    state.use_measured_state()
     np.testing.assert_array_equal(state.state.theta, measured.estimator.state.theta)
     assert not state.is_predicted
 

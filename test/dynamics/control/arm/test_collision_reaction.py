@@ -76,12 +76,12 @@ def test_the_way_back_yields_to_the_contact_within_limits_of_position_and_speed(
     made = reaction()
     feel(made, 0.0, 0.3, 0.0)
     contact = Contact(0, np.array(torque), "")
-    goal, duration = made.way_back(contact, REST, 0.05)
+    goal, duration = made.retraction(contact, REST, 0.05)
     assert np.abs(goal).max() == pytest.approx(0.05)
     assert contact.torque @ goal > 0.0
     assert duration >= SHORTEST
     limits = made.detector.model.limits
     assert (PEAK * np.abs(goal) / duration <= SPEED * limits.velocity * (1 + 1e-12)).all()
     at_limit = limits.upper.copy()
-    goal, _ = made.way_back(contact, at_limit, 0.05)
+    goal, _ = made.retraction(contact, at_limit, 0.05)
     assert (goal <= limits.upper).all()

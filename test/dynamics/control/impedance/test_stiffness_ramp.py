@@ -30,7 +30,7 @@ def test_a_displaced_spring_gains_no_more_than_the_tank_has():
     stretch = np.array([0.5 * 0.1**2])
     for _ in range(300):
         ramp.advance(1e-3, 0.0, stretch)
-        ramp.pay(stretch)
+        ramp.withdraw_energy(stretch)
     assert ramp.is_held
     np.testing.assert_allclose(ramp.value * stretch, 0.2)
     ramp.advance(1e-3, 100.0, stretch)  # dissipation makes room
@@ -51,7 +51,7 @@ def test_spring_and_tank_together_never_gain_more_than_was_done_or_dissipated(se
         power = rng.uniform(0.0, 5.0)
         stretch = np.array([0.5 * e**2])
         ramp.advance(1e-3, power, stretch)
-        ramp.pay(stretch)
+        ramp.withdraw_energy(stretch)
         moved = e + rng.normal(0.0, 0.01)
         supplied += 0.5 * ramp.value[0] * (moved**2 - e**2) + power * 1e-3
         e = moved

@@ -19,7 +19,7 @@ from multibody_dynamics.dynamics.elastic import Actuators, Motor
 from multibody_dynamics.dynamics.motion import interpolate
 from multibody_dynamics.dynamics.plant import ElasticRobot, Plant
 from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
-from multibody_dynamics.tools.study.model_errors import mistaken
+from multibody_dynamics.tools.study.model_errors import with_model_errors
 from robots import CONFIG
 
 FILE = CONFIG / "robots" / "planar_two_link.urdf"
@@ -76,7 +76,7 @@ def drive(plant: Plant, law, correction: control.LearnedCorrection, resolution: 
 
 
 def wrong_law(draw: int, law: str = "motor_pd", **settings):
-    model, actuators = mistaken(*robot(), 0.1, np.random.default_rng(draw))
+    model, actuators = with_model_errors(*robot(), 0.1, np.random.default_rng(draw))
     found = control.ControllerSettings(law=law, position=MOTION(0.0)[0], **settings)
     return control.make_controller(model, actuators, found)
 

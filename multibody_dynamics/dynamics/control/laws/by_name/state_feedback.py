@@ -129,5 +129,5 @@ class StateFeedbackSettings(SecondOutputs, LinearFeedbackSettings):
             update_time=self.gain_update_time,
             designs_in_background=self.designs_in_background,
             integral=float(self.integral),
-            **self.besides_gains(),
+            **self.common_arguments(),
         )

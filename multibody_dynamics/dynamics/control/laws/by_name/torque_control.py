@@ -40,7 +40,7 @@ from ..controller_settings import (
 )
 
 LINK_BANDWIDTH = 20.0  # rad/s, unless gravity demands more
-NOT_TIPPED = 1.2  # times the tipping rate; 1.11 would cover masses and stiffnesses 10 % off
+STABILITY_MARGIN = 1.2  # times the least stable rate; 1.11 would cover masses and stiffnesses 10 % off
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -124,10 +124,13 @@ class TorqueControlSettings(SecondOutputs, ControllerSettings):
         gravity would tip the links over somewhere in the joint range."""
         if self.bandwidth is not None:
             return self.bandwidth
-        return max(LINK_BANDWIDTH, NOT_TIPPED * tipping_rate(model, felt, spread_poses(model)))
+        return max(
+            LINK_BANDWIDTH,
+            STABILITY_MARGIN * gravity_stability_rate(model, felt, spread_poses(model)),
+        )
 
 
-def tipping_rate(model: MultibodyModel, inertias: Any, positions: Any) -> float:
+def gravity_stability_rate(model: MultibodyModel, inertias: Any, positions: Any) -> float:
     """The smallest w in rad/s from which D w^2 + dg/dq is positive semidefinite at all positions.
 
     Parameters

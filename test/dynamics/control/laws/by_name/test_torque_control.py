@@ -16,8 +16,8 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.control import inertias_felt, middle_of_range, spread_poses
 from multibody_dynamics.dynamics.control.laws.by_name.torque_control import (
     LINK_BANDWIDTH,
-    NOT_TIPPED,
-    tipping_rate,
+    STABILITY_MARGIN,
+    gravity_stability_rate,
 )
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.rigid import gravity_forces
@@ -40,10 +40,12 @@ def pendulum(screw: np.ndarray):
 def test_an_upright_pendulum_tips_and_a_hanging_or_sliding_mass_does_not():
     model, d = pendulum(dyn.revolute((0, 1, 0), (0, 0, 0))), [0.7]
     upright = np.sqrt(MASS * g * LENGTH / d[0])
-    assert_allclose(tipping_rate(model, d, [0.0]), upright)
-    assert_allclose(tipping_rate(model, d, [[1.0], [np.pi]]), upright * np.sqrt(np.cos(1.0)))
-    assert tipping_rate(model, d, [np.pi]) == 0.0
-    assert tipping_rate(pendulum(dyn.prismatic((0, 0, 1))), d, [0.3]) == 0.0
+    assert_allclose(gravity_stability_rate(model, d, [0.0]), upright)
+    assert_allclose(
+        gravity_stability_rate(model, d, [[1.0], [np.pi]]), upright * np.sqrt(np.cos(1.0))
+    )
+    assert gravity_stability_rate(model, d, [np.pi]) == 0.0
+    assert gravity_stability_rate(pendulum(dyn.prismatic((0, 0, 1))), d, [0.3]) == 0.0
 
 
 @given(seed=st.integers(0, 2**31), share=st.floats(0.8, 1.2))
@@ -51,7 +53,7 @@ def test_the_energy_of_the_impedance_has_a_minimum_above_the_rate_only(seed, sha
     """By differences of the gravity forces, for the Panda."""
     rng, model = np.random.default_rng(seed), shipped("panda").model
     q, d = spread_poses(model, 7)[rng.integers(7)], rng.uniform(0.02, 2.0, model.n)
-    rate, h = tipping_rate(model, d, q), 1e-5
+    rate, h = gravity_stability_rate(model, d, q), 1e-5
     G = [gravity_forces(model, q + h * e) - gravity_forces(model, q - h * e) for e in np.eye(7)]
     slope = np.linalg.eigvalsh(np.diag(d) * (share * rate) ** 2 + np.array(G) / (2.0 * h)).min()
     if abs(share - 1.0) > 1e-3 and rate > 0.5:
@@ -61,17 +63,17 @@ def test_the_energy_of_the_impedance_has_a_minimum_above_the_rate_only(seed, sha
 def test_inertias_must_be_positive():
     model = linear_arm().model
     with pytest.raises(InputError, match=r"that of joint 'elbow' is -1, must be positive"):
-        tipping_rate(model, [1.0, -1.0], np.zeros(2))
+        gravity_stability_rate(model, [1.0, -1.0], np.zeros(2))
 
 
 def test_the_default_of_torque_control_is_stiff_enough_for_every_pose():
     arm = shipped("panda")
     q = middle_of_range(arm.model)  # where the node designs its gains
     felt = inertias_felt(arm.model, arm.actuators, q)
-    rate = tipping_rate(arm.model, felt, spread_poses(arm.model))
+    rate = gravity_stability_rate(arm.model, felt, spread_poses(arm.model))
     law = law_of(arm, "torque_control", position=q)
-    assert NOT_TIPPED * rate > LINK_BANDWIDTH
-    assert_allclose(law.link_stiffness, felt * (NOT_TIPPED * rate) ** 2)
+    assert STABILITY_MARGIN * rate > LINK_BANDWIDTH
+    assert_allclose(law.link_stiffness, felt * (STABILITY_MARGIN * rate) ** 2)
     stiffness = np.diag(law.link_stiffness)
     for pose in spread_poses(arm.model, 20):
         slope = dyn.inverse_dynamics_derivatives(arm.model, pose, 0 * pose, 0 * pose).dtau_dq

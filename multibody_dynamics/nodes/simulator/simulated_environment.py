@@ -34,7 +34,7 @@ Payload = tuple[str, float, tuple[float, ...]]
 """Link, mass (kg), and position in the frame of the link (m)."""
 
 
-class Surroundings:
+class SimulatedEnvironment:
     """Applies payload, hit and external wrench to `plant`, as given by parameters and messages.
 
     Messages arrive in the executor's thread; the plant runs in a separate thread.

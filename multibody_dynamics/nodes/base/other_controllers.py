@@ -20,7 +20,7 @@ from .diagnostics import ERROR, OK, Status
 COMMANDS = "/commands"  # end of the names of topics with the commands of a controller
 
 
-class RivalControllers:
+class OtherControllers:
     """Looks for controllers besides `node`, which publishes its commands on `topic`."""
 
     def __init__(self, node: LifecycleNode, topic: str) -> None:
