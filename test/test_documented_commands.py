@@ -302,6 +302,9 @@ def test_yaml_blocks_can_be_read(tmp_path, ros_domain_id):
             content = yaml.safe_load(block)
             if content.keys() & {"friction", "payload"}:
                 load_robot(ROOT / "config" / "robots" / "panda.urdf", file)
+            elif "couplings" in content:
+                assert content.keys() == {"couplings"}
+                assert dyn.model.load_couplings(file)
             elif "bodies" in content:
                 dyn.integration.load_system(file)
             elif "moveit_controller_manager" in content:  # MoveIt's configuration for our nodes

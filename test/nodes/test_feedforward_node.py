@@ -224,7 +224,10 @@ def test_an_empty_trajectory_stops_smoothly_and_so_does_disabling(ros, tmp_path)
         moved = len(arm.rate)
         arm.drive(lambda: not np.any(arm.rate[-1].effort), "rest")
         assert len(arm.rate) > moved
-        arm.position = np.array(arm.motor[-1].points[0].positions)
+        begin, end = arm.position, np.array(arm.motor[-1].points[0].positions)
+        for share in np.linspace(0.0, 1.0, 50):  # a jump would be rejected until ~/enable
+            arm.position = begin + share * (end - begin)
+            arm.drive_for(0.005)
         arm.move([Q0], [1.0])
         arm.drive_for(1.1)
     outputs = arm.torque, arm.rate, arm.acceleration

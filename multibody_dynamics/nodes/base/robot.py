@@ -101,6 +101,9 @@ def load_model(p: RobotParameters, description: str = "") -> MultibodyModel:
 
     Raises ModelError, and ParameterError if no robot is given.
     """
+    if not (p.robot_file or p.robot_description or description):
+        raise ParameterError("no robot: set robot_file or robot_description")
+    file = find_file(p.robot_file) if p.robot_file else None
     gravity = p.gravity if isinstance(p, DynamicRobotParameters) else STANDARD_GRAVITY
     springs = p.elastic_joints_file if isinstance(p, ElasticRobotParameters) else ""
     part: dict[str, Any] = {
@@ -109,10 +112,8 @@ def load_model(p: RobotParameters, description: str = "") -> MultibodyModel:
         "tip": p.tip_link or None,
         "couplings": find_file(springs) if springs else None,
     }
-    if p.robot_file:
-        return load_urdf(find_file(p.robot_file), gravity, **part)
-    if not (p.robot_description or description):
-        raise ParameterError("no robot: set robot_file or robot_description")
+    if file is not None:
+        return load_urdf(file, gravity, **part)
     return parse_urdf(p.robot_description or description, gravity, **part)
 
 

@@ -82,5 +82,5 @@ class _Sender:
             for item in status.values:
                 if item.key.startswith(TOPIC):
                     self._counts[item.key] = int(item.value)
-                elif item.key == "last" and item.value.startswith(TOPIC):
-                    self._reason = item.value
+                elif item.key == "last" and item.value.startswith(f"{TOPIC}: "):
+                    self._reason = item.value  # of a rejection

@@ -40,7 +40,7 @@ from ..controller_settings import (
 )
 
 LINK_BANDWIDTH = 20.0  # rad/s, unless gravity demands more
-STABILITY_MARGIN = 1.2  # times the least stable rate; 1.11 would cover masses and stiffnesses 10 % off
+STABILITY_MARGIN = 1.2  # of the bandwidth; 1.11 would cover masses and stiffnesses 10 % off
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
