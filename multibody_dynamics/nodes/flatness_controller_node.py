@@ -44,6 +44,7 @@ from .following.wrench_input import WrenchInput
 
 LATE = 2.5  # cycles without a pair, after which the torque follows the reference
 TICK = 0.004  # s, from one cycle without a pair to the next
+WORTH_A_LINE = 0.01  # s without a pair; shorter gaps are only counted
 
 
 class FlatnessControllerNode(ManagedNode[FlatnessControllerParameters]):
@@ -204,10 +205,11 @@ class ControllerCycle:
         if is_late:
             self._late_cycles += 1
             self._late_stamp = stamp
-            self._node.get_logger().warning(
-                f"no matching states for {1e-9 * (stamp - states.stamp):.3f} s: the torque follows"
-                " the reference", throttle_duration_sec=1.0,
-            )  # fmt: skip
+            if (gap := 1e-9 * (stamp - states.stamp)) >= WORTH_A_LINE:
+                self._node.get_logger().warning(
+                    f"no matching states for {gap:.3f} s: the torque follows the reference",
+                    throttle_duration_sec=1.0,
+                )
         command = self._arm.update(sample)
         self._answer(command)
         if command.torque is None:
