@@ -704,6 +704,9 @@ def _runs_away(p, s, now, x):
     the forecast is that of stops on the motors."""
     if s.mode[0] == YIELDING:
         return False
+    if x.lacks_links or not x.is_settled:  # positions of a side that was missing may have jumped
+        s.window_since[0] = NEVER
+        return False
     find_places(p.joint_of_motor, p.link_share, x.q, x.theta, s.on_links[0], s.place)
     if s.window_since[0] == NEVER:
         for i in range(x.q.shape[0]):
