@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -312,7 +312,7 @@ class MultibodyModel:
         """(N, n) with one 1 in each row: the coordinates of the tree are `coordinate_map @ q`."""
         return np.eye(self.n)[self.coordinates]
 
-    @property
+    @cached_property
     def tree(self) -> MultibodyModel:
         """The same tree with a coordinate of its own for each of its N joints.
 
@@ -320,21 +320,17 @@ class MultibodyModel:
         """
         if not self.is_coupled:
             return self
-        known = self.__dict__.get("_tree")
-        if known is None:
-            rotors = np.zeros(self.body_count)
-            rotors[self.first_bodies] = self.reflected_inertia
-            known = replace(
-                self,
-                joint_names=self.tree_joint_names,
-                joint_types=tuple(map(screw_type, self.screws)),
-                reflected_inertia=rotors,
-                limits=JointLimits.unlimited(self.body_count),
-                coordinates=np.arange(self.body_count),
-                couplings={},
-            )
-            self.__dict__["_tree"] = known
-        return known
+        rotors = np.zeros(self.body_count)
+        rotors[self.first_bodies] = self.reflected_inertia
+        return replace(
+            self,
+            joint_names=self.tree_joint_names,
+            joint_types=tuple(map(screw_type, self.screws)),
+            reflected_inertia=rotors,
+            limits=JointLimits.unlimited(self.body_count),
+            coordinates=np.arange(self.body_count),
+            couplings={},
+        )
 
     def require_uncoupled(self, what: str) -> None:
         """InputError that `what` needs a coordinate for each joint, if some joints share one."""

@@ -432,15 +432,14 @@ class InverseKinematicsSolver(IndependentCopies):
 
     def _unwound(self, q: Array, near: Array, any_limits: bool = True) -> Array:
         """The same configuration, moved by full turns towards `near` where the limits allow it."""
-        joints, own = self.model.joint_rows, self.model.first_bodies
-        ratio = joints[:, ANGULAR] / joints[own, ANGULAR][self.model.coordinates]
-        returns = (joints[:, LINEAR] == 0) & (
-            ratio == np.round(ratio)
-        )  # after a turn of its leader
-        turns = np.ones(self.model.n, dtype=bool)
-        np.logical_and.at(turns, self.model.coordinates, returns)
-        turns &= joints[own, ANGULAR] != 0
-        turn = 2 * np.pi / np.where(turns, joints[own, ANGULAR], 1.0)
+        joints, leads = self.model.joint_rows, self.model.coordinates
+        rate = joints[self.model.first_bodies, ANGULAR]  # rad of each joint's own body per unit
+        turns = rate != 0.0
+        rate = np.where(turns, rate, 1.0)
+        ratio = joints[:, ANGULAR] / rate[leads]
+        returns = (joints[:, LINEAR] == 0.0) & (ratio == np.round(ratio))  # after a turn of these
+        np.logical_and.at(turns, leads, returns)
+        turn = 2.0 * np.pi / rate
         moved = np.where(turns, q + np.round((near - q) / turn) * turn, q)
         allowed = (moved >= self.lower) & (moved <= self.upper)
         return np.where(allowed, moved, q) if any_limits else moved

@@ -65,6 +65,7 @@ from .torque_steps import CycleTimes, feedback_share, next_period, torque_step
 SECOND = 1_000_000_000  # ns
 STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
 LINKS, MOTORS, BOTH = "links", "motors", "links and motors"
+SIDES = ("link_position", "motor_position")  # signals that are compared
 
 
 class Sample(NamedTuple):
@@ -73,7 +74,8 @@ class Sample(NamedTuple):
     signals : by name, those of the state estimator; None if no states arrive. missing : whose
     states have timed out, "", LINKS, MOTORS or BOTH, and `why`, for messages. external : (n,) known
     external joint torques in N m. is_late : whether there should be new signals, but are none: the
-    arm is taken to follow its reference as closely as before. age : s, for which it has waited.
+    arm is taken to follow its reference as closely as before. age : s, from `stamp` to the time at
+    which its cycle begins.
     """
 
     stamp: int
@@ -184,7 +186,7 @@ class Arm(IndependentCopies):
         self._share = 1.0  # of the feedback
         self._stop_distances = np.full((2, model.n), np.inf)
         self._missed = ""  # what the last sample lacked
-        self._believed_at = 0  # ns, stamp of the last sample with all signals that counted
+        self._believed_at = 0  # ns, stamp of the last sample that counted in full; 0: none yet
         self._frozen = record_fields.zeros(
             frozen_sides.FrozenSides, n=model.n, m=len(actuators.motors)
         )
@@ -283,7 +285,7 @@ class Arm(IndependentCopies):
         self._flat_map.settle()
         self._release()
         self.second.release()
-        self._stamp = 0
+        self._stamp = self._believed_at = 0
 
     def _release(self) -> None:
         """End the motion; sides without samples are then carried along nothing."""
@@ -431,14 +433,12 @@ class Arm(IndependentCopies):
         """The sample, without sides that repeat their positions although the arm moves, and without
         those that follow a silence and do not agree with the other side."""
         signals = sample.signals
-        if signals is None or sample.is_late or not self._has_begun or self.measured.observes_links:
+        if signals is None or sample.missing or sample.is_late or not self._has_begun:
             return sample
-        if "motor_position" not in signals or "link_position" not in signals:
+        if self.measured.observes_links or not {*SIDES} <= signals.keys():
             return sample
-        q, theta = signals["link_position"], signals["motor_position"]
-        if sample.missing:
-            return sample
-        silence = 1e-9 * (sample.stamp - self._believed_at)
+        q, theta = (signals[side] for side in SIDES)
+        silence = 1e-9 * (sample.stamp - self._believed_at) if self._believed_at else 0.0
         if self._missed or silence > MAX_STEP:
             load = self.supervisor.rules.external_load
             if not self.resting.agrees(q, theta, load):

@@ -44,8 +44,7 @@ OVERSPEED_FACTOR = 1.2  # times the velocity limit that a joint which follows ma
 CHATTER_FOR = 0.1  # s during which a torque jumps back and forth by its limit
 LASTING = 0.05  # s; shorter peaks of a speed may be caused by the velocity filters
 FARTHER = 2.0  # times its forecast, for loads and other joints, that a stop may go
-WINDOW = 0.04  # s, in which positions alone tell how fast a joint is
-WINDOWS = 2  # in a row, in which a stop may not speed up
+WINDOW = 0.05  # s, in which positions alone tell how fast a joint is
 DAMPED_FOR = 1.0  # s, in which the damping after a failed stop fades
 EXPLAINED = 2.0  # times the external load: the motors and gravity, either of which it exceeds
 OVERLOADED_FOR = 0.1  # s; an oscillation of the springs changes its sign sooner
@@ -235,7 +234,6 @@ class Memory(NamedTuple):
     duration: Annotated[Array, Field("s, in which the new law fades in")]
     how: Annotated[Integers, Field("the last stop has failed")]
     slows_down: Annotated[Integers, Field("1 until the stop has brought the arm to rest")]
-    speeds_up: Annotated[Integers, Field("windows in a row, in which the stop has sped up")]
     value: Annotated[Array, Field("found at the last fault")]
     allowed: Annotated[Array, Field("in place of it")]
     fast_since: Annotated[Array, Field("s, of the present stop")]
@@ -717,7 +715,6 @@ def _runs_away(p, s, now, x):
                 s.pace_limit[i] = p.stop_speed_limit
             s.reach[i] = -NEVER
         s.slows_down[0] = 1
-        s.speeds_up[0] = 0
         s.window_since[0] = now
     step = now - s.window_since[0]
     if step >= WINDOW:
@@ -725,8 +722,7 @@ def _runs_away(p, s, now, x):
             s.place, s.place_then, step, p.velocity, p.stop_speed_limit, s.pace_limit, s.speed
         )
         s.window_since[0] = now
-        s.speeds_up[0] = s.speeds_up[0] + 1 if worst >= 0 else 0
-        if s.speeds_up[0] >= WINDOWS:  # one may be a gap, in which positions were extrapolated
+        if worst >= 0:
             s.how[0] = SPEEDS_UP
             s.joint[0] = worst
             s.value[0] = s.speed[worst]

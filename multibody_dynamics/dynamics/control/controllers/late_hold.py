@@ -50,9 +50,7 @@ from .hold_controller import HoldController
 RATE = 3.0  # 1/s
 BANDWIDTH = 15.0  # rad/s, W
 LEAD = 0.02  # s
-DAMPED = (
-    3.0  # times the gain on v, after a stop has failed; far below 2 W / RATE, which is unstable
-)
+DAMPED = 3.0  # times the gain on v, after a failed stop; 2 W / RATE would be unstable
 
 
 def late_hold_gains(

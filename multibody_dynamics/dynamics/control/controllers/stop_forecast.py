@@ -4,13 +4,12 @@
 """The performance of a stop with late torques: time and distance of each motor, and the delay up to
 which the whole arm stays stable.
 
-The stop is that of :class:`.LateHoldController`, the distance also that of
-:class:`.HoldController`. Time and distance are those of a single motor with
-the inertia that it moves, its friction and torque limit, from its top speed. Stability is that of
-the linearised arm with all joints coupled, gravity and its delayed compensation included: the
-torques u(t - T) are states of a transport equation on [-T, 0], collocated at Chebyshev points (D.
-Breda, S. Maset, R. Vermiglio, SIAM J. Sci. Comput. 2005), and the eigenvalues of the resulting
-matrix approximate the dominant poles.
+The stop is that of :class:`.LateHoldController`, the distance also of :class:`.HoldController`.
+Time and distance are those of a single motor with the inertia that it moves, its friction and
+torque limit, from its top speed. Stability is that of the linearised arm with all joints coupled,
+gravity and its delayed compensation included: the torques u(t - T) are states of a transport
+equation on [-T, 0], collocated at Chebyshev points (D. Breda, S. Maset, R. Vermiglio, SIAM J. Sci.
+Comput. 2005), and the eigenvalues of the resulting matrix approximate the dominant poles.
 """
 
 from __future__ import annotations

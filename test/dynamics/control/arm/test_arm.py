@@ -140,6 +140,24 @@ def test_an_arm_that_moves_at_activation_is_stopped_first(before):
     assert made.supervisor.text == "the arm moves"
 
 
+def test_springs_that_accelerate_the_arm_at_activation_are_no_silence():
+    """No sample counted before the first one, so links and motors need not agree as at rest."""
+    arm = linear_arm()
+    made = at_rest_under(arm, cycle=ArmSettings(load_tolerance=0.1))
+    made.deactivate()
+    (q, _, theta, _), _, _ = at_start(arm)
+    allowed = 0.1 * made.resting.allowed
+    theta = theta + 1.5 * allowed / made.measured.springs.stiffness_felt
+    assert made.resting.agrees(q, theta, allowed) == 0
+    for k in range(-30, 0):
+        made.update(sample_of(made, k * PERIOD, q + k * PERIOD, theta + k * PERIOD))
+    made.activate()
+    for k in range(5):
+        command = made.update(sample_of(made, k * PERIOD, q + k * PERIOD, theta + k * PERIOD))
+        assert command.mode is Mode.STOPPING
+        assert command.torque is not None
+
+
 def torques_with_gap(law: str, period: float, gap: float, ticks: float = 4e-3) -> np.ndarray:
     """Torques of every cycle of a motion at 1 rad/s; without states for `gap` s, there are late
     cycles at `ticks`, as in the node."""
