@@ -119,7 +119,11 @@ class Arm:
         if motors:
             self.send_motors()
         expected = self.is_answered if links or motors else False
-        answered = self.is_answered = self.wait(2.0 if expected or (links and motors) else 0.05)
+        # An answer that may not come: still, the arm must not go on under an old torque because
+        # of a busy computer
+        unsure = 0.5 if links or motors else 0.05
+        patience = 2.0 if expected or (links and motors) else unsure
+        answered = self.is_answered = self.wait(patience)
         if not self.is_stuck:
             own = dyn.gravity_forces(self.model, self.measured) if self.helps else 0.0
             self.plant.step(self.torque + own, 1e-9 * STEP)

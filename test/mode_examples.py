@@ -32,7 +32,7 @@ RULES = Rules(
     link_share=np.ones(2),
 )
 STILL = np.zeros(2)
-AT_REST = Situation(0, 0, 0.004, 0, 1, 1, 0, *[STILL] * 7)
+AT_REST = Situation(0, 0, 0.004, 0, 1, 1, 0, 0, *[STILL] * 7)
 
 
 def moving(*speed: float) -> Situation:

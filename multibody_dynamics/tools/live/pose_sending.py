@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
+from rcl_interfaces.msg import Log
 from rclpy.node import Node
 from scipy.spatial.transform import Rotation
 
@@ -43,7 +44,8 @@ def send_pose(
 
 
 class _Sender:
-    """The counts of accepted and rejected poses in the newest diagnostics, by what they count."""
+    """The counts of accepted and rejected poses in the newest diagnostics, by what they count, and
+    the reason of the last rejection, from the log of the node."""
 
     def __init__(self, node: Node, spin: Callable[[], None], timeout: float) -> None:
         self._node, self._spin, self._timeout = node, spin, timeout
@@ -52,6 +54,7 @@ class _Sender:
         self._reason = ""
         self._publisher = node.create_publisher(PoseStamped, TOPIC, RELIABLE)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
+        node.create_subscription(Log, "/rosout", self._on_log, 10)
 
     def send(self, message: PoseStamped) -> str:
         self._wait(lambda: self._publisher.get_subscription_count(), "no node listens on")
@@ -61,7 +64,8 @@ class _Sender:
         self._wait(lambda: self._counts != before, "no answer on /diagnostics to")
         if self._counts.get(ACCEPTED, 0) > before.get(ACCEPTED, 0):
             return f"{ACCEPTED}: the tool moves"
-        raise RunError(f"rejected {self._reason}")
+        self._wait(lambda: self._reason, "no reason on /rosout for the rejection of")
+        raise RunError(self._reason)
 
     def _wait(self, condition: Callable[[], object], what: str) -> None:
         end = time.monotonic() + self._timeout
@@ -71,16 +75,24 @@ class _Sender:
                 raise RunError(f"{what} {topic} within {self._timeout:g} s")
             self._spin()
 
+    def _on_log(self, message: Log) -> None:
+        if message.msg.startswith(f"rejected {TOPIC}: ") and message.name in self._listeners("."):
+            self._reason = message.msg
+
+    def _listeners(self, separator: str) -> set[str]:
+        """The nodes that take poses, with their namespaces."""
+        topic = self._node.resolve_topic_name(TOPIC)
+        found = self._node.get_subscriptions_info_by_topic(topic)
+        names = (f"{each.node_namespace.strip('/')}/{each.node_name}" for each in found)
+        return {name.strip("/").replace("/", separator) for name in names}
+
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        nodes = {info.node_name for info in self._node.get_subscriptions_info_by_topic(
-            self._node.resolve_topic_name(TOPIC))}  # fmt: skip
+        nodes = self._listeners("/")
         for status in message.status:
             node, _, part = status.name.rpartition(": ")
-            if node.rpartition("/")[2] not in nodes or part not in ("inputs", "reference"):
+            if node.strip("/") not in nodes or part not in ("inputs", "reference"):
                 continue
             self._reports += part == "inputs"
             for item in status.values:
                 if item.key.startswith(TOPIC):
                     self._counts[item.key] = int(item.value)
-                elif item.key == "last" and item.value.startswith(f"{TOPIC}: "):
-                    self._reason = item.value  # of a rejection

@@ -545,6 +545,7 @@ class Arm(IndependentCopies):
             is_settled=int(measured.is_settled),
             knows_speed=int(measured.knows_speed),
             contact=mode,
+            is_carried=int(sample.is_late),
             qd=0.0 * qd if lacks_links else qd,
             thetad=0.0 * thetad if lacks_motors else thetad,
             error=self.motion.wanted[0] - self.acting.state.q,

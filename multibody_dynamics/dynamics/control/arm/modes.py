@@ -207,6 +207,7 @@ class Situation(NamedTuple):
     is_settled: Annotated[int, Field("1 if the estimated state is valid for following")]
     knows_speed: Annotated[int, Field("1 if the velocities that a stop uses are valid")]
     contact: Annotated[int, Field("the mode that answers an unexpected contact, 0 for none")]
+    is_carried: Annotated[int, Field("1 if no state arrived: the positions are extrapolated")]
     qd: Annotated[Array, Field("velocities of the links, zero if they are not measured", ("n",))]
     thetad: Annotated[Array, Field("of the motors, zero if they are not measured", ("m",))]
     error: Annotated[Array, Field("desired less measured positions of the links", ("n",))]
@@ -700,10 +701,7 @@ def _runs_away(p, s, now, x):
     """Whether a stop speeds up, or goes on beyond its forecast. This is seen by the positions
     alone: the velocities of filters may be wrong, and the reason for it. An arm that yields may;
     the forecast is that of stops on the motors."""
-    if s.mode[0] == YIELDING:
-        return False
-    if x.lacks_links or not x.is_settled:  # positions of a side that was missing may have jumped
-        s.window_since[0] = NEVER
+    if s.mode[0] == YIELDING or x.is_carried:
         return False
     find_places(p.joint_of_motor, p.link_share, x.q, x.theta, s.on_links[0], s.place)
     if s.window_since[0] == NEVER:
