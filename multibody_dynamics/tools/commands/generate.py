@@ -61,8 +61,9 @@ def _add_controller(group: Any) -> None:
     group.add_argument("--bandwidth", metavar="W", type=float,
                        help="bandwidth of the law in rad/s (default: that of the law)")  # fmt: skip
     group.add_argument("--position", metavar="Q", type=numbers, nargs="+",
-                       help="position for which gains are designed, one number per joint, separated"
-                       " by commas or spaces (default: the middle of the joint limits)")  # fmt: skip
+                       help="position for which gains are designed, one number per joint, with"
+                       " commas or spaces between them (default: the middle of the joint"
+                       " limits)")  # fmt: skip
     group.add_argument("--disturbance-bandwidth", metavar="W", type=float,
                        help="bandwidth of the compensation of disturbances in rad/s; 0 for none"
                        " (default: that of the law)")  # fmt: skip

@@ -264,8 +264,9 @@ extern "C" int read_points(int points, int has_rates, const double * time, const
     return 0;
   }
   for (std::size_t k = 0; k < motion->points.size(); ++k) {
-    times[k] = motion->points[k].time;
-    std::memcpy(states + k * 5 * ARM_JOINTS, motion->points[k].state, sizeof(motion->points[k].state));
+    const auto & knot = motion->points[k];
+    times[k] = knot.time;
+    std::memcpy(states + k * 5 * ARM_JOINTS, knot.state, sizeof(knot.state));
   }
   return static_cast<int>(motion->points.size());
 }

@@ -345,6 +345,7 @@ void ElasticJointController::tell(double now, bool is_urgent)
     report_.output.state != output_.state || report_.output.fault != output_.fault;
   report_.output = output_;
   report_.time = now;
+  cycle_time_.store(now);
   for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
     report_.largest_error[i] =
       std::fmax(report_.largest_error[i], std::fabs(output_.desired[0][i] - output_.q[i]));
@@ -453,6 +454,7 @@ CallbackReturn ElasticJointController::on_activate(const rclcpp_lifecycle::State
   is_starting_ = true;
   is_balanced_ = false;
   starting_since_ = 0.0; /* the first cycle is the origin of time */
+  cycle_time_.store(0.0);
   for (leave_motion(); upcoming_ != nullptr || motions_.pop(upcoming_); leave_motion()) {
     take_motion();
   }
@@ -697,7 +699,7 @@ Verdict ElasticJointController::accept(
     const bool is_matched = reader_.match(message.joint_names).empty();
     return {is_matched ? Result::INVALID_GOAL : Result::INVALID_JOINTS, refusal};
   }
-  if (slot->points.back().time <= cycle_time_of(builtin_interfaces::msg::Time())) {
+  if (slot->points.back().time <= cycle_time_.load()) {
     return {Result::OLD_HEADER_TIMESTAMP, "it ends in the past"};
   }
   slot->id = motion_count_ + 1;

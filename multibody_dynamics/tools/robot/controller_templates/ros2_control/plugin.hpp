@@ -178,6 +178,7 @@ private:
   /* Between the threads */
   std::atomic<std::int64_t> origin_{0}; /* ns, of the times of the core */
   std::atomic<int> clock_type_{RCL_STEADY_TIME};
+  std::atomic<double> cycle_time_{0.0}; /* s, of the last cycle */
   std::atomic<bool> is_active_{false};
   std::atomic<bool> stop_is_requested_{false};
   std::atomic<bool> clearing_is_requested_{false};

@@ -58,9 +58,8 @@ public:
   return_type perform_command_mode_switch(
     const std::vector<std::string> & started, const std::vector<std::string> & stopped) override
   {
-    if (started.empty() && !stopped.empty()) {
-      arm_.brakes = 1;
-    }
+    is_driven_ = !started.empty();
+    arm_.brakes = arm_.brakes || (!is_driven_ && !stopped.empty());
     return return_type::OK;
   }
 
@@ -79,7 +78,7 @@ public:
   {
     for (std::size_t j = 0; j < ROBOT_MOTORS; ++j) {
       const double torque = get_command(std::string(robot_motor_names[j]) + "/effort");
-      torque_[j] = std::isfinite(torque) ? torque : 0.0;
+      torque_[j] = is_driven_ && std::isfinite(torque) ? torque : 0.0;
     }
     return return_type::OK;
   }
@@ -117,6 +116,7 @@ private:
   }
 
   robot_arm arm_{};
+  bool is_driven_ = false; /* whether a controller has claimed the efforts */
   double torque_[ROBOT_MOTORS] = {};
 };
 }  // namespace robot_ros2_control
