@@ -743,11 +743,15 @@ void ElasticJointController::receive_external_torque(const sensor_msgs::msg::Joi
         "; the joint can carry " + std::to_string(LARGEST_EXTERNAL_TORQUE[i]);
     }
   }
-  if (!wrong.empty() || !is_active_.load() || !external_torques_.push(external)) {
-    RCLCPP_ERROR_THROTTLE(
-      get_node()->get_logger(), steady_clock_, 1000, "external torque refused: %s",
-      !wrong.empty() ? wrong.c_str() : "the controller is not active, or too many are waiting");
+  if (wrong.empty() && !is_active_.load()) {
+    wrong = "the controller is not active";
   }
+  if (!wrong.empty()) {
+    RCLCPP_ERROR_THROTTLE(
+      get_node()->get_logger(), steady_clock_, 1000, "external torque refused: %s", wrong.c_str());
+    return;
+  }
+  (void)external_torques_.push(external); /* if many wait, another one will follow */
 }
 
 void ElasticJointController::receive_second(const trajectory_msgs::msg::JointTrajectory & message)

@@ -59,7 +59,10 @@ public:
     const std::vector<std::string> & started, const std::vector<std::string> & stopped) override
   {
     is_driven_ = !started.empty();
-    arm_.brakes = arm_.brakes || (!is_driven_ && !stopped.empty());
+    if (!is_driven_ && !stopped.empty()) {
+      arm_.brakes = 1;
+      std::fill_n(torque_, ROBOT_MOTORS, 0.0);
+    }
     return return_type::OK;
   }
 
