@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import prod
 from types import MappingProxyType
@@ -30,8 +30,10 @@ from ..core import Array, InputError
 from ..core.quantities import Dimension
 from .actuator_tables import (
     DAMPING,
+    HAS_LINK_FRICTION,
     INPUT,
     KIND,
+    LINK_FRICTION,
     MOTOR,
     OWN,
     RIGID,
@@ -41,6 +43,7 @@ from .actuator_tables import (
     STIFFEST,
 )
 from .damped_springs import advance_filters, compiled_advance_filters
+from .friction_law import Friction
 from .motor import Motor, StiffnessDrive, check_motor
 from .spring_columns import JointSprings
 from .spring_tables import SpringTables, fitting, spring_tables
@@ -120,6 +123,8 @@ class Actuator(ABC):
     `virtual_spring` is None for a kind without elastic structure preserving control, and
     `identification` raises InputError.
 
+    link_friction : of the link against its base, which its springs or its motor carry.
+
     feedforward(joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs)
         writes the motors of joint i along `given`, a LinkRows, to `outputs`, a MotorArrays: see
         :func:`.flat_map.feedforward_cycle`. The variant is in `bend`, Q with two rates as far as it
@@ -130,6 +135,8 @@ class Actuator(ABC):
     virtual_spring(joints, laws, pieces, own, i, second, unloaded, force, force_rate,
         x, rate, slope, rest): see :mod:`.virtual_springs`.
     """
+
+    link_friction: Friction = field(default=Friction(), kw_only=True)
 
     code: ClassVar[float | None] = None  # in the column KIND; set by the registry
     feedforward: ClassVar[Callable[..., None]]
@@ -377,6 +384,8 @@ class Actuator(ABC):
         row = np.zeros(max(OWN, *(column + 1 for column in entries)))
         for column, value in entries.items():
             row[column] = value
+        row[HAS_LINK_FRICTION] = not self.link_friction.is_zero
+        row[LINK_FRICTION:OWN] = self.link_friction.row
         return row
 
     def columns(self) -> dict[int, float]:

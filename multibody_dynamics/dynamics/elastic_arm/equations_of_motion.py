@@ -3,10 +3,10 @@
 
 """The equations of motion of an arm with actuators: the time derivative of its state, compiled.
 
-Link side and motor side of [M21] (2), (3), with friction of the motors and torques e on the links:
+Link side and motor side of [M21] (2), (3), with friction and torques e on the links:
 
-    M(q) q'' + C(q, q') q' + g(q) = Q(q, theta, q', theta') + e,
-    M_m theta'' = tau - load(q, theta, q', theta') - friction(theta').
+    M(q) q'' + C(q, q') q' + g(q) = Q(q, theta, q', theta') - friction(q', Q) + e,
+    M_m theta'' = tau - load(q, theta, q', theta') - friction(theta', load).
 
 At a rigid joint link and motor move as one: theta = q, and M_m adds to the diagonal of M.
 """
@@ -24,6 +24,7 @@ from ..elastic import (
     actuator_rows,
     actuator_tables,
     friction,
+    link_friction,
     rigid_rotors,
     springs_recursion,
 )
@@ -130,8 +131,10 @@ def arm_slope(tables, scratch, state, second, tau, dx):
     for i in range(n):
         if joints[i, actuator_tables.RIGID] == 1.0:
             j = int(joints[i, actuator_tables.MOTOR])
-            torque[i] = tau[j] - friction(motors, j, thetad[j])
+            torque[i] = tau[j] - friction(motors, j, thetad[j], tau[j])
         torques[0, i] = torque[i] + scratch.external[i]
+        if joints[i, actuator_tables.HAS_LINK_FRICTION] == 1.0:
+            torques[0, i] -= link_friction(joints, i, qd[i], torque[i])
         motion[0, i] = q[i]
         motion[1, i] = qd[i]
     regular = plain_forward_dynamics_cycle(
@@ -148,7 +151,7 @@ def arm_slope(tables, scratch, state, second, tau, dx):
     for j in range(m):
         dx[2 * n + j] = thetad[j]
         if motors[j, actuator_tables.INERTIA] > 0.0:
-            net = tau[j] - load[j] - friction(motors, j, thetad[j])
+            net = tau[j] - load[j] - friction(motors, j, thetad[j], load[j])
             dx[2 * n + m + j] = net / motors[j, actuator_tables.INERTIA]
     for i in range(n):
         dx[i] = qd[i]

@@ -23,13 +23,16 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, InputError, inlined
+from ...core import Array, InputError, check_sequence, inlined
 from ...core.quantities import quantity
 from ..actuator import Actuator, Identified, Rows, check_parts
 from ..actuator_tables import DAMPING, MOTOR, SPRING, ahead, drive_spring, link_motion
+from ..backlash import BacklashSpring
 from ..damped_springs import damped_deflection
+from ..hysteresis import SlipElement
+from ..kinematic_error import GearHarmonic
 from ..motor import Motor, one_number
-from ..part_description import read_motor, read_spring
+from ..part_description import read_hysteresis, read_kinematic_error, read_motor, read_spring
 from ..spring_columns import JointSprings, Positions, SpringColumns
 from ..spring_tables import spring_deflection, spring_deflection_motion, spring_law
 from ..springs import Beyond, Spring
@@ -84,17 +87,21 @@ def virtual_series_spring(
 
 @dataclass(frozen=True)
 class SeriesElastic(Actuator):
-    """A spring between motor and link, optionally with a damper (N m s/rad) in parallel."""
+    """A spring between motor and link, optionally with a damper (N m s/rad) and Maxwell slip
+    elements in parallel, behind a gear with the given kinematic error."""
 
     motor: Motor
     spring: Spring
     damping: float = 0.0
+    hysteresis: tuple[SlipElement, ...] = ()
+    kinematic_error: tuple[GearHarmonic, ...] = ()
 
     feedforward = staticmethod(series_feedforward)
     spring_torques = staticmethod(series_torques)
     virtual_spring = staticmethod(virtual_series_spring)
     may_be_damped = True
     required_keys = ("spring", "motor")
+    optional_keys = ("kinematic_error",)
 
     def __post_init__(self) -> None:
         damping = one_number("damping of the spring", self.damping)
@@ -103,6 +110,13 @@ class SeriesElastic(Actuator):
                 f"damping of the spring must be zero or greater and finite, got {damping}"
             )
         check_parts(self.motor, self.spring)
+        for name, kind in (("hysteresis", SlipElement), ("kinematic_error", GearHarmonic)):
+            check_sequence(name, getattr(self, name), kind.__name__)
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+            if not all(isinstance(each, kind) for each in getattr(self, name)):
+                raise InputError(f"{name}: expected a sequence of {kind.__name__}")
+        if self.damping and self.hysteresis:
+            raise InputError("a spring cannot have both damping and hysteresis")
 
     @classmethod
     def is_described(cls, keys: Mapping[str, Any]) -> bool:
@@ -112,11 +126,22 @@ class SeriesElastic(Actuator):
     def read(cls, entry: Mapping[str, Any], where: str, motion: str) -> SeriesElastic:
         motor, gear = read_motor(entry["motor"], where, motion)
         at = f"{where}: spring"
-        damping, law = 0.0, entry["spring"]
-        if isinstance(law, Mapping) and "damping" in law:
-            damping = quantity(law["damping"], f"{at}.damping", "damping", gear)
-            law = {key: value for key, value in law.items() if key != "damping"}
-        return cls(motor, read_spring(law, at, gear), damping)
+        law = dict(entry["spring"]) if isinstance(entry["spring"], Mapping) else entry["spring"]
+        parts = {}
+        for key in ("damping", "hysteresis", "backlash"):
+            if isinstance(law, dict) and key in law:
+                parts[key] = law.pop(key)
+        spring, damping = read_spring(law, at, gear), 0.0
+        if "damping" in parts:
+            damping = quantity(parts["damping"], f"{at}.damping", "damping", gear)
+        if "backlash" in parts:
+            gap = quantity(parts["backlash"], f"{at}.backlash", "angle", gear)
+            spring = BacklashSpring(spring, gap)
+        slip = read_hysteresis(parts.get("hysteresis", ()), f"{at}.hysteresis", gear)
+        error = read_kinematic_error(
+            entry.get("kinematic_error", ()), f"{where}: kinematic_error", gear
+        )
+        return cls(motor, spring, damping, slip, error)
 
     @property
     def motors(self) -> tuple[Motor, ...]:
@@ -153,7 +178,8 @@ class SeriesElastic(Actuator):
 
     def stiffened(self, factor: float) -> Actuator:
         spring = self.spring.scaled(deflection=factor)
-        return replace(self, spring=spring, damping=factor * self.damping)
+        slip = tuple(replace(each, stiffness=factor * each.stiffness) for each in self.hysteresis)
+        return replace(self, spring=spring, damping=factor * self.damping, hysteresis=slip)
 
     def identification(self, joint: str) -> JointSprings:
         spring = self.spring
@@ -171,4 +197,5 @@ class SeriesElastic(Actuator):
 
     def identified(self, found: Identified) -> Actuator:
         damping = found.values.get("damping", self.damping)
-        return SeriesElastic(found.motors[0], found.spring("", self.spring), damping)
+        spring = found.spring("", self.spring)
+        return replace(self, motor=found.motors[0], spring=spring, damping=damping)
