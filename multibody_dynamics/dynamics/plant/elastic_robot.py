@@ -517,6 +517,7 @@ class ElasticRobot(IndependentCopies):
         arm.damping[motors, motors] += self._driven.arm.motors[:, DERIVATIVE]
         arm.damping[motors, motors] += self.actuators.friction_slope(np.zeros(len(motors)))
         arm.damping[links, links] += self._links[:, LINK_VISCOUS]
+        arm.damping[links, links] += self.actuators.link_friction_slope
         return arm
 
     def _stiffest_arm(self, q: Array) -> LinearArm:

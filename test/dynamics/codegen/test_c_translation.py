@@ -112,8 +112,9 @@ def flat_code(chosen):
         return c_types.ArrayType(kind, shape)
 
     types = tables | {
-        "state": row(5, n), "torque": row(3, n), "second": row(3, v), "filtered": row(n),
-        "bent": row(m), "load": row(m), "result": row(4, m), "flags": row(m, kind="int"),
+        "state": row(5, n), "torque": row(3, n), "carried": row(3, n), "second": row(3, v),
+        "filtered": row(n + chosen.slip_count), "bent": row(m), "load": row(m),
+        "result": row(4, m), "flags": row(m, kind="int"),
         "dt": "double",
     }  # fmt: skip
     module = ct.Module()
@@ -153,24 +154,35 @@ def test_the_flat_map_of_every_kind_is_the_same_in_c(tmp_path, name):
         filtered = np.where(chosen.is_damped, np.nan if trial % 3 else 0.01, 0.0)
         found = []
         for is_c in (False, True):
-            own = filtered.copy()
+            own, carried = filtered.copy(), np.zeros((3, n))
             bent, load, result = np.zeros(m), np.zeros(m), np.zeros((4, m))
             flags = np.zeros(m, dtype=np.intc)
             q, qd, theta, thetad = state[0], state[1], 0.1 * np.ones(m), 0.2 * np.ones(m)
             out = [np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(m), np.zeros(m)]
             if is_c:
-                given = (state, torque, second, own, bent, load, result, flags)
+                given = (state, torque, carried, second, own, bent, load, result, flags)
                 code.flat(*(each.ctypes for each in given))
-                code.filters(torque.ctypes, own.ctypes, ctypes.c_double(1e-3))
+                code.filters(carried.ctypes, own.ctypes, ctypes.c_double(1e-3))
                 code.springs(*(each.ctypes for each in (q, qd, theta, thetad, second, *out)))
             else:
                 flat_map.feedforward_cycle(
-                    *rows, None, np.ones(2), state, torque, second, own, bent, load, result, flags
+                    *rows,
+                    None,
+                    np.ones(2),
+                    state,
+                    torque,
+                    carried,
+                    second,
+                    own,
+                    bent,
+                    load,
+                    result,
+                    flags,
                 )
                 tables = rows.joints, rows.laws, rows.pieces, None
-                advance_filters(*tables, torque, own, 1e-3)
+                advance_filters(*tables, carried, own, 1e-3)
                 flat_map.springs_recursion(*tables, q, qd, theta, thetad, second, *out)
-            found.append([own, bent, load, result, flags, *out])
+            found.append([own, carried, bent, load, result, flags, *out])
         for one, other in zip(*found, strict=True):
             scale = np.abs(one).max(initial=1.0)
             np.testing.assert_allclose(other, one, rtol=0, atol=1e-12 * scale)
