@@ -110,8 +110,8 @@ def damped_arm() -> Arm:
 
 @cache
 def real_arm() -> Arm:
-    """Everything that real drives add: friction of links and motors, hysteresis, backlash, kinematic
-    errors."""
+    """Everything that real drives add: friction of links and motors, hysteresis, backlash and
+    kinematic errors."""
     friction = Friction(
         viscous=0.5, coulomb=1.0, coulomb_velocity=0.05, stribeck=0.3, stribeck_velocity=0.1,
         load_friction=0.05, offset=0.2,
