@@ -30,9 +30,9 @@ from ..core import Array, inlined
 from .friction_law import (
     COULOMB,
     COULOMB_VELOCITY,
+    FRICTION_OFFSET,
     FRICTION_ROW,
     LOAD_FRICTION,
-    OFFSET,
     STRIBECK,
     VISCOUS,
     friction_motion,
@@ -89,7 +89,11 @@ class MotorArrays(NamedTuple):
 @inlined
 def friction(motors, j, velocity, load):
     """Friction torque of motor j under this load."""
-    if motors[j, STRIBECK] == 0.0 and motors[j, LOAD_FRICTION] == 0.0 and motors[j, OFFSET] == 0.0:
+    if (
+        motors[j, STRIBECK] == 0.0
+        and motors[j, LOAD_FRICTION] == 0.0
+        and motors[j, FRICTION_OFFSET] == 0.0
+    ):
         if motors[j, COULOMB] == 0.0:  # saves the tanh
             return motors[j, VISCOUS] * velocity
         return smooth_friction(

@@ -32,7 +32,7 @@ COULOMB_VELOCITY = 2
 STRIBECK = 3
 STRIBECK_VELOCITY = 4
 LOAD_FRICTION = 5
-OFFSET = 6
+FRICTION_OFFSET = 6
 FRICTION_ROW = 7
 
 LEAST_WIDTH = 0.1  # N m or N, over which |Q| is smoothed without Coulomb friction
@@ -136,7 +136,7 @@ def friction_row(rows, k, first):
         rows[k, first + STRIBECK],
         rows[k, first + STRIBECK_VELOCITY],
         rows[k, first + LOAD_FRICTION],
-        rows[k, first + OFFSET],
+        rows[k, first + FRICTION_OFFSET],
     )
 
 

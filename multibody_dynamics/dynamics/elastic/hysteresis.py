@@ -27,7 +27,7 @@ import numpy as np
 from ..core import InputError, compiled, inlined
 from .actuator_tables import MOTOR, OWN, SLIP_STATE
 from .friction_law import one_number
-from .kinematic_error import FIRST, HARMONIC_ROW
+from .kinematic_error import HARMONIC_ROW, PARTS
 from .spring_tables import spring_deflection, spring_law
 
 
@@ -48,19 +48,19 @@ class SlipElement:
                 raise InputError(f"{what} must be greater than zero and finite, got {value:g}")
 
 
-# Own columns of a series elastic joint, whose harmonics and slip elements follow from FIRST on
+# Own columns of a series elastic joint, whose harmonics and slip elements follow from PARTS on
 HARMONICS, SLIPS = OWN, OWN + 1
-STIFFNESS, TORQUE, SLIP_ROW = 0, 1, 2
+SLIP_STIFFNESS, SLIP_TORQUE, SLIP_ROW = 0, 1, 2
 
 CORNER = 0.8  # share of its torque up to which an element sticks
-ITERATIONS = 12
-_RESOLUTION = 1e-15
+SLIP_ITERATIONS = 12
+SLIP_RESOLUTION = 1e-15
 
 
 @inlined
 def slip_columns(joints, i):
     """Where the slip elements of joint i begin, and how many there are."""
-    return FIRST + HARMONIC_ROW * int(joints[i, HARMONICS]), int(joints[i, SLIPS])
+    return PARTS + HARMONIC_ROW * int(joints[i, HARMONICS]), int(joints[i, SLIPS])
 
 
 @inlined
@@ -95,17 +95,17 @@ def _solved(joints, i, laws, pieces, own, k, Q, filtered, first, count):
     for e in range(count):
         rest -= filtered[state + e]
     side = 1.0 if rest >= 0.0 else -1.0
-    for _ in range(ITERATIONS):
+    for _ in range(SLIP_ITERATIONS):
         carried, slope, _, _ = spring_law(laws, pieces, own, k, phi + x)
         for e in range(count):
             column = first + SLIP_ROW * e
-            stiffness, limit = joints[i, column + STIFFNESS], joints[i, column + TORQUE]
+            stiffness, limit = joints[i, column + SLIP_STIFFNESS], joints[i, column + SLIP_TORQUE]
             h, h1, _ = _slipped(filtered[state + e], stiffness, limit, x, side)
             carried += h
             slope += h1
         step = (Q - carried) / slope
         x += step
-        if abs(step) <= _RESOLUTION:
+        if abs(step) <= SLIP_RESOLUTION:
             break
     return x
 
@@ -127,7 +127,7 @@ def slipping_deflection(joints, i, laws, pieces, own, k, torque, filtered, first
     _, slope, bend, _ = spring_law(laws, pieces, own, k, filtered[i] + x)
     for e in range(count):
         column = first + SLIP_ROW * e
-        stiffness, limit = joints[i, column + STIFFNESS], joints[i, column + TORQUE]
+        stiffness, limit = joints[i, column + SLIP_STIFFNESS], joints[i, column + SLIP_TORQUE]
         h, _, _ = _slipped(filtered[state + e], stiffness, limit, x, side)
         _, h1, h2 = _slipped(h, stiffness, limit, 0.0, onwards)
         slope += h1
@@ -143,7 +143,7 @@ def advance_slip(joints, i, laws, pieces, own, k, Q, filtered, first, count):
     side, state = 1.0 if x >= 0.0 else -1.0, int(joints[i, SLIP_STATE])
     for e in range(count):
         column = first + SLIP_ROW * e
-        stiffness, limit = joints[i, column + STIFFNESS], joints[i, column + TORQUE]
+        stiffness, limit = joints[i, column + SLIP_STIFFNESS], joints[i, column + SLIP_TORQUE]
         h, _, _ = _slipped(filtered[state + e], stiffness, limit, x, side)
         filtered[state + e] = h
     filtered[i] += x

@@ -48,9 +48,9 @@ class GearHarmonic:
 
 # Columns of a harmonic; ORDER in periods per 2 pi of theta or q, both on the link side
 ORDER, OF_LINK, AMPLITUDE, PHASE, HARMONIC_ROW = 0, 1, 2, 3, 4
-FIRST = OWN + 2  # column, behind the counts of harmonics and slip elements
+PARTS = OWN + 2  # column, behind the counts of harmonics and slip elements
 
-ITERATIONS = 3  # from an error of (a order) e, squared by each
+GEAR_ITERATIONS = 3  # from an error of (a order) e, squared by each
 
 
 @inlined
@@ -79,7 +79,7 @@ def before_gear(joints, i, first, count, link, motion):
     rate = motion[1] - e1 * link[1]
     acceleration = motion[2] - e1 * link[2] - e2 * link[1] * link[1]
     theta = wanted
-    for _ in range(ITERATIONS):
+    for _ in range(GEAR_ITERATIONS):
         e, e1, _ = gear_error(joints, i, first, count, 0.0, theta)
         theta -= (theta + e - wanted) / (1.0 + e1)
     _, e1, e2 = gear_error(joints, i, first, count, 0.0, theta)

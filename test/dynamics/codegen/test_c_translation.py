@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from elastic_arms import real_arm
 from kinds import EXAMPLES
 from multibody_dynamics.dynamics.codegen import c_translation as ct
 from multibody_dynamics.dynamics.codegen import c_types
@@ -88,10 +89,12 @@ def test_a_constant_has_one_value():
 
 
 FILES = ("every_kind", "panda", "antagonistic")
-ROBOTS = (*FILES, "examples")
+ROBOTS = (*FILES, "examples", "real drives")
 
 
 def actuators(name):
+    if name == "real drives":
+        return real_arm().actuators
     if name == "examples":
         return Actuators(tuple(EXAMPLES), tuple(each.actuator for each in EXAMPLES.values()))
     text = (CONFIG / "elastic_joints" / f"{name}.yaml").read_text()
@@ -151,7 +154,8 @@ def test_the_flat_map_of_every_kind_is_the_same_in_c(tmp_path, name):
         state, torque = rng.normal(size=(5, n)), size * rng.normal(size=(3, n))
         second = np.zeros((3, max(v, 1)))
         second[:, :v] = [[1.0], [0.0], [0.0]] * middle + 0.3 * rng.normal(size=(3, v)) * middle
-        filtered = np.where(chosen.is_damped, np.nan if trial % 3 else 0.01, 0.0)
+        filtered = np.zeros(n + chosen.slip_count)
+        filtered[:n][chosen.has_memory] = np.nan if trial % 3 else 0.01
         found = []
         for is_c in (False, True):
             own, carried = filtered.copy(), np.zeros((3, n))

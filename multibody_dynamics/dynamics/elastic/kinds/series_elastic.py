@@ -42,8 +42,8 @@ from ..backlash import BacklashSpring
 from ..damped_springs import damped_deflection
 from ..hysteresis import HARMONICS, SLIPS, SlipElement, slip_columns, slipping_deflection
 from ..kinematic_error import (
-    FIRST,
-    ITERATIONS,
+    GEAR_ITERATIONS,
+    PARTS,
     GearHarmonic,
     before_gear,
     behind_gear,
@@ -76,7 +76,7 @@ def series_feedforward(
     motion = ahead(link, 1.0, deflection)
     harmonics = int(joints[i, HARMONICS])
     if harmonics > 0:
-        motion, ratio = before_gear(joints, i, FIRST, harmonics, link, motion)
+        motion, ratio = before_gear(joints, i, PARTS, harmonics, link, motion)
         load *= ratio
     drive_spring(motors, laws, j, k, motion, deflection[0], load, outputs)
 
@@ -91,7 +91,7 @@ def series_torques(
     harmonics = int(joints[i, HARMONICS])
     if harmonics > 0:
         turned, turning, ratio = behind_gear(
-            joints, i, FIRST, harmonics, q[i], qd[i], theta[j], thetad[j]
+            joints, i, PARTS, harmonics, q[i], qd[i], theta[j], thetad[j]
         )
         phi, phid = turned - q[i], turning - qd[i]
     s, s1, _, _ = spring_law(laws, pieces, own, k, phi)
@@ -199,7 +199,7 @@ class SeriesElastic(Actuator):
         rows += [(each.stiffness, each.torque) for each in self.hysteresis]
         numbers = [float(x) for row in rows for x in row]
         counts = {HARMONICS: len(self.kinematic_error), SLIPS: len(self.hysteresis)}
-        return counts | dict(enumerate(numbers, FIRST))
+        return counts | dict(enumerate(numbers, PARTS))
 
     @property
     def slip_count(self) -> int:
@@ -240,8 +240,8 @@ class SeriesElastic(Actuator):
         if not self.kinematic_error:
             return q
         row, count, behind = self.joint_row[None], len(self.kinematic_error), q
-        for _ in range(ITERATIONS + 1):  # a contraction for the share that turns with the link
-            turned = behind_gear(row, 0, FIRST, count, behind, 0.0, theta[0], 0.0)[0]
+        for _ in range(GEAR_ITERATIONS + 1):  # a contraction for the share that turns with the link
+            turned = behind_gear(row, 0, PARTS, count, behind, 0.0, theta[0], 0.0)[0]
             behind = np.asarray(turned - deflection)
         return behind
 
