@@ -244,6 +244,26 @@ def test_an_axis_of_any_length_is_normalised(axis, scale, kind):
     assert noted == (abs(scale * length - 1) > 1e-6)
 
 
+def test_limits_of_urdf_1_2_are_read_and_minus_one_means_none():
+    limit = '<limit lower="-1" upper="1" velocity="-1" effort="5"{}/>'
+    for text, acceleration, jerk in (
+        ("", np.inf, np.inf),
+        (' acceleration="4" jerk="50"', 4.0, 50.0),
+        (' acceleration="4" deceleration="3"', 3.0, np.inf),
+        (' acceleration="-1" jerk="-1"', np.inf, np.inf),
+    ):
+        model = dyn.parse_urdf(one_joint(limit=limit.format(text)))
+        assert [*model.limits.acceleration, *model.limits.jerk] == [acceleration, jerk]
+        assert model.limits.velocity == [np.inf]
+        assert model.limits.effort == [5.0]
+        assert not any("attribute" in note for note in model.notes)
+    for key in ("acceleration", "jerk"):
+        with pytest.raises(dyn.ModelError, match=f"'shoulder': {key} limit -3; it must be pos"):
+            dyn.parse_urdf(one_joint(limit=limit.format(f' {key}="-3"')))
+        with pytest.raises(dyn.ModelError, match=f"'shoulder': <limit>: {key}: 'fast' is not"):
+            dyn.parse_urdf(one_joint(limit=limit.format(f' {key}="fast"')))
+
+
 def test_planar_joint_is_two_translations_and_a_turn():
     text = one_joint(kind="planar", axis='<axis xyz="0 0.6 0.8"/>')
     model = dyn.parse_urdf(text)

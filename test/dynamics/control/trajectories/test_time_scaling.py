@@ -123,6 +123,19 @@ def test_limits_of_the_robot_and_its_motors():
     np.testing.assert_array_equal(limits.joint_speed, model.limits.velocity)
 
 
+@pytest.mark.parametrize(("quantity", "order"), [("acceleration", 2), ("jerk", 3)])
+def test_acceleration_and_jerk_of_the_urdf_slow_a_motion_by_their_power_of_time(quantity, order):
+    joints, reference = panda_joints(), fast_motion()
+    model, peaks = panda(), np.abs(reference.peak_values()[order])
+    allowed = np.where(np.arange(model.n) == 2, peaks / 3.0, np.inf)
+    loose = model.limits._replace(velocity=np.full(model.n, np.inf), **{quantity: allowed})
+    limits = MotionLimits.of_robot(replace(model, limits=loose), joints)
+    limits = replace(limits, joint_torque=np.inf, motor_torque=np.inf, motor_speed=np.inf)
+    result = scale_time(reference, model, joints, limits)
+    assert result.factor == pytest.approx(3.0 ** (1.0 / order), rel=1e-4)
+    assert result.binding.quantity == f"joint_{quantity}"
+
+
 def swing() -> tuple[Trajectory, Actuators]:
     """A pendulum (two links in line) swinging at its natural frequency: almost no torque."""
     model = two_link_planar()
