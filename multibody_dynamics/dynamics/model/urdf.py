@@ -305,14 +305,15 @@ def _sift(node: ElementTree.Element, where: str, ignored: _Ignored) -> ElementTr
         elif child.tag == "mimic" and node.get("type") == "fixed":
             ignored.add("<mimic>", where, harmless=True)
         elif child.tag in CONTENT.get(tag, ()):
-            if child.tag == "axis" and kept.find("axis") is not None:
-                ignored.add("the second of two <axis>", where)
+            if tag != "robot" and kept.find(child.tag) is not None:  # as other readers do
+                ignored.add(f"the second of two <{child.tag}>", where)
                 continue
-            if tag != "robot" and kept.find(child.tag) is not None:
-                raise ModelError(f"{where} has two <{child.tag}>; only one is allowed")
             kept.append(_sift(child, where, ignored))
         else:
             _ignore_child(node, child, where, ignored)
+    if tag == "inertial" and kept.find("mass") is not None and kept.find("inertia") is None:
+        ignored.sentences.append(f"{where} has no <inertia>: the link is taken for a point mass")
+        kept.append(ElementTree.Element("inertia", dict.fromkeys(ATTRIBUTES["inertia"], "0")))
     for required in REQUIRED.get(tag, ()):
         if kept.find(required) is None:
             raise ModelError(f"{where} has no <{required}>")

@@ -25,7 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trajectory", metavar="TRAJECTORY", type=Path,
                         help=".csv or .yaml file, rosbag2 folder, .mcap or .db3 file")  # fmt: skip
     parser.add_argument("--urdf", metavar="ROBOT", type=Path, required=True,
-                        help="URDF file; its effort, velocity, acceleration and jerk are limits")  # fmt: skip
+                        help="URDF file; its effort, velocity, acceleration and jerk are"
+                        " limits")  # fmt: skip
     parser.add_argument("--elastic-joints", "--springs", metavar="YAML", type=Path, required=True,
                         help="springs and motors; torque and speed of the motors and travel of the"
                         " springs are limits")  # fmt: skip
