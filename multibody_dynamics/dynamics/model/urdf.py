@@ -381,7 +381,9 @@ def _sift_attributes(
 def _rate_limits(joint: ElementTree.Element, where: str) -> Array:
     """(2,) the acceleration and jerk limits of URDF 1.2; infinite without one, or for -1."""
     limits, tag = np.full(2, np.inf), joint.find("limit")
-    for key, row in RATES.items() if tag is not None else ():
+    if tag is None:
+        return limits
+    for key, row in RATES.items():
         if (text := tag.get(key)) is not None:
             (value,) = _numbers(text, 1, f"{where}: <limit>: {key}")
             limits[row] = min(limits[row], np.inf if value == UNLIMITED else value)

@@ -305,7 +305,7 @@ def test_the_report_agrees_with_brute_force_before_and_after():
             state = motion(use.time)
             torque = inverse_dynamics(model, *state)
             motor = motors_of(joints, state, torque)
-            there = (torque.tau, torque.tau_dot, state[1], motor.torque, motor.velocity)
+            there = (torque.tau, torque.tau_dot, *state[1:4], motor.torque, motor.velocity)
             assert there[i][j] == pytest.approx(use.value, rel=1e-6)
     history = result.history
     start, k = reference.start_time, len(history.times) // 3
