@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -28,7 +30,7 @@ from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSprin
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.dynamics.plant.motor_drive import MotorDrive
 from multibody_dynamics.dynamics.plant.plants import EndStops, Plant
-from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
+from multibody_dynamics.simulation.mujoco_robot import MujocoRobot, import_mujoco
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 PANDA = (CONFIG / "robots" / "panda.urdf").read_text()
@@ -339,5 +341,5 @@ def test_versions_of_mujoco_that_were_not_tried_are_named(version, accepted, mon
     if accepted:
         assert import_mujoco() is mujoco
         return
-    with pytest.raises(DynamicsError, match=re.escape(f"version {version} is installed")):
+    with pytest.raises(dyn.DynamicsError, match=re.escape(f"version {version} is installed")):
         import_mujoco()
