@@ -110,6 +110,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             # before those that call them: they then have their public names
             "forget_samples": samples.forget_samples,
             "believe_samples": samples.believe_samples,
+            "unwrap_samples": samples.unwrap_samples,
             "follow_silence": samples.follow_silence,
             "lacks_links": samples.lacks_links,
             "lacks_motors": samples.lacks_motors,
