@@ -76,6 +76,7 @@ OTHER_SHAPES: dict[Any, dict[str, tuple[int | str, ...]]] = {
     link_equilibrium.motor_loads: {"wanted": ("n",)},
     frozen_sides.notice_frozen_sides: {"wanted": ("n",)},
     segments.accept_point: {"lower": ("n",), "upper": ("n",)},
+    segments.segment_is_within: {"lower": ("n",), "upper": ("n",)},
 }
 
 RECORDS = {
