@@ -40,6 +40,7 @@ from ...dynamics.elastic import (
     advance_filters,
     flat_map,
     friction,
+    link_friction,
     resting_second_outputs,
 )
 from ...dynamics.plant import ElasticRobot
@@ -232,6 +233,9 @@ def _entries(design: ControllerDesign, tables: Mapping[str, Any]) -> list[Entry]
         Entry("robot_motor_friction", friction, common | {
             "j": "int", "velocity": "double", "load": "double",
         }, "Friction torque of motor j."),
+        Entry("robot_link_friction", link_friction, common | {
+            "i": "int", "velocity": "double", "torque": "double",
+        }, "Friction torque of link i, under the torque of its springs."),
         Entry("robot_motor_feedforward", flat_map.feedforward_cycle, common | {
             "state": row(5, n), "torque": row(3, n), "carried": row(3, n), "filtered": states,
             "bent": row(m),

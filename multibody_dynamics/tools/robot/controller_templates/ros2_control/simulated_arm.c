@@ -12,26 +12,28 @@
 #define SIZE (2 * JOINTS + 2 * MOTORS) /* of a state: q, q', theta, theta' */
 
 //TABLES//
-/* The derivative of a state: M q'' + C q' + g = Q, M_m theta'' = tau - load - friction. At a rigid
- * joint, link and motor are one body. */
+/* The derivative of a state: M q'' + C q' + g = Q - friction, M_m theta'' = tau - load - friction.
+ * At a rigid joint, link and motor are one body. */
 static void slope(robot_arm *arm, const double x[SIZE], const double tau[MOTORS], double dx[SIZE])
 {
     const double *qd = x + JOINTS, *theta = qd + JOINTS, *thetad = theta + MOTORS;
     double *qdd = dx + JOINTS, *thetadd = dx + 2 * JOINTS + MOTORS;
     double torque[JOINTS], rate[JOINTS], felt[JOINTS];
-    double load[MOTORS] = {0.0}, deflection[MOTORS], net[MOTORS];
+    double load[MOTORS] = {0.0}, deflection[MOTORS];
     robot_spring_torques(x, qd, theta, thetad, arm->second, torque, rate, felt, load, deflection);
-    for (int j = 0; j < MOTORS; ++j) {
-        net[j] = tau[j] - robot_motor_friction(j, thetad[j]);
-        dx[2 * JOINTS + j] = thetad[j];
-    }
     for (int i = 0; i < JOINTS; ++i) {
-        torque[i] = IS_RIGID[i] ? net[FIRST_MOTOR[i]] : torque[i];
+        const int j = FIRST_MOTOR[i];
+        if (IS_RIGID[i]) {
+            torque[i] = tau[j] - robot_motor_friction(j, thetad[j], tau[j]);
+        }
+        torque[i] -= robot_link_friction(i, qd[i], torque[i]);
         dx[i] = qd[i];
     }
     robot_forward_dynamics(x, qd, torque, qdd);
     for (int j = 0; j < MOTORS; ++j) {
-        thetadd[j] = INERTIA[j] > 0.0 ? (net[j] - load[j]) / INERTIA[j] : 0.0;
+        const double net = tau[j] - load[j] - robot_motor_friction(j, thetad[j], load[j]);
+        thetadd[j] = INERTIA[j] > 0.0 ? net / INERTIA[j] : 0.0;
+        dx[2 * JOINTS + j] = thetad[j];
     }
     for (int i = 0; i < JOINTS; ++i) {
         if (IS_RIGID[i]) {
