@@ -8,18 +8,30 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from elastic_arms import antagonistic_arm, elastic_panda, mixed_panda
+from elastic_arms import antagonistic_arm, elastic_panda, mixed_panda, real_arm
 from generated_controllers import FLAGS, designed, generated, needs_compiler, oblique, six_joints
+from multibody_dynamics.dynamics.elastic import Actuators
 from multibody_dynamics.dynamics.plant import ElasticRobot
 from multibody_dynamics.tools.robot.generated_design import rest_of_motors, start_position
 
 pytestmark = needs_compiler
+
+
+def rubbing():
+    """Backlash, kinematic errors, friction of motors under load and of links."""
+    arm = real_arm()
+    kinds = (replace(each, hysteresis=()) for each in arm.actuators.actuators)
+    return arm._replace(actuators=Actuators(arm.model.joint_names, tuple(kinds)))
+
+
 ARMS = {
+    "rubbing": rubbing,
     "panda": elastic_panda,
     "rigid joints": mixed_panda,
     "antagonistic": antagonistic_arm,
