@@ -125,7 +125,7 @@ def panda():
 
 
 def errors_with(effects: Effects, actuators: Actuators, until=np.inf):
-    """The outcome of the study for the fast motion under `effects`, with encoders of 18 bits, for the
+    """The outcome of the study for the fast motion under `effects`, with 18-bit encoders, for the
     default law with these actuators."""
     arm = panda()
     plant = RealDrive(arm.model, arm.actuators, effects)
