@@ -39,6 +39,7 @@ class Condition:
     has_payload, has_hit : whether the payload appears and the hit occurs.
     observer_gain : 1/s, of the observer of external torques that is fed back; 0: none.
     has_link_encoders : otherwise the links are observed from the motor encoders, by the model.
+    base_frequency : Hz, of the base as the law knows it; 0: rigid.
     """
 
     key: str
@@ -56,6 +57,7 @@ class Condition:
     has_hit: bool = False
     observer_gain: float = 0.0
     has_link_encoders: bool = True
+    base_frequency: float = 0.0
 
     @property
     def period(self) -> float:

@@ -83,9 +83,9 @@ static void observe_disturbances(robot_controller *c, double elapsed)
     double momentum[JOINTS], bias[JOINTS];
     robot_momentum(x->q, x->qd, momentum, bias);
     robot_observe_disturbances(&c->disturbances, p->disturbance_bandwidth,
-                               p->link_disturbance_limit, p->motor_disturbance_limit, elapsed,
-                               x->qd, x->thetad, momentum, bias, s->torque, s->load, c->torque,
-                               c->external_torque);
+                               p->link_disturbance_bandwidth, p->link_disturbance_limit,
+                               p->motor_disturbance_limit, elapsed, x->qd, x->thetad, momentum,
+                               bias, s->torque, s->load, c->torque, c->external_torque);
 }
 
 /* The chosen law along c->desired, `elapsed` after the last cycle, of which it uses at most `dt`. */
