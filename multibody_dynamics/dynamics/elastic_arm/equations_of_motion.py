@@ -3,10 +3,10 @@
 
 """The equations of motion of an arm with actuators: the time derivative of its state, compiled.
 
-Link side and motor side of [M21] (2), (3), with friction of the motors and torques e on the links:
+Link side and motor side of [M21] (2), (3), with friction and torques e on the links:
 
-    M(q) q'' + C(q, q') q' + g(q) = Q(q, theta, q', theta') + e,
-    M_m theta'' = tau - load(q, theta, q', theta') - friction(theta').
+    M(q) q'' + C(q, q') q' + g(q) = Q(q, theta, q', theta') - friction(q', Q) + e,
+    M_m theta'' = tau - load(q, theta, q', theta') - friction(theta', load).
 
 At a rigid joint link and motor move as one: theta = q, and M_m adds to the diagonal of M. The model
 may have b coordinates of its base before the n of the links, see :mod:`.soft_base`; only e acts on
@@ -26,6 +26,7 @@ from ..elastic import (
     actuator_rows,
     actuator_tables,
     friction,
+    link_friction,
     rigid_rotors,
     springs_recursion,
 )
@@ -142,8 +143,10 @@ def arm_accelerations(tables, scratch, state, tau, dx):
         if i >= 0:
             if joints[i, actuator_tables.RIGID] == 1.0:
                 j = int(joints[i, actuator_tables.MOTOR])
-                torque[i] = tau[j] - friction(motors, j, thetad[j])
+                torque[i] = tau[j] - friction(motors, j, thetad[j], tau[j])
             torques[0, k] = torque[i] + scratch.external[k]
+            if joints[i, actuator_tables.HAS_LINK_FRICTION] != 0.0:
+                torques[0, k] -= link_friction(joints, i, qd[k], torque[i])
         motion[0, k] = q[k]
         motion[1, k] = qd[k]
     regular = plain_forward_dynamics_cycle(
@@ -160,7 +163,7 @@ def arm_accelerations(tables, scratch, state, tau, dx):
     for j in range(m):
         dx[2 * total + j] = thetad[j]
         if motors[j, actuator_tables.INERTIA] > 0.0:
-            net = tau[j] - load[j] - friction(motors, j, thetad[j])
+            net = tau[j] - load[j] - friction(motors, j, thetad[j], load[j])
             dx[2 * total + m + j] = net / motors[j, actuator_tables.INERTIA]
     for k in range(total):
         dx[k] = qd[k]

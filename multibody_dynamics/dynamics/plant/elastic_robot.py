@@ -716,6 +716,10 @@ class ElasticRobot(IndependentCopies):
         dampers = self.actuators.damping[joint] @ (self.thetad - qd[joint]) ** 2
         stops = [_end_stop(links, i, self.q[i], qd[i]) for i in range(self.n)]
         lost = -(stops + links[:, STOP_STIFFNESS] * self._depth()) @ qd
+        if self.actuators.has_link_friction.any():
+            still = np.zeros(self.n)
+            rows = [self.q, qd, still, still], [self.joint_torque, still, still]
+            lost += self.actuators.link_friction(*rows)[0] @ qd
         return float(motors + dampers + links[:, LINK_VISCOUS] @ qd**2 + lost)
 
     def modes(self, q: Any) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
@@ -768,6 +772,7 @@ class ElasticRobot(IndependentCopies):
         arm.damping[motors, motors] += self._driven.arm.motors[:, DERIVATIVE]
         arm.damping[motors, motors] += self.actuators.friction_slope(np.zeros(len(motors)))
         arm.damping[links, links] += self._links[:, LINK_VISCOUS]
+        arm.damping[links, links] += self.actuators.link_friction_slope
         return arm
 
     def _stiffest_arm(self, q: Array) -> LinearArm:
