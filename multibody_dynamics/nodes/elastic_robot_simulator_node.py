@@ -67,7 +67,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
             )
         robot = make_robot(p)
         self._plant = plant = robot.plant
-        self._home = robot.home
+        self._home, self._effects = robot.home, robot.effects
         self._stiffness_at_rest = plant.stiffness.copy()
         actuators = plant.actuators
         self._period = round(SECOND / p.update_rate)
@@ -99,7 +99,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
         plant.stiffness[:] = self._stiffness_at_rest
         plant.reset(self._home)
         self._mean_torque = plant.motor_torque.copy()
-        self._sensors = SimulatedSensors(p, plant, self._dt)
+        self._sensors = SimulatedSensors(p, plant, self._dt, self._effects)
         self._sensors.restart()
         self._stamp = 0  # ns, of the newest state
         self._commands.restart(None if p.brakes_until_command else self._rest())

@@ -17,15 +17,22 @@ from math import inf
 import numpy as np
 
 from ...dynamics.core import Array
-from ...dynamics.plant import Encoder, Plant, TorqueSensor
+from ...dynamics.plant import DriveEffects, Eccentricity, Encoder, Plant, TorqueSensor
 from .simulator_parameters import SimulatorParameters
 
 
 class SimulatedSensors:
     """Encoders `links` and `motors`, with `position` and `velocity`, and the joint `torque`."""
 
-    def __init__(self, p: SimulatorParameters, plant: Plant, period: float) -> None:
+    def __init__(
+        self,
+        p: SimulatorParameters,
+        plant: Plant,
+        period: float,
+        effects: DriveEffects | None = None,
+    ) -> None:
         self._plant = plant
+        self._links, self._motors = Eccentricity.of(effects or DriveEffects(), plant.actuators)
         links, motors, torques = np.random.SeedSequence(p.seed).spawn(3)
 
         encoder = partial(Encoder, period=period, velocity_bandwidth=p.velocity_bandwidth or None)
@@ -53,15 +60,15 @@ class SimulatedSensors:
     def restart(self) -> None:
         """Take the first reading."""
         plant = self._plant
-        self.links.restart(plant.q, plant.qd)
-        self.motors.restart(plant.theta, plant.thetad)
+        self.links.restart(*self._links(plant.q, plant.qd))
+        self.motors.restart(*self._motors(plant.theta, plant.thetad))
         self._torque.restart(plant.joint_torque)
 
     def update(self) -> None:
         """Take the reading one period later."""
         plant = self._plant
-        self.links.update(plant.q, plant.qd)
-        self.motors.update(plant.theta, plant.thetad)
+        self.links.update(*self._links(plant.q, plant.qd))
+        self.motors.update(*self._motors(plant.theta, plant.thetad))
         self._torque.update(plant.joint_torque)
 
 

@@ -23,8 +23,9 @@ DETAILS = (
 )
 OF_DYNAMICS = {"order": 2, "precision": "double", "payload": "", "wrench": [],
                "gravity_input": False}  # fmt: skip
-OF_CONTROLLER = ("bandwidth", "position", "disturbance_bandwidth", "friction", "period", "delay",
-                 "filter_bandwidth", "stop_acceleration", "torque_rate")  # fmt: skip
+OF_CONTROLLER = ("bandwidth", "position", "disturbance_bandwidth", "base_frequency", "friction",
+                 "period", "delay", "filter_bandwidth", "stop_acceleration",
+                 "torque_rate")  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +68,9 @@ def _add_controller(group: Any) -> None:
     group.add_argument("--disturbance-bandwidth", metavar="W", type=float,
                        help="bandwidth of the compensation of disturbances in rad/s; 0 for none"
                        " (default: that of the law)")  # fmt: skip
+    group.add_argument("--base-frequency", metavar="F", type=float,
+                       help="natural frequency of the robot's base in Hz, which limits that"
+                       " bandwidth for the links; 0: rigid (default: that of the law)")  # fmt: skip
     group.add_argument("--friction", metavar="SHARE", type=float,
                        help="share of the motor friction that is compensated (default: all of"
                        " it)")  # fmt: skip
