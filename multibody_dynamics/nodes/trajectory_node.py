@@ -189,7 +189,8 @@ class TrajectoryNode(ManagedNode[TrajectoryParameters]):
 
     def activate(self) -> None:
         p = self.parameters
-        self._measured = JointStates(self._model.joint_names)
+        model = self._model
+        self._measured = JointStates(model.joint_names, transmissions=model.transmissions)
         self._end: int | None = None  # ns, ROS time, of the motion in progress
         self._sent, self._deadline = 0, time.monotonic() + p.patience
         activation = self.activation
@@ -335,7 +336,7 @@ def read_file(model: MultibodyModel, path: Path) -> Points:
 
     Raises InputError, which names the file, if it cannot be read or has other joints.
     """
-    found = read_points(path)
+    found = read_points(path).at_motors(model.transmissions)
     try:
         order = match_joints(model.joint_names, found.joint_names)
     except InputError as error:

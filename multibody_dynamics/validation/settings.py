@@ -94,7 +94,7 @@ def load_robot(
         payload: {BODY: {mass, com: [x, y, z], inertia_com: [xx, xy, xz, yy, yz, zz]}}
         links: {BODY: the same, replacing the inertia of the URDF}
     """
-    return equipped(load_urdf(urdf, gravity), data, elastic_joints)
+    return equipped(load_urdf(urdf, gravity, couplings=elastic_joints), data, elastic_joints)
 
 
 def equipped(

@@ -111,7 +111,9 @@ def joint_entries(
         where, data = what, source
     else:
         where, data = str(source), read_yaml(source)
-    top = entries(data, where, required=("joints",), optional=("description", "couplings"))
+    top = entries(
+        data, where, required=("joints",), optional=("description", "couplings", "transmission")
+    )
     joints = entries(top["joints"], f"{where}: joints", required=(), optional=None)
     for name in joints:
         if name not in joint_names:

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     from ..robot.spring_figures import POSTURES
     from ..robot.spring_figures import lines as spring_lines
 
-    model, warned = inspection.load(options.robot)
+    model, warned = inspection.load(options.robot, options.elastic_joints)
     if options.tables:
         print(model.describe(), end="\n\n")
     print(*inspection.summary(model, warned), "", *inspection.tree(model), sep="\n")

@@ -168,7 +168,7 @@ def prepare(
     parameters = read_parameters(share_directory() / "config" / comparison.configuration)
     simulator, controller, trajectory = (parameters[name] for name in comparison.nodes)
     file = find_file(robot or controller["robot_file"])
-    model = load_quietly(file)
+    model = load_quietly(file, find_file(elastic_joints) if elastic_joints else None)
 
     is_ours = set(model.joint_names) == set(trajectory["joints"])
     _set_motion(trajectory, motion or trajectory["motion"], duration, keep_joints=is_ours)
