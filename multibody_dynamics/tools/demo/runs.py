@@ -102,7 +102,7 @@ class RunStatus:
     ) -> None:
         self._variant, self._request, self._recorder = variant, request, recorder
         state, _ = recorder.newest("joint_states")[0]
-        self._order = match_joints(model.joint_names, state.name)
+        self._order = match_joints(model.joint_names, state.name, others=True)
         self._reference = reference_of(model.joint_names, request, self._position(state))
         self._unit = error_unit(model.joint_types)
         self._line = StatusLine()

@@ -38,7 +38,9 @@ class Recording:
     @cached_property
     def _table(self) -> JointSamples | None:
         is_table = self.path.suffix in tables.SUFFIXES and not self.path.is_dir()
-        return tables.read_table(self.path, self.effort) if is_table else None
+        if not is_table:
+            return None
+        return tables.read_table(self.path, self.effort, self._transmissions, self._prefix)
 
     @cached_property
     def _bag(self) -> Bag:

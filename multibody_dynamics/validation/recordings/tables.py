@@ -144,13 +144,19 @@ def _checked(path: Path, name: str, values: Any, count: int, owners: Sequence[st
 
 
 @file_reader
-def read_table(path: Path, effort: str = "joint") -> JointSamples:
+def read_table(
+    path: Path,
+    effort: str = "joint",
+    transmissions: Sequence[Transmission] = (),
+    prefix: str = "",
+) -> JointSamples:
     """A table as messages with the states of its joints. effort : that of the "joint" or of its
     "motor"; that of the joint is Q if present, and never a tau that accompanies theta.
+    transmissions, prefix : see `SignalTable.at_motors`.
 
     Raises InputError as :func:`read_signals` does.
     """
-    table = read_signals(path)
+    table = read_signals(path).at_motors(transmissions, prefix)
     names = table.owners("q")
     if not names:
         raise InputError(f"{path}: q, the position of the joints, is missing")
