@@ -53,6 +53,11 @@ MOST_POINTS = 200_000  # an hour at the default sample_period; interpolating the
 class TrajectoryParameters(RobotParameters):
     """The parameters of trajectory_node; docs/trajectory_node.md has them as a table."""
 
+    elastic_joints_file: str = parameter(
+        "",
+        "YAML file of springs and motors, found like robot_file, whose couplings and transmissions"
+        " apply; empty: none",
+    )
     motion: str = parameter(
         "sum_of_sines",
         "'sum_of_sines': the exciting motion of dynamic identification; 'rest_to_rest': through"

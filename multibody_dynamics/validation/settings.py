@@ -106,7 +106,9 @@ def equipped(
         model, friction = _with_data(model, data)
     actuators = None
     if elastic_joints is not None:
-        actuators = load_actuators(elastic_joints, model.joint_names, model.joint_types)
+        actuators = load_actuators(
+            elastic_joints, model.joint_names, model.joint_types, model.locked
+        )
         actuators.refuse_counting_twice(model.reflected_inertia)
     return Robot(model, friction, actuators)
 

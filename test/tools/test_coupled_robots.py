@@ -167,7 +167,7 @@ def test_excite_generate_and_study(recorded, tmp_path):
     for law in ("motor_pd", "state_feedback"):
         words = ("generate", urdf, option, springs, "--law", law, "-o", tmp_path / law)
         assert run(*words) == 0
-    words = ("study", "--urdf", urdf, option, springs, "--laws", "main", "--draws", "1")
+    words = ("study", "--urdf", urdf, option, springs, "--laws", "pd-full", "--draws", "1")
     assert run(*words, "--conditions", "exact", "--workers", "1", "-o", tmp_path / "study") == 0
 
 

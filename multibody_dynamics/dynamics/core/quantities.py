@@ -9,7 +9,7 @@ Every function takes `where`, the file and keys leading to a value, and raises I
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -100,11 +100,15 @@ _MOTOR_QUANTITIES = {
 
 
 def joint_entries(
-    source: str | PathLike[str] | Mapping[str, Any], joint_names: Sequence[str], what: str
+    source: str | PathLike[str] | Mapping[str, Any],
+    joint_names: Sequence[str],
+    what: str,
+    locked: Collection[str] = (),
 ) -> tuple[str, Mapping[str, Any]]:
     """The name of the source, for messages, and the entry of each joint of the robot.
 
-    `source` is a YAML file, or its contents as a mapping, which messages then call `what`. Raises
+    `source` is a YAML file, or its contents as a mapping, which messages then call `what`. locked :
+    joints whose entries are ignored, because they do not move. Raises
     InputError for joints that are missing from the file or unknown to the robot.
     """
     if isinstance(source, Mapping):
@@ -116,7 +120,7 @@ def joint_entries(
     )
     joints = entries(top["joints"], f"{where}: joints", required=(), optional=None)
     for name in joints:
-        if name not in joint_names:
+        if name not in joint_names and name not in locked:
             raise InputError(
                 f"{where}: joint {name!r}: the robot has no such joint; it has "
                 f"{', '.join(joint_names)}"

@@ -184,8 +184,8 @@ def prepare(
     springs, generated, actuators = _springs(folder, model, elastic_joints)
     for node in parameters.values():
         node["robot_file"] = str(file)
-    for node in (simulator, controller):
         node["elastic_joints_file"] = str(springs)
+    for node in (simulator, controller):
         node["command_joints"] = list(actuators.motor_names)
     reference = make_motion(model, trajectory_parameters(trajectory))
     start = reference(reference.start_time)[0]
