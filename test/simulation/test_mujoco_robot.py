@@ -331,3 +331,11 @@ def test_coupled_joints_and_light_frames():
             plant.step([0.5, 20.0], 1e-3)
     np.testing.assert_allclose(robot.q, own.q, rtol=0.02)
     assert np.abs(own.q - [0.3, 0.1]).max() > 0.01
+
+
+def test_a_joint_that_depends_on_two_coordinates_is_refused():
+    springs = CONFIG / "elastic_joints" / "differential_wrist.yaml"
+    model = dyn.load_urdf(CONFIG / "robots" / "differential_wrist.urdf", couplings=springs)
+    actuators = dyn.load_actuators(springs, model.joint_names)
+    with pytest.raises(dyn.InputError, match=r"'pitch' depends on several .*\(left, right\)"):
+        MujocoRobot(model, actuators)
