@@ -21,7 +21,7 @@ WRIST = {
 MOTORS = {"command_joints": ["elbow", "left", "right"]}
 HELD = {"locked_joints": ["elbow=0.2"], "command_joints": ["left", "right"]}
 PART = {"root_link": "forearm", "tip_link": "hand", "command_joints": ["left", "right"]}
-OF_TOOL = {"tool": "tip", "components": ["z"]}
+OF_TOOL = {"tool": "tip", "components": "z"}
 
 
 @pytest.mark.parametrize("part", [MOTORS, HELD, PART], ids=["whole", "locked", "part"])
@@ -48,11 +48,10 @@ def test_a_node_starts_with_the_motors_of_a_differential(ros, node, more, part):
 
 def test_the_simulated_wrist_follows_a_trajectory_of_the_trajectory_node(ros):
     """The simulator publishes joints and motors; the demo's nodes agree on the motors' names."""
-    states = ros.record(JointState, "joint_states")
-    sent = ros.record(JointTrajectory, "joint_trajectory")
-    common = WRIST | {"use_sim_time": False}
-    ros.start("elastic_robot_simulator_node", common | MOTORS | {"plant": "internal"})
+    ros.start("elastic_robot_simulator_node", WRIST | MOTORS)
     ros.start("trajectory_node", WRIST | {"motion": "rest_to_rest", "patience": 60.0})
+    sent = ros.record(JointTrajectory, "joint_trajectory")
+    states = ros.record(JointState, "joint_states")
     ros.until(lambda: states and sent, "states and a trajectory")
     assert states[-1].name == ["elbow", "left", "right", "pitch", "roll"]
     at = dict(zip(states[-1].name, states[-1].position, strict=True))
