@@ -97,7 +97,7 @@ class Transmission(NamedTuple):
         range that they need to reach all positions; speeds and efforts that they may all have at
         once."""
         lower, upper, velocity, effort = of_joints
-        inverse = np.linalg.inv(self.matrix)
+        inverse = np.linalg.inv(self.matrix).astype(np.float64)
         ends = [
             np.multiply(
                 inverse, row - self.offset, where=inverse != 0.0, out=np.zeros_like(inverse)
