@@ -93,10 +93,10 @@ class Transmission(NamedTuple):
         return np.asarray(np.linalg.solve(self.matrix, moved[..., None])[..., 0])
 
     def limits(self, of_joints: Array) -> Array:
-        """(4, k) limits of the motors, rows as in `JointLimits`, from those of the joints: the
-        range that they need to reach all positions; speeds and efforts that they may all have at
-        once."""
-        lower, upper, velocity, effort = of_joints
+        """(6, k) limits of the motors, rows as in `JointLimits`, from those of the joints: the
+        range that they need to reach all positions; speeds, efforts, accelerations and jerks that
+        they may all have at once."""
+        lower, upper, velocity, effort, *rates = of_joints
         inverse = np.linalg.inv(self.matrix).astype(np.float64)
         ends = [
             np.multiply(
@@ -110,6 +110,7 @@ class Transmission(NamedTuple):
                 np.maximum(*ends).sum(axis=1),
                 _within(self.matrix, velocity),
                 _within(inverse.T, effort),
+                *(_within(self.matrix, row) for row in rates),
             ]
         )
 

@@ -26,7 +26,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from ...dynamics.control import TrajectoryRequest
 from ...dynamics.core import Array, RequestError
 from ...dynamics.model import MotorColumns, Transmission, motor_columns
-from ...dynamics.motion import Points
+from ...dynamics.motion import Points, in_nearest_turn
 from .position_check import PositionCheck
 
 SECOND = 1_000_000_000  # ns
@@ -147,7 +147,8 @@ class JointStates:
     `fields` (of position, velocity, effort) are those that the node requires: they must be present
     and finite, and each is an attribute, (n,). Drivers may leave the others empty or NaN; `also`
     names optional ones that are stored unchecked, as NaN if a message lacks them. `check` rejects
-    positions that cannot follow the previous ones. `transmissions` may be named by their joints.
+    positions that cannot follow the previous ones, and takes those of continuous joints in the
+    nearest turn. `transmissions` may be named by their joints.
     stamp: newest stamp of the last complete state, ns. foreign: number of messages that contained
     none of our joints.
     """
@@ -232,7 +233,7 @@ class JointStates:
                 joint = self._matcher.joint_names[targets[k]]
                 raise MessageError("not finite", f"{field} of '{joint}' is {numbers[k]}")
             if field == "position" and self._check is not None:
-                self._check_position(self._check, numbers, stamp, targets)
+                numbers = self._judged(self._check, numbers, stamp, targets)
             values.append(numbers)
         for (_, destination), numbers in zip(self._fields, values, strict=True):
             destination[targets] = numbers
@@ -250,13 +251,16 @@ class JointStates:
         self.stamp = int(self._stamps.max())
         return True
 
-    def _check_position(
+    def _judged(
         self, check: PositionCheck, new: Array, stamp: int, joints: NDArray[np.intp]
-    ) -> None:
+    ) -> Array:
+        """The positions in the turn nearest the last ones, which they must be able to follow."""
         stamps = self._stamps[joints]
         old = np.where(stamps > 0, self.position[joints], np.nan)  # none after a restart
+        new = in_nearest_turn(check.turn[joints], old, new)
         if fault := check.fault(joints, old, new, 1e-9 * (stamp - stamps)):
             raise MessageError("jump", fault)
+        return new
 
     def _not_yet_given(self, match: Match, stamp: int) -> NDArray[np.bool_]:
         """Mask of the matched joints for which no state with this stamp was used: messages may

@@ -22,7 +22,7 @@ from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory
 
 from ...dynamics.control import DesiredMotion, Planned, Splice, TrajectoryRequest, plan
-from ...dynamics.core import BackgroundProcess
+from ...dynamics.core import Array, BackgroundProcess
 from ...dynamics.model import JointLimits, Transmission
 from ..base.messages import SECOND, JointMatcher, MessageError, read_trajectory
 
@@ -42,6 +42,7 @@ class Job(NamedTuple):
     splice: Splice
     tolerance: float
     lead: float
+    turn: Array
     transmissions: tuple[Transmission, ...] = ()
 
 
@@ -110,7 +111,10 @@ class LargeTrajectories:
         self.drop()
         start = _start(data)
         splice = motion.splice(start, _notice(data) << (attempt - 1))
-        job = Job(motion.joint_names, motion.limits, splice, tolerance, lead, self._transmissions)
+        job = Job(
+            motion.joint_names, motion.limits, splice, tolerance, lead, motion.turn,
+            self._transmissions,
+        )  # fmt: skip
 
         def again() -> None:
             if start is not None:  # it is due: plan it here
@@ -158,7 +162,7 @@ def plan_message(data: bytes, job: Job) -> LargeTrajectory | Rejection:
     try:
         message = deserialize_message(data, JointTrajectory)
         request = read_trajectory(message, JointMatcher(job.joint_names, job.transmissions))
-        return LargeTrajectory(request, plan(job.joint_names, job.limits, request, *job[2:5]))
+        return LargeTrajectory(request, plan(job.joint_names, job.limits, request, *job[2:6]))
     except MessageError as error:
         return Rejection(error.reason, str(error))
 

@@ -634,14 +634,18 @@ def test_transmissions_are_found_among_other_couplings():
 def test_limits_of_motors_reach_all_positions_and_respect_all_speeds_and_efforts():
     rng = np.random.default_rng(0)
     each = Transmission(("a", "b"), ("l", "r"), np.array([[0.5, 0.5], [0.4, -0.6]]), np.zeros(2))
-    joints = np.array([[-1.0, -2.0], [1.5, 3.0], [2.0, 4.0], [10.0, 30.0]])
-    lower, upper, velocity, effort = each.limits(joints)
+    joints = np.array(
+        [[-1.0, -2.0], [1.5, 3.0], [2.0, 4.0], [10.0, 30.0], [7.0, 9.0], [50.0, 60.0]]
+    )
+    lower, upper, velocity, effort, acceleration, jerk = each.limits(joints)
     reached = each.of_motors("position", rng.uniform(joints[0], joints[1], (1000, 2)))
     assert ((lower <= reached) & (reached <= upper)).all()
     corners = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
     assert (np.abs(each.of_joints("velocity", corners * velocity)) <= joints[2] + 1e-12).all()
     assert (np.abs(each.of_joints("effort", corners * effort)) <= joints[3] + 1e-12).all()
-    unlimited = each.limits(np.array([[-np.inf] * 2, [np.inf] * 2, [np.inf] * 2, [np.inf] * 2]))
+    for row, most in ((acceleration, joints[4]), (jerk, joints[5])):
+        assert (np.abs(each.of_joints("acceleration", corners * row)) <= most + 1e-12).all()
+    unlimited = each.limits(np.array([[-np.inf] * 2, *[[np.inf] * 2] * 5]))
     assert np.isinf(unlimited).all()
 
 

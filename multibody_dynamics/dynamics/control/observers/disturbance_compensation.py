@@ -109,7 +109,7 @@ def _observe_links(a, d, bandwidth, limit, step, weights, qd, momentum, beta, sp
         driving = known[i]
         if a.is_rigid[i]:
             j = a.first_motor[i]
-            bias += friction(a.motor_rows, j, qd[i])
+            bias += friction(a.motor_rows, j, qd[i], sent[j])
             held = 0.0
             driving += sent[j]
         else:
@@ -130,7 +130,8 @@ def _observe_motors(a, d, limit, step, weights, thetad, load, sent):
     for j in range(thetad.shape[0]):
         is_rigid = a.is_rigid[a.joint_of_motor[j]]
         momentum = a.motor_inertia[j] * thetad[j]
-        bias = friction(a.motor_rows, j, thetad[j])
+        carried = sent[j] if is_rigid else load[j]
+        bias = friction(a.motor_rows, j, thetad[j], carried)
         if not is_rigid:
             bias += load[j]
         if d.is_started[0] != 0 and step <= MAX_STEP and not is_rigid:
