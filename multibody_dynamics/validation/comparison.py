@@ -158,7 +158,9 @@ class _Pass:
     def __init__(self, path: Path, settings: Settings, robot: Robot) -> None:
         self._began = time.monotonic()
         self._path, self._settings, self._robot = path, settings, robot
-        self._recording = Recording(path, settings.effort)
+        self._recording = Recording(
+            path, settings.effort, robot.model.transmissions, settings.prefix
+        )
         self.look = look = survey(
             self._recording,
             robot.model,

@@ -94,7 +94,7 @@ def load_robot(
         payload: {BODY: {mass, com: [x, y, z], inertia_com: [xx, xy, xz, yy, yz, zz]}}
         links: {BODY: the same, replacing the inertia of the URDF}
     """
-    return equipped(load_urdf(urdf, gravity), data, elastic_joints)
+    return equipped(load_urdf(urdf, gravity, couplings=elastic_joints), data, elastic_joints)
 
 
 def equipped(
@@ -106,7 +106,9 @@ def equipped(
         model, friction = _with_data(model, data)
     actuators = None
     if elastic_joints is not None:
-        actuators = load_actuators(elastic_joints, model.joint_names, model.joint_types)
+        actuators = load_actuators(
+            elastic_joints, model.joint_names, model.joint_types, model.locked
+        )
         actuators.refuse_counting_twice(model.reflected_inertia)
     return Robot(model, friction, actuators)
 

@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
     from ...dynamics import InputError, load_urdf
     from ..robot.c_package import Options, c_package, write
 
-    model = load_urdf(options.robot, gravity=(0.0, 0.0, -options.gravity))
+    model = load_urdf(options.robot, (0.0, 0.0, -options.gravity), couplings=options.elastic_joints)
     given = [name for name in OF_CONTROLLER if getattr(options, name) is not None]
     if options.law or options.elastic_joints:
         for name, default in OF_DYNAMICS.items():

@@ -39,7 +39,9 @@ def identify_springs(options: argparse.Namespace) -> int:
     (recording,) = options.recordings
     model = None
     if options.urdf:
-        model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
+        model = load_urdf(
+            options.urdf, (0.0, 0.0, -options.gravity), couplings=options.elastic_joints
+        )
     elif options.hold:
         raise InputError("--hold sets the position of a robot's joint and requires --urdf")
     if options.elastic_joints:

@@ -155,7 +155,7 @@ def load_arm(source: RobotSource, stiffness: float = 1.0) -> StudiedArm:
     The motion is the same for every stiffness. Raises InputError or ModelError for files that do
     not describe a robot with springs.
     """
-    model = load_quietly(source.urdf)
+    model = load_quietly(source.urdf, source.springs)
     nominal = load_actuators(source.springs, model.joint_names, model.joint_types)
     if nominal.is_rigid.all():
         raise InputError(f"{source.springs}: no joint of '{model.name}' has a spring")
