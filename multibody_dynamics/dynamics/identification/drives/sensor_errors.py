@@ -42,6 +42,8 @@ OPPOSITE = 0.5  # of the smaller one, by which opposite sizes may differ
 LONGEST = 0.02  # s, delay of an encoder
 ALIKE = 0.25  # relative spread of the delays of joints that have the same encoders
 COMMON = 0.5  # share of the residual of a motor that is an error of phi
+REFITTED = ("spring", "inertia", "viscous", "offset")  # of a motor
+POSITIONAL = 2  # columns: sine and cosine
 EXPLAINED = 0.6  # share of the residual of a motor that depends on the position
 CLOSE = 0.05  # relative change of a delay that is left
 SAME_BUS = 2e-3  # s, standard deviation of the delays of commands over the same bus
@@ -254,13 +256,16 @@ class _Joint:
         )
         self.offset = fit.theta[[index[f"{site}.offset"] for site in sites]]
         self.coulomb = np.abs(fit.theta[[index[f"{site}.coulomb"] for site in sites]]).sum()
-        errors, runs, shapes = [], [], []
         positional = link.blocks["positional"]
+        own = [motor.blocks[name] for name in REFITTED if name in motor.blocks]
+        errors, runs, shapes = [], [], []
         for block in blocks:
             used = block.used[:, pair].all(axis=1)
             errors.append(residuals_of(equations, block, fit.z)[used][:, pair] * [1.0, share])
             runs.append(np.full(int(used.sum()), block.run))
-            shapes.append(block.rows[used][:, equations.places[pair[1]]][:, positional])
+            of_motor, of_link = (block.rows[used][:, equations.places[k]] for k in pair)
+            rows = [of_link[:, positional], *(of_motor[:, columns] for columns in own)]
+            shapes.append(np.concatenate(rows, axis=1))
         self.errors, self.runs = np.concatenate(errors), np.concatenate(runs)
         self._shapes = np.concatenate(shapes)
 
@@ -297,11 +302,17 @@ class _Joint:
 
     @property
     def is_compensated(self) -> bool:
-        """Whether most of the residual of the motor is a sine of the position."""
-        error = self.errors[:, 0] - self.errors[:, 0].mean()
-        shapes = self._shapes - self._shapes.mean(axis=0)
-        left = error - shapes @ np.linalg.lstsq(shapes, error, rcond=1e-10)[0]
-        return bool(left @ left < (1.0 - EXPLAINED) * (error @ error))
+        """Whether a sine of the position would explain most of the residual of the motor, with its
+        spring, rotor and viscous friction fitted again."""
+        own, less = (_left(self._shapes[:, first:], self.errors[:, 0]) for first in (POSITIONAL, 0))
+        return less < (1.0 - EXPLAINED) * own
+
+
+def _left(shapes: Array, errors: Array) -> float:
+    """The sum of squares of errors (k,) that shapes (k, m) leave."""
+    scale = np.maximum(np.linalg.norm(shapes, axis=0), 1e-300)
+    left = errors - shapes @ (np.linalg.lstsq(shapes / scale, errors, rcond=1e-12)[0] / scale)
+    return float(left @ left)
 
 
 def _delays(known: SensorErrors, joints: Sequence[_Joint]) -> Array:
@@ -350,8 +361,8 @@ def _zeros(
         means = {int(run): float(errors[each.runs == run].mean()) for run in np.unique(each.runs)}
         begun = any(zero[each.joint] for zero in known.zero.values())
         apart = np.ptp([*means.values()]) > size
-        if not (begun or apart or each.is_shifted):
-            continue
+        if each.joint in known.positional or not (begun or apart or each.is_shifted):
+            continue  # of a cosine of the position, a zero cannot be told apart
         shift = float(each.offset[1]) if with_offset and (begun or each.is_shifted) else 0.0
         for run, mean in means.items():
             step = (shift + mean) / each.stiffness
