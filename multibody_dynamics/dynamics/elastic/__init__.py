@@ -69,9 +69,13 @@ flat_map                the scalar functions behind all of these
 spring_tables           the spring laws over scalars, and the tables that describe them
 friction                friction torque of one motor, for compiled code
 link_friction           friction torque of one link, for compiled code
+friction_torque         friction torque of a law in numbers, for compiled code
+friction_row            these numbers in a table
+FRICTION_ROW            their count
 springs_recursion       joint torques and motor loads of one state, for compiled code
 advance_filters         deflections of damped springs, some time later, for compiled code
 compiled_advance_filters  the same, compiled
+add_slip                torques of slip elements, for compiled code
 by_kind                 one compiled function from those of all kinds
 
 For identification:
@@ -99,8 +103,8 @@ from .backlash import BacklashSpring
 from .damped_springs import advance_filters, compiled_advance_filters
 from .flat_map import springs_recursion
 from .flatness import LimitMargin, MotorMotion, filtered_deflection, limit_margins, motor_motion
-from .friction_law import Friction, smooth_friction
-from .hysteresis import SlipElement
+from .friction_law import FRICTION_ROW, Friction, friction_row, friction_torque, smooth_friction
+from .hysteresis import SlipElement, add_slip
 from .kinds import KINDS, Antagonistic, Rigid, SeriesElastic, VariableStiffness, by_kind
 from .kinematic_error import GearHarmonic
 from .linear_arm import LinearArm, StateSpace, rigid_rotors
@@ -135,8 +139,8 @@ __all__ = [
     "resting_second_outputs",
     # building blocks for other compiled cycles
     "actuator_rows", "actuator_tables", "flat_map", "spring_tables", "friction",
-    "link_friction",
-    "springs_recursion", "advance_filters", "compiled_advance_filters", "by_kind",
+    "link_friction", "friction_torque", "friction_row", "FRICTION_ROW",
+    "springs_recursion", "advance_filters", "compiled_advance_filters", "add_slip", "by_kind",
     # identification
     "JointSprings", "SpringColumns", "Positions", "Identified",
 ]  # fmt: skip

@@ -11,6 +11,8 @@
     INPUT                    1 if its stiffness is an input that no motor sets
     SOFTEST, STIFFEST        the range of that stiffness
     HAS_LINK_FRICTION        1 if the link has friction, which follows from LINK_FRICTION on
+    SLIP_STATE               index of the state of its first slip element, behind those of all
+                             joints; 0: none
     LINK_FRICTION            the FRICTION row of the link, see :mod:`.friction_law`
     OWN ...                  columns that the kind itself defines
 
@@ -28,9 +30,9 @@ from ..core import Array, inlined
 from .friction_law import (
     COULOMB,
     COULOMB_VELOCITY,
+    FRICTION_OFFSET,
     FRICTION_ROW,
     LOAD_FRICTION,
-    OFFSET,
     STRIBECK,
     VISCOUS,
     friction_motion,
@@ -50,7 +52,8 @@ INPUT = 6
 SOFTEST = 7
 STIFFEST = 8
 HAS_LINK_FRICTION = 9
-LINK_FRICTION = 10
+SLIP_STATE = 10
+LINK_FRICTION = 11
 OWN = LINK_FRICTION + FRICTION_ROW
 
 INERTIA = FRICTION_ROW
@@ -65,7 +68,8 @@ stiffness was infeasible. An infeasible pretension sets BEYOND_TRAVEL."""
 
 
 class LinkRows(NamedTuple):
-    """Inputs of the feedforward: state (3 or more, n), torque (3, n), second outputs (3, v)."""
+    """Inputs of the feedforward: state (3 or more, n), torque (3, n) that the springs carry, with
+    the friction of links, second outputs (3, v)."""
 
     state: Array
     torque: Array
@@ -85,7 +89,11 @@ class MotorArrays(NamedTuple):
 @inlined
 def friction(motors, j, velocity, load):
     """Friction torque of motor j under this load."""
-    if motors[j, STRIBECK] == 0.0 and motors[j, LOAD_FRICTION] == 0.0 and motors[j, OFFSET] == 0.0:
+    if (
+        motors[j, STRIBECK] == 0.0
+        and motors[j, LOAD_FRICTION] == 0.0
+        and motors[j, FRICTION_OFFSET] == 0.0
+    ):
         if motors[j, COULOMB] == 0.0:  # saves the tanh
             return motors[j, VISCOUS] * velocity
         return smooth_friction(

@@ -27,7 +27,13 @@ from ..core import (
 )
 from ..model import MultibodyModel
 from .actuator import Actuator, Rows
-from .friction_law import FRICTION_ROW, friction_motion, friction_torque, smooth_friction
+from .friction_law import (
+    FRICTION_ROW,
+    Friction,
+    friction_motion,
+    friction_torque,
+    smooth_friction,
+)
 from .motor import Motor
 from .spring_columns import JointSprings
 from .springs import Beyond
@@ -144,6 +150,21 @@ class Actuators(IndependentCopies):
     def is_damped(self) -> NDArray[np.bool_]:
         """(n,) mask of the joints whose deflection is a state of the feedforward."""
         return np.asarray(self.damping > 0.0)
+
+    @cached_array
+    def has_memory(self) -> NDArray[np.bool_]:
+        """(n,) mask of the joints whose deflection is a state: those with dampers or hysteresis."""
+        return np.array([each.damping > 0.0 or each.slip_count > 0 for each in self.actuators])
+
+    @cached_array
+    def joint_of_slip(self) -> NDArray[np.intp]:
+        """(k,) index of the joint that each slip element belongs to."""
+        return np.repeat(np.arange(self.n), [each.slip_count for each in self.actuators])
+
+    @property
+    def slip_count(self) -> int:
+        """How many slip elements all joints have."""
+        return len(self.joint_of_slip)
 
     @cached_array
     def needs_stiffness(self) -> NDArray[np.bool_]:
@@ -312,6 +333,13 @@ class Actuators(IndependentCopies):
         along = friction_motion(self._friction, (v, 1.0, 0.0), (np.nan_to_num(load), 0.0, 0.0))
         return np.asarray(along[1])
 
+    @property
+    def link_friction_slope(self) -> Array:
+        """(n,) derivative of the friction of links with respect to their velocity at rest, without
+        load, N m s/rad."""
+        law = np.array([each.link_friction.row for each in self.actuators]).T
+        return np.asarray(friction_motion(tuple(law), (0.0, 1.0, 0.0), (0.0, 0.0, 0.0))[1])
+
     def link_friction(self, state: Any, torque: Any) -> Array:
         """(..., 3, n) friction torques of the links with two rates along the motion `state`
         (..., 4 or more, n), q with at least three rates, under the joint torques `torque`
@@ -321,6 +349,13 @@ class Actuators(IndependentCopies):
         state, torque = np.asarray(state), np.asarray(torque)
         motion, load = (np.moveaxis(x, -2, 0) for x in (state[..., 1:4, :], torque))
         return np.stack(friction_motion(law, motion, load), axis=-2)
+
+    def without_link_friction(self) -> Actuators:
+        """The same actuators, for laws that take no friction of links into account."""
+        if not self.has_link_friction.any():
+            return self
+        rows = tuple(replace(each, link_friction=Friction()) for each in self.actuators)
+        return replace(self, actuators=rows)
 
     def without_coulomb_friction(self) -> Actuators:
         """The same actuators with viscous friction alone, for linear analyses at rest."""

@@ -25,6 +25,7 @@ from .friction_law import one_number
 from .sampled_spring import SampledSpring
 from .springs import PiecewisePolynomial, Spring, solve_increasing
 
+FARTHEST = np.pi  # rad or m, no spring bends farther: an infinite travel ends here
 CONTACT = 12.0  # Q_b, where tanh is 1 to 1e-10
 
 
@@ -51,7 +52,8 @@ class _Gap(Spring):
 
 @dataclass(frozen=True)
 class BacklashSpring(PiecewisePolynomial):
-    """The law of a `base` spring behind a `gap` (rad, the whole one); the gap adds to its travel.
+    """The law of a `base` spring behind a `gap` (rad, the whole one); the gap adds to its travel,
+    which is finite.
 
     Raises InputError unless the base is a piecewise polynomial and the gap is greater than zero.
     """
@@ -69,7 +71,7 @@ class BacklashSpring(PiecewisePolynomial):
                 f"backlash requires a law that is a piecewise polynomial, such as the "
                 f"SampledSpring of this {type(self.base).__name__}"
             )
-        lower, upper = self.base.travel
+        lower, upper = np.clip(self.base.travel, -FARTHEST, FARTHEST)
         object.__setattr__(self, "gap", gap)
         object.__setattr__(self, "travel", (lower - gap / 2.0, upper + gap / 2.0))
         super().__post_init__()
@@ -97,8 +99,8 @@ class BacklashSpring(PiecewisePolynomial):
         starts, coefficients = self.base.polynomials() or (np.zeros(1), np.zeros((1, 1)))
         torque = CONTACT * self.contact_torque
         reach = self.base.deflection([-torque, torque], beyond="continue")
-        low, high = np.clip(reach, *self.base.travel)
         half = self.gap / 2.0
+        low, high = np.clip(reach, self.travel[0] + half, self.travel[1] - half)
         middle = SampledSpring(_Gap(self, travel=(low - half, high + half)))
         degree = max(7, coefficients.shape[1] - 1)
         rows = [

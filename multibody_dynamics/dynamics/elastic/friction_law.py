@@ -4,7 +4,7 @@
 """Friction of links and motors: one law, with the two time derivatives that the flat map needs.
 
     F(v, Q) = viscous v + (coulomb + load_friction |Q| + stribeck exp(-(v / v_s)^2)) tanh(v / v_c)
-              + offset,    |Q| smoothed to Q tanh(Q / coulomb)
+              + offset,    |Q| smoothed to Q tanh(Q / (coulomb + 0.1 N m))
 
 It is evaluated on the desired motion, where v and its derivatives are known and smooth. At rest
 F = offset: nothing is assumed about the direction in which a joint sticks, so a reference at rest
@@ -32,10 +32,10 @@ COULOMB_VELOCITY = 2
 STRIBECK = 3
 STRIBECK_VELOCITY = 4
 LOAD_FRICTION = 5
-OFFSET = 6
+FRICTION_OFFSET = 6
 FRICTION_ROW = 7
 
-LEAST_WIDTH = 0.1  # N m, over which |Q| is smoothed where there is no Coulomb friction
+LEAST_WIDTH = 0.1  # N m or N, over which |Q| is smoothed without Coulomb friction
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,9 @@ def friction_motion(law, motion, load):
 
 @inlined
 def _magnitude(x, coulomb):
-    """|x| smoothed to x tanh(x / w) with two derivatives; w is the Coulomb friction itself."""
-    width = np.maximum(coulomb, LEAST_WIDTH)
+    """|x| smoothed to x tanh(x / w) with two derivatives; w is little more than the Coulomb
+    friction itself, so that the difference to |x| does not matter beside it."""
+    width = coulomb + LEAST_WIDTH
     t = np.tanh(x / width)
     bend = (1.0 - t * t) / width
     return x * t, t + x * bend, 2.0 * bend * (1.0 - x * t / width)
@@ -135,7 +136,7 @@ def friction_row(rows, k, first):
         rows[k, first + STRIBECK],
         rows[k, first + STRIBECK_VELOCITY],
         rows[k, first + LOAD_FRICTION],
-        rows[k, first + OFFSET],
+        rows[k, first + FRICTION_OFFSET],
     )
 
 

@@ -36,6 +36,7 @@ from ...dynamics.control import (
 )
 from ...dynamics.elastic import (
     actuator_rows,
+    add_slip,
     advance_filters,
     flat_map,
     friction,
@@ -212,13 +213,15 @@ def _entries(design: ControllerDesign, tables: Mapping[str, Any]) -> list[Entry]
     def row(*shape: int, kind: str = "double") -> c_types.ArrayType:
         return c_types.ArrayType(kind, shape)
 
+    states = row(n + actuators.slip_count)
     common = {"own": c_types.NONE, "second": row(3, v)} | dict(tables)
     return [  # friction first: the feedforward then calls it by its public name
         Entry("robot_motor_friction", friction, common | {
-            "j": "int", "velocity": "double",
+            "j": "int", "velocity": "double", "load": "double",
         }, "Friction torque of motor j."),
         Entry("robot_motor_feedforward", flat_map.feedforward_cycle, common | {
-            "state": row(5, n), "torque": row(3, n), "filtered": row(n), "bent": row(m),
+            "state": row(5, n), "torque": row(3, n), "carried": row(3, n), "filtered": states,
+            "bent": row(m),
             "load": row(m), "result": row(4, m), "flags": row(m, kind="int"),
         }, "Motors along a motion of the links: result = theta, theta', theta'', tau."),
         Entry("robot_spring_torques", flat_map.springs_recursion, common | {
@@ -226,8 +229,11 @@ def _entries(design: ControllerDesign, tables: Mapping[str, Any]) -> list[Entry]
             "rate": row(n), "felt": row(n), "load": row(m), "deflection": row(m),
         }, "Torques of the springs at a measured state, their stiffness, and loads of the motors."),
         Entry("robot_advance_springs", advance_filters, common | {
-            "torque": row(3, n), "filtered": row(n), "dt": "double",
-        }, "Deflections of damped springs, dt later."),
+            "torque": row(3, n), "filtered": states, "dt": "double",
+        }, "Deflections of damped springs, dt later, and of slip elements."),
+        Entry("robot_add_slip", add_slip, common | {
+            "filtered": states, "torque": row(n), "load": row(m),
+        }, "Torques of slip elements, added to those of springs and to loads of motors."),
     ]  # fmt: skip
 
 
@@ -252,12 +258,14 @@ def _actuators(design: ControllerDesign) -> tuple[str, str]:
         declared.append(c_source.comment([purpose]) + module.add(name, function, chosen) + ";\n")
     v = len(actuators.variable_joints)
     sizes = {"MOTORS": len(actuators.motors), "VARIABLE": v, "SECOND": max(v, 1)}
+    sizes["STATES"] = actuators.n + actuators.slip_count
     parts = [
         "".join(f"#define ROBOT_{key} {value}\n" for key, value in sizes.items()),
         c_source.comment(
             [
                 "ROBOT_VARIABLE joints have a second output, stiffness or pretension; arrays of",
-                "second outputs have ROBOT_SECOND columns, at least one.",
+                "second outputs have ROBOT_SECOND columns, at least one. ROBOT_STATES are the",
+                "deflections of all joints, and the torques of slip elements.",
             ]
         ),
         *declared,
@@ -280,7 +288,7 @@ def _robot_tables(design: ControllerDesign) -> str:
     softest = np.append(softest_outputs(actuators), 0.0)
     alone = np.bincount(actuators.joint_of_motor, minlength=actuators.n)
     lines = [
-        c_types.table_definition("IS_DAMPED", actuators.is_damped).rstrip(),
+        c_types.table_definition("HAS_MEMORY", actuators.has_memory).rstrip(),
         c_source.constant_array("SECOND_AT_REST", second, "double").rstrip(),
         c_source.constant_array("SOFTEST_SECOND", softest, "double").rstrip(),
         c_types.table_definition("FIRST_MOTOR", actuators.first_motor).rstrip(),

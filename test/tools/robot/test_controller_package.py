@@ -22,6 +22,7 @@ from elastic_arms import (
     mixed_panda,
     nonlinear_arm,
     pretensioned_arm,
+    real_arm,
     variable_arm,
 )
 from generated_controllers import (
@@ -54,6 +55,7 @@ ARMS = {
     "panda": elastic_panda, "rigid joints": mixed_panda, "six joints": six_joints,
     "oblique": oblique, "hardening": nonlinear_arm, "antagonistic": antagonistic_arm,
     "pretension": pretensioned_arm, "variable": variable_arm, "damped": damped_arm,
+    "real drives": real_arm,
 }  # fmt: skip
 MATHEMATICS = {
     "sin", "cos", "sincos", "exp", "expm1", "tanh", "fmin", "fmax", "fabs", "copysign", "memset",

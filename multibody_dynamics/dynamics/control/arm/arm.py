@@ -27,7 +27,7 @@ from ...motion import JointCommandLimits, LimitEvent
 from ...motion.segments import MODES
 from ...rigid import InverseDynamicsSolver
 from ..controllers.bumpless_transfer import BumplessTransfer
-from ..controllers.controllers import PERIOD, Computed, LinearFeedback
+from ..controllers.controllers import PERIOD, Computed, LinearFeedback, compiled_link_friction
 from ..controllers.hold_controller import HoldController
 from ..controllers.stop_forecast import stop_distances
 from ..impedance.live_impedance import LiveImpedance
@@ -178,6 +178,7 @@ class Arm(IndependentCopies):
         self._flat_map = MotorFeedforward(actuators, self._wanted.state, self._wanted.result)
         self._flat_map.update()  # compile now, too
         self._flat_map.advance(PERIOD)
+        self._links_have_friction = bool(actuators.has_link_friction.any())
         self._motors: Array = self._flat_map.result.copy()
         self._rates = self.motion.wanted[1:3], self._motors[1:3]
         self.chosen = self.name = settings.law
@@ -614,6 +615,9 @@ class Arm(IndependentCopies):
         self._share = feedback_share(self.times, max(step, age), dt, self._share)
         self._wanted.update()
         self._ahead.update()
+        if self._links_have_friction:
+            along = self._wanted.state[1], self._wanted.result[0]
+            compiled_link_friction(self._actuation, *along, self.measured.link_friction)
         if abs(self._lead - law.lead) > 0.1 * self._lead:
             law.lead = self._lead
         law.external_torque[:] = self._external_torque()
@@ -636,6 +640,8 @@ class Arm(IndependentCopies):
         if not isfinite(transfer.torque.dot(transfer.torque) + self._motors.sum()):
             raise DynamicsError("the computed torque is not finite")
         acting.send(transfer.torque)
+        if self.actuators.slip_count and law.spring_states is not None:
+            self.measured.springs.states[:] = law.spring_states
         self._cuts += transfer.events
         if self.measured.observes_links and isinstance(law, HoldController):
             self.measured.set_gravity_position(law.q)

@@ -71,6 +71,7 @@ OTHER_SHAPES: dict[Any, dict[str, tuple[int | str, ...]]] = {
     hold_controller.hold_step: {"gains": (2, "m"), "reference": (2, "m")},
     late_hold.damp_motors: {"gains": (2, "m")},
     controllers.subtract_known: {"torque": (3, "n")},
+    controllers.known_torques: {"torque": ("n",)},
     link_equilibrium.follow_springs: {"wanted": ("n",)},
     link_equilibrium.motor_loads: {"wanted": ("n",)},
     frozen_sides.notice_frozen_sides: {"wanted": ("n",)},
@@ -155,6 +156,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
         "Linear feedback, links in equilibrium on their springs, the stop, fades and limits.",
         {
             "subtract_known": controllers.subtract_known,
+            "known_torques": controllers.known_torques,
             "feed_back": controllers.feed_back,
             "links_at_motors": link_equilibrium.links_at_motors,
             "follow_rigid_motors": link_equilibrium.follow_rigid_motors,
@@ -263,7 +265,7 @@ class _Printer:
     def functions(self, entries: dict[str, Any]) -> tuple[str, list[str]]:
         """The text of functions by their names without prefix, and their prototypes."""
         module = c_translation.Module()
-        module.defined_elsewhere("robot_motor_friction", friction, "-rr", "double")
+        module.defined_elsewhere("robot_motor_friction", friction, "-rrr", "double")
         heads = []
         for name, function in entries.items():
             types = {argument: self._type(function, argument) for argument in _arguments(function)}

@@ -497,7 +497,7 @@ def _flat_slopes(law: LinearFeedback, q: Array, rest: Rest) -> tuple[Array, ...]
             flat.torque[:2] = gravity + sign * step[0], sign * step[1]
             flat.deflection[:] = settled + sign * step[2]
             command = flat.update()
-            torque = command.torque - actuators.friction(command.velocity)
+            torque = command.torque - actuators.friction(command.velocity, flat.load)
             torque += viscous * command.velocity
             values = [command.position.copy(), command.velocity.copy(), torque]
             flat.advance(law.period)

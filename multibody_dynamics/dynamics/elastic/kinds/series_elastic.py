@@ -5,6 +5,9 @@
 
     Q = s(phi) + d phi',  phi = theta - q,  and the motor carries Q.
 
+Slip elements add the torques of :mod:`.hysteresis` to Q, and the gear the error of
+:mod:`.kinematic_error` to theta.
+
 Damping d lowers the relative degree: Q = s(phi) + d phi' is then a first-order filter for phi
 instead of an algebraic equation,
 
@@ -26,11 +29,25 @@ import numpy as np
 from ...core import Array, InputError, check_sequence, inlined
 from ...core.quantities import quantity
 from ..actuator import Actuator, Identified, Rows, check_parts
-from ..actuator_tables import DAMPING, MOTOR, SPRING, ahead, drive_spring, link_motion
+from ..actuator_tables import (
+    DAMPING,
+    MOTOR,
+    SLIP_STATE,
+    SPRING,
+    ahead,
+    drive_spring,
+    link_motion,
+)
 from ..backlash import BacklashSpring
 from ..damped_springs import damped_deflection
-from ..hysteresis import SlipElement
-from ..kinematic_error import GearHarmonic
+from ..hysteresis import HARMONICS, SLIPS, SlipElement, slip_columns, slipping_deflection
+from ..kinematic_error import (
+    GEAR_ITERATIONS,
+    PARTS,
+    GearHarmonic,
+    before_gear,
+    behind_gear,
+)
 from ..motor import Motor, one_number
 from ..part_description import read_hysteresis, read_kinematic_error, read_motor, read_spring
 from ..spring_columns import JointSprings, Positions, SpringColumns
@@ -48,10 +65,20 @@ def series_feedforward(
     Q = given.torque[0, i], given.torque[1, i], given.torque[2, i]
     if damping > 0.0 and bending[1] != 0.0:
         deflection = damped_deflection(laws, pieces, own, k, damping, Q, filtered, i)
+    elif joints[i, SLIP_STATE] != 0.0 and bending[0] != 0.0:
+        first, count = slip_columns(joints, i)
+        deflection = slipping_deflection(
+            joints, i, laws, pieces, own, k, bend, filtered, first, count
+        )
     else:
         deflection = spring_deflection_motion(laws, pieces, own, k, bend, outputs.bent[j])
-    motion = ahead(link_motion(given, i), 1.0, deflection)
-    drive_spring(motors, laws, j, k, motion, deflection[0], Q[0], outputs)
+    link, load = link_motion(given, i), Q[0]
+    motion = ahead(link, 1.0, deflection)
+    harmonics = int(joints[i, HARMONICS])
+    if harmonics > 0:
+        motion, ratio = before_gear(joints, i, PARTS, harmonics, link, motion)
+        load *= ratio
+    drive_spring(motors, laws, j, k, motion, deflection[0], load, outputs)
 
 
 @inlined
@@ -60,10 +87,17 @@ def series_torques(
 ):
     """Q = s(phi) + d phi'; Q' of a damped spring is left unchanged."""
     j, k = int(joints[i, MOTOR]), int(joints[i, SPRING])
-    phi, phid = theta[j] - q[i], thetad[j] - qd[i]
+    phi, phid, ratio = theta[j] - q[i], thetad[j] - qd[i], 1.0
+    harmonics = int(joints[i, HARMONICS])
+    if harmonics > 0:
+        turned, turning, ratio = behind_gear(
+            joints, i, PARTS, harmonics, q[i], qd[i], theta[j], thetad[j]
+        )
+        phi, phid = turned - q[i], turning - qd[i]
     s, s1, _, _ = spring_law(laws, pieces, own, k, phi)
     deflection[j] = phi
     load[j] = torque[i] = s + joints[i, DAMPING] * phid
+    load[j] *= ratio
     felt[i] = s1
     if joints[i, DAMPING] == 0.0:
         rate[i] = s1 * phid
@@ -117,6 +151,13 @@ class SeriesElastic(Actuator):
                 raise InputError(f"{name}: expected a sequence of {kind.__name__}")
         if self.damping and self.hysteresis:
             raise InputError("a spring cannot have both damping and hysteresis")
+        slopes = [abs(row[0] * row[2]) for row in self._harmonic_rows]
+        if sum(slopes) >= 1.0:
+            raise InputError(
+                f"kinematic_error: amplitude times order times gear ratio sum up to "
+                f"{sum(slopes):.3g}; they must be less than 1, or the motor would turn the joint "
+                f"back; give amplitudes on the link side, and orders per turn of the motor's shaft"
+            )
 
     @classmethod
     def is_described(cls, keys: Mapping[str, Any]) -> bool:
@@ -142,6 +183,27 @@ class SeriesElastic(Actuator):
             entry.get("kinematic_error", ()), f"{where}: kinematic_error", gear
         )
         return cls(motor, spring, damping, slip, error)
+
+    @property
+    def _harmonic_rows(self) -> list[tuple[float, float, float, float]]:
+        """Their columns."""
+        ratio = self.motor.gear_ratio
+        return [
+            (each.order * (1.0 if each.of == "link" else ratio), float(each.of == "link"),
+             each.amplitude, each.phase)
+            for each in self.kinematic_error
+        ]  # fmt: skip
+
+    def columns(self) -> dict[int, float]:
+        rows: list[tuple[float, ...]] = list(self._harmonic_rows)
+        rows += [(each.stiffness, each.torque) for each in self.hysteresis]
+        numbers = [float(x) for row in rows for x in row]
+        counts = {HARMONICS: len(self.kinematic_error), SLIPS: len(self.hysteresis)}
+        return counts | dict(enumerate(numbers, PARTS))
+
+    @property
+    def slip_count(self) -> int:
+        return len(self.hysteresis)
 
     @property
     def motors(self) -> tuple[Motor, ...]:
@@ -171,10 +233,17 @@ class SeriesElastic(Actuator):
         self, theta: Rows, Q: Array, k: Array | None, deflection: Array | None, beyond: Beyond
     ) -> Array:
         if self.damping == 0.0:
-            return np.asarray(theta[0] - self.spring.deflection(Q, beyond=beyond))
-        if deflection is None:
+            deflection = self.spring.deflection(Q, beyond=beyond)
+        elif deflection is None:
             raise InputError("Q of a damped spring depends on the past; give its deflection")
-        return np.asarray(theta[0] - deflection)
+        q = np.asarray(theta[0] - deflection)
+        if not self.kinematic_error:
+            return q
+        row, count, behind = self.joint_row[None], len(self.kinematic_error), q
+        for _ in range(GEAR_ITERATIONS + 1):  # a contraction for the share that turns with the link
+            turned = behind_gear(row, 0, PARTS, count, behind, 0.0, theta[0], 0.0)[0]
+            behind = np.asarray(turned - deflection)
+        return behind
 
     def stiffened(self, factor: float) -> Actuator:
         spring = self.spring.scaled(deflection=factor)
