@@ -21,6 +21,7 @@ from sensor_msgs.msg import JointState
 
 from ..dynamics.control import DesiredMotion
 from ..dynamics.core import Array
+from ..dynamics.motion import joint_turns
 from .base.cycle_supervisor import CycleSupervisor
 from .base.diagnostics import ERROR, STALE, Diagnostics, Status
 from .base.messages import SECOND, JointStates
@@ -58,7 +59,7 @@ class FeedforwardNode(ManagedNode[FeedforwardParameters]):
 
     def activate(self) -> None:
         robot = self._setup.robot
-        motion = DesiredMotion(robot.model.joint_names, robot.soft_limits)
+        motion = DesiredMotion(robot.model.joint_names, robot.soft_limits, joint_turns(robot.model))
         self._cycle = cycle = FeedforwardCycle(self, self._setup, motion, action=self._action)
         TrajectoryInput(self, cycle.inputs, cycle.followed, self._action)
 

@@ -7,6 +7,7 @@ The robot:
 
 load_urdf          robot from a URDF file
 parse_urdf         robot from URDF text, such as a `robot_description`
+urdf_document      the elements of a URDF, checked for being one
 model_from_screws  robot from joint screws, reference poses and inertias, as in the papers
 model_from_dh      serial robot from a Denavit-Hartenberg table
 DHRow              one row of a DH table
@@ -15,7 +16,7 @@ MultibodyModel     the robot: an immutable tree of n bodies, body i moved by joi
 Frame              a frame fixed to a body: index of the body, pose (4, 4)
 Coupling           a dependent joint: factors of other joints, and an offset
 load_couplings     coupled joints from a YAML file, such as that of the springs
-JointLimits        lower, upper, velocity and effort limits, each (n,)
+JointLimits        position, velocity, effort, acceleration and jerk limits, each (n,)
 STANDARD_GRAVITY   (0, 0, -9.81) m/s^2
 
 Joint screws and inertia:
@@ -69,11 +70,12 @@ from .multibody_model import (
     model_state,
     screw_type,
 )
-from .urdf import load_urdf, parse_urdf
+from .urdf import load_urdf, parse_urdf, urdf_document
 
 __all__ = [
     # the robot
-    "load_urdf", "parse_urdf", "model_from_screws", "model_from_dh", "DHRow", "LinkInertia",
+    "load_urdf", "parse_urdf", "urdf_document", "model_from_screws", "model_from_dh", "DHRow",
+    "LinkInertia",
     "MultibodyModel", "Frame", "Coupling", "load_couplings", "JointLimits", "STANDARD_GRAVITY",
     # joint screws and inertia
     "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar",

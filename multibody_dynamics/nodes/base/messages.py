@@ -25,7 +25,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ...dynamics.control import TrajectoryRequest
 from ...dynamics.core import Array, RequestError
-from ...dynamics.motion import Points
+from ...dynamics.motion import Points, in_nearest_turn
 from .position_check import PositionCheck
 
 SECOND = 1_000_000_000  # ns
@@ -120,7 +120,8 @@ class JointStates:
     `fields` (of position, velocity, effort) are those that the node requires: they must be present
     and finite, and each is an attribute, (n,). Drivers may leave the others empty or NaN; `also`
     names optional ones that are stored unchecked, as NaN if a message lacks them. `check` rejects
-    positions that cannot follow the previous ones.
+    positions that cannot follow the previous ones, and takes those of continuous joints in the
+    nearest turn.
     stamp: newest stamp of the last complete state, ns. foreign: number of messages that contained
     none of our joints.
     """
@@ -202,7 +203,7 @@ class JointStates:
                 joint = self._matcher.joint_names[match.target[k]]
                 raise MessageError("not finite", f"{field} of '{joint}' is {numbers[k]}")
             if field == "position" and self._check is not None:
-                self._check_position(self._check, numbers, stamp, match.target)
+                numbers = self._judged(self._check, numbers, stamp, match.target)
             values.append(numbers)
         for (_, destination), numbers in zip(self._fields, values, strict=True):
             destination[match.target] = numbers
@@ -218,13 +219,16 @@ class JointStates:
         self.stamp = int(self._stamps.max())
         return True
 
-    def _check_position(
+    def _judged(
         self, check: PositionCheck, new: Array, stamp: int, joints: NDArray[np.intp]
-    ) -> None:
+    ) -> Array:
+        """The positions in the turn nearest the last ones, which they must be able to follow."""
         stamps = self._stamps[joints]
         old = np.where(stamps > 0, self.position[joints], np.nan)  # none after a restart
+        new = in_nearest_turn(check.turn[joints], old, new)
         if fault := check.fault(joints, old, new, 1e-9 * (stamp - stamps)):
             raise MessageError("jump", fault)
+        return new
 
     def _not_yet_given(self, match: Match, stamp: int) -> Match:
         """The joints for which no state with this stamp was used: messages may overlap."""

@@ -22,7 +22,7 @@ from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory
 
 from ...dynamics.control import DesiredMotion, Planned, Splice, TrajectoryRequest, plan
-from ...dynamics.core import BackgroundProcess
+from ...dynamics.core import Array, BackgroundProcess
 from ...dynamics.model import JointLimits
 from ..base.messages import SECOND, JointMatcher, MessageError, read_trajectory
 
@@ -42,6 +42,7 @@ class Job(NamedTuple):
     splice: Splice
     tolerance: float
     lead: float
+    turn: Array
 
 
 class LargeTrajectory(NamedTuple):
@@ -104,7 +105,7 @@ class LargeTrajectories:
         self.drop()
         start = _start(data)
         splice = motion.splice(start, _notice(data) << (attempt - 1))
-        job = Job(motion.joint_names, motion.limits, splice, tolerance, lead)
+        job = Job(motion.joint_names, motion.limits, splice, tolerance, lead, motion.turn)
 
         def again() -> None:
             if start is not None:  # it is due: plan it here

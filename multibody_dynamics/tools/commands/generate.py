@@ -60,9 +60,10 @@ def _add_controller(group: Any) -> None:
                        help="control law; hold only stops the arm and holds it")  # fmt: skip
     group.add_argument("--bandwidth", metavar="W", type=float,
                        help="bandwidth of the law in rad/s (default: that of the law)")  # fmt: skip
-    group.add_argument("--position", metavar="Q", type=numbers,
-                       help="position for which gains are designed, one number per joint"
-                       " (default: the middle of the joint limits)")  # fmt: skip
+    group.add_argument("--position", metavar="Q", type=numbers, nargs="+",
+                       help="position for which gains are designed, one number per joint, with"
+                       " commas or spaces between them (default: the middle of the joint"
+                       " limits)")  # fmt: skip
     group.add_argument("--disturbance-bandwidth", metavar="W", type=float,
                        help="bandwidth of the compensation of disturbances in rad/s; 0 for none"
                        " (default: that of the law)")  # fmt: skip
@@ -123,6 +124,8 @@ def _controller(model: Any, options: argparse.Namespace, given: list[str]) -> di
         raise InputError("a controller requires both --law and --elastic-joints")
     actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
     chosen = {name: getattr(options, name) for name in given}
+    if "position" in chosen:
+        chosen["position"] = [x for part in chosen["position"] for x in part]
     design = design_controller(model, actuators, ControllerOptions(law=options.law, **chosen))
     sources = [source_of(path) for path in (options.robot, options.elastic_joints)]
     return controller_package(design, options.name, sources)

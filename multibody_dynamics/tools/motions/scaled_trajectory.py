@@ -24,6 +24,8 @@ TITLES = {
     "joint_torque": "joint torque Q",
     "torque_rate": "torque rate Q'",
     "joint_speed": "joint speed",
+    "joint_acceleration": "joint acceleration",
+    "joint_jerk": "joint jerk",
     "motor_torque": "motor torque",
     "motor_speed": "motor speed",
     "deflection": "deflection",

@@ -42,7 +42,9 @@ from ...dynamics.elastic import (
     friction,
     resting_second_outputs,
 )
+from ...dynamics.plant import ElasticRobot
 from ...dynamics.rigid import (
+    trace_forward_dynamics,
     trace_gravity_forces,
     trace_inverse_dynamics,
     trace_momentum,
@@ -60,7 +62,8 @@ RECORDS = (
     modes.Memory, late_hold.SmoothedMotors, disturbance_compensation.Disturbances,
 )  # fmt: skip
 CORE = ("controller.h", "controller.c")
-PROGRAMS = ("ideal_arm.h", "example.c", "timing.c", "self_test.c")
+PROGRAMS = ("ideal_arm.h", "example.c", "timing.c", "self_test.c",
+            "ros2_control/simulated_arm.h", "ros2_control/simulated_arm.c")  # fmt: skip
 CMAKE = """
 if(UNIX)
   add_executable(ROBOT_timing timing.c)
@@ -100,6 +103,8 @@ def controller_package(
         },
         "controller.c": {MARK: _robot_tables(design), "//PROTOTYPES//": printed.prototypes},
         "ideal_arm.h": {MARK: start_tables(design)},
+        "ros2_control/simulated_arm.h": {"//DYNAMICS//": _simulated_dynamics(design)[0]},
+        "ros2_control/simulated_arm.c": {MARK: _simulated_arm(design)},
         "self_test.c": {MARK: _recorded(design)},
     }
     head = _head(design, sources) + "\n"
@@ -179,6 +184,14 @@ def _programs(design: ControllerDesign) -> dict[str, tuple[str, Program]]:
             trace_momentum(links),
         ),
     }
+
+
+def _simulated_dynamics(design: ControllerDesign) -> tuple[str, str]:
+    """Declaration and definition of the forward dynamics, with the rotors of rigid joints."""
+    links = driven_links(design.model, design.actuators, has_sensors=False).model
+    program, name = trace_forward_dynamics(links), "robot_forward_dynamics"
+    purpose = "Accelerations of the links under the torques of springs and rigid joints"
+    return declaration(program, name, purpose), c_source.function(program, name)
 
 
 def _dynamics_header(design: ControllerDesign) -> str:
@@ -296,6 +309,23 @@ def _robot_tables(design: ControllerDesign) -> str:
         c_types.table_definition("HAS_ONE_MOTOR", alone == 1).rstrip(),
     ]
     return "\n".join(lines)
+
+
+def _simulated_arm(design: ControllerDesign) -> str:
+    actuators = design.actuators
+    second = np.append(resting_second_outputs(actuators), 0.0)
+    step = ElasticRobot(design.model, actuators).step_size
+    tables = {"INERTIA": actuators.motor_inertia, "TORQUE_LIMIT": actuators.torque_limit,
+              "SECOND_AT_REST": second, "FIRST_MOTOR": actuators.first_motor,
+              "IS_RIGID": actuators.is_rigid}  # fmt: skip
+    return "\n".join(
+        [
+            f"static const double STEP = {c_source.literal(step, 'double')}; /* s */",
+            *(c_types.table_definition(name, row).rstrip() for name, row in tables.items()),
+            start_tables(design),
+            _simulated_dynamics(design)[1],
+        ]
+    )
 
 
 def start_tables(design: ControllerDesign) -> str:

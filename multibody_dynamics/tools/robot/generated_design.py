@@ -29,10 +29,12 @@ from ...dynamics.control import (
     external_loads,
     make_controller,
     modes,
+    motor_turns,
     stop_distances,
 )
 from ...dynamics.core import Array, InputError, as_array, declared, record_fields
 from ...dynamics.elastic import Actuators, MotorMotion, motor_motion, resting_second_outputs
+from ...dynamics.motion import joint_turns
 from ...dynamics.rigid import gravity_forces
 from .generated_laws import GENERATED_LAWS
 
@@ -164,6 +166,7 @@ def _parameters(
 ) -> dict[str, Any]:
     n, m, joint = model.n, len(actuators.motors), actuators.joint_of_motor
     limits, share = model.limits, law.disturbance_share
+    turn = joint_turns(model)
     sets_stiffness = actuators.torque_share == 0.0
     motor_share = share * actuators.torque_limit if share else np.zeros(m)
     timeout = max(TIMEOUT, 3.0 * options.period)
@@ -198,13 +201,17 @@ def _parameters(
         "late_distance": stop_distances(late, position, stop_speed),
         "stops_on_links": int(on_links is not None),
         "link_damping": np.zeros(m) if on_links is None else on_links.damping,
-        "stop_acceleration": _row("stop_acceleration", options.stop_acceleration, n),
+        "stop_acceleration": np.minimum(
+            _row("stop_acceleration", options.stop_acceleration, n), limits.acceleration
+        ),
         "settling_time": settling,
         "torque_limit": actuators.torque_limit_within(limits.effort),
         "torque_rate_limit": _row("torque_rate", options.torque_rate, m),
         "lower": limits.lower,
         "upper": limits.upper,
         "velocity": limits.velocity,
+        "link_turn": turn,
+        "motor_turn": motor_turns(actuators, turn),
         "external_load": external_loads(model, actuators),
         "link_timeout": timeout if options.link_timeout is None else options.link_timeout,
         "motor_timeout": timeout if options.motor_timeout is None else options.motor_timeout,

@@ -212,6 +212,7 @@ def motion_of(source: RobotSource, model: MultibodyModel, actuators: Actuators) 
 
 
 def _limit_rows(limits: MotionLimits) -> list[object]:
-    names = ("joint_torque", "joint_speed", "motor_torque", "motor_speed", "deflection")
+    names = ("joint_torque", "joint_speed", "joint_acceleration", "joint_jerk", "motor_torque",
+             "motor_speed", "deflection")  # fmt: skip
     rows = (getattr(limits, name) for name in names)
     return [inf if row is None else row for row in rows]

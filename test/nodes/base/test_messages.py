@@ -136,7 +136,7 @@ class TestJointStates:
         np.testing.assert_array_equal(states.velocity, [4.0, 5.0, 6.0])
 
     def test_states_of_a_second_publisher_are_rejected(self):
-        check = PositionCheck(NAMES, np.full(3, 2.0), np.zeros(3, dtype=bool), 10.0)
+        check = PositionCheck(NAMES, np.full(3, 2.0), np.zeros(3), 10.0)
         states = JointStates(NAMES, check=check)
         ms = SECOND // 1000
         for k in range(20):
@@ -155,6 +155,22 @@ class TestJointStates:
         assert states.accept(other, NOW)
         states.restart()
         assert states.accept(joint_state(dict.fromkeys(NAMES, -3.0), NOW + 201 * ms), NOW)
+
+    def test_continuous_joints_are_followed_across_the_turn_and_may_not_leap(self):
+        turn = 2.0 * np.pi
+        check = PositionCheck(NAMES, np.full(3, 2.0), np.array([turn, 0.0, turn]), 10.0)
+        states, ms = JointStates(NAMES, check=check), SECOND // 1000
+        for k in range(2000):  # three turns forwards and backwards, reported in -pi .. pi
+            angle = 3.1 + 0.01 * np.array([k, 0.0, -k])
+            reported = np.remainder(angle + np.pi, turn) - np.pi
+            message = joint_state(dict(zip(NAMES, reported, strict=True)), NOW + k * ms)
+            assert states.accept(message, NOW)
+            np.testing.assert_allclose(states.position, angle, atol=1e-12)
+        for j, leap in ((0, 1.0), (1, turn)):  # a leap is one, however it is reported
+            wrong = reported.copy()
+            wrong[j] += leap
+            message = joint_state(dict(zip(NAMES, wrong, strict=True)), NOW + 2000 * ms)
+            assert rejection(states.accept, message, NOW).reason == "jump"
 
     def test_many_names_are_matched_quickly(self):
         states = JointStates(NAMES)

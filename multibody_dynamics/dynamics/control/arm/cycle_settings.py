@@ -148,6 +148,13 @@ class CycleSettings(NamedTuple):
         "rad/s or m/s, fastest motion of each motor between two samples that is accepted",
         ("m",), "(0, inf]",
     )]
+    link_turn: Annotated[Array, Field(
+        "rad, after which the states of each joint repeat, as if it reported -pi to pi; 0: never",
+        ("n",), "[0, inf)",
+    )]
+    motor_turn: Annotated[Array, Field(
+        "rad, after which the states of each motor repeat; 0: never", ("m",), "[0, inf)"
+    )]
     external_load: Annotated[Array, Field(
         "N m or N, external torque on each joint of an arm at rest that is believed at activation;"
         " while following, a spring may carry twice as much; inf for all joints: states are not"

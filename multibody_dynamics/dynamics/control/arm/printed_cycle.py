@@ -76,6 +76,7 @@ OTHER_SHAPES: dict[Any, dict[str, tuple[int | str, ...]]] = {
     link_equilibrium.motor_loads: {"wanted": ("n",)},
     frozen_sides.notice_frozen_sides: {"wanted": ("n",)},
     segments.accept_point: {"lower": ("n",), "upper": ("n",)},
+    segments.segment_is_within: {"lower": ("n",), "upper": ("n",)},
 }
 
 RECORDS = {
@@ -110,6 +111,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             # before those that call them: they then have their public names
             "forget_samples": samples.forget_samples,
             "believe_samples": samples.believe_samples,
+            "unwrap_samples": samples.unwrap_samples,
             "follow_silence": samples.follow_silence,
             "lacks_links": samples.lacks_links,
             "lacks_motors": samples.lacks_motors,

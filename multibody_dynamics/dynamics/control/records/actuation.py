@@ -30,6 +30,13 @@ class Actuation(NamedTuple):
     link_friction: Annotated[Array, Field("of each link, see `friction_law`", ("n", FRICTION_ROW))]
 
 
+def motor_turns(actuators: Actuators, turn: Array) -> Array:
+    """(m,) rad after which the states of each motor repeat, from those of the joints (n,); 0 for
+    motors that only set a stiffness, which are nowhere near the link."""
+    moves = np.asarray(actuators.torque_share) > 0.0
+    return locked(np.where(moves, turn[actuators.joint_of_motor], 0.0))
+
+
 def actuation(actuators: Actuators) -> Actuation:
     """The record of the actuators of an arm."""
 

@@ -173,7 +173,7 @@ class ExcitationLimits:
         room = 0.5 * margin * (upper - lower)
         given: dict[str, Any] = {
             "velocity": model.limits.velocity,
-            "acceleration": np.inf if acceleration is None else acceleration,
+            "acceleration": model.limits.acceleration if acceleration is None else acceleration,
             "torque": model.limits.effort if torque is None else torque,
             "torque_rate": np.inf if torque_rate is None else torque_rate,
         }

@@ -648,9 +648,13 @@ static void take_input(robot_controller *c, const robot_input *in)
 {
     const robot_parameters *p = &c->parameters;
     robot_samples *s = &c->samples;
+    double q[JOINTS], theta[MOTORS];
+    copy_row(in->q, q, JOINTS);
+    copy_row(in->theta, theta, MOTORS);
+    robot_unwrap_samples(p, s, q, theta);
     const int frozen =
-        robot_notice_frozen_sides(p->frozen_distance, &c->counts, &c->frozen, in->q, in->theta,
-                                  c->has_motion ? c->desired[0] : in->q);
+        robot_notice_frozen_sides(p->frozen_distance, &c->counts, &c->frozen, q, theta,
+                                  c->has_motion ? c->desired[0] : q);
     const double link_time = frozen & LINKS_FROZEN ? s->link_time : in->link_time;
     const double motor_time = frozen & MOTORS_FROZEN ? s->motor_time : in->motor_time;
     int agrees = -1;
@@ -658,10 +662,10 @@ static void take_input(robot_controller *c, const robot_input *in)
         robot_believe_samples(s);
     } else if (robot_follow_silence(p, s, link_time, motor_time)) {
         double misfit[JOINTS];
-        const int worst = worst_joint(c, in->q, in->theta, misfit);
+        const int worst = worst_joint(c, q, theta, misfit);
         agrees = worst < 0 ? -1 : fabs(misfit[worst]) <= 1.0;
     }
-    robot_take_samples(p, s, &c->counts, in->time, link_time, motor_time, in->q, in->theta, agrees,
+    robot_take_samples(p, s, &c->counts, in->time, link_time, motor_time, q, theta, agrees,
                        c->clock.elapsed, c->desired, c->now.result);
 }
 
