@@ -175,9 +175,18 @@ def mixed_panda() -> Arm:
     return Arm(model, Actuators(model.joint_names, tuple(mixed)), rest)
 
 
+@cache
+def differential_wrist() -> Arm:
+    """Two motors of a wrist that move two joints together, as in config/."""
+    springs = CONFIG / "elastic_joints" / "differential_wrist.yaml"
+    model = load_urdf(CONFIG / "robots" / "differential_wrist.urdf", couplings=springs)
+    joints = load_actuators(springs, model.joint_names, model.joint_types)
+    return Arm(model, joints, np.array([-0.4, 0.5, 0.1]))
+
+
 NAMED_ARMS = (
     linear_arm, nonlinear_arm, antagonistic_arm, pretensioned_arm, variable_arm, damped_arm,
-    elastic_panda, mixed_panda,
+    elastic_panda, mixed_panda, differential_wrist,
 )  # fmt: skip
 
 

@@ -61,7 +61,7 @@ class FeedforwardNode(ManagedNode[FeedforwardParameters]):
         robot = self._setup.robot
         motion = DesiredMotion(robot.model.joint_names, robot.soft_limits, joint_turns(robot.model))
         self._cycle = cycle = FeedforwardCycle(self, self._setup, motion, action=self._action)
-        TrajectoryInput(self, cycle.inputs, cycle.followed, self._action)
+        TrajectoryInput(self, cycle.inputs, cycle.followed, self._action, robot.model.transmissions)
 
     def reconfigure(self, values: FeedforwardParameters) -> None:
         if not self.activation.is_over:
@@ -90,7 +90,10 @@ class FeedforwardCycle:
         self._node, self._setup, self._law, self._outputs = node, setup, law, setup.outputs
         self._motion, self._stiffness, self._after_cycle = motion, setup.stiffness, after_cycle
         self._measured = measured = JointStates(
-            robot.model.joint_names, also=("velocity",), check=setup.position_check
+            robot.model.joint_names,
+            also=("velocity",),
+            check=setup.position_check,
+            transmissions=robot.model.transmissions,
         )
         self._limits = limits = MotorLimits(robot, p)
         self._ramp = TorqueRamp(len(robot.actuators.motors))

@@ -105,6 +105,12 @@ class MujocoRobot(NeverCopied):
                 f"the actuators have {', '.join(actuators.joint_names)}"
             )
         actuators.refuse_counting_twice(model.reflected_inertia)
+        for joint, (terms, _) in model.couplings.items():
+            if len(terms) > 1:  # a chain of joints on one axis, whose mass matrix is singular
+                raise InputError(
+                    f"joint '{joint}' depends on several coordinates ({', '.join(terms)}), which "
+                    "MuJoCo cannot simulate here; use the internal plant, ElasticRobot"
+                )
         self._mujoco = mujoco = import_mujoco()
         n, m = model.n, len(actuators.motors)
         self.model, self.actuators, self.drive = model, actuators, drive

@@ -335,6 +335,14 @@ def test_coupled_joints_and_light_frames():
     assert np.abs(own.q - [0.3, 0.1]).max() > 0.01
 
 
+def test_a_joint_that_depends_on_two_coordinates_is_refused():
+    springs = CONFIG / "elastic_joints" / "differential_wrist.yaml"
+    model = dyn.load_urdf(CONFIG / "robots" / "differential_wrist.urdf", couplings=springs)
+    actuators = dyn.load_actuators(springs, model.joint_names)
+    with pytest.raises(dyn.InputError, match=r"'pitch' depends on several .*\(left, right\)"):
+        MujocoRobot(model, actuators)
+
+
 @pytest.mark.parametrize(("version", "accepted"), [("3.2.7", 0), ("3.3.0", 1), ("4.0.0", 0)])
 def test_versions_of_mujoco_that_were_not_tried_are_named(version, accepted, monkeypatch):
     monkeypatch.setattr(mujoco, "__version__", version)

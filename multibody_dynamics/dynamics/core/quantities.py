@@ -9,7 +9,7 @@ Every function takes `where`, the file and keys leading to a value, and raises I
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -116,21 +116,27 @@ _FRICTION_QUANTITIES = {
 
 
 def joint_entries(
-    source: str | PathLike[str] | Mapping[str, Any], joint_names: Sequence[str], what: str
+    source: str | PathLike[str] | Mapping[str, Any],
+    joint_names: Sequence[str],
+    what: str,
+    locked: Collection[str] = (),
 ) -> tuple[str, Mapping[str, Any]]:
     """The name of the source, for messages, and the entry of each joint of the robot.
 
-    `source` is a YAML file, or its contents as a mapping, which messages then call `what`. Raises
+    `source` is a YAML file, or its contents as a mapping, which messages then call `what`. locked :
+    joints whose entries are ignored, because they do not move. Raises
     InputError for joints that are missing from the file or unknown to the robot.
     """
     if isinstance(source, Mapping):
         where, data = what, source
     else:
         where, data = str(source), read_yaml(source)
-    top = entries(data, where, required=("joints",), optional=("description", "couplings"))
+    top = entries(
+        data, where, required=("joints",), optional=("description", "couplings", "transmission")
+    )
     joints = entries(top["joints"], f"{where}: joints", required=(), optional=None)
     for name in joints:
-        if name not in joint_names:
+        if name not in joint_names and name not in locked:
             raise InputError(
                 f"{where}: joint {name!r}: the robot has no such joint; it has "
                 f"{', '.join(joint_names)}"

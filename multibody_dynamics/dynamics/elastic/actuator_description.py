@@ -57,7 +57,7 @@ and the joint the harmonics of the error of its gear, with a phase that belongs 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -77,13 +77,15 @@ def load_actuators(
     source: str | PathLike[str] | Mapping[str, Any],
     joint_names: Sequence[str],
     joint_types: Sequence[str] | None = None,
+    locked: Collection[str] = (),
 ) -> Actuators:
     """The actuators of a robot from a YAML file or its mapping, in the order of `joint_names`.
 
-    joint_types: as MultibodyModel.joint_types; if given, the units must match them.
+    joint_types: as MultibodyModel.joint_types; if given, the units must match them. locked: joints
+    that are held, as in MultibodyModel.locked, whose entries are ignored.
     Raises InputError that names the file, joint and key, and states what is expected.
     """
-    where, joints = joint_entries(source, joint_names, "actuators")
+    where, joints = joint_entries(source, joint_names, "actuators", locked)
     if joint_types is not None and len(joint_types) != len(joint_names):
         raise InputError(
             f"joint_types: expected one for each of {len(joint_names)} joints, got "

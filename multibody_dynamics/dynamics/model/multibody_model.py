@@ -38,7 +38,14 @@ from ..core import (
 )
 from ..lie import se3
 from . import inertia
-from .couplings import Coupling, checked_couplings, checked_positions, coupled_fields
+from .couplings import (
+    Coupling,
+    Transmission,
+    checked_couplings,
+    checked_positions,
+    coupled_fields,
+    transmissions,
+)
 from .description import describe
 from .joints import turn_z_to
 from .records import (
@@ -320,6 +327,12 @@ class MultibodyModel:
         of the tree has its name."""
         return _first_bodies(self.joint_names, self.tree_joint_names, self.coordinates)
 
+    @cached_property
+    def transmissions(self) -> tuple[Transmission, ...]:
+        """The motors that move several joints together, which joint states and trajectories may
+        name instead of these motors."""
+        return transmissions(self.joint_names, self.tree_joint_names, self.couplings)
+
     @cached_array
     def coordinate_map(self) -> Array:
         """(N, n) with one 1 in each row: the coordinates of the tree are `coordinate_map @ q`."""
@@ -499,6 +512,11 @@ class MultibodyModel:
                 bounds[:, c] = [values[j] for values in self.limits]
             else:
                 types.append(screw_type(changed["screws"][first[c]]))
+        for each in transmissions(names, changed["tree_joint_names"], changed["couplings"]):
+            if {*each.joints} <= {*self.joint_names}:
+                own = [self.joint_names.index(joint) for joint in each.joints]
+                motors = [names.index(motor) for motor in each.motors]
+                bounds[:, motors] = each.limits(np.array(self.limits)[:, own])
         return replace(self, **changed, joint_types=tuple(types), limits=JointLimits(*bounds))
 
     def with_payload(

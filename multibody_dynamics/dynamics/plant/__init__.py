@@ -11,10 +11,11 @@ EndStops      elastic stops at the joint limits, with damping
 Plant         the interface of a simulated arm, in this package or another simulator
 Encoder       positions with noise and resolution; velocities by differences
 TorqueSensor  torques after a low-pass filter, with noise
+Eccentricity  once-per-turn errors of encoders
 DelayLine     commands that take effect a fixed time later
 """
 
-from .drive_effects import DriveEffects, load_effects
+from .drive_effects import DriveEffects, Eccentricity, load_effects
 from .elastic_robot import ElasticRobot
 from .motor_drive import MotorDrive
 from .plants import EndStops, Plant
@@ -24,7 +25,7 @@ __all__ = [
     # the arm
     "ElasticRobot", "DriveEffects", "load_effects", "MotorDrive", "EndStops", "Plant",
     # sensors and transmission
-    "Encoder", "TorqueSensor", "DelayLine",
+    "Encoder", "Eccentricity", "TorqueSensor", "DelayLine",
 ]  # fmt: skip
 
 

@@ -294,8 +294,20 @@ class Eccentricity(IndependentCopies):
     def __init__(self, amplitude: Array, phase: Array) -> None:
         self.amplitude, self.phase = amplitude, phase
 
+    @classmethod
+    def of(cls, effects: DriveEffects, actuators: Actuators) -> tuple[Eccentricity, Eccentricity]:
+        """Those of the links and of the motors of a robot."""
+        names, joint = actuators.joint_names, actuators.joint_of_motor
+        link, motor, phase = (
+            effects.row(name, names)
+            for name in ("link_eccentricity", "motor_eccentricity", "eccentricity_phase")
+        )
+        return cls(link, phase), cls(motor[joint], phase[joint])
+
     def __call__(self, position: Array, velocity: Array) -> tuple[Array, Array]:
         """Position and velocity as read."""
+        if not self.amplitude.any():
+            return position, velocity
         angle = position + self.phase
         return (
             position + self.amplitude * np.sin(angle),

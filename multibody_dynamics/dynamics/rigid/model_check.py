@@ -38,8 +38,12 @@ class Finding(NamedTuple):
 def check_model(model: MultibodyModel) -> list[Finding]:
     """Masses, inertias and limits that are readable but look wrong."""
     found: list[Finding] = []
-    for body, M in zip(model.body_names, model.inertias, strict=True):
-        found += _check_body(body, M)
+    joints = {*model.joint_names, *model.couplings}
+    for joint, body, M in zip(
+        model.tree_joint_names, model.body_names, model.inertias, strict=True
+    ):
+        if joint in joints:  # not a part of one with several terms, which carries no link
+            found += _check_body(body, M)
     weight = np.abs(gravity_forces(model, postures(model)[:50])).max(axis=0)
     for j in range(model.n):
         found += _check_limits(model, j, float(weight[j]))

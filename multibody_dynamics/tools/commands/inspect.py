@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     from ..robot.spring_figures import POSTURES
     from ..robot.spring_figures import lines as spring_lines
 
-    model, warned = inspection.load(options.robot)
+    model, warned = inspection.load(options.robot, options.elastic_joints)
     full = {"is_full": options.full}
     if options.full:
         print(model.describe(), end="\n\n")

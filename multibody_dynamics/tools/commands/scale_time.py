@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         write_json,
     )
 
-    model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
+    model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity), couplings=options.elastic_joints)
     actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
     if (joints := actuators.variable_joints) and len(options.stiffness or ()) != len(joints):
         raise InputError(

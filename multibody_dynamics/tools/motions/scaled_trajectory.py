@@ -37,6 +37,7 @@ def motion_through(points: Points, model: MultibodyModel, held: Mapping[str, flo
 
     Raises InputError naming the file and duplicate or missing joints.
     """
+    points = points.at_motors(model.transmissions)
     names = points.joint_names
     try:
         for name in (*names, *held):

@@ -56,7 +56,7 @@ class ControllerOptions:
     bandwidth : rad/s, of the law; None: its default.
     hold_bandwidth : rad/s, of the stop; None: its default.
     position : (n,) for which gains are designed; None: the middle of the joint limits.
-    disturbance_bandwidth, friction, period : settings of the law.
+    disturbance_bandwidth, base_frequency, friction, period : settings of the law.
     delay : s, from a sample to the effect of its torque; the feedforward leads by this and by half
         a period.
     filter_order, filter_bandwidth : of the filters of the positions, bandwidth in Hz.
@@ -82,6 +82,7 @@ class ControllerOptions:
     hold_bandwidth: float | None = None
     position: Any = None
     disturbance_bandwidth: float = declared(LAWS[DEFAULT_LAW], "disturbance_bandwidth")
+    base_frequency: float = declared(LAWS[DEFAULT_LAW], "base_frequency")
     friction: float = declared(LAWS[DEFAULT_LAW], "friction")
     period: float = declared(LAWS[DEFAULT_LAW], "period")
     delay: float = 0.0
@@ -139,6 +140,7 @@ def design_controller(
     if options.law != "hold":
         own = {
             "disturbance_bandwidth": options.disturbance_bandwidth,
+            "base_frequency": options.base_frequency,
             "friction": options.friction,
         }
     name = "motor_pd" if options.law == "hold" else options.law
@@ -187,6 +189,7 @@ def _parameters(
         "friction": law.friction,
         "lead": 0.5 * options.period + options.delay,
         "disturbance_bandwidth": law.disturbance_bandwidth,
+        "link_disturbance_bandwidth": law.link_disturbance_bandwidth,
         "link_disturbance_limit": np.bincount(joint, motor_share, n),
         "motor_disturbance_limit": motor_share,
         "hold_gains": hold.gains.values[2:],

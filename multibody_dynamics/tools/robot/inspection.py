@@ -35,11 +35,14 @@ IN_NOTES = "ignored, but"  # how a warning begins that repeats notes of the mode
 MESSAGES = 0.4  # ms per cycle at 1 kHz for two messages and the node around the solver
 
 
-def load(path: str | PathLike[str]) -> tuple[MultibodyModel, list[str]]:
-    """The robot of a URDF file and the loader's warnings. Raises as :func:`load_urdf` does."""
+def load(
+    path: str | PathLike[str], springs: str | PathLike[str] | None = None
+) -> tuple[MultibodyModel, list[str]]:
+    """The robot of a URDF file, with the couplings in a YAML file of springs, and the loader's
+    warnings. Raises as :func:`load_urdf` does."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = load_urdf(path)
+        model = load_urdf(path, couplings=springs)
     source = f"{path}: "
     return model, [str(warning.message).removeprefix(source) for warning in caught]
 

@@ -55,6 +55,9 @@ class CycleSettings(NamedTuple):
         "rad/s, of the compensation of disturbances; 0: none", within="[0, inf)",
         section="Compensation of disturbances.",
     )]
+    link_disturbance_bandwidth: Annotated[float, Field(
+        "rad/s, the same for the links, which a soft base permits", within="[0, inf)",
+    )]
     link_disturbance_limit: Annotated[Array, Field(
         "N m or N, largest disturbance of each link that is compensated", ("n",), "[0, inf]"
     )]

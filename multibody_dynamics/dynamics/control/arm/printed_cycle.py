@@ -51,8 +51,9 @@ NAMES: c_records.Names = {
 
 SHAPES: dict[str, tuple[int | str, ...]] = {
     **dict.fromkeys((
-        "now", "link_time", "motor_time", "time", "dt", "done", "bandwidth", "step", "stop_time",
-        "elapsed", "duration", "share", "lead", "late", "delay", "period", "far",
+        "now", "link_time", "motor_time", "time", "dt", "done", "bandwidth", "link_bandwidth",
+        "step", "stop_time", "elapsed", "duration", "share", "lead", "late", "delay", "period",
+        "far",
     ), ()),
     **dict.fromkeys((
         "q", "qd", "momentum", "beta", "known", "link_limit", "velocity", "acceleration", "excess",

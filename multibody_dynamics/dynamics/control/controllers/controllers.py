@@ -447,9 +447,10 @@ class LinearFeedback(Controller):
         delivers less than requested (:meth:`applied`), its integral does not grow in that
         direction.
     integrates : the error of the "link", or of the "motor" where there are no link encoders.
-    disturbance_bandwidth, disturbance_share : settings of a :class:`.DisturbanceCompensation`,
-        which takes the place of an integral; a bandwidth of 0 turns it off. Call :meth:`applied`
-        whenever the torque that is sent differs from `torque`.
+    disturbance_bandwidth, link_disturbance_bandwidth, disturbance_share : settings of a
+        :class:`.DisturbanceCompensation`, the second None for the same as the first, which takes
+        the place of an integral; a bandwidth of 0 turns it off. Call :meth:`applied` whenever the
+        torque that is sent differs from `torque`.
     adaptation : how masses and inertias in the feedforward adapt, see
         :class:`.AdaptiveFeedforward`; None for no adaptation.
 
@@ -470,6 +471,7 @@ class LinearFeedback(Controller):
         integral: Any = 0.0,
         integrates: str = "link",
         disturbance_bandwidth: float = 0.0,
+        link_disturbance_bandwidth: float | None = None,
         disturbance_share: float = SHARE,
         adaptation: AdaptationSettings | None = None,
         friction: Any = 1.0,
@@ -484,16 +486,23 @@ class LinearFeedback(Controller):
         self._now, self._later = self._flat_map(variant), self._flat_map(variant)
         self._reported_map = self._now
         self.disturbance_bandwidth = disturbance_bandwidth
+        if link_disturbance_bandwidth is None:
+            link_disturbance_bandwidth = disturbance_bandwidth
+        self.link_disturbance_bandwidth = link_disturbance_bandwidth
         self.disturbance_share = disturbance_share
         self.compensation = (
             DisturbanceCompensation(
-                model, actuators, disturbance_bandwidth, share=disturbance_share
+                model,
+                actuators,
+                disturbance_bandwidth,
+                link_bandwidth=link_disturbance_bandwidth,
+                share=disturbance_share,
             )
             if disturbance_bandwidth
             else None
         )
         self.adaptive = (
-            AdaptiveFeedforward(model, adaptation, lag_bandwidth=disturbance_bandwidth)
+            AdaptiveFeedforward(model, adaptation, lag_bandwidth=link_disturbance_bandwidth)
             if adaptation is not None
             else None
         )

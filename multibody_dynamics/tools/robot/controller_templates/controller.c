@@ -86,9 +86,9 @@ static void observe_disturbances(robot_controller *c, double elapsed)
     robot_momentum(x->q, x->qd, momentum, bias);
     robot_known_torques(c->external_torque, c->desired[1], last->torque[0], known);
     robot_observe_disturbances(&c->disturbances, p->disturbance_bandwidth,
-                               p->link_disturbance_limit, p->motor_disturbance_limit, elapsed,
-                               x->qd, x->thetad, momentum, bias, s->torque, s->load, c->torque,
-                               known);
+                               p->link_disturbance_bandwidth, p->link_disturbance_limit,
+                               p->motor_disturbance_limit, elapsed, x->qd, x->thetad, momentum,
+                               bias, s->torque, s->load, c->torque, known);
 }
 
 /* The chosen law along c->desired, `elapsed` after the last cycle, of which it uses at most `dt`. */
