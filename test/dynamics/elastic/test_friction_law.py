@@ -11,6 +11,8 @@ import mpmath
 import numpy as np
 import pytest
 
+from elastic_arms import exciting, linear_arm
+from multibody_dynamics.dynamics.control.observers.integrator_chain import chain_state
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.actuator_cycle import MotorFeedforward
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
@@ -23,6 +25,7 @@ from multibody_dynamics.dynamics.elastic.friction_law import (
 from multibody_dynamics.dynamics.elastic.kinds import Rigid, SeriesElastic
 from multibody_dynamics.dynamics.elastic.motor import Motor
 from multibody_dynamics.dynamics.elastic.springs import LinearSpring
+from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
 
 FULL = Friction(
     viscous=1.5, coulomb=2.0, coulomb_velocity=0.04, stribeck=0.7, stribeck_velocity=0.1,
@@ -131,6 +134,18 @@ def test_without_these_terms_nothing_changes_by_a_bit():
     assert MotorFeedforward(plain).carried.base is MotorFeedforward(plain).torque.base
     flat = MotorFeedforward(plain)
     assert flat.carried is flat.torque
+
+
+def test_the_flat_map_and_its_inverse_agree_with_friction_of_links():
+    arm = linear_arm()
+    rows = tuple(replace(each, link_friction=FULL) for each in arm.actuators.actuators)
+    actuators = Actuators(arm.model.joint_names, rows)
+    state = exciting(arm, 0.4)(0.37)
+    torque = np.stack(inverse_dynamics(arm.model, *state))
+    motors = motor_motion(actuators, state, torque)
+    found = chain_state(arm.model, actuators, *state[:2], motors.position, motors.velocity)
+    np.testing.assert_allclose([found.qdd, found.qddd], state[2:4], rtol=1e-9)
+    np.testing.assert_allclose([found.torque, found.torque_rate], torque[:2], rtol=1e-9)
 
 
 def test_the_load_of_a_motor_adds_to_its_friction():
