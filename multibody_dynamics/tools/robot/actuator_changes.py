@@ -185,6 +185,9 @@ class _Writer:
                 raise _impossible(f"motor '{owner}': {key}", figure)
             if key in ("offset", "load") and not figure.determined:
                 continue
+            has_coulomb = "coulomb_friction" in self.place.entry["motor"]
+            if key == "load" and not has_coulomb and not figures.get("coulomb", Figure(0.0)).value:
+                continue  # it adds to Coulomb friction
             if is_present or (figure.value != 0.0 and key != "coulomb_velocity"):
                 self._set("motor", name, figure, dimension)
                 if key == "coulomb" and not is_present:  # the file needs both or neither

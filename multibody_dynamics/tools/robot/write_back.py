@@ -48,7 +48,7 @@ def write_back(
     comment = provenance(results, urdf, today or date.today())
     text = UrdfText(urdf.read_bytes(), str(urdf))
     blocks = _write_links(found, text, model, results)
-    _write_friction(found, text, model, results)
+    _write_friction(found, text, model, results, elastic=elastic_joints is not None)
     found.files[urdf.name] = text.edited(comment)
     if b"xacro" in text.data and blocks:
         found.files["inertials.xacro"] = _xacro(blocks, comment).encode()
@@ -196,8 +196,9 @@ def _xacro(blocks: Mapping[str, str], comment: str) -> str:
 
 
 def _write_friction(
-    found: WrittenBack, text: UrdfText, model: MultibodyModel, results: Results
+    found: WrittenBack, text: UrdfText, model: MultibodyModel, results: Results, *, elastic: bool
 ) -> None:
+    """Write the friction of the links; elastic : the actuator file has it, too."""
     for joint, figures in results.joints.items():
         if joint not in model.joint_names:
             raise InputError(
@@ -214,6 +215,8 @@ def _write_friction(
         for key, figure in figures.items():
             before = tag.number(written[key]) if tag and key in written else None
             remark = "in data.yaml" if key in FRICTION else "not part of the files"
+            if key in FRICTION and elastic:
+                remark = "in data.yaml and the actuator file"
             remark = "" if key in written else remark
             if key in written and not figure.determined:
                 remark = "not determined: kept"

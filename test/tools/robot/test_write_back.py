@@ -82,9 +82,15 @@ def test_every_number_returns(results, tmp_path, capsys):
     for k in range(old.n):
         wanted = (1.0 + 0.02 * k) * old.inertias[k]
         assert np.abs(new.inertias[k] - wanted).max() <= 1e-12 * np.abs(wanted).max()
+    rigid = load_robot(output / "panda.urdf", output / "data.yaml")
+    assert np.allclose(rigid.friction.viscous, 0.3 + 0.1 * np.arange(7), rtol=1e-12)
+    assert np.allclose(rigid.friction.steepness, 2 / 0.04, rtol=1e-12)
     robot = load_robot(output / "panda.urdf", output / "data.yaml", output / "panda.yaml")
-    assert np.allclose(robot.friction.viscous, 0.3 + 0.1 * np.arange(7), rtol=1e-12)
-    assert np.allclose(robot.friction.steepness, 2 / 0.04, rtol=1e-12)
+    assert not robot.friction.viscous.any()  # which the actuator file has, for the controller
+    for k, each in enumerate(robot.actuators.actuators):
+        own = each.link_friction
+        assert own.viscous == pytest.approx(0.3 + 0.1 * k, rel=1e-9)
+        assert (own.coulomb, own.coulomb_velocity, own.offset) == pytest.approx((0.2, 0.04, -0.1))
     arms = dyn.load_actuators(SPRINGS, old.joint_names).actuators
     for k, each in enumerate(robot.actuators.actuators):
         assert each.motor.inertia == pytest.approx(0.4 + 0.01 * k, rel=1e-12)

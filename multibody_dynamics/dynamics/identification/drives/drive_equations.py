@@ -441,14 +441,14 @@ class DriveEquations:
         if loads is not None:
             columns["load"] = coulomb * loads[:, j, None]
         if channel.is_joined:
-            w, own = state.links[1, part, j], self.nodes["link"][j]
+            w, of_nodes = state.links[1, part, j], self.nodes["link"][j]
             of_link = {
                 "viscous": w[:, None],
                 "offset": columns["offset"],
-                "coulomb": own.coulomb(w),
+                "coulomb": of_nodes.coulomb(w),
             }
             if "stribeck" in channel.blocks:
-                of_link["stribeck"] = own.stribeck(w)
+                of_link["stribeck"] = of_nodes.stribeck(w)
             if loads is not None:
                 of_link["load"] = of_link["coulomb"] * loads[:, j, None]
             columns |= {f"link {name}": rows for name, rows in of_link.items()}

@@ -76,8 +76,10 @@ class SensorErrors:
 
     def of_others(self, count: int) -> SensorErrors:
         """The same for other runs, whose zeros are those of these runs on average."""
-        zero = np.mean([*self.zero.values()], axis=0) if self.zero else None
-        return replace(self, zero={} if zero is None else dict.fromkeys(range(count), zero))
+        if not self.zero:
+            return self
+        zero: Array = np.mean([*self.zero.values()], axis=0)
+        return replace(self, zero=dict.fromkeys(range(count), zero))
 
     def has(self, joint: int) -> bool:
         """Whether the encoders of a joint have errors."""
@@ -98,7 +100,7 @@ class SensorErrors:
         shifted = [j for j in range(len(names)) if any(zero[j] for zero in self.zero.values())]
         found = []
         for delay in np.unique(self.delay[self.delay != 0.0]).tolist():
-            late = ", ".join(names[j] for j in np.flatnonzero(self.delay == delay))
+            late = ", ".join(names[j] for j in np.flatnonzero(self.delay == delay).tolist())
             found.append(
                 f"{late}: motor and link would have viscous friction of opposite signs: the "
                 f"encoder of the link is {1e3 * delay:+.3g} ms behind that of the motor: corrected"
@@ -264,8 +266,8 @@ class _Joint:
             errors.append(residuals_of(equations, block, fit.z)[used][:, pair] * [1.0, share])
             runs.append(np.full(int(used.sum()), block.run))
             of_motor, of_link = (block.rows[used][:, equations.places[k]] for k in pair)
-            rows = [of_link[:, positional], *(of_motor[:, columns] for columns in own)]
-            shapes.append(np.concatenate(rows, axis=1))
+            parts = [of_link[:, positional], *(of_motor[:, columns] for columns in own)]
+            shapes.append(np.concatenate(parts, axis=1))
         self.errors, self.runs = np.concatenate(errors), np.concatenate(runs)
         self._shapes = np.concatenate(shapes)
 

@@ -50,9 +50,9 @@ def recorded(arm, late, zeros, seed=1):
 
 
 def actuators(arm):
-    motor = dyn.Motor(inertia=ROTOR, viscous=10.0, coulomb=5.0, coulomb_velocity=0.02)
-    spring = dyn.LinearSpring(STIFFNESS)
-    return dyn.Actuators(arm.joint_names, (dyn.SeriesElastic(motor, spring),) * 2)
+    motor = dyn.elastic.Motor(inertia=ROTOR, viscous=10.0, coulomb=5.0, coulomb_velocity=0.02)
+    spring = dyn.elastic.LinearSpring(STIFFNESS)
+    return dyn.elastic.Actuators(arm.joint_names, (dyn.elastic.SeriesElastic(motor, spring),) * 2)
 
 
 def test_a_late_and_shifted_encoder_is_corrected_and_named(arm):
