@@ -175,7 +175,7 @@ def _load(
     text: str | bytes, gravity: Any, strict: bool, part: RobotPart, source: str
 ) -> MultibodyModel:
     try:
-        root = _document(text)
+        root = robot_element(text)
         ignored = _Ignored()
         clean = _sift(root, "", ignored)
         robot = URDF.from_xml_string(ElementTree.tostring(clean))
@@ -204,7 +204,7 @@ class _Builder(ElementTree.TreeBuilder):
         raise ModelError("a DOCTYPE is not allowed in a URDF: it can define entities; remove it")
 
 
-def _document(text: str | bytes) -> ElementTree.Element:
+def robot_element(text: str | bytes) -> ElementTree.Element:
     """The <robot> element of an XML document in any encoding that expat reads."""
     if not isinstance(text, (str, bytes)):
         raise ModelError(f"URDF text must be str or bytes, got {type(text).__name__}")
