@@ -89,6 +89,9 @@ setup(
         "dask": ["dask[distributed]>=2024.1"],
         # An independent plant for the simulator; it has no rosdep key.
         "mujoco": ["mujoco>=3.3,<4"],
+        # For `multibody_dynamics view`, a robot in the browser; they have no rosdep keys.
+        # pycollada reads the meshes of many robots.
+        "view": ["pycollada>=0.7", "trimesh>=4.0", "viser>=1.0.10"],
         # For building the documentation site with `make docs`; ROS tools do not install it.
         "docs": ["furo>=2023.9", "latex2mathml>=3.75", "myst-parser>=2.0", "sphinx>=7.2"],
         # The reference for the tests. Its wheels need NumPy 2, so an installed ROS 2 (NumPy 1.26)
@@ -109,6 +112,7 @@ setup(
             "pytest-xdist>=3.4",
             "ruff>=0.9",
             "setuptools>=70.1,<80",  # builds wheels without `wheel`; still supports colcon
+            "websockets>=13.1",  # drives a browser; viser needs it, too
         ],
     },
     entry_points={

@@ -60,6 +60,7 @@ class Browser:
 
     def open(self, url: str) -> None:
         self.send("Page.navigate", url=url)
+        self.until("document.readyState === 'complete' && !!document.querySelector('canvas')", 60)
 
     def run(self, script: str) -> Any:
         """The value of a JavaScript expression."""

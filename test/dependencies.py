@@ -30,7 +30,10 @@ IMPORTS = {
     "rosbags": Dependency(None, "rosbags"),  # optional: its only key is one for pip
     "scipy": Dependency("python3-scipy", "scipy"),
     "tqdm": Dependency("python3-tqdm", "tqdm"),
+    "trimesh": Dependency(None, "trimesh"),
     "urdf_parser_py": Dependency("urdfdom_py", "urdfdom-py"),
+    "viser": Dependency(None, "viser"),
+    "websockets": Dependency(None, "websockets"),
     "yaml": Dependency("python3-yaml", "pyyaml"),
     # packaging and testing
     "catkin_pkg": Dependency("python3-catkin-pkg", "catkin-pkg"),

@@ -55,7 +55,8 @@ class LiveTopics:
         self._theta = np.full(len(self._motors), np.nan)
         self._contact = self._pushed = -np.inf
         self._wrench: tuple[tuple[str, Array], ...] = ()
-        self._stamp, self._state = 0.0, None
+        self._stamp = 0.0
+        self._state: RobotState | None = None
         self._history: deque[tuple[float, Array]] = deque()
         self._inputs: list[tuple[Any, Any]] = []
 
@@ -110,8 +111,10 @@ class LiveTopics:
         if np.isnan(self._q).any():
             return None
         now = time.monotonic()
-        if not is_new and self._state is not None and now - max(self._contact, self._pushed) > OLD:
-            return self._state
+        old = self._state
+        acts = old is not None and bool(old.wrenches or np.isfinite(old.external).any())
+        if not (is_new or acts) and old is not None:
+            return old
         nothing = np.full(self._model.n, np.nan)
         if self._actuators is not None and np.isfinite(self._theta).all():
             motor = self._theta @ self._actuators.link_of_motors

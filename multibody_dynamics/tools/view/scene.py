@@ -189,6 +189,6 @@ def furnish(server: ViserServer, scene: RobotScene) -> None:
         section_thickness=0.9, position=(0.0, 0.0, min(float(low[2]), 0.0) - 2e-3 * size),
         shadow_opacity=0.3, infinite_grid=True, fade_distance=12.0 * size,
     )  # fmt: skip
-    server.initial_camera.position = middle + size * np.array([1.3, -1.15, 0.55])
+    server.initial_camera.position = middle + size * np.array([1.05, -0.95, 0.4])
     server.initial_camera.look_at = middle
     server.initial_camera.near = 0.01 * size

@@ -93,9 +93,9 @@ class PoseSliders:
 class Playback:
     """A motion that is played, stopped, scrubbed and slowed down. It starts again at its end."""
 
-    def __init__(self, motion: ViewedMotion) -> None:
+    def __init__(self, motion: ViewedMotion, begin: float = 0.0, *, plays: bool = True) -> None:
         self.motion = motion
-        self._time, self._speed, self._plays = 0.0, 1.0, True
+        self._time, self._speed, self._plays = begin, 1.0, plays
         self._since = time.monotonic()
         self._slider: Any = None
         thin = max(len(motion.t) // CURVE_POINTS, 1)
@@ -110,7 +110,7 @@ class Playback:
             plays = gui.add_checkbox("play", self._plays)
             self._slider = gui.add_slider(
                 "time, s", min=0.0, max=max(round(self.motion.duration, 2), 0.01), step=0.01,
-                initial_value=0.0,
+                initial_value=round(min(self._time, self.motion.duration), 2),
             )  # fmt: skip
             speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
             for note in self.motion.notes:

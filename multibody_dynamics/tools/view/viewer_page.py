@@ -123,7 +123,8 @@ class ViewerPage:
 
     def close(self) -> None:
         """Stop the server."""
-        self.server.stop()
+        with redirect_stdout(StringIO()):
+            self.server.stop()
 
 
 def write_page(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +20,7 @@ from ...dynamics.core import InputError
 from ...dynamics.elastic import Actuators, load_actuators
 from ...dynamics.model import MultibodyModel, load_urdf, parse_urdf
 from ..base.processes import sigterm_as_interrupt
+from ..base.ros_settings import ros_environment
 from .shapes import RobotShapes, robot_shapes, urdf_text
 from .viewed_motion import CUTOFF, ViewedMotion, read_view
 
@@ -86,7 +87,13 @@ def _motion(
     if options.urdf is None:
         raise InputError(f"{path}: which robot? --urdf names its file")
     model, actuators, shapes = _robot(options, options.urdf)
-    motion = read_view(
+    return model, _read(options, path, model, actuators), shapes
+
+
+def _read(
+    options: argparse.Namespace, path: Path, model: MultibodyModel, actuators: Actuators | None
+) -> ViewedMotion:
+    return read_view(
         path,
         model,
         actuators,
@@ -96,7 +103,6 @@ def _motion(
         held=dict(options.hold),
         cutoff=options.cutoff or CUTOFF,
     )
-    return model, motion, shapes
 
 
 def _view_nodes(options: argparse.Namespace) -> int:
@@ -117,7 +123,7 @@ def _robot(
     options: argparse.Namespace, urdf: Path
 ) -> tuple[MultibodyModel, Actuators | None, RobotShapes]:
     model = load_urdf(urdf, (0.0, 0.0, -options.gravity))
-    shapes = robot_shapes(model, urdf_text(urdf), urdf.parent, options.meshes)
+    shapes = robot_shapes(model, urdf_text(urdf), urdf.parent, getattr(options, "meshes", ()))
     return model, _actuators(options, model), _reported(shapes)
 
 
@@ -154,18 +160,37 @@ def _serve(
     return 0
 
 
+def write_recordings(options: argparse.Namespace) -> None:
+    """Write a page for every recording of `validate`, into its output folder."""
+    from .viewer_page import write_page
+
+    model, actuators, shapes = _robot(options, options.urdf)
+    for path in options.recordings:
+        motion = _read(options, path, model, actuators)
+        file = options.output / f"{path.stem}_motion.html"
+        print(f"motion: {write_page(model, shapes, motion, file)}")
+
+
 @contextmanager
 def live_view(
-    urdf: Path | str, elastic_joints: Path | str = "", environ: Mapping[str, str] | None = None
+    urdf: Path | str = "",
+    elastic_joints: Path | str = "",
+    namespace: str = "",
+    *,
+    domain_id: int | None = None,
 ) -> Iterator[None]:
-    """A view of running nodes in a process of its own, for the time of a block."""
+    """A view of running nodes, in a process of its own, during a block.
+
+    domain_id : the ROS domain of a demo; None: that of the environment, or the demos' own.
+    """
     require_viser()
-    words: Sequence[str] = ["view"]
+    words = ["view", "--namespace", namespace]
     for option, value in (("--urdf", urdf), ("--elastic-joints", elastic_joints)):
-        if value:
-            words = [*words, option, str(value)]
+        words += [option, str(value)] if value else []
     process = subprocess.Popen(
-        [sys.executable, "-m", "multibody_dynamics", *words], env=environ and dict(environ)
+        [sys.executable, "-m", "multibody_dynamics", *words],
+        env=None if domain_id is None else ros_environment(domain_id),
+        start_new_session=True,
     )
     try:
         yield
