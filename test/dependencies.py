@@ -24,6 +24,8 @@ IMPORTS = {
     "matplotlib": Dependency("python3-matplotlib", "matplotlib"),
     "mpmath": Dependency("python3-sympy", "mpmath"),  # no key of its own; comes with SymPy
     "mujoco": Dependency(None, "mujoco"),
+    "nbclient": Dependency(None, "nbclient"),
+    "nbformat": Dependency(None, "nbformat"),
     "numba": Dependency("python3-numba", "numba"),
     "numpy": Dependency("python3-numpy", "numpy"),
     "pinocchio": Dependency("pinocchio", "pin"),
@@ -62,8 +64,10 @@ COMMANDS = {
     "colcon-common-extensions": "test_installation.py builds with `python -m colcon`",
     "coverage": "`make coverage`",
     "import-linter": "`make lint`",
+    "ipykernel": "test_notebooks.py runs notebooks in it",
     "mypy": "`make lint`",
     "pytest-timeout": "`make test` ends a test that hangs",
     "pytest-xdist": "`make test` uses two processors",
+    "rerun-sdk": "test_bags_of_runs.py loads a bag with its program",
     "ruff": "`make lint`",
 }

@@ -150,8 +150,9 @@ def test_setup_py_declares_what_is_imported(arguments):
     assert distributions(extras["mujoco"]) == {"mujoco"}
     assert distributions(extras["docs"]) == {
         "furo",
+        "ipykernel",
         "latex2mathml",
-        "myst-parser",
+        "myst-nb",
         "sphinx",
     }
     assert distributions(extras["dask"]) == {"dask"}

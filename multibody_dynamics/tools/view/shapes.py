@@ -161,10 +161,11 @@ class _Finder:
 
     def _find(self, uri: str) -> Path | None:
         scheme, _, rest = uri.rpartition("://")
-        if scheme == "file" or Path(rest).is_absolute():
+        if scheme == "package":  # the package itself may be the folder
+            rest = rest.lstrip("/")
+            names = [rest, rest.partition("/")[2]]
+        else:
             names = [rest]
-        else:  # the package itself may be the folder
-            names = [rest, rest.partition("/")[2]] if scheme else [rest]
         return next(
             (
                 file
