@@ -22,7 +22,7 @@ from ...dynamics.core import Array, InputError
 from ...dynamics.identification import link_skeleton
 from ...dynamics.lie import se3, so3
 from ...dynamics.model import MultibodyModel
-from ...dynamics.model.urdf import robot_element
+from ...dynamics.model.urdf import urdf_document
 
 PLAIN = (206, 211, 217)  # colour of shapes that have none
 JOINT = (120, 128, 138)  # of the joints between capsules
@@ -62,7 +62,7 @@ def robot_shapes(
     shapes: list[Shape] = []
     missing: list[str] = []
     if urdf:
-        root = robot_element(urdf)
+        root = urdf_document(urdf)
         finder = _Finder(folder, folders)
         materials = {
             each.get("name", ""): colour
