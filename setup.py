@@ -89,8 +89,17 @@ setup(
         "dask": ["dask[distributed]>=2024.1"],
         # An independent plant for the simulator; it has no rosdep key.
         "mujoco": ["mujoco>=3.3,<4"],
+        # For `multibody_dynamics view`, a robot in the browser; they have no rosdep keys.
+        # pycollada reads the meshes of many robots.
+        "view": ["pycollada>=0.7", "trimesh>=4.0", "viser>=1.0.10"],
         # For building the documentation site with `make docs`; ROS tools do not install it.
-        "docs": ["furo>=2023.9", "latex2mathml>=3.75", "myst-parser>=2.0", "sphinx>=7.2"],
+        "docs": [
+            "furo>=2023.9",
+            "ipykernel>=6.29",
+            "latex2mathml>=3.75",
+            "myst-nb>=1.1",  # notebooks; with myst-parser
+            "sphinx>=7.2",
+        ],
         # The reference for the tests. Its wheels need NumPy 2, so an installed ROS 2 (NumPy 1.26)
         # uses the ROS package instead.
         "pinocchio": ["pin>=4.0"],
@@ -100,15 +109,20 @@ setup(
             "colcon-common-extensions>=0.3",
             "coverage>=7.10",  # measures processes that tests start
             "hypothesis>=6.98",
+            "ipykernel>=6.29",
             "import-linter>=2.5",
             "jax>=0.4.30",  # with jaxlib for processors alone
             "mpmath>=1.2",
             "mypy>=1.9",
+            "nbclient>=0.10",
+            "nbformat>=5.10",
             "pytest>=7.4",
             "pytest-timeout>=2.2",
             "pytest-xdist>=3.4",
+            "rerun-sdk>=0.30",
             "ruff>=0.9",
             "setuptools>=70.1,<80",  # builds wheels without `wheel`; still supports colcon
+            "websockets>=13.1",  # drives a browser; viser needs it, too
         ],
     },
     entry_points={

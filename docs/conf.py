@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
@@ -17,7 +18,11 @@ author = "multibody_dynamics developers"
 copyright = author
 release = version = multibody_dynamics.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc"]
+nb_execution_mode = "cache"  # in build/, and again after a change
+nb_execution_timeout = 300  # s
+nb_execution_raise_on_error = True
+nb_execution_cache_path = str(Path(__file__).parents[1] / "build" / "notebooks")
 html_theme = "furo"
 html_math_renderer = "mathml"  # drawn by the browser: the site works without a network
 html_title = f"multibody_\u200bdynamics {version}"  # the narrow sidebar may break the line here

@@ -76,8 +76,8 @@ make_environment() {
     check_machine
     if [[ $ros == wheels ]]; then
         case $needs in
-        demo) install=("$root[ros,mujoco]") size="0.8 GB" ;;
-        *) install=("$root[ros,docs,pinocchio,mujoco,dask,test]") size="2.2 GB" ;;
+        demo) install=("$root[ros,mujoco,view]") size="0.8 GB" ;;
+        *) install=("$root[ros,docs,pinocchio,mujoco,dask,view,test]") size="2.3 GB" ;;
         esac
         if is_current; then
             echo "Adding the packages for tests and documentation to $venv: $size in all ..." >&2
@@ -89,8 +89,8 @@ make_environment() {
         echo "Creating $venv on top of the $ros ROS 2 ..." >&2
         is_current || "$python" -m venv --clear --system-site-packages "$venv"
         numpy=$("$python" -c "import numpy; print(numpy.__version__)")
-        extras=docs,mujoco,dask,test
-        [[ $needs == demo ]] && extras=mujoco
+        extras=docs,mujoco,dask,view,test
+        [[ $needs == demo ]] && extras=mujoco,view
         install=("$root[$extras]" "numpy==$numpy")
         "$python" -c "import pinocchio" 2>/dev/null ||
             echo "The tests need Pinocchio: rosdep install --from-paths '$root' --ignore-src" >&2

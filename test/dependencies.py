@@ -24,13 +24,18 @@ IMPORTS = {
     "matplotlib": Dependency("python3-matplotlib", "matplotlib"),
     "mpmath": Dependency("python3-sympy", "mpmath"),  # no key of its own; comes with SymPy
     "mujoco": Dependency(None, "mujoco"),
+    "nbclient": Dependency(None, "nbclient"),
+    "nbformat": Dependency(None, "nbformat"),
     "numba": Dependency("python3-numba", "numba"),
     "numpy": Dependency("python3-numpy", "numpy"),
     "pinocchio": Dependency("pinocchio", "pin"),
     "rosbags": Dependency(None, "rosbags"),  # optional: its only key is one for pip
     "scipy": Dependency("python3-scipy", "scipy"),
     "tqdm": Dependency("python3-tqdm", "tqdm"),
+    "trimesh": Dependency(None, "trimesh"),
     "urdf_parser_py": Dependency("urdfdom_py", "urdfdom-py"),
+    "viser": Dependency(None, "viser"),
+    "websockets": Dependency(None, "websockets"),
     "yaml": Dependency("python3-yaml", "pyyaml"),
     # packaging and testing
     "catkin_pkg": Dependency("python3-catkin-pkg", "catkin-pkg"),
@@ -59,8 +64,10 @@ COMMANDS = {
     "colcon-common-extensions": "test_installation.py builds with `python -m colcon`",
     "coverage": "`make coverage`",
     "import-linter": "`make lint`",
+    "ipykernel": "test_notebooks.py runs notebooks in it",
     "mypy": "`make lint`",
     "pytest-timeout": "`make test` ends a test that hangs",
     "pytest-xdist": "`make test` uses two processors",
+    "rerun-sdk": "test_bags_of_runs.py loads a bag with its program",
     "ruff": "`make lint`",
 }

@@ -37,6 +37,7 @@ GAZEBO = {"controller_manager", "robot_state_publisher", "ros_gz_bridge", "ros_g
 SYSTEMS = ROOT / NAME / "tools" / "live" / "launched_systems.py"
 # Only for launch files; test_launch_files.py runs them with stand-ins for launch and launch_ros.
 NEEDS_LAUNCH = f"{NAME}.tools.launch_arguments"
+OPTIONAL = {"mujoco", "dask", "pin", "viser", "trimesh"}  # extras of their own
 OLDEST = 3, 10  # of the supported versions of Python
 LATER = {  # names of the standard library that came after it
     "builtins.BaseExceptionGroup", "builtins.ExceptionGroup", "contextlib.chdir", "datetime.UTC",
@@ -143,18 +144,20 @@ def test_setup_py_declares_what_is_imported(arguments):
     development = {IMPORTS[name].pypi for name in imported(*DEVELOPMENT)} - {None}
     ros = {name for name in runtime | development if name.startswith("ros-")}
     extras = arguments["extras_require"]
-    assert distributions(arguments["install_requires"]) == runtime - ros - {"mujoco", "dask", "pin"}
+    assert distributions(arguments["install_requires"]) == runtime - ros - OPTIONAL
     assert distributions(extras["ros"]) == ros
     assert distributions(extras["pinocchio"]) == {"pin"}
     assert distributions(extras["mujoco"]) == {"mujoco"}
     assert distributions(extras["docs"]) == {
         "furo",
+        "ipykernel",
         "latex2mathml",
-        "myst-parser",
+        "myst-nb",
         "sphinx",
     }
     assert distributions(extras["dask"]) == {"dask"}
-    others = runtime | ros | {"pin", "mujoco", "dask"}
+    assert distributions(extras["view"]) == {"viser", "trimesh", "pycollada"}
+    others = runtime | ros | OPTIONAL
     assert distributions(extras["test"]) == development - others | COMMANDS.keys()
 
 

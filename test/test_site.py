@@ -22,6 +22,8 @@ def test_every_page_is_in_a_table_of_contents():
     named = re.findall(r"^([\w*?]+)$", text, re.MULTILINE)
     found = [{page.stem for page in DOCS.glob(f"{name}.*")} for name in named]
     assert all(found)
+    notebooks = re.findall(r"^notebooks/(\w+)$", text, re.MULTILINE)
+    assert notebooks == sorted(file.stem for file in (DOCS / "notebooks").glob("*.ipynb"))
     assert set().union(*found) >= {page.stem for page in DOCS.glob("*.md")} - {"index"}
 
 
@@ -66,11 +68,14 @@ def build_without_a_warning(tmp_path):
     pages.mkdir()
     for file in (*DOCS.glob("*.md"), *DOCS.glob("*.csv"), DOCS / "conf.py"):
         (pages / file.name).write_text(file.read_text())
-    (pages / "images").symlink_to(DOCS / "images")
+    for folder in ("images", "notebooks"):
+        (pages / folder).symlink_to(DOCS / folder)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     index = (pages / "index.md").read_text()
     (pages / "index.md").write_text(re.sub(r"^api\n", "", index, flags=re.MULTILINE))
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", str(pages)]
+    # test_notebooks.py runs the notebooks.
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-D", "nb_execution_mode=off"]
+    command += ["-b", "html", str(pages)]
     run = subprocess.run(
         [*command, str(tmp_path / "site")], capture_output=True, text=True, cwd=ROOT
     )
@@ -83,7 +88,7 @@ def build_without_a_warning(tmp_path):
 
 
 # The tools that build the site come with scripts/environment.sh, not with rosdep.
-if all(map(find_spec, ("furo", "latex2mathml", "myst_parser", "sphinx"))):
+if all(map(find_spec, ("furo", "latex2mathml", "myst_nb", "sphinx"))):
 
     def test_the_pages_build_without_a_warning(tmp_path):
         build_without_a_warning(tmp_path)

@@ -29,7 +29,8 @@ from multibody_dynamics.tools.commands import record_demo
 
 PANDA = str(share_directory() / "config" / "robots" / "panda.urdf")
 COMMANDS = (
-    "demo", "task-demo", "report", "inspect", "torque-report", "plot", "generate", "trajectory",
+    "demo", "task-demo", "report", "inspect", "torque-report", "plot", "view",
+    "generate", "trajectory",
     "record", "record-demo", "identify", "identify-springs", "write-back", "scale-time",
     "gazebo", "monitor", "compose", "validate", "collision-thresholds", "study",
     "excite", "prove", "loop", "send-pose",

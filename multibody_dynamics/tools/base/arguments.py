@@ -108,6 +108,12 @@ def add_domain(parser: argparse.ArgumentParser) -> None:
                         help="ROS domain (a private one)")  # fmt: skip
 
 
+def add_view(parser: argparse.ArgumentParser, what: str) -> None:
+    """--view, which shows `what`."""
+    parser.add_argument("--view", action="store_true",
+                        help=f"{what}; requires the extra `view`")  # fmt: skip
+
+
 def add_motion(parser: argparse.ArgumentParser) -> None:
     """--trajectory and --duration, of a demo motion."""
     parser.add_argument("--trajectory", choices=MOTIONS, default="",

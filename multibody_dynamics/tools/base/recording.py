@@ -25,6 +25,7 @@ from ...dynamics.control import TrajectoryRequest
 from ...dynamics.core import Array, InputError, read_arrays, reading
 from ...dynamics.motion import Reference, hold, match_joints, splice
 from ...nodes.base.messages import JointMatcher, nanoseconds, read_trajectory
+from ...validation.recordings.bag_library import latched_quality, message_types, new_bag
 from .node_parameters import CONTROLLER, FEEDFORWARD
 from .processes import RunError
 from .subscriptions import QUEUE, PublicationCount, take_all
@@ -33,6 +34,7 @@ STATES = ("joint_states", "motor_states")
 STATE = ("position", "velocity", "effort")
 RATES = {"torque": "Q", "torque_rate": "Q'", "torque_acceleration": "Q''"}  # by key of TOPICS
 POLL_PERIOD = 0.01  # s
+STRING = "std_msgs/msg/String"
 PERCENTILES = (50, 90, 99, 100)
 
 
@@ -230,6 +232,35 @@ class Recorder:
         """All serialised messages by topic, each with the middleware's information about it."""
         for key, topic in self._topics.items():
             yield topic, self._taken[key]
+
+    def write_bag(self, folder: Path, description: str = "") -> None:
+        """Write all messages into a new bag, at their times of publication, and the URDF of the
+        robot, if it is given, on the latched topic robot_description."""
+        found = [
+            (info["source_timestamp"], topic.name, topic.kind, raw)
+            for topic, messages in self.raw()
+            for raw, info in messages
+        ]
+        found.sort(key=lambda item: item[0])
+        store, connections = message_types(), {}
+        with new_bag(folder) as writer:
+            if description and found:
+                made = writer.add_connection(
+                    "/robot_description",
+                    STRING,
+                    typestore=store,
+                    offered_qos_profiles=[latched_quality()],
+                )
+                text = store.types[STRING](description)
+                writer.write(made, found[0][0], bytes(store.serialize_cdr(text, STRING)))
+            for at, name, kind, raw in found:
+                if name not in connections:
+                    connections[name] = writer.add_connection(
+                        name if name.startswith("/") else f"/{name}",
+                        f"{kind.__module__.partition('.')[0]}/msg/{kind.__name__}",
+                        typestore=store,
+                    )
+                writer.write(connections[name], at, raw)
 
     def newest(self, key: str, count: int = 1) -> list[tuple[Any, int]]:
         """The last messages of a topic and their times of publication, ns of system time."""

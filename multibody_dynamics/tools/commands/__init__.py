@@ -31,6 +31,7 @@ COMMANDS = (  # in the order of --help
     "send_pose",
     "monitor",
     "plot",
+    "view",
     "generate",
     "trajectory",
     "excite",

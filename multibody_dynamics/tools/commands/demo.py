@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import nullcontext
 from pathlib import Path
 
-from ..base.arguments import add_domain, add_motion, positive
+from ..base.arguments import add_domain, add_motion, add_view, positive
 
 HELP = "Run an arm with elastic joints over ROS 2 and write a report"
 DETAILS = (
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plant", choices=PLANTS, action="append",
                         help="plant for the comparison of the controllers; may be repeated (all"
                         " that are installed)")  # fmt: skip
+    add_view(parser, "show the runs in the browser, and write a page of each")
     add_domain(parser)
 
 
@@ -53,6 +55,8 @@ def run(options: argparse.Namespace) -> int:
         prepare,
     )
     from ..demo.runs import run_demo
+    from ..view.demo_runs import write_pages
+    from ..view.viewing import live_view
 
     if options.plant and options.compare == "feedforwards":
         raise InputError(
@@ -87,6 +91,13 @@ def run(options: argparse.Namespace) -> int:
     compares_controllers = options.compare != "feedforwards"
     if compares_controllers and not options.plant and len(available_plants()) < len(PLANTS):
         print("MuJoCo is not installed (multibody_dynamics[mujoco]): one plant instead of two")
-    return max(
-        print_results(run_demo(demo, domain_id=options.domain_id), demo.folder) for demo in demos
-    )
+    statuses = []
+    for demo in demos:
+        parameters = demo.parameters[demo.comparison.controller]
+        robot = (demo.robot_file, parameters["elastic_joints_file"])
+        with live_view(*robot, domain_id=options.domain_id) if options.view else nullcontext():
+            report = run_demo(demo, domain_id=options.domain_id)
+        statuses.append(print_results(report, demo.folder))
+        for page in write_pages(demo.folder) if options.view else ():
+            print(f"motion: {page}")
+    return max(statuses)

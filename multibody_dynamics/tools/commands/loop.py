@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import argparse
 import os
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from ..base.arguments import domain, namespace
+from ..base.arguments import add_view, domain, namespace
 from ..live.launched_systems import SYSTEMS, Argument, NodeStart
 
 HELP = "Start and supervise the nodes of a launch file, without an installed ROS 2"
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                             help=only + argument.description + default)  # fmt: skip
     parser.add_argument("--logs", metavar="FOLDER", type=Path,
                         help="keep the output of every node in this folder")  # fmt: skip
+    add_view(parser, "show the robot in the browser")
     parser.add_argument("--domain-id", metavar="N", type=domain,
                         help="ROS domain (ROS_DOMAIN_ID, else 0)")  # fmt: skip
 
@@ -73,4 +75,23 @@ def run(options: argparse.Namespace) -> int:
     names = ", ".join(node.name or node.executable for node in nodes)
     number = os.environ.get("ROS_DOMAIN_ID") or 0
     print(f"ROS domain {number}: {names}; Ctrl-C stops all of them", flush=True)
-    return supervise(nodes, logs=options.logs)
+    with _viewed(nodes) if options.view else nullcontext():
+        return supervise(nodes, logs=options.logs)
+
+
+def _viewed(nodes: list[NodeStart]) -> AbstractContextManager[None]:
+    """A view of the robot that the parameters of the nodes name, in the namespace of the first."""
+    from ...nodes.base.robot import find_file
+    from ..base.node_parameters import read_parameters
+    from ..view.viewing import live_view
+
+    found: dict[str, str] = {}
+    for each in (parameters for node in nodes for parameters in node.parameters):
+        sets = read_parameters(Path(each)).values() if isinstance(each, str) else [each]
+        for values in sets:
+            for key in ("robot_file", "elastic_joints_file"):
+                if values.get(key):
+                    found[key] = str(find_file(str(values[key])))
+    return live_view(
+        found.get("robot_file", ""), found.get("elastic_joints_file", ""), nodes[0].namespace
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..base.arguments import add_reading, positive, whole
+from ..base.arguments import add_reading, add_view, positive, whole
 
 HELP = "Compare recorded torques with those of the robot's model, and write a report"
 DETAILS = (
@@ -70,6 +70,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-nrms", metavar="X", type=positive,
                         help="exit with status 1 if the normalised error of Q is larger for any"
                         " joint")  # fmt: skip
+    add_view(parser, "write pages that play the recordings")
     parser.add_argument("--bag", action="store_true",
                         help="write a bag of measured and predicted torques")  # fmt: skip
     parser.add_argument("--live", action="store_true",
@@ -91,4 +92,13 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from ..recordings.torque_comparison import compare
 
-    return compare(options)
+    if options.view:
+        from ..view.viewing import require_viser
+
+        require_viser()
+    status = compare(options)
+    if options.view:
+        from ..view.viewing import write_recordings
+
+        write_recordings(options)
+    return status

@@ -123,6 +123,16 @@ class Demo:
         return list(self.parameters[self.comparison.controller]["command_joints"])
 
     @property
+    def robot_file(self) -> Path:
+        """The URDF of the robot."""
+        return Path(self.parameters[self.comparison.controller]["robot_file"])
+
+    @property
+    def description(self) -> str:
+        """The text of the URDF."""
+        return self.robot_file.read_text(encoding="utf-8")
+
+    @property
     def file(self) -> Path:
         """The file with the parameters."""
         return self.folder / PARAMETERS

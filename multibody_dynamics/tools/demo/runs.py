@@ -13,6 +13,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import numpy as np
@@ -50,11 +51,13 @@ def record(
     *,
     cpu: Callable[[], Mapping[str, float]] = dict,
     namespace: str = "",
+    bag: Path | None = None,
 ) -> Recording:
     """Record one run until `is_over`, showing a status line.
 
     check : called repeatedly, to raise if a node has exited
     cpu : CPU time by node, s
+    bag : also write the messages and the robot's description into this bag, replacing an old one
 
     Raises RunError if no messages arrive.
     """
@@ -85,6 +88,9 @@ def record(
         share = {name: (t - used[name]) / elapsed for name, t in cpu().items() if name in used}
         recorder.poll()
         line.close(stop_reason(recorder.diagnostics, demo.comparison.controller, request.start))
+        if bag is not None:
+            rmtree(bag, ignore_errors=True)
+            recorder.write_bag(bag, demo.description)
         return recorder.recording(variant, names, share, demo.motor_names)
     finally:
         recorder.close()
@@ -178,6 +184,7 @@ def run_once(demo: Demo, variant: str, context: Context) -> Recording:
             check,
             lambda recorder: sender.exit_code is not None,
             cpu=nodes.cpu_seconds,
+            bag=demo.folder / f"{variant}_bag",
         )
         check()
         nodes.stop_cleanly()

@@ -32,8 +32,7 @@ from ...dynamics.rigid import inverse_dynamics
 from ...nodes.base.messages import set_stamp
 from ...nodes.base.qos import RELIABLE
 from ...validation.comparison import Compared, validate
-from ...validation.recordings import JOINT_STATE, Recording
-from ...validation.recordings.bag_library import message_types, new_bag
+from ...validation.recordings import Recording
 from ...validation.settings import Settings
 from ...validation.survey import Survey
 from ..base.models import load_quietly
@@ -122,7 +121,7 @@ def live_check(
         replay = _Replay(context, model, motion, nodes.check)
         try:
             replay.run(rate, progress)
-            _write(bag, replay.recorder)
+            replay.recorder.write_bag(bag)
             return _checked(model, replay, _received(replay.recorder, model), bag)
         finally:
             replay.close()
@@ -360,14 +359,3 @@ def _received(recorder: Recorder, model: MultibodyModel) -> Received:
             f"other nodes on ROS domain {os.environ['ROS_DOMAIN_ID']}: {error}; stop them, or "
             f"choose another domain with {DOMAIN_VARIABLE}"
         ) from None
-
-
-def _write(bag: Path, recorder: Recorder) -> None:
-    """Write all received messages, at their times of publication."""
-    store = message_types()
-    with new_bag(bag) as writer:
-        for topic, data in recorder.raw():
-            name = topic.name if topic.name.startswith("/") else f"/{topic.name}"
-            connection = writer.add_connection(name, JOINT_STATE, typestore=store)
-            for raw, info in data:
-                writer.write(connection, info["source_timestamp"], raw)

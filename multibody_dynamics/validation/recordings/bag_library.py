@@ -56,6 +56,22 @@ def new_bag(path: Path) -> Writer:
     return Writer(path, version=9, storage_plugin=StoragePlugin.MCAP)
 
 
+def latched_quality() -> Any:
+    """The quality of service of a reliable, latched topic such as robot_description."""
+    never = interfaces.QosTime(2147483647, 4294967295)
+    return interfaces.Qos(
+        interfaces.QosHistory.KEEP_LAST,
+        1,
+        interfaces.QosReliability.RELIABLE,
+        interfaces.QosDurability.TRANSIENT_LOCAL,
+        never,
+        never,
+        interfaces.QosLiveliness.AUTOMATIC,
+        never,
+        False,
+    )
+
+
 def message_types() -> Any:
     """The types of the messages, which serialise and deserialise them."""
     return get_typestore(Stores.ROS2_JAZZY)
@@ -81,5 +97,5 @@ def decompressed(compression: str, data: bytes) -> bytes:
 __all__ = [
     "Reader", "StoragePlugin", "Stores", "TypesysError", "Writer", "WriterError",
     "decompressed", "dump_qos_v9", "get_types_from_msg", "get_typestore", "interfaces",
-    "message_types", "new_bag", "require_bags",
+    "latched_quality", "message_types", "new_bag", "require_bags",
 ]  # fmt: skip

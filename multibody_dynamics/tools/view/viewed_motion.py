@@ -1,0 +1,381 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is shown of a robot: one state, and motions that are planned, recorded or simulated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ...dynamics.core import Array, InputError
+from ...dynamics.elastic import Actuators, motor_motion, resting_second_outputs
+from ...dynamics.identification import HIGHEST, ZeroPhaseFilter
+from ...dynamics.model import MultibodyModel
+from ...dynamics.motion import Reference
+from ...dynamics.rigid import gravity_forces, inverse_dynamics
+from ...validation.recordings import Bag, Recording, read_columns, read_signals
+from ...validation.recordings.bag_library import message_types
+from ...validation.trajectory_files import MESSAGE, read_points
+from ..motions.scaled_trajectory import motion_through
+
+RATE = 100.0  # Hz, at which planned motions are sampled
+MOST = 250.0  # Hz: of faster recordings, every second or third sample is shown, and so on
+CUTOFF = 8.0  # Hz, of the filter with which recorded positions are differentiated
+MEASURED = ("Q ", "tau ", "theta ", "current ")  # columns that a trajectory does not have
+WRENCH = "geometry_msgs/msg/WrenchStamped"
+LINKS, MOTORS, ERRORS, EXTERNAL = (
+    "joint_states",
+    "motor_states",
+    "tracking_error",
+    "external_torque",
+)
+PUBLISHED = ("torque", "torque_rate", "torque_acceleration")  # Q, Q', Q'' of the feedforward
+
+
+@dataclass(frozen=True, eq=False)
+class RobotState:
+    """The robot at one instant. What is unknown is NaN.
+
+    q (n,) rad or m. motor (n,) where the motors would hold the unloaded links. torque (3, n) Q, Q',
+    Q'', in N m or N, N m/s, N m/s^2. error (n,) desired minus measured position. external (n,)
+    torques of contacts. wrenches: pairs of a link and the wrench (6,) that the world applies to it,
+    in its axes and about its origin, moment first.
+    """
+
+    q: Array
+    motor: Array
+    torque: Array
+    error: Array
+    external: Array
+    wrenches: tuple[tuple[str, Array], ...] = ()
+
+    @classmethod
+    def at_rest(cls, model: MultibodyModel, actuators: Actuators | None, q: Array) -> RobotState:
+        """The robot at rest at q (n,): motors where gravity needs them, rates zero."""
+        torque = np.zeros((3, model.n))
+        torque[0] = gravity_forces(model, q)
+        state = np.stack([q, *np.zeros((4, model.n))])
+        nothing = np.full(model.n, np.nan)
+        return cls(q, motors_along(actuators, state, torque), torque, nothing, nothing)
+
+
+@dataclass(frozen=True, eq=False)
+class ViewedMotion:
+    """A motion: times t (k,) s from 0 on, and the rows of :class:`RobotState` as arrays (k, ...).
+
+    wrenches : {link: (times (w,), wrenches (w, 6))}. notes : what the user should know about it.
+    """
+
+    name: str
+    t: Array
+    q: Array
+    motor: Array
+    torque: Array
+    error: Array
+    external: Array
+    wrenches: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def duration(self) -> float:
+        """s."""
+        return float(self.t[-1])
+
+    def at(self, time: float) -> RobotState:
+        """The newest state at a time, s."""
+        k = int(np.clip(np.searchsorted(self.t, time, side="right") - 1, 0, len(self.t) - 1))
+        acting = []
+        for link, (times, wrenches) in self.wrenches.items():
+            j = int(np.searchsorted(times, time, side="right")) - 1
+            if j >= 0 and time - times[j] < 0.1:  # as the nodes' wrench_timeout
+                acting.append((link, wrenches[j]))
+        rows = (getattr(self, name)[k] for name in ("q", "motor", "torque", "error", "external"))
+        return RobotState(*rows, tuple(acting))
+
+
+def motors_along(actuators: Actuators | None, state: Array, torque: Array) -> Array:
+    """(..., n) where motors would hold the unloaded links, by the flat map, along a motion
+    (..., 5, n) with torques (..., 3, n); NaN without springs. Two motors of a joint count as their
+    mean, as far as both move the link; second outputs are those at rest."""
+    if actuators is None:
+        return np.full(state.shape[:-2] + state.shape[-1:], np.nan)
+    second = None
+    if actuators.variable_joints:
+        second = np.zeros((3, len(actuators.variable_joints)))
+        second[0] = resting_second_outputs(actuators)
+    deflection = None
+    if actuators.is_damped.any():
+        deflection = actuators.settled_deflection(torque, beyond="continue")
+    found = motor_motion(actuators, state, torque, second, deflection=deflection, beyond="continue")
+    return np.asarray(found.position @ actuators.link_of_motors)
+
+
+def planned(name: str, motion: Reference, robot: MultibodyModel, actuators: Actuators | None) -> (
+    ViewedMotion
+):  # fmt: skip
+    """A desired motion, with its exact torques and rates."""
+    count = max(int(np.ceil(motion.duration * RATE)) + 1, 2)
+    t = np.linspace(motion.start_time, motion.end_time, count)
+    state = motion.sample(t)
+    torque = np.stack(inverse_dynamics(robot, *np.moveaxis(state, 1, 0)), axis=1)
+    motors = motors_along(actuators, state, torque)
+    nothing = np.full((count, robot.n), np.nan)
+    return ViewedMotion(name, t - t[0], state[:, 0], motors, torque, nothing, nothing)
+
+
+def read_view(
+    path: Path,
+    model: MultibodyModel,
+    actuators: Actuators | None = None,
+    *,
+    topics: Sequence[str] = (),
+    motor_topic: str = "",
+    prefix: str = "",
+    held: Mapping[str, float] | None = None,
+    cutoff: float = CUTOFF,
+) -> ViewedMotion:
+    """A motion from a file: a trajectory (.yaml, .csv with q alone, bag with a JointTrajectory), a
+    recording (bag, .csv, .npz) or a run of the demo (.npz).
+
+    Torques that were not recorded follow from positions that are filtered at `cutoff`, Hz, and
+    differentiated without lag; motors that were not recorded, from the flat map.
+
+    Raises InputError, which names the file and what is missing in it.
+    """
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder")
+    held = dict(held or {})
+    if path.suffix in (".yaml", ".yml") or _is_trajectory(path):
+        return planned(path.name, motion_through(read_points(path), model, held), model, actuators)
+    if path.suffix == ".csv" and not path.is_dir():
+        series = _table_series(path)
+    elif path.suffix == ".npz":
+        series = _npz_series(path)
+    else:
+        series = _bag_series(path, topics, motor_topic)
+    return _viewed(path, series, model, actuators, prefix, held, cutoff)
+
+
+@dataclass(frozen=True, eq=False)
+class _Series:
+    """Messages of one signal: times (k,) ns, names (n,), rows (k, r, n)."""
+
+    at: Array
+    names: tuple[str, ...]
+    rows: Array
+
+
+def _is_trajectory(path: Path) -> bool:
+    """Whether a table has neither torques nor motors, or a bag a trajectory but no joint states."""
+    if path.suffix == ".csv" and not path.is_dir():
+        return not any(name.startswith(MEASURED) for name in read_columns(path))
+    if not (path.is_dir() or path.suffix in (".mcap", ".db3")):
+        return False
+    overview = Bag(path).overview
+    return not overview.topics and MESSAGE in overview.others.values()
+
+
+def _table_series(path: Path) -> dict[str, list[_Series]]:
+    table = read_signals(path)
+    at = 1e9 * (table.t - table.t[0])
+    k, n, m = len(at), len(table.joints), len(table.motors)
+    links = np.full((k, 3, n), np.nan)
+    for row, signal in ((0, "q"), (1, "qd"), (2, "Q")):
+        if signal in table.signals:
+            links[:, row] = table.signals[signal]
+    found = {LINKS: [_Series(at, table.joints, links)]} if "q" in table.signals else {}
+    if "theta" in table.signals:
+        motors = np.full((k, 3, m), np.nan)
+        motors[:, 0] = table.signals["theta"]
+        found[MOTORS] = [_Series(at, table.motors, motors)]
+    elif "tau" in table.signals and "Q" not in table.signals and m == n:
+        links[:, 2] = table.signals["tau"]  # of the joints, where no motors were measured
+    return found
+
+
+def _npz_series(path: Path) -> dict[str, list[_Series]]:
+    """Signals of a table of arrays, or of a run of the demo, whose motors have the names of its
+    parameters."""
+    with np.load(path, allow_pickle=False) as arrays:
+        if "facts" not in arrays:
+            return _table_series(path)
+        names = tuple(json.loads(str(arrays["facts"]))["joint_names"])
+        found = {}
+        for key in (LINKS, MOTORS, *PUBLISHED):
+            if f"{key}.stamp" in arrays:
+                rows = arrays[f"{key}.values"]
+                if rows.shape[2] != len(names):
+                    continue  # two motors per joint, whose names the file does not have
+                found[key] = [_Series(arrays[f"{key}.stamp"], names, rows)]
+        if "torque_rate" not in found:  # of a control law: torques of motors, not of joints
+            found.pop("torque", None)
+        return found
+
+
+def _bag_series(path: Path, topics: Sequence[str], motor_topic: str) -> dict[str, list[_Series]]:
+    recording = Recording(path)
+    recording.overview.require(path, [*topics, *([motor_topic] if motor_topic else [])])
+    wanted: dict[str, str] = {}
+    for topic in recording.overview.topics:
+        last = topic.rpartition("/")[2]
+        if topic in topics:
+            wanted[topic] = LINKS
+        elif topic == motor_topic or (not motor_topic and last == MOTORS):
+            wanted[topic] = MOTORS
+        elif last in (ERRORS, EXTERNAL, *PUBLISHED) or (not topics and last == LINKS):
+            wanted[topic] = last
+    if LINKS not in wanted.values():
+        rest = [topic for topic in recording.overview.topics if topic not in wanted]
+        if len(rest) != 1:
+            raise InputError(
+                f"{path}: no topic is called {LINKS}; --topic selects one of"
+                f" {', '.join(recording.overview.topics)}"
+            )
+        wanted[rest[0]] = LINKS
+    found: dict[str, list[_Series]] = {}
+    for batch in recording.read(list(wanted)):
+        at = np.where((batch.stamp > 0).all(), batch.stamp, batch.received)
+        found.setdefault(wanted[batch.topic], []).append(_Series(at, batch.names, batch.rows))
+    for topic, kind in recording.overview.others.items():
+        if kind == WRENCH:
+            _add_wrenches(found, path, topic)
+    return found
+
+
+def _add_wrenches(found: dict[str, list[_Series]], path: Path, topic: str) -> None:
+    types = message_types()
+    by_link: dict[str, list[list[float]]] = {}
+    for _, raw in Bag(path).messages(topic):
+        message = types.deserialize_cdr(bytes(raw), WRENCH)
+        stamp, wrench = message.header.stamp, message.wrench
+        row = [1e9 * stamp.sec + stamp.nanosec]
+        row += [getattr(part, axis) for part in (wrench.torque, wrench.force) for axis in "xyz"]
+        by_link.setdefault(message.header.frame_id, []).append(row)
+    for link, rows in by_link.items():
+        values = np.array(rows)
+        found.setdefault("wrench", []).append(_Series(values[:, 0], (link,), values[:, 1:, None]))
+
+
+def _viewed(
+    path: Path,
+    series: Mapping[str, list[_Series]],
+    model: MultibodyModel,
+    actuators: Actuators | None,
+    prefix: str,
+    held: Mapping[str, float],
+    cutoff: float,
+) -> ViewedMotion:
+    """The motion of the whole robot at the times of its first joint."""
+    joints = model.joint_names
+    links = _columns(series.get(LINKS, ()), prefix)
+    missing = [joint for joint in joints if joint not in links and joint not in held]
+    if missing:
+        raise InputError(
+            f"{path}: no positions of {', '.join(missing)}; recorded: {', '.join(links) or 'none'};"
+            f" --hold {missing[0]}=VALUE sets a constant position, --prefix a prefix of the names"
+        )
+    leading = next((links[joint][0] for joint in joints if joint in links), None)
+    if leading is None or len(leading) < 2:
+        raise InputError(f"{path}: fewer than two samples of the joints")
+    span = float(leading[-1] - leading[0])
+    at = leading[:: max(round(len(leading) / max(1e-9 * span * MOST, 1.0)), 1)]
+    first = at[0]
+    t = 1e-9 * (at - first)
+    state = np.full((len(t), 3, model.n), np.nan)
+    for i, joint in enumerate(joints):
+        if joint in links:
+            state[:, :, i] = _newest(at, *links[joint])
+        else:
+            state[:, :, i] = held[joint], 0.0, np.nan
+    q = state[:, 0]
+    notes = []
+    motion, predicted = _predicted(model, t, q, cutoff)
+    torque = np.full((len(t), 3, model.n), np.nan)
+    for row, name in enumerate(PUBLISHED):
+        for joint, (when, rows) in _columns(series.get(name, ()), prefix).items():
+            if joint in joints:
+                torque[:, row, joints.index(joint)] = _newest(at, when, rows)[:, -1]
+    if np.isnan(torque).all():
+        torque = predicted
+        notes.append(f"Q, Q', Q'' of the model, from positions filtered at {cutoff:g} Hz")
+    measured = state[:, 2]
+    is_measured = np.isfinite(measured).any(axis=0) & (np.nan_to_num(measured) != 0.0).any(axis=0)
+    torque[:, 0, is_measured] = measured[:, is_measured]
+    motor = _motors(series, at, actuators, prefix)
+    if motor is None:
+        motor = motors_along(actuators, motion, np.nan_to_num(predicted))
+        if actuators is not None:
+            notes.append("motors by the flat map, as none were recorded")
+    rows = {}
+    for name, row in ((ERRORS, 0), (EXTERNAL, 2)):
+        rows[name] = np.full((len(t), model.n), np.nan)
+        for joint, (when, values) in _columns(series.get(name, ()), prefix).items():
+            if joint in joints:
+                rows[name][:, joints.index(joint)] = _newest(at, when, values)[:, row]
+    wrenches = {
+        each.names[0]: (1e-9 * (each.at - first), each.rows[:, :, 0])
+        for each in series.get("wrench", ())
+        if each.names[0] in model.frames
+    }
+    return ViewedMotion(
+        path.name, t, q, motor, torque, rows[ERRORS], rows[EXTERNAL], wrenches, tuple(notes)
+    )
+
+
+def _columns(series: Sequence[_Series], prefix: str) -> dict[str, tuple[Array, Array]]:
+    """Times (k,) and rows (k, r) of every name, in the order of time."""
+    parts: dict[str, list[tuple[Array, Array]]] = {}
+    for each in series:
+        for j, name in enumerate(each.names):
+            parts.setdefault(name.removeprefix(prefix), []).append((each.at, each.rows[:, :, j]))
+    found = {}
+    for name, pieces in parts.items():
+        at, rows = (np.concatenate(column) for column in zip(*pieces, strict=True))
+        order = np.argsort(at, kind="stable")
+        found[name] = at[order], rows[order]
+    return found
+
+
+def _newest(at: Array, when: Array, rows: Array) -> Array:
+    """The newest rows at the times `at` (k,); the first ones before they begin."""
+    return rows[np.clip(np.searchsorted(when, at, side="right") - 1, 0, None)]
+
+
+def _motors(
+    series: Mapping[str, list[_Series]], at: Array, actuators: Actuators | None, prefix: str
+) -> Array | None:
+    """(k, n) recorded motors as seen by their links; None if they were not all recorded."""
+    recorded = _columns(series.get(MOTORS, ()), prefix)
+    names = actuators.motor_names if actuators else ()
+    if not names or not set(names) <= recorded.keys():
+        return None
+    theta = np.stack([_newest(at, *recorded[name])[:, 0] for name in names], axis=1)
+    return np.asarray(theta @ actuators.link_of_motors) if actuators else theta
+
+
+def _predicted(model: MultibodyModel, t: Array, q: Array, cutoff: float) -> tuple[Array, Array]:
+    """Motion (k, 5, n) and torques (k, 3, n) by the model, from filtered positions.
+
+    At both ends, where the filter does not reach, the nearest value is repeated.
+    """
+    step = float(np.median(np.diff(t)))
+    rate = 1.0 / step if step > 0.0 else RATE
+    grid = t[0] + np.arange(int((t[-1] - t[0]) * rate) + 1) / rate
+    order = np.concatenate(([True], np.diff(t) > 0.0))
+    even = np.stack([np.interp(grid, t[order], column[order]) for column in q.T], axis=1)
+    filter_ = ZeroPhaseFilter(rate, min(cutoff, HIGHEST * rate))
+    reach = filter_.reach
+    padded = np.concatenate(
+        [np.repeat(even[:1], reach, axis=0), even, np.repeat(even[-1:], reach, axis=0)]
+    )
+    smooth = np.moveaxis(filter_(padded), 0, 1)  # (g, 5, n)
+    torque = np.stack(inverse_dynamics(model, *np.moveaxis(smooth, 1, 0)), axis=1)
+    nearest = np.clip(np.round((t - t[0]) * rate).astype(int), 0, len(grid) - 1)
+    motion = smooth[nearest].copy()
+    motion[:, 0] = q
+    return motion, torque[nearest]

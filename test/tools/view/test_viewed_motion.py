@@ -1,0 +1,135 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Motions to be shown agree with the motions from which files were made."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rosbags.typesys import Stores, get_typestore
+
+from bag_files import messages_of, write_bag
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.motion import sum_of_sines
+from multibody_dynamics.tools.view.viewed_motion import RobotState, planned, read_view
+from multibody_dynamics.validation.recordings import write_columns
+from recorded_arm import ARM, MODEL, NAMES, SPRINGS, driven
+
+ACTUATORS = dyn.load_actuators(SPRINGS, NAMES, MODEL.joint_types)
+STIFFNESS = np.array([500.0, 250.0])  # N m/rad, as in that file
+T = np.arange(0.0, 6.0, 0.005)
+W = 2.0 * np.pi * 0.4  # rad/s
+STATE = np.stack(
+    [np.outer(np.sin(W * T + k * np.pi / 2), [0.5 * W**k, 0.3 * W**k]) for k in range(5)]
+)
+Q = np.stack(dyn.inverse_dynamics(MODEL, *STATE), axis=1)
+INSIDE = slice(200, -200)
+
+
+def test_a_planned_motion_has_exact_torques_and_motors():
+    rows = np.array([[0.1, 0.2]])
+    motion = sum_of_sines(NAMES, rows[0], 0.2 * np.ones((2, 2)), rows.repeat(2, 0).T, 0.5,
+                          duration=4.0, ramp=1.0)  # fmt: skip
+    seen = planned("motion", motion, MODEL, ACTUATORS)
+    state = motion.sample(motion.start_time + seen.t)
+    exact = np.stack(dyn.inverse_dynamics(MODEL, *np.moveaxis(state, 1, 0)), axis=1)
+    assert np.array_equal(seen.torque, exact)
+    assert np.allclose(seen.motor, state[:, 0] + exact[:, 0] / STIFFNESS, atol=1e-12)
+    assert seen.t[0] == 0.0
+    assert seen.duration == pytest.approx(motion.duration)
+
+
+def test_a_bag_gives_positions_motors_torques_and_wrenches(tmp_path):
+    motors = driven(STATE).position
+    zero = np.zeros_like(motors)
+    links = messages_of(T, np.stack([STATE[0], STATE[1], Q[:, 0]], axis=1), NAMES)
+    sides = messages_of(T, np.stack([motors, zero, zero], axis=1), NAMES, "/motor_states")
+    error = np.stack([zero + 0.25, zero, zero], axis=1)
+    errors = messages_of(T, error, NAMES, "/flatness_controller_node/tracking_error")
+    messages = sorted([*links, *sides, *errors], key=lambda message: message[1])
+    seen = read_view(write_bag(tmp_path / "bag", messages), MODEL, ACTUATORS)
+    assert np.allclose(seen.q, STATE[0])
+    assert np.allclose(seen.motor, motors)
+    assert np.allclose(seen.torque[:, 0], Q[:, 0])
+    assert np.allclose(seen.torque[INSIDE, 1], Q[INSIDE, 1], atol=1e-3 * np.abs(Q[:, 1]).max())
+    assert np.allclose(seen.torque[INSIDE, 2], Q[INSIDE, 2], atol=1e-2 * np.abs(Q[:, 2]).max())
+    assert (seen.error == 0.25).all()
+    assert np.isnan(seen.external).all()
+    assert seen.notes
+
+
+def test_a_wrench_acts_on_its_link_for_a_tenth_of_a_second(tmp_path):
+    from rosbags.rosbag2 import StoragePlugin, Writer
+
+    store = get_typestore(Stores.ROS2_JAZZY)
+    types = store.types
+    with Writer(tmp_path / "bag", version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        states = writer.add_connection(
+            "/joint_states", "sensor_msgs/msg/JointState", typestore=store
+        )
+        pushes = writer.add_connection(
+            "/external_wrench", "geometry_msgs/msg/WrenchStamped", typestore=store
+        )
+        vector = types["geometry_msgs/msg/Vector3"]
+        for k, t in enumerate(T):
+            at = 1_000_000_000 + round(1e9 * t)
+            stamp = types["builtin_interfaces/msg/Time"](*divmod(at, 1_000_000_000))
+            header = types["std_msgs/msg/Header"](stamp, MODEL.body_names[1])
+            message = types["sensor_msgs/msg/JointState"](
+                header, list(NAMES), STATE[0, k], STATE[1, k], Q[k, 0]
+            )
+            raw = store.serialize_cdr(message, "sensor_msgs/msg/JointState")
+            writer.write(states, at, raw)
+            if k == 100:
+                wrench = types["geometry_msgs/msg/Wrench"](
+                    vector(4.0, 5.0, 6.0), vector(1.0, 2.0, 3.0)
+                )
+                raw = store.serialize_cdr(
+                    types["geometry_msgs/msg/WrenchStamped"](header, wrench),
+                    "geometry_msgs/msg/WrenchStamped",
+                )
+                writer.write(pushes, at, raw)
+    seen = read_view(tmp_path / "bag", MODEL)
+    assert seen.at(T[99]).wrenches == ()
+    ((link, wrench),) = seen.at(T[102]).wrenches
+    assert link == MODEL.body_names[1]
+    assert wrench.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]  # moment first
+    assert seen.at(T[130]).wrenches == ()
+    assert np.isnan(seen.motor).all()
+
+
+@pytest.mark.parametrize("with_torque", [True, False])
+def test_a_table_is_a_recording_if_torques_were_measured_and_else_a_trajectory(
+    tmp_path, with_torque
+):
+    columns = {"t": T[::20]} | {f"q {joint}": STATE[0, ::20, i] for i, joint in enumerate(NAMES)}
+    if with_torque:
+        columns |= {f"Q {joint}": Q[::20, 0, i] + 7.0 for i, joint in enumerate(NAMES)}
+    write_columns(tmp_path / "table.csv", columns)
+    seen = read_view(tmp_path / "table.csv", MODEL, ACTUATORS)
+    assert bool(seen.notes) is with_torque
+    k = len(seen.t) // 2
+    i = int(np.argmin(np.abs(T - seen.t[k])))
+    assert seen.q[k] == pytest.approx(STATE[0, i], abs=2e-3)
+    assert seen.torque[k, 0] == pytest.approx(Q[i, 0] + 7.0 * with_torque, rel=0.02, abs=0.3)
+
+
+def test_at_rest_the_motors_carry_gravity():
+    q = np.array([0.4, -0.7])
+    state = RobotState.at_rest(MODEL, ACTUATORS, q)
+    gravity = dyn.gravity_forces(MODEL, q)
+    assert np.array_equal(state.torque, [gravity, [0, 0], [0, 0]])
+    assert np.allclose(state.motor, q + gravity / STIFFNESS)
+
+
+def test_problems_are_named(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        read_view(tmp_path / "nothing.csv", MODEL)
+    write_columns(tmp_path / "one.csv", {"t": T, "q shoulder": T, "Q shoulder": T})
+    with pytest.raises(InputError, match=r"no positions of elbow; .*--hold elbow=VALUE"):
+        read_view(tmp_path / "one.csv", MODEL)
+    seen = read_view(tmp_path / "one.csv", MODEL, held={"elbow": 0.5})
+    assert (seen.q[:, 1] == 0.5).all()
+    assert ARM.is_file()

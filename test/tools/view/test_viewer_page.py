@@ -1,0 +1,195 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The scene shows the robot's poses, and the page in a real browser what its sliders say."""
+
+from __future__ import annotations
+
+import re
+import threading
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from browser import CHROMIUM, browser, wait
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.tools import cli
+from multibody_dynamics.tools.view.scene import LOADED, Look
+from multibody_dynamics.tools.view.shapes import robot_shapes
+from multibody_dynamics.tools.view.sources import Playback, PoseSliders
+from multibody_dynamics.tools.view.viewed_motion import RobotState, ViewedMotion
+from multibody_dynamics.tools.view.viewer_page import ViewerPage, write_page
+from recorded_arm import ARM, MODEL, NAMES, SPRINGS
+
+ACTUATORS = dyn.load_actuators(SPRINGS, NAMES, MODEL.joint_types)
+SHAPES = robot_shapes(MODEL)
+HAND = MODEL.body_names[-1]
+SIZE = 900, 520  # pixels: without a graphics card, each costs time
+HIDE = (  # the notification of slow graphics, and the bar of a written page
+    "document.querySelectorAll('.mantine-Notification-root').forEach(x => x.remove())"
+)
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt install chromium")
+
+
+@pytest.fixture
+def page():
+    made = ViewerPage(MODEL, SHAPES, port=0)
+    yield made
+    made.close()
+
+
+def state(q, motor=None, torque=0.0, wrenches=()):
+    n, nothing = MODEL.n, np.full(MODEL.n, np.nan)
+    motor = nothing if motor is None else np.asarray(motor, dtype=float)
+    rows = np.zeros((3, n))
+    rows[0] = torque
+    return RobotState(np.asarray(q, dtype=float), motor, rows, nothing, nothing, tuple(wrenches))
+
+
+def handle(page, name):
+    return page.server.scene.get_handle_by_name(name)
+
+
+def test_links_and_motors_are_where_the_kinematics_place_them(page):
+    q, motor = np.array([0.3, -0.8]), np.array([0.32, -0.83])
+    page.scene.show(state(q, motor), Look(magnification=10.0))
+    for root, position in (("links", q), ("motors", q + 10.0 * (motor - q))):
+        pose = dyn.forward_kinematics(MODEL, position).pose[-1]
+        frame = handle(page, f"/{root}/{MODEL.n - 1}_{HAND}")
+        assert np.allclose(frame.position, pose[:3, 3])
+        w, *v = frame.wxyz
+        assert 2.0 * np.arctan2(np.linalg.norm(v), w) == pytest.approx(abs(position.sum()))
+    assert handle(page, "/motors").visible
+    page.scene.show(state(q, motor), Look(twin=False))
+    assert not handle(page, "/motors").visible
+
+
+def test_colours_follow_the_torque_up_to_the_limit(page):
+    effort = MODEL.limits.effort
+    assert np.isfinite(effort).all()
+    mesh = next(
+        handle(page, f"/links/0_{MODEL.body_names[0]}/{k}")
+        for k, shape in enumerate(SHAPES.shapes)
+        if shape.body == 0
+    )
+    plain = tuple(mesh.color)
+    page.scene.show(state([0, 0], torque=[-effort[0], 0.0]), Look())
+    assert np.allclose(mesh.color, LOADED, atol=1)
+    page.scene.show(state([0, 0], torque=[effort[0], 0.0]), Look(colours=False))
+    assert tuple(mesh.color) == plain
+
+
+def test_a_wrench_is_an_arrow_from_the_origin_of_its_link(page):
+    q = np.array([0.3, 0.4])
+    pose = dyn.forward_kinematics(MODEL, q).pose[-1]
+    wrench = np.array([0.0, 0.0, 0.0, 0.0, 7.0, 0.0])
+    page.scene.show(state(q, wrenches=[(HAND, wrench)]), Look())
+    ((tail, tip),) = handle(page, "/force").points
+    assert np.allclose(tail, pose[:3, 3], atol=1e-6)
+    along = (tip - tail) / np.linalg.norm(tip - tail)
+    assert np.allclose(along, pose[:3, 1], atol=1e-5)
+    page.scene.show(state(q), Look())
+    assert not handle(page, "/force").visible
+
+
+def motion_of_half_a_turn():
+    t = np.linspace(0.0, 2.0, 41)
+    q = np.stack([np.linspace(-1.5, 1.5, 41), np.zeros(41)], axis=1)
+    nothing = np.full_like(q, np.nan)
+    return ViewedMotion("swing", t, q, q + 0.02, np.zeros((41, 3, 2)), nothing, nothing)
+
+
+def test_playback_keeps_time_and_starts_again(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    motion = motion_of_half_a_turn()
+    source = Playback(motion)
+    now[0] += 1.0
+    assert source.state().q == pytest.approx([0.0, 0.0], abs=1e-12)
+    assert source.curves().t[-1] == pytest.approx(1.0)
+    now[0] += 1.5
+    assert source.state().q[0] == -1.5
+
+
+@contextmanager
+def running(page):
+    """A page that shows its source, in a thread."""
+    leave = threading.Event()
+    thread = threading.Thread(target=page.run, args=(leave.is_set,))
+    thread.start()
+    try:
+        yield page
+    finally:
+        leave.set()
+        thread.join()
+        page.close()
+
+
+def robot_in(picture):
+    """Mask of the pixels that are neither background nor grid, left of the panel."""
+    left = picture[:, : SIZE[0] - 400]
+    return left.min(axis=2) < 0.72
+
+
+@needs_browser
+def test_a_slider_in_the_browser_moves_the_robot(tmp_path):
+    source = PoseSliders(MODEL, ACTUATORS, np.zeros(2))
+    with running(ViewerPage(MODEL, SHAPES, source, port=0)) as page, browser(tmp_path, *SIZE) as b:
+        b.open(page.url)
+        b.until(f"document.body.innerText.includes('{NAMES[1]}')", 60)
+        before = wait(lambda: _drawn(b), "the robot in the picture", 60)
+        q = source.state().q.copy()
+        b.run("document.querySelector('[role=slider]').focus()")
+        b.press("End", 35)
+        wait(lambda: source.state().q[0] != q[0], "the slider", 30)
+        assert source.state().q[0] == pytest.approx(MODEL.limits.upper[0], abs=0.01)
+        after = wait(lambda: _drawn(b, unlike=before), "another picture", 60)
+        assert (before ^ after).sum() > 0.3 * before.sum()
+        assert not b.errors
+
+
+@needs_browser
+def test_a_written_page_shows_the_motion_without_a_server(tmp_path):
+    file = write_page(MODEL, SHAPES, motion_of_half_a_turn(), tmp_path / "swing.html", frames=10.0)
+    assert not re.search(r'(src|href)="https?://', file.read_text())
+    with browser(tmp_path / "profile", *SIZE) as b:
+        b.open(file.as_uri())
+        first = wait(lambda: _drawn(b), "the robot in the picture", 60)
+        wait(lambda: _drawn(b, unlike=first), "its motion", 60)
+        assert not b.errors
+
+
+def _drawn(b, unlike=None):
+    """The robot's pixels, if there are enough of them; None if they are like others."""
+    b.run(HIDE)
+    found = robot_in(b.screenshot())
+    if found.sum() < 500:
+        return None
+    if unlike is not None and (found ^ unlike).sum() < 0.3 * unlike.sum():
+        return None
+    return found
+
+
+def test_the_command_writes_a_page_and_names_what_it_needs(tmp_path, capsys):
+    from multibody_dynamics.validation.recordings import write_columns
+
+    t = np.linspace(0.0, 1.0, 21)
+    file = tmp_path / "motion.csv"
+    write_columns(file, {"t": t, **{f"q {joint}": 0.2 * t for joint in NAMES}})
+    words = [
+        "view",
+        str(file),
+        "--elastic-joints",
+        str(SPRINGS),
+        "--page",
+        str(tmp_path / "m.html"),
+    ]
+    assert cli.main(words) == 2
+    assert "which robot? --urdf names its file" in capsys.readouterr().err
+    assert cli.main([*words, "--urdf", str(ARM)]) == 0
+    assert (tmp_path / "m.html").stat().st_size > 500_000
+    assert cli.main(["view", str(ARM), "--configuration", "1"]) == 2
+    assert "1 numbers, but 2 joints" in capsys.readouterr().err
+    assert cli.main(["view", str(ARM), "--duration", "0.3"]) == 0
+    assert "http://127.0.0.1:" in capsys.readouterr().out
