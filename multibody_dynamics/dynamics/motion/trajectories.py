@@ -119,6 +119,20 @@ def evaluate_polynomial(table, u, state):
 _EVALUATE = compiled_exactly(evaluate_polynomial)
 
 
+@inlined_exactly
+def smooth_step(t, ramp):
+    """s..s'''' at 0 <= t <= ramp, where s' is a C3 step from 0 to 1; s rises from 0 to ramp / 2."""
+    u = t / ramp
+    r = u * (1.0 - u)
+    return (
+        ramp * (u * u * u * u * u * (7.0 + u * (-14.0 + u * (10.0 - 2.5 * u)))),
+        u * u * u * u * (35.0 + u * (-84.0 + u * (70.0 - 20.0 * u))),
+        140.0 * (r * r * r) / ramp,
+        420.0 * (r * r) * (1.0 - 2.0 * u) / (ramp * ramp),
+        840.0 * r * (1.0 - 5.0 * r) / (ramp * ramp * ramp),
+    )
+
+
 @cache
 def _compile() -> None:
     """Compile what a motion needs, before a control cycle evaluates one."""
@@ -308,11 +322,13 @@ class SumOfSines(Reference):
 
     def _inside(self, t: float) -> Array:
         elapsed, left = t - self.start_time, self.end_time - t
+        half = 0.5 * self._ramp
         if elapsed < self._ramp:
-            s = _ramp_up(elapsed, self._ramp)
+            s0, *rates = smooth_step(elapsed, self._ramp)
+            s = (s0 - half, *rates)
         elif left < self._ramp:
-            s0, s1, s2, s3, s4 = _ramp_up(left, self._ramp)
-            s = (self._length - s0, s1, -s2, s3, -s4)
+            s0, s1, s2, s3, s4 = smooth_step(left, self._ramp)
+            s = (self._length - (s0 - half), s1, -s2, s3, -s4)
         else:
             s = (elapsed - self._ramp, 1.0, 0.0, 0.0, 0.0)
         phase = self._omega * s[0]
@@ -502,18 +518,6 @@ def chain_rule(s: Sequence[float]) -> Array:
             [0.0, s3, 3.0 * s1 * s2, s1**3, 0.0],
             [0.0, s4, 4.0 * s1 * s3 + 3.0 * s2**2, 6.0 * s1**2 * s2, s1**4],
         ]
-    )
-
-
-def _ramp_up(t: float, ramp: float) -> tuple[float, float, float, float, float]:
-    """s..s'''' at 0 <= t <= ramp; s' is a C3 step from 0 to 1, and s ends at zero."""
-    u = t / ramp
-    return (
-        ramp * (u**5 * (7.0 + u * (-14.0 + u * (10.0 - 2.5 * u))) - 0.5),
-        u**4 * (35.0 + u * (-84.0 + u * (70.0 - 20.0 * u))),
-        140.0 * (u * (1.0 - u)) ** 3 / ramp,
-        420.0 * (u * (1.0 - u)) ** 2 * (1.0 - 2.0 * u) / ramp**2,
-        840.0 * u * (1.0 - u) * (1.0 - 5.0 * u * (1.0 - u)) / ramp**3,
     )
 
 
