@@ -50,8 +50,10 @@ EXACT = 0.997  # of A, that |u''| may reach: sums over ticks exceed the bounds b
 CLOCK = 32  # messages until the clock has locked
 SLIP = 0.75  # of an interval, by which the clock may be wrong before beats are left out
 LONGEST_INTERVAL = 0.5  # s; messages further apart are no stream
+SHORTEST_INTERVAL = 0.004  # s; closer ones count as one
 JERK_FACTOR = 4.375  # the integral of |h'| times L
-JOUNCE_FACTOR = 16.8 / 5.0**0.5 * 4.0  # the integral of |h''| times L^2
+JOUNCE_FACTOR = 67.2 / 5.0**0.5  # the integral of |h''| times L^2
+CRACKLE_FACTOR = 273.0  # the integral of |h'''| times L^3
 
 
 class StreamLimits(NamedTuple):
@@ -140,7 +142,7 @@ def _note_arrival(s, now):
         s.arrival[0] = now
         s.beat[0] = now
         return
-    if gap < 0.25 * s.interval[0]:
+    if gap < max(0.25 * s.interval[0], SHORTEST_INTERVAL):
         return
     s.messages[0] += 1
     s.arrival[0] = now
@@ -167,6 +169,9 @@ def begin_message(s, p, now, start, is_stamped, reach, count):
     at `start` plus their own times, the last of which is `reach`; without a stamp, the start is
     when the message should have arrived. Returns the time that is to be added to those times."""
     _note_arrival(s, now)
+    if s.messages[0] == 1:  # after a silence, the motion begins now
+        row = _point(s, s.used[0] - 1)
+        s.times[row] = max(s.times[row], now - p.smoothing)
     origin = start if is_stamped else s.beat[0]
     age = now - start if is_stamped else 0.0
     most = p.delay * s.interval[0]
