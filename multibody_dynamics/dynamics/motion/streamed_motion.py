@@ -47,7 +47,9 @@ class StreamedMotion(Reference):
         self._stream = record_fields.zeros(Stream, n=n, points=streams.POINTS)
         self._is_over = False
         super().__init__(joint_names, time, time)
-        streams.compiled_begin(self._ticks, self._stream, time, q.copy(), state[1].copy())
+        streams.compiled_begin(
+            self._ticks, self._stream, self.limits, time, q.copy(), state[1].copy()
+        )
         self._fading: Trajectory | None = None
         if state[2:].any():
             rows = np.zeros((2, 5, n))
@@ -126,7 +128,11 @@ class StreamedMotion(Reference):
         if self._fading is not None and t < self._fading.end_time:
             out += self._fading(max(t, self.start_time))
 
-    def __call__(self, t: float) -> Array:
+    @property
+    def is_at_rest_at_end(self) -> bool:
+        return bool(np.isfinite(self.end_time))
+
+    def _outside(self, t: float) -> Array:
         return self._inside(t)
 
     def _inside(self, t: float) -> Array:

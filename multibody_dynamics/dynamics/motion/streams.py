@@ -38,7 +38,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from ..core import Array, Field, Integers, compiled_exactly, inlined_exactly
-from .trajectories import smooth_step
+from .trajectories import monotone_slope, smooth_step
 
 TICKS = 20  # in the averaged interval
 ROWS = 64  # ticks that are remembered; the evaluated times may lie 40 ticks apart
@@ -103,19 +103,21 @@ class Stream(NamedTuple):
 
 
 @inlined_exactly
-def begin_stream(k, s, time, position, velocity):
+def begin_stream(k, s, p, time, position, velocity):
     """Begin at a time, as if the motion had come with this velocity (n,) for some time."""
+    rows = k.place.shape[0]
     k.time[0] = time
     k.newest[0] = 0
-    for i in range(k.place.shape[0]):
+    for i in range(rows):
+        back = ((rows - i) % rows) * (p.smoothing / TICKS) - 0.5 * p.smoothing
         for j in range(position.shape[0]):
-            k.place[i, j] = position[j]
+            k.place[i, j] = position[j] - back * velocity[j]
             k.speed[i, j] = velocity[j]
     s.first[0] = 0
     s.used[0] = 1
     s.continues[0] = 0
     s.still[0] = 0
-    s.times[0] = time
+    s.times[0] = time - p.smoothing
     s.has_slope[0] = 0
     for j in range(position.shape[0]):
         s.targets[0, j] = position[j]
@@ -214,17 +216,6 @@ def _secant(s, k, j):
     a = _point(s, k - 1)
     b = _point(s, k)
     return (s.targets[b, j] - s.targets[a, j]) / (s.times[b] - s.times[a])
-
-
-@inlined_exactly
-def monotone_slope(before, after, h, k):
-    """The velocity at a point between intervals h and k with these mean velocities: their weighted
-    harmonic mean, zero at extrema, so that the cubic spline is monotone on either side."""
-    if before * after <= 0.0:
-        return 0.0
-    a = h + 2.0 * k
-    b = 2.0 * h + k
-    return (a + b) / (a / before + b / after)
 
 
 @inlined_exactly

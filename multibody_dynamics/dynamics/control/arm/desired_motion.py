@@ -193,7 +193,9 @@ class DesiredMotion(IndependentCopies):
         """
         q, times, now = request.positions, request.times, self._now
         if q is None or np.isnan(q).any():
-            raise RequestError("stream", "every point of a stream needs the positions of all joints")
+            raise RequestError(
+                "stream", "every point of a stream needs the positions of all joints"
+            )
         for k in np.flatnonzero(np.diff(times) <= 0.0):
             raise RequestError(
                 "stream", f"times must increase, but point {k + 1} is not later than point {k}"

@@ -162,7 +162,9 @@ class _RandomStates:
         lower = np.where(np.isfinite(limits.lower), limits.lower, -np.pi)
         upper = np.where(np.isfinite(limits.upper), limits.upper, np.pi)
         q = rng.uniform(lower, upper, (4 * SAMPLES, model.n))
-        held = np.abs(self._torques(np.concatenate((q[:, None], np.zeros((len(q), 4, model.n))), 1)))
+        held = np.abs(
+            self._torques(np.concatenate((q[:, None], np.zeros((len(q), 4, model.n))), 1))
+        )
         used = (held / self._torque_limit).max(axis=1)
         kept = np.argsort(used, kind="stable")[: max(SAMPLES, int((used <= HELD).sum()))]
         self._q = q[np.sort(kept)[:SAMPLES]]
@@ -198,7 +200,9 @@ class _RandomStates:
         rows = np.stack([np.asarray(row) for row in torque], axis=1)
         bent = None
         if actuators.is_damped.any():
-            bent = np.array([actuators.settled_deflection(each, beyond="continue") for each in rows])
+            bent = np.array(
+                [actuators.settled_deflection(each, beyond="continue") for each in rows]
+            )
         found = motor_motion(
             actuators, states, rows, self._second, deflection=bent, beyond="continue"
         )
@@ -207,7 +211,5 @@ class _RandomStates:
 
 def _moved(taylor: Array, t: float) -> Array:
     """q..q'''' (k, 5, n) at t, from the derivatives 0..5 at 0."""
-    rows = [
-        sum(taylor[:, k + i] * (t**i / factorial(i)) for i in range(6 - k)) for k in range(5)
-    ]
+    rows = [sum(taylor[:, k + i] * (t**i / factorial(i)) for i in range(6 - k)) for k in range(5)]
     return np.stack(rows, axis=1)
