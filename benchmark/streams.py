@@ -120,9 +120,9 @@ def main() -> None:
                 f"{rate:g}", name, 1e3 * run.error_rms,
                 1e3 * float(np.abs(run.desired[:, 0] - run.q).max()),
                 run.error_rms / runs["streamed"].error_rms,
-                float(run.torque_rate.max()), 100.0 * limited(run), len(run.stops),
+                float(run.torque_rate.max()), 100.0 * limited(run), "; ".join(run.stops) or "-",
             ))  # fmt: skip
-    heads = ("Hz", "method", "rms [mrad]", "peak [mrad]", "times", "rate [N m/s]", "limited [%]", "stops")
+    heads = ("Hz", "method", "rms [mrad]", "peak [mrad]", "times", "rate [N m/s]", "limited [%]", "stopped")
     print("\n".join(text_table(heads, rows)))
 
 

@@ -41,6 +41,11 @@ class ToolMotion(DesiredMotion):
         super().follow(request, measured, **options)
         self.version += 1
 
+    def stream(self, request: TrajectoryRequest, *arguments: Any, **options: Any) -> None:
+        had_begun = self.streamed is not None
+        super().stream(request, *arguments, **options)
+        self.version += not had_begun
+
     def stop(self, duration: float) -> None:
         running = self._require()
         if isinstance(running, PathMotion) and self.mode == "moving":

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ...dynamics.control import Arm, ArmSettings, FlatnessSettings, Mode, Sample
-from ...dynamics.core import Array, InputError, RequestError
+from ...dynamics.control import Arm, ArmSettings, FlatnessSettings, Sample
+from ...dynamics.core import Array, RequestError
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import JointCommandLimits, StreamLimits, streams
@@ -35,7 +35,7 @@ ORDERS = ("q", "q'", "q''", "q'''", "q''''")
 class Replay:
     """What happened in k cycles, PERIOD apart: times (k,) s; desired (k, 5, n); q (k, n) of the
     links; torque (k, m) of the motors; delay (k,) s, as the stream reported it. stops : what
-    stopped the arm, with its time. cost : s, median duration of `Arm.update`."""
+    stopped the arm, with its time, at which the replay ends. cost : s, median duration of `Arm.update`."""
 
     joint_names: tuple[str, ...]
     times: Array
@@ -132,8 +132,9 @@ def replay(
         )
         costs.append(time.perf_counter() - begun)
         stops += [f"{t:.3f} s: {event}" for event in command.events if not event.is_over]
-        if command.torque is None or command.mode is Mode.LOST:
-            raise InputError(f"the arm was lost at {t:.3f} s: {'; '.join(stops)}")
+        if command.torque is None or not command.mode.is_following:
+            count = k
+            break
         desired[k], q[k], torque[k] = command.desired, robot.q, command.torque
         streamed = arm.motion.streamed
         delay[k] = 0.0 if streamed is None else streamed.delay
@@ -141,9 +142,10 @@ def replay(
         if k % 1000 == 0:
             on_progress(k / count)
     times = PERIOD * np.arange(count) - BEFORE + first
+    rows = (each[:count] for each in (desired, q, torque, delay))
     return Replay(
-        model.joint_names, times, desired, q, torque, delay, limits, motors, tuple(stops),
-        tuple(refused), float(np.median(costs)),
+        model.joint_names, times, *rows, limits, motors, tuple(stops), tuple(refused),
+        float(np.median(costs)),
     )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ from ...rigid import inverse_dynamics, mass_matrix
 
 SAMPLES = 256
 UNLIMITED_SPEED = 2.0  # rad/s or m/s, of joints without a velocity limit
-QUICKEST = 0.05  # s, to reach the velocity limit at least
+QUICKEST = 0.2  # s, to reach the velocity limit at least
 SMOOTHING = 0.08  # s, the shortest averaged interval that is chosen
 LONGEST = 2.0  # s, the longest one
 HELD = 0.8  # share of a motor's torque; poses that need more to hold the arm do not count
