@@ -122,7 +122,16 @@ def main() -> None:
                 run.error_rms / runs["streamed"].error_rms,
                 float(run.torque_rate.max()), 100.0 * limited(run), "; ".join(run.stops) or "-",
             ))  # fmt: skip
-    heads = ("Hz", "method", "rms [mrad]", "peak [mrad]", "times", "rate [N m/s]", "limited [%]", "stopped")
+    heads = (
+        "Hz",
+        "method",
+        "rms [mrad]",
+        "peak [mrad]",
+        "times",
+        "rate [N m/s]",
+        "limited [%]",
+        "stopped",
+    )
     print("\n".join(text_table(heads, rows)))
 
 

@@ -12,6 +12,7 @@ import pytest
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
 
 import feedforward_arm
 import flatness_arm
@@ -22,7 +23,7 @@ from ros_harness import RosHarness, ros
 
 __all__ = ["ros"]  # the fixture
 
-GOAL = Q0 + [0.3, -0.2, 0.25]
+GOAL = Q0 + np.array([0.3, -0.2, 0.25])
 
 
 def motors_at(q):
@@ -81,9 +82,7 @@ def test_feedforward_node_follows_a_stream_without_stopping(ros: RosHarness, tmp
 
 def test_bad_targets_are_rejected_with_the_reason(ros: RosHarness, tmp_path):
     topics = ["joint_targets", "position_commands"]
-    ros.start(
-        "feedforward_node", settings(tmp_path, stream_topics=topics, start_tolerance=0.1)
-    )
+    ros.start("feedforward_node", settings(tmp_path, stream_topics=topics, start_tolerance=0.1))
     arm = feedforward_arm.Arm(ros)
     arm.drive(lambda: arm.motor, "a first command")
     targets = ros.publisher(JointState, "joint_targets")
@@ -111,9 +110,7 @@ def test_bad_targets_are_rejected_with_the_reason(ros: RosHarness, tmp_path):
 
 
 def test_an_unknown_topic_is_named(ros: RosHarness, tmp_path):
-    node = ros.start(
-        "feedforward_node", settings(tmp_path, stream_topics=["joint_target"])
-    )
+    node = ros.start("feedforward_node", settings(tmp_path, stream_topics=["joint_target"]))
     ros.until(lambda: "no topic 'joint_target'" in node.output, "the error")
     assert "joint_targets, position_commands, joint_trajectory" in node.output
 
@@ -144,22 +141,31 @@ def test_flatness_controller_node_follows_a_stream_and_then_a_trajectory(ros: Ro
 def test_task_space_node_follows_a_stream_of_poses(ros: RosHarness, tmp_path):
     changes = {"stream_topics": ["target_pose"], "tool": "tool", "components": "position"}
     ros.start("task_space_node", settings(tmp_path, **changes))
-    arm = feedforward_arm.Arm(ros, node="task_space_node")
-    arm.drive(lambda: arm.motor, "a first command")
+    motor = ros.record(JointTrajectory, "task_space_node/motor_command")
+    states = ros.publisher(JointState, "joint_states")
+
+    def send() -> None:
+        message = JointState(name=list(NAMES), position=[float(x) for x in Q0])
+        set_stamp(message.header.stamp, time.time_ns())
+        states.publish(message)
+
+    ros.until(lambda: motor, "a first command", each=send)
     poses = ros.publisher(PoseStamped, "target_pose")
     begin, last = time.monotonic(), -1.0
 
     def each() -> None:
         nonlocal last
-        arm.send()
+        send()
         t = time.monotonic() - begin
         if t - last < 0.04 or t > 1.6:
             return
         last = t
         x, y, z = dyn.frame_pose(MODEL, path(t), "tool")[:3, 3].tolist()
-        message = PoseStamped(pose=Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(w=1.0)))
+        message = PoseStamped(
+            pose=Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(w=1.0))
+        )
         set_stamp(message.header.stamp, time.time_ns())
         poses.publish(message)
 
     ros.until(lambda: time.monotonic() > begin + 3.0, "the end of the stream", each=each)
-    np.testing.assert_allclose(arm.motor[-1].points[0].positions, motors_at(GOAL), atol=1e-5)
+    np.testing.assert_allclose(motor[-1].points[0].positions, motors_at(GOAL), atol=1e-5)

@@ -15,6 +15,7 @@ sum_of_sines         periodic exciting motion for identification, from rest to r
 brake                path to rest, found in bounded time: the stop of a generated controller
 StreamedMotion       reference that follows a stream of targets while they arrive
 StreamLimits         what a streamed motion may do
+compile_streams      compiles what a stream needs, before a control cycle follows one
 chain_rule           (5, 5) matrix from derivatives along s to time derivatives, for a time law s(t)
 match_joints         indices (n,) that reorder joints by name
 REST                 speed below which a point is at rest, rad/s or m/s
@@ -68,7 +69,7 @@ from .limits import (
     distance_to_limits,
     limit_torque,
 )
-from .streamed_motion import StreamedMotion
+from .streamed_motion import StreamedMotion, compile_streams
 from .streams import StreamLimits
 from .trajectories import (
     REST,
@@ -87,7 +88,7 @@ __all__ = [
     # references
     "Reference", "Trajectory", "interpolate", "splice", "stop", "hold", "sum_of_sines",
     "brake", "chain_rule", "match_joints", "REST",
-    "StreamedMotion", "StreamLimits",
+    "StreamedMotion", "StreamLimits", "compile_streams",
     # code in other languages
     "braking", "segments", "streams", "limit_torque", "TORQUE_LIMITED", "RATE_LIMITED",
     # limits

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,8 +30,8 @@ class StreamedMotion(Reference):
     """The motion that a stream of targets makes of its own accord: evaluate it at increasing times,
     and :meth:`add` targets between. Unlike other references, it changes while it runs.
 
-    time : s, at which it begins in the state (5, n), which it continues to q''''. Without targets it
-    comes to rest. A state later than all evaluated ones, as for `splice`, is a forecast without
+    time : s, at which it begins in the state (5, n), which it continues to q''''. Without targets
+    it comes to rest. A state later than all evaluated ones, as for `splice`, is a forecast without
     further targets.
     """
 
@@ -62,7 +63,7 @@ class StreamedMotion(Reference):
         self._inside(time)  # compiles
 
     @property
-    def end_time(self) -> float:  # type: ignore[override]
+    def end_time(self) -> float:
         """s, of the newest tick if the motion is at rest and expects no message; else infinite."""
         fades = self._fading is not None and self._ticks.time[0] < self._fading.end_time
         rests = self._stream.still[0] > streams.TICKS and not fades
@@ -84,8 +85,8 @@ class StreamedMotion(Reference):
         """Take over a message that arrived at `now`: points due at `times` (k,) after `start`, or
         after the message; they replace all targets from the first of them on.
 
-        positions (k, n); velocities (k, n), NaN rows where they are not given. One point is a sample
-        of a motion that goes on, several are a motion that ends at the last one.
+        positions (k, n); velocities (k, n), NaN rows where they are not given. One point is a
+        sample of a motion that goes on, several are a motion that ends at the last one.
         """
         p, stream = self.limits, self._stream
         is_stamped = start is not None
@@ -145,8 +146,8 @@ class StreamedMotion(Reference):
             state[0] = self._first[0]
             return state
         ticks, stream = self._ticks, self._stream
-        self._ticks = Ticks(*(each.copy() for each in ticks))
-        self._stream = Stream(*(each.copy() for each in stream))
+        self._ticks = record_fields.copied(ticks)
+        self._stream = record_fields.copied(stream)
         try:
             self.evaluate(t, state)
         finally:
@@ -162,6 +163,17 @@ class StreamedMotion(Reference):
             streams.JOUNCE_FACTOR * p.acceleration / p.smoothing**2,
         ])  # fmt: skip
         return np.concatenate([p.lower[None], -greatest[1:]]), greatest
+
+
+@cache
+def compile_streams() -> None:
+    """Compile what a stream needs, before a control cycle follows one."""
+    one = np.ones(1)
+    motion = StreamedMotion(
+        ["q"], StreamLimits(-one, one, one, one, 0.1, 1.0), 0.0, np.zeros((5, 1))
+    )
+    motion.add(0.0, np.zeros(1), np.zeros((1, 1)))
+    motion.evaluate(0.1, np.zeros((5, 1)))
 
 
 def check_stream_limits(limits: StreamLimits, n: int) -> None:

@@ -19,8 +19,8 @@ Three steps, each of which keeps what the one before has ensured:
    constant velocity, u(t) = p(t + L / 2) without lag. u never overshoots a target that it has
    known b(v) before, nor a joint limit.
 3. The **average** of u over the last L seconds, with the weight h = 140 x^3 (1 - x)^3 / L, x in
-   [0, 1]. As h is positive, q stays within the range of u and is monotone where u is, and q' and q''
-   within V and A. As h is C2, q'''' is continuous, with
+   [0, 1]. As h is positive, q stays within the range of u and is monotone where u is, and q' and
+   q'' within V and A. As h is C2, q'''' is continuous, with
 
        |q'''| <= 4.375 A / L,    |q''''| <= 30.06 A / L^2.
 
@@ -349,7 +349,7 @@ def evaluate_stream(k, smoothing, time, state):
     rows = place.shape[0]
     back = 0
     if k.time[0] > time:
-        back = min(int(floor((k.time[0] - time) / step)) + 1, rows - TICKS - 1)
+        back = min(floor((k.time[0] - time) / step) + 1, rows - TICKS - 1)
     newest = k.newest[0] - back + rows
     phase = min(max(time - (k.time[0] - back * step), 0.0), step)
     basis = np.zeros((TICKS, 5))

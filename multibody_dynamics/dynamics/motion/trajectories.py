@@ -566,7 +566,7 @@ def _shaped(knots: Array, data: Array, shape: str) -> Array:
     data, step = data.copy(), np.diff(knots)
     is_free = np.isnan(data[:, 1:]).all(axis=1)  # (m, n) of this joint, only the position is given
     change = np.diff(q, axis=0)
-    is_held = change == 0.0
+    is_held: NDArray[np.bool_] = np.asarray(change == 0.0)
     is_held[0] &= shape == "monotone"  # the first point may be passed at speed
     ends_hold: NDArray[np.bool_] = np.zeros(q.shape, dtype=bool)
     ends_hold[1:] |= is_held

@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Streams of targets for the joints: the topics of `stream_topics` that do not bring trajectories."""
+"""Streams of targets for the joints, from the topics that `stream_topics` names."""
 
 from __future__ import annotations
 

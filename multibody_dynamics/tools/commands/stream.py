@@ -29,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plant", choices=("internal", "mujoco"), default="internal",
                         help="simulator (%(default)s)")  # fmt: skip
     parser.add_argument("--torque-rate", metavar="RATE", type=positive, default=1000.0,
-                        help="limit of the rates of the motor torques, N m/s (%(default)s)")  # fmt: skip
+                        help="limit of the rates of the motor torques, N m/s"
+                        " (%(default)s)")  # fmt: skip
     parser.add_argument("--unstamped", action="store_true",
                         help="let times count from the arrival of each message, as if it had no"
                         " stamp")  # fmt: skip

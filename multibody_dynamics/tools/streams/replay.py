@@ -35,7 +35,8 @@ ORDERS = ("q", "q'", "q''", "q'''", "q''''")
 class Replay:
     """What happened in k cycles, PERIOD apart: times (k,) s; desired (k, 5, n); q (k, n) of the
     links; torque (k, m) of the motors; delay (k,) s, as the stream reported it. stops : what
-    stopped the arm, with its time, at which the replay ends. cost : s, median duration of `Arm.update`."""
+    stopped the arm, with its time, at which the replay ends. cost : s, median duration of
+    `Arm.update`."""
 
     joint_names: tuple[str, ...]
     times: Array

@@ -3,8 +3,8 @@
 
 """Recorded streams of targets, in files and generated.
 
-.csv      a row per point: `t` at which it is due and `arrival` of its message, in s; `q JOINT` and, if
-          it was sent, `qd JOINT`, in rad (m), for every joint. Rows with one arrival are
+.csv      a row per point: `t` at which it is due and `arrival` of its message, in s; `q JOINT`
+          and, if it was sent, `qd JOINT`, in rad (m), for every joint. Rows with one arrival are
           one message. Without `arrival`, every point is a message that arrives when it is due
 .parquet  an episode of LeRobot: `timestamp` in s and `action`, a row of joint positions, or one
           value for each joint in the column `action.JOINT`; requires pyarrow
@@ -100,7 +100,9 @@ def _of_columns(columns: dict[str, Array]) -> RecordedStream:
     rates = np.column_stack([columns[f"qd {name}"] for name in names]) if has_rates else None
     for name, rows in (("t", time), ("arrival", arrival), ("positions", q)):
         if not np.isfinite(rows).all():
-            raise InputError(f"{name}: row {int(np.argwhere(~np.isfinite(rows))[0][0])} is not finite")
+            raise InputError(
+                f"{name}: row {int(np.argwhere(~np.isfinite(rows))[0][0])} is not finite"
+            )
     ends = np.flatnonzero(np.diff(arrival)) + 1
     parts = np.split(np.arange(len(time)), ends)
     messages = [

@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A motion from a stream of targets: continuity, bounds, delay, held points, limits, lost messages."""
+"""A motion from a stream of targets: continuity, bounds, delay, held points, lost messages."""
 
 from __future__ import annotations
 

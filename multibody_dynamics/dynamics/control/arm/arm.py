@@ -347,8 +347,10 @@ class Arm(IndependentCopies):
         Raises RequestError for targets that cannot begin or continue a stream, and before the first
         cycle.
         """
-        rows = [None if each is None else np.atleast_2d(each) for each in (positions, velocities)]
-        request = TrajectoryRequest(start, np.atleast_1d(np.float64(times)), *rows, None)
+        rates = None if velocities is None else np.atleast_2d(velocities)
+        request = TrajectoryRequest(
+            start, np.atleast_1d(np.float64(times)), np.atleast_2d(positions), rates, None
+        )
         q, limits = self.acting.state.q, self.stream_limits
         self.motion.stream(request, q, limits, tolerance=tolerance)
 

@@ -26,7 +26,7 @@ import numpy as np
 from ...core import Array, InputError, as_array, check_setting, setting
 from ...elastic import Actuators, motor_motion
 from ...model import JointLimits, MultibodyModel
-from ...motion import JointCommandLimits, StreamLimits, streams
+from ...motion import JointCommandLimits, StreamLimits, compile_streams, streams
 from ...rigid import inverse_dynamics, mass_matrix
 
 SAMPLES = 256
@@ -81,13 +81,15 @@ def design_stream(
     *,
     stiffness: Any = None,
 ) -> StreamLimits:
-    """The limits of streams for a robot.
+    """The limits of streams for a robot. Takes some tenths of a second; afterwards, streams are
+    compiled.
 
     limits : of positions and velocities. motors : limits of torques and their rates. stiffness :
     (v,) second outputs of joints that have one, see :func:`.motor_motion`.
 
     Raises InputError if not even a slow stream keeps the torque rates.
     """
+    compile_streams()
     settings = settings or StreamSettings()
     speed = np.where(np.isfinite(limits.velocity), limits.velocity, UNLIMITED_SPEED)
     states = _RandomStates(model, actuators, limits, motors, speed, stiffness)

@@ -224,7 +224,7 @@ def test_a_stream_is_followed_ends_at_rest_and_hands_over(motion):
     for k in range(100):
         now = START + k * SECOND // 50
         at = state(motion, now)
-        stream(motion, Q0 + [0.01 * k, 0.0], start=now)
+        stream(motion, Q0 + np.array([0.01 * k, 0.0]), start=now)
     assert motion.mode == "moving"
     assert motion.streamed.delay == pytest.approx(0.02, rel=0.05)
     before = state(motion, now + SECOND // 100)
@@ -271,5 +271,5 @@ def test_targets_that_begin_no_stream_are_refused_with_the_reason(motion):
 def test_zero_velocities_of_single_points_are_no_velocities(motion):
     for k in range(50):
         state(motion, START + k * SECOND // 20)
-        stream(motion, Q0 + [0.02 * k, 0.0], velocities=[[0.0, 0.0]])
+        stream(motion, Q0 + np.array([0.02 * k, 0.0]), velocities=[[0.0, 0.0]])
     assert state(motion, START + 49 * SECOND // 20 + SECOND // 50)[1, 0] > 0.35
