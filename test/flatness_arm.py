@@ -79,6 +79,7 @@ class Arm:
         self.torque = np.zeros(len(self.actuators.motors))
         self.is_stuck = self.is_answered = False
         self.resolution = 0.0  # rad, of the motor encoders
+        self.leap = 0.0  # rad, by which links seem to be elsewhere
         self.clock = ros.publisher(Clock, "/clock")
         self.links = ros.publisher(JointState, "joint_states", readers=0)
         self.motors = ros.publisher(JointState, "motor_states")
@@ -101,7 +102,8 @@ class Arm:
 
     def send_links(self, stamp: int | None = None) -> None:
         r = self.plant
-        self.send(self.links, self.model.joint_names, (r.q, r.qd, r.joint_torque), stamp)
+        rows = (r.q + self.leap, r.qd, r.joint_torque)
+        self.send(self.links, self.model.joint_names, rows, stamp)
 
     def send_motors(self, stamp: int | None = None) -> None:
         r = self.plant
