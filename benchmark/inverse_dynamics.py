@@ -227,6 +227,29 @@ def others(model: dyn.MultibodyModel, options: argparse.Namespace) -> list[Row]:
     return found
 
 
+def coupled(model: dyn.MultibodyModel, options: argparse.Namespace) -> Group:
+    """The same tree with a coordinate for each joint, and with the last joint of each limb
+    following the one before it, as fingers with <mimic> do."""
+    last = [i for i in range(model.n) if i not in model.parents]
+    names = model.joint_names
+    followers = {names[i]: {names[int(model.parents[i])]: -0.7} for i in last}
+    hand = model.with_couplings(followers)
+    state = np.random.default_rng(1).normal(size=(5, hand.n))
+    G = np.zeros((model.n, hand.n))
+    for i, joint in enumerate(names):
+        for name, factor in followers.get(joint, {joint: 1.0}).items():
+            G[i, hand.joint_index(name)] = factor
+    wanted = np.array(dyn.InverseDynamicsSolver(model, "body")(*(state @ G.T))) @ G
+    rows = []
+    for what, robot in ((f"{model.n} independent joints", model), (f"{len(last)} of them", hand)):
+        solver = dyn.InverseDynamicsSolver(robot, "body", specialise=False)
+        if robot is hand:
+            harness.require("coupled", np.array(solver(*state)), wanted, 1e-11)
+            what += " follow others"
+        rows.append(harness.called(f"{what}, {UPDATE}", solver.update, options))
+    return Group("coupled", "Q, Q' and Q'' with coupled joints", rows, rows[0].name)
+
+
 def groups(options: argparse.Namespace) -> list[Group]:
     arm = harness.robots(options.urdf)
     state = np.random.default_rng(1).normal(size=(6, arm[0].n))
@@ -239,4 +262,5 @@ def groups(options: argparse.Namespace) -> list[Group]:
         panda,
         Group("orders", title, orders, orders[2].name),
         one_robot("humanoid", *humanoid(), options),
+        coupled(humanoid()[0], options),
     ]

@@ -24,9 +24,13 @@ from multibody_dynamics.dynamics.core.inputs import Array
 from multibody_dynamics.dynamics.elastic import (
     Actuator,
     Antagonistic,
+    BacklashSpring,
+    Friction,
+    GearHarmonic,
     Motor,
     Rigid,
     SeriesElastic,
+    SlipElement,
     StiffnessDrive,
     VariableStiffness,
 )
@@ -105,6 +109,27 @@ def damped_arm() -> Arm:
 
 
 @cache
+def real_arm() -> Arm:
+    """Everything that real drives add: friction of links and motors, hysteresis, backlash and
+    kinematic errors."""
+    friction = Friction(
+        viscous=0.5, coulomb=1.0, coulomb_velocity=0.05, stribeck=0.3, stribeck_velocity=0.1,
+        load_friction=0.05, offset=0.2,
+    )  # fmt: skip
+    motor = replace(MOTOR, gear_ratio=50.0, stribeck=0.2, load_friction=0.04, offset=-0.1)
+    slip = tuple(SlipElement(60.0, 60.0 * x) for x in (0.002, 0.005))
+    errors = GearHarmonic(2.0, "motor", 3e-4, 0.5), GearHarmonic(1.0, "link", 5e-4)
+    shoulder = SeriesElastic(
+        motor, LinearSpring(400.0), hysteresis=slip, kinematic_error=errors, link_friction=friction
+    )
+    elbow = SeriesElastic(
+        SMALL, BacklashSpring(LinearSpring(200.0), 1e-3), hysteresis=slip[:1],
+        link_friction=friction,
+    )  # fmt: skip
+    return two_links(shoulder, elbow)
+
+
+@cache
 def elastic_panda() -> Arm:
     model = panda()
     joints = load_actuators(CONFIG / "elastic_joints" / "panda.yaml", model.joint_names)
@@ -150,9 +175,18 @@ def mixed_panda() -> Arm:
     return Arm(model, Actuators(model.joint_names, tuple(mixed)), rest)
 
 
+@cache
+def differential_wrist() -> Arm:
+    """Two motors of a wrist that move two joints together, as in config/."""
+    springs = CONFIG / "elastic_joints" / "differential_wrist.yaml"
+    model = load_urdf(CONFIG / "robots" / "differential_wrist.urdf", couplings=springs)
+    joints = load_actuators(springs, model.joint_names, model.joint_types)
+    return Arm(model, joints, np.array([-0.4, 0.5, 0.1]))
+
+
 NAMED_ARMS = (
     linear_arm, nonlinear_arm, antagonistic_arm, pretensioned_arm, variable_arm, damped_arm,
-    elastic_panda, mixed_panda,
+    elastic_panda, mixed_panda, differential_wrist,
 )  # fmt: skip
 
 

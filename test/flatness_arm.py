@@ -54,7 +54,7 @@ class Arm:
         robot = f"config/robots/{robot}.urdf"
         if not isinstance(springs, Path):
             springs = f"config/elastic_joints/{springs}.yaml"
-        self.model = dyn.load_urdf(share_directory() / robot)
+        self.model = dyn.load_urdf(share_directory() / robot, couplings=share_directory() / springs)
         names = self.model.joint_names
         self.actuators = load_actuators(share_directory() / springs, names)
         self.settings = {

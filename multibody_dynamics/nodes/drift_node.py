@@ -154,7 +154,7 @@ class DriftNode(ManagedNode[DriftParameters]):
 
     def _first(self, message: JointState) -> JointStates:
         """Begin a stream of states."""
-        states, has_velocity = self.parameters.states(message, self._names)
+        states, has_velocity = self.parameters.states(message, self._names, self._robot.model)
         self._stream = StateStream(self._robot, self._settings, velocity=has_velocity)
         actuators = self._robot.actuators
         if actuators is not None:

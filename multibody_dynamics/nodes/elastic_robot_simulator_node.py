@@ -36,7 +36,7 @@ from .base.parameters import ParameterError
 from .base.qos import RELIABLE, best_effort
 from .base.runtime import ManagedNode, run
 from .simulator.simulated_environment import SimulatedEnvironment, StiffnessCommands
-from .simulator.simulated_sensors import SimulatedSensors, driven, stepped
+from .simulator.simulated_sensors import DependentJoints, SimulatedSensors, driven, stepped
 from .simulator.simulator_commands import Command, Commands
 from .simulator.simulator_pace import ClockPace, Pace, SteadyPace
 from .simulator.simulator_parameters import SimulatorParameters
@@ -67,7 +67,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
             )
         robot = make_robot(p)
         self._plant = plant = robot.plant
-        self._home = robot.home
+        self._home, self._effects = robot.home, robot.effects
         self._stiffness_at_rest = plant.stiffness.copy()
         actuators = plant.actuators
         self._period = round(SECOND / p.update_rate)
@@ -82,9 +82,10 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
             self._clock_publisher = self.create_lifecycle_publisher(Clock, "/clock", RELIABLE)
             self.configuration.callback(self.destroy_lifecycle_publisher, self._clock_publisher)
         self._outputs = outputs = Outputs(self)
+        self._dependent = DependentJoints(plant.model)
         fields = ("position", "velocity", "effort")
         self._rows = [
-            *outputs.joint_state("joint_states", actuators.joint_names, *fields),
+            *outputs.joint_state("joint_states", self._dependent.names, *fields),
             *outputs.joint_state("motor_states", actuators.motor_names, *fields),
         ]
         self.get_logger().info(
@@ -99,7 +100,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
         plant.stiffness[:] = self._stiffness_at_rest
         plant.reset(self._home)
         self._mean_torque = plant.motor_torque.copy()
-        self._sensors = SimulatedSensors(p, plant, self._dt)
+        self._sensors = SimulatedSensors(p, plant, self._dt, self._effects)
         self._sensors.restart()
         self._stamp = 0  # ns, of the newest state
         self._commands.restart(None if p.brakes_until_command else self._rest())
@@ -228,10 +229,9 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
     def _publish(self, stamp: int) -> None:
         """Publish the readings of all sensors with one stamp."""
         sensors, outputs = self._sensors, self._outputs
+        of_links = sensors.links.position, sensors.links.velocity, sensors.torque
         readings = (
-            sensors.links.position,
-            sensors.links.velocity,
-            sensors.torque,
+            *self._dependent.added(*of_links),
             sensors.motors.position,
             sensors.motors.velocity,
             self._mean_torque,

@@ -21,6 +21,7 @@ from sensor_msgs.msg import JointState
 
 from ..dynamics.control import DesiredMotion
 from ..dynamics.core import Array
+from ..dynamics.motion import joint_turns
 from .base.cycle_supervisor import CycleSupervisor
 from .base.diagnostics import ERROR, STALE, Diagnostics, Status
 from .base.messages import SECOND, JointStates
@@ -59,9 +60,9 @@ class FeedforwardNode(ManagedNode[FeedforwardParameters]):
 
     def activate(self) -> None:
         robot = self._setup.robot
-        motion = DesiredMotion(robot.model.joint_names, robot.soft_limits)
+        motion = DesiredMotion(robot.model.joint_names, robot.soft_limits, joint_turns(robot.model))
         self._cycle = cycle = FeedforwardCycle(self, self._setup, motion, action=self._action)
-        TrajectoryInput(self, cycle.inputs, cycle.followed, self._action)
+        TrajectoryInput(self, cycle.inputs, cycle.followed, self._action, robot.model.transmissions)
         cycle.follow_streams()
 
     def reconfigure(self, values: FeedforwardParameters) -> None:
@@ -91,7 +92,10 @@ class FeedforwardCycle:
         self._node, self._setup, self._law, self._outputs = node, setup, law, setup.outputs
         self._motion, self._stiffness, self._after_cycle = motion, setup.stiffness, after_cycle
         self._measured = measured = JointStates(
-            robot.model.joint_names, also=("velocity",), check=setup.position_check
+            robot.model.joint_names,
+            also=("velocity",),
+            check=setup.position_check,
+            transmissions=robot.model.transmissions,
         )
         self._limits = limits = MotorLimits(robot, p)
         self._ramp = TorqueRamp(len(robot.actuators.motors))

@@ -95,6 +95,7 @@ class ControllerCycle:
             arm.measured.estimator.signals,
             setup.position_checks,
             can_stop_on_links=arm.laws.on_links is not None,
+            transmissions=robot.model.transmissions,
         )
         self._newest = NewestPair(node.defer, self._run)
         self._inputs = inputs = Inputs(node)
@@ -111,7 +112,7 @@ class ControllerCycle:
             action=action, obstacle=faults, on_enable=self._believe_positions,
         )  # fmt: skip
         node.activation.callback(self._end)
-        TrajectoryInput(node, inputs, followed, action)
+        TrajectoryInput(node, inputs, followed, action, robot.model.transmissions)
         StreamInput(node, inputs, followed, robot, self._limits, arm.second.rows[0])
         self._wrench = WrenchInput(
             node, robot.model, inputs, supervisor,

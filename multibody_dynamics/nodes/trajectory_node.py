@@ -53,6 +53,11 @@ MOST_POINTS = 200_000  # an hour at the default sample_period; interpolating the
 class TrajectoryParameters(RobotParameters):
     """The parameters of trajectory_node; docs/trajectory_node.md has them as a table."""
 
+    elastic_joints_file: str = parameter(
+        "",
+        "YAML file of springs and motors, found like robot_file, whose couplings and transmissions"
+        " apply; empty: none",
+    )
     motion: str = parameter(
         "sum_of_sines",
         "'sum_of_sines': the exciting motion of dynamic identification; 'rest_to_rest': through"
@@ -189,7 +194,8 @@ class TrajectoryNode(ManagedNode[TrajectoryParameters]):
 
     def activate(self) -> None:
         p = self.parameters
-        self._measured = JointStates(self._model.joint_names)
+        model = self._model
+        self._measured = JointStates(model.joint_names, transmissions=model.transmissions)
         self._end: int | None = None  # ns, ROS time, of the motion in progress
         self._sent, self._deadline = 0, time.monotonic() + p.patience
         activation = self.activation
@@ -335,7 +341,7 @@ def read_file(model: MultibodyModel, path: Path) -> Points:
 
     Raises InputError, which names the file, if it cannot be read or has other joints.
     """
-    found = read_points(path)
+    found = read_points(path).at_motors(model.transmissions)
     try:
         order = match_joints(model.joint_names, found.joint_names)
     except InputError as error:

@@ -93,7 +93,7 @@ class ValidationNode(ManagedNode[ValidationParameters]):
             self._urdf_text,
             self.get_logger(),
         )
-        self._matcher = JointMatcher(self._names)
+        self._matcher = JointMatcher(self._names, self._robot.model.transmissions, p.prefix)
         self._rejected, self._events = EventCounter(), EventCounter()
         self._is_too_large = False
         self._restart()
@@ -141,7 +141,7 @@ class ValidationNode(ManagedNode[ValidationParameters]):
 
     def _first(self, message: JointState) -> JointStates:
         """Begin a stream of states."""
-        states, has_velocity = self.parameters.states(message, self._names)
+        states, has_velocity = self.parameters.states(message, self._names, self._robot.model)
         self._stream = StateStream(self._robot, self._settings, velocity=has_velocity)
         return states
 

@@ -40,6 +40,7 @@ from ..dynamics.model import MultibodyModel, inertia
 from ..dynamics.rigid import mass_matrix
 
 REQUIREMENT = "mujoco>=3.3,<4"
+VERSIONS = (3, 3), (4,)  # the least, and the first that is not accepted
 COARSEST_STEP = 0.25e-3  # s
 ACCURATE = 0.5  # largest |lambda| h of the default step
 STOP_TIME = 5e-3  # s, time constant of the end stops, which MuJoCo damps critically
@@ -49,7 +50,8 @@ LARGEST_FORCE, LARGEST_STATE = 1e6, 1e9  # MuJoCo resets the state beyond accele
 
 
 def import_mujoco() -> Any:
-    """The module `mujoco`. Raises a DynamicsError that explains how to install it."""
+    """The module `mujoco`. Raises a DynamicsError that explains how to install it, or another
+    version."""
     try:
         import mujoco
     except ImportError as error:
@@ -58,6 +60,14 @@ def import_mujoco() -> Any:
             f"pip install '{REQUIREMENT}', if necessary in a virtual environment with access to "
             f"ROS 2, or install the extra multibody_dynamics[mujoco]"
         ) from None
+    least, beyond = VERSIONS
+    numbers = (re.match(r"\d*", part) for part in mujoco.__version__.split("."))
+    found = tuple(int(number[0] or 0) for number in numbers if number is not None)
+    if not least <= found < beyond:
+        raise DynamicsError(
+            f"the MuJoCo plant requires {REQUIREMENT}, but version {mujoco.__version__} is "
+            f"installed: pip install '{REQUIREMENT}'"
+        )
     return mujoco
 
 
@@ -95,6 +105,12 @@ class MujocoRobot(NeverCopied):
                 f"the actuators have {', '.join(actuators.joint_names)}"
             )
         actuators.refuse_counting_twice(model.reflected_inertia)
+        for joint, (terms, _) in model.couplings.items():
+            if len(terms) > 1:  # a chain of joints on one axis, whose mass matrix is singular
+                raise InputError(
+                    f"joint '{joint}' depends on several coordinates ({', '.join(terms)}), which "
+                    "MuJoCo cannot simulate here; use the internal plant, ElasticRobot"
+                )
         self._mujoco = mujoco = import_mujoco()
         n, m = model.n, len(actuators.motors)
         self.model, self.actuators, self.drive = model, actuators, drive

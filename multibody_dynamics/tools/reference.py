@@ -22,6 +22,7 @@ from .. import dynamics
 from ..dynamics import control
 from ..dynamics.control import FAULTS, in_short
 from ..dynamics.lie import SYMBOLS
+from ..dynamics.plant import DriveEffects
 
 DOCS = Path(__file__).parents[2] / "docs"
 NODES = {
@@ -53,6 +54,8 @@ def generate(name: str) -> str:
         return law_parameters_table()
     if name == "faults":
         return faults_table()
+    if name == "effects":
+        return effects_table()
     from ..nodes.base.parameters import markdown_table
 
     node = import_module(f"multibody_dynamics.nodes.{name.removesuffix(' parameters')}")
@@ -65,6 +68,16 @@ def faults_table() -> str:
     return head + "".join(
         f"| {fault.text} | {fault.mode.name} | {fault.within} | {fault.end} |\n"
         for fault in FAULTS[1:]
+    )
+
+
+def effects_table() -> str:
+    """The effects of real drives in the simulated arm."""
+    head = "| effect | default | unit | meaning |\n|---|---|---|---|\n"
+    return head + "".join(
+        f"| `{each.name}` | `{each.default}` | {each.metadata['unit']} |"
+        f" {each.metadata['description'].replace('|', chr(92) + '|')} |\n"
+        for each in fields(DriveEffects)
     )
 
 

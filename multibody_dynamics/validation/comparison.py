@@ -126,6 +126,9 @@ def predicted_torques(robot: Robot, state: Array, *, by_motor: bool) -> Array:
         settled = actuators.settled_deflection(loads) if actuators.is_damped.any() else None
         motion = motor_motion(actuators, np.moveaxis(state, 0, -2), loads, deflection=settled)
         rows[0] = motion.torque
+    elif robot.actuators is not None and robot.actuators.has_link_friction.any():
+        of_links = robot.actuators.link_friction(np.moveaxis(state, 0, -2), np.stack(rows, axis=-2))
+        rows = [row + of_links[..., k, :] for k, row in enumerate(rows)]
     first, second = robot.friction.rates(qd, qdd, qddd)
     return np.stack([rows[0] + robot.friction.torque(qd), rows[1] + first, rows[2] + second])
 
@@ -158,7 +161,9 @@ class _Pass:
     def __init__(self, path: Path, settings: Settings, robot: Robot) -> None:
         self._began = time.monotonic()
         self._path, self._settings, self._robot = path, settings, robot
-        self._recording = Recording(path, settings.effort)
+        self._recording = Recording(
+            path, settings.effort, robot.model.transmissions, settings.prefix
+        )
         self.look = look = survey(
             self._recording,
             robot.model,

@@ -93,8 +93,9 @@ def load_robot(
         rotor_inertia: {JOINT: kg m^2 on the link side of the gear}
         payload: {BODY: {mass, com: [x, y, z], inertia_com: [xx, xy, xz, yy, yz, zz]}}
         links: {BODY: the same, replacing the inertia of the URDF}
+    The friction of a link in the file with springs takes the place of that in the first file.
     """
-    return equipped(load_urdf(urdf, gravity), data, elastic_joints)
+    return equipped(load_urdf(urdf, gravity, couplings=elastic_joints), data, elastic_joints)
 
 
 def equipped(
@@ -106,8 +107,11 @@ def equipped(
         model, friction = _with_data(model, data)
     actuators = None
     if elastic_joints is not None:
-        actuators = load_actuators(elastic_joints, model.joint_names, model.joint_types)
+        actuators = load_actuators(
+            elastic_joints, model.joint_names, model.joint_types, model.locked
+        )
         actuators.refuse_counting_twice(model.reflected_inertia)
+        friction = friction.without(actuators.has_link_friction)  # which counts
     return Robot(model, friction, actuators)
 
 

@@ -35,6 +35,7 @@ from ..dynamics.core import (
     read_yaml_documents,
     reading,
 )
+from ..dynamics.model import Transmission, motor_columns
 from .recordings import Bag, from_start, read_columns, stacked, times_in, write_columns
 from .recordings.bag_library import message_types, new_bag
 from .recordings.tables import UNIX
@@ -66,6 +67,12 @@ class Points:
     times: Array
     data: Array
     form: Form
+
+    def at_motors(self, transmissions: Sequence[Transmission]) -> Points:
+        """The same with joints behind transmissions as their motors."""
+        columns = motor_columns(self.joint_names, transmissions)
+        data = [columns.convert(name, rows) for name, rows in zip(ROWS, self.data, strict=True)]
+        return replace(self, joint_names=columns.names, data=np.array(data))
 
     def slower(self, factor: float) -> Points:
         """The same path and start time, slower by a factor."""

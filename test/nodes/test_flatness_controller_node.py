@@ -435,6 +435,29 @@ def test_stiffness_follows_its_own_reference_within_its_range(ros):
     assert np.abs(arm.plant.q + 0.4).max() < 0.01
 
 
+def test_a_differential_wrist_is_commanded_by_its_joints(ros):
+    """The robot's states and the trajectory name pitch and roll, the torques left and right."""
+    arm = Arm(ros, "differential_wrist", "differential_wrist", ("errors",))
+    joints, T = ("elbow", "roll", "pitch"), np.array([[1, 0, 0], [0, 0.5, -0.5], [0, 0.5, 0.5]])
+
+    def send_joints(stamp=None):
+        r = arm.plant
+        torque = np.linalg.solve(T.T, r.joint_torque)
+        arm.send(arm.links, joints, (T @ r.q, T @ r.qd, torque), stamp)
+
+    arm.send_links = send_joints
+    arm.start()
+    arm.run(0.3)
+    goal = np.array([-0.2, 0.5, -0.1])  # elbow, roll, pitch
+    point = JointTrajectoryPoint(positions=goal.tolist())
+    set_stamp(point.time_from_start, SECOND)
+    arm.trajectory.publish(JointTrajectory(joint_names=list(joints), points=[point]))
+    arm.run(1.5)
+    np.testing.assert_allclose(T @ arm.plant.q, goal, atol=1e-3)
+    assert arm.error(len(arm.errors) // 2) < 5e-3
+    assert arm.answers[-1].name == list(arm.actuators.motor_names)
+
+
 @pytest.mark.parametrize(("plant", "bound"), [("internal", 1e-3), ("mujoco", 2e-3)])
 def test_a_simulated_arm_is_controlled_in_lockstep(ros, plant, bound):
     """The simulator node waits for each torque, which acts from the next state on."""

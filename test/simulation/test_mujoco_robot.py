@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -28,7 +30,7 @@ from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSprin
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.dynamics.plant.motor_drive import MotorDrive
 from multibody_dynamics.dynamics.plant.plants import EndStops, Plant
-from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
+from multibody_dynamics.simulation.mujoco_robot import MujocoRobot, import_mujoco
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 PANDA = (CONFIG / "robots" / "panda.urdf").read_text()
@@ -331,3 +333,21 @@ def test_coupled_joints_and_light_frames():
             plant.step([0.5, 20.0], 1e-3)
     np.testing.assert_allclose(robot.q, own.q, rtol=0.02)
     assert np.abs(own.q - [0.3, 0.1]).max() > 0.01
+
+
+def test_a_joint_that_depends_on_two_coordinates_is_refused():
+    springs = CONFIG / "elastic_joints" / "differential_wrist.yaml"
+    model = dyn.load_urdf(CONFIG / "robots" / "differential_wrist.urdf", couplings=springs)
+    actuators = dyn.load_actuators(springs, model.joint_names)
+    with pytest.raises(dyn.InputError, match=r"'pitch' depends on several .*\(left, right\)"):
+        MujocoRobot(model, actuators)
+
+
+@pytest.mark.parametrize(("version", "accepted"), [("3.2.7", 0), ("3.3.0", 1), ("4.0.0", 0)])
+def test_versions_of_mujoco_that_were_not_tried_are_named(version, accepted, monkeypatch):
+    monkeypatch.setattr(mujoco, "__version__", version)
+    if accepted:
+        assert import_mujoco() is mujoco
+        return
+    with pytest.raises(dyn.DynamicsError, match=re.escape(f"version {version} is installed")):
+        import_mujoco()

@@ -166,11 +166,15 @@ def test_generate_a_controller(capsys, tmp_path):
     position = "0,-0.5,0,-2,0,1.6,0.5"
     assert cli.main([*both, "--position", position, "--name", "arm", "--delay", "0.001"]) == 0
     printed = capsys.readouterr().out
-    assert printed.count("\n") == 36
+    assert printed.count("\n") == 42
     text = (tmp_path / "code" / "arm_settings.c").read_text()
     assert "from panda.urdf, SHA-256" in text
     assert "from panda.yaml, SHA-256" in text
     assert ".lead = 0.0015," in text
+    for other in (position.split(","), [position.replace(",", " ")]):
+        assert cli.main([*both, "--position", *other, "--name", "arm", "--delay", "0.001"]) == 0
+        assert (tmp_path / "code" / "arm_settings.c").read_text() == text
+    capsys.readouterr()
     assert "requires both --law" in rejected(capsys, *robot, "--law", "motor_pd")
     assert "requires both --law" in rejected(capsys, *robot, "--elastic-joints", springs)
     assert "--bandwidth requires --law" in rejected(capsys, *robot, "--bandwidth", "30")
@@ -191,7 +195,7 @@ def test_plot_rejects_invalid_arguments(capsys, tmp_path):
     with pytest.raises(SystemExit) as end:
         cli.main(["plot", PANDA, "--configuration", "1,two"])
     assert end.value.code == 2
-    assert "1,two is not a comma-separated list of numbers" in capsys.readouterr().err
+    assert "1,two is not a list of numbers" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["inspect", "plot"])

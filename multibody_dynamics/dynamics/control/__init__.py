@@ -213,6 +213,7 @@ Computed                 what the caller of a law has computed already
 LONGEST_LEAD             longest lead of the feedforward in s
 MOST_RECOVERIES          recoveries that a generated controller can count
 frozen_sides             positions that repeat although the arm moves, over a record
+motor_turns              (m,) rad after which the states of motors repeat; 0: never
 cycle_clock              what the clock of a cycle does, as a function over a record
 modes                    what acts on an arm, and why, as functions over records
 samples                  validity of samples and their filters, as functions over records
@@ -359,6 +360,7 @@ from .observers.state_estimation import (
     StateEstimator,
 )
 from .observers.state_predictor import CORRECTION_BANDWIDTH, LONGEST_DELAY, StatePredictor
+from .records.actuation import motor_turns
 from .records.cycle_counts import CycleCounts
 from .signals import frozen_sides, samples
 from .signals.derivative_filter import MAX_STEP, DerivativeFilter
@@ -421,7 +423,7 @@ __all__ = [
     "LearnedMotion", "StiffnessReference",
     # code in other languages
     "printed_cycle", "PrintedCycle", "CycleSettings", "CycleCounts", "Computed", "LONGEST_LEAD",
-    "MOST_RECOVERIES",
+    "MOST_RECOVERIES", "motor_turns",
     "cycle_clock", "frozen_sides", "modes", "samples", "late_hold", "disturbance_compensation",
     # controllers
     "PERIOD", "Controller", "LinearFeedback", "ScheduledFeedback", "UPDATE_TIME",

@@ -9,7 +9,7 @@ Every function takes `where`, the file and keys leading to a value, and raises I
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -89,32 +89,54 @@ class Powers(NamedTuple):
 Dimension = str | Powers
 """A name in the table of units above, or powers of force and angle."""
 
+RATIO = "ratio of torques"
+"""The dimension of a plain number without a unit, the same on both sides of the gear."""
+
+_MORE_FRICTION = {
+    "stribeck": ("stribeck", "force"),
+    "stribeck_velocity": ("stribeck_velocity", "velocity"),
+    "load_friction": ("load_friction", RATIO),
+    "offset": ("offset", "force"),
+}
 _MOTOR_QUANTITIES = {
     "inertia": ("motor_inertia", "inertia"),
     "viscous_friction": ("viscous", "damping"),
     "coulomb_friction": ("coulomb", "force"),
     "coulomb_velocity": ("coulomb_velocity", "velocity"),
+    **_MORE_FRICTION,
     "torque_limit": ("torque_limit", "force"),
     "speed_limit": ("speed_limit", "velocity"),
+}
+_FRICTION_QUANTITIES = {
+    "viscous": ("viscous", "damping"),
+    "coulomb": ("coulomb", "force"),
+    "coulomb_velocity": ("coulomb_velocity", "velocity"),
+    **_MORE_FRICTION,
 }
 
 
 def joint_entries(
-    source: str | PathLike[str] | Mapping[str, Any], joint_names: Sequence[str], what: str
+    source: str | PathLike[str] | Mapping[str, Any],
+    joint_names: Sequence[str],
+    what: str,
+    locked: Collection[str] = (),
 ) -> tuple[str, Mapping[str, Any]]:
     """The name of the source, for messages, and the entry of each joint of the robot.
 
-    `source` is a YAML file, or its contents as a mapping, which messages then call `what`. Raises
+    `source` is a YAML file, or its contents as a mapping, which messages then call `what`. locked :
+    joints whose entries are ignored, because they do not move. Raises
     InputError for joints that are missing from the file or unknown to the robot.
     """
     if isinstance(source, Mapping):
         where, data = what, source
     else:
         where, data = str(source), read_yaml(source)
-    top = entries(data, where, required=("joints",), optional=("description", "couplings"))
+    top = entries(
+        data, where, required=("joints",), optional=("description", "couplings", "transmission")
+    )
     joints = entries(top["joints"], f"{where}: joints", required=(), optional=None)
     for name in joints:
-        if name not in joint_names:
+        if name not in joint_names and name not in locked:
             raise InputError(
                 f"{where}: joint {name!r}: the robot has no such joint; it has "
                 f"{', '.join(joint_names)}"
@@ -152,11 +174,7 @@ def motor_values(data: Any, where: str, motion: str) -> tuple[dict[str, float], 
     its gear."""
     optional = tuple(key for key in _MOTOR_QUANTITIES if key != "inertia")
     motor = entries(data, f"{where}: motor", ("gear_ratio", "inertia"), optional)
-    if ("coulomb_friction" in motor) != ("coulomb_velocity" in motor):
-        raise InputError(
-            f"{where}: motor: coulomb_friction and coulomb_velocity (the speed of its tanh) belong "
-            f"together: give both or neither"
-        )
+    _check_friction_keys(motor, f"{where}: motor", "coulomb_friction")
     ratio, motor_motion = _gear_ratio(motor["gear_ratio"], f"{where}: motor.gear_ratio", motion)
     gear = Gear(ratio, {"link": motion, "motor": motor_motion})
     values = {
@@ -164,10 +182,41 @@ def motor_values(data: Any, where: str, motion: str) -> tuple[dict[str, float], 
         "coulomb": 0.0, "viscous": 0.0, "coulomb_velocity": 1.0,
         "torque_limit": np.inf, "speed_limit": np.inf,
     }  # fmt: skip
-    for key, (name, dimension) in _MOTOR_QUANTITIES.items():
-        if key in motor:
-            values[name] = quantity(motor[key], f"{where}: motor.{key}", dimension, gear)
-    return values, gear
+    return values | _values(motor, f"{where}: motor", _MOTOR_QUANTITIES, gear), gear
+
+
+def friction_values(data: Any, where: str, gear: Gear) -> dict[str, float]:
+    """The friction of a link, keyed by its names in the package."""
+    entry = entries(data, where, (), tuple(_FRICTION_QUANTITIES))
+    _check_friction_keys(entry, where, "coulomb")
+    return _values(entry, where, _FRICTION_QUANTITIES, gear)
+
+
+def _values(
+    entry: Mapping[str, Any], where: str, table: Mapping[str, tuple[str, str]], gear: Gear
+) -> dict[str, float]:
+    return {
+        name: quantity(entry[key], f"{where}.{key}", dimension, gear)
+        for key, (name, dimension) in table.items()
+        if key in entry
+    }
+
+
+def _check_friction_keys(entry: Mapping[str, Any], where: str, coulomb: str) -> None:
+    """Raise InputError for a friction without the speed at which it acts."""
+    if (coulomb in entry) != ("coulomb_velocity" in entry):
+        raise InputError(
+            f"{where}: {coulomb} and coulomb_velocity (the speed of its tanh) belong "
+            f"together: give both or neither"
+        )
+    if ("stribeck" in entry) != ("stribeck_velocity" in entry):
+        raise InputError(
+            f"{where}: stribeck and stribeck_velocity (the speed at which it decays) belong "
+            f"together: give both or neither"
+        )
+    for key in ("stribeck", "load_friction"):
+        if key in entry and coulomb not in entry:
+            raise InputError(f"{where}: {key} adds to {coulomb}, which is missing; it may be zero")
 
 
 def _gear_ratio(value: Any, where: str, motion: str) -> tuple[float, str]:
@@ -184,10 +233,18 @@ def _gear_ratio(value: Any, where: str, motion: str) -> tuple[float, str]:
 
 
 def quantity(data: Any, where: str, dimension: Dimension, gear: Gear) -> float:
-    """A value {value, unit, side} in SI units on the link side."""
+    """A value {value, unit, side} in SI units on the link side; a plain number for a RATIO."""
+    if dimension == RATIO:
+        return number(data, where)
     entry = entries(data, where, required=("value", "unit", "side"), optional=())
     factor = to_link_side(entry, where, dimension, gear)
     return computable(f"{where}: ", number(entry["value"], where) * factor)
+
+
+def plain_angle(data: Any, where: str) -> float:
+    """An angle {value, unit} in rad that belongs to no side of the gear, such as a phase."""
+    entry = entries(data, where, required=("value", "unit"), optional=())
+    return number(entry["value"], where) * _factor(entry["unit"], where, "angle", "revolute")
 
 
 def quantities(data: Any, where: str, dimension: Dimension, gear: Gear) -> tuple[float, ...]:

@@ -20,6 +20,9 @@ StiffnessDrive          the motor that sets the stiffness of a VariableStiffness
 Antagonistic            two motors that pull on the link from opposite sides through springs
 Actuator                base class of all kinds of actuators
 KINDS                   all kinds of actuators by name
+Friction                friction of a link or a motor: viscous, Coulomb, Stribeck, load, offset
+SlipElement             a Maxwell slip element: hysteresis of a series elastic joint
+GearHarmonic            one harmonic of the kinematic error of a gear
 smooth_friction         viscous and smoothed Coulomb friction torque of a motor
 
 Spring laws:
@@ -29,6 +32,7 @@ LinearSpring            s = K phi
 CubicSpring             s = K phi + K3 phi^3, hardening
 PolynomialSpring        s = c_1 phi + c_2 phi^2 + ... over a finite travel
 TableSpring             a smooth increasing law through the points of a data sheet
+BacklashSpring          another law behind a gap, smoothed
 SampledSpring           a user-defined law as the table that compiled code uses, with its errors
 SamplingErrors          largest relative errors of a SampledSpring: s and its three derivatives
 Beyond                  behaviour beyond the travel of a spring: "raise" or "continue"
@@ -64,9 +68,14 @@ actuator_tables         the columns of these tables
 flat_map                the scalar functions behind all of these
 spring_tables           the spring laws over scalars, and the tables that describe them
 friction                friction torque of one motor, for compiled code
+link_friction           friction torque of one link, for compiled code
+friction_torque         friction torque of a law in numbers, for compiled code
+friction_row            these numbers in a table
+FRICTION_ROW            their count
 springs_recursion       joint torques and motor loads of one state, for compiled code
 advance_filters         deflections of damped springs, some time later, for compiled code
 compiled_advance_filters  the same, compiled
+add_slip                torques of slip elements, for compiled code
 by_kind                 one compiled function from those of all kinds
 
 For identification:
@@ -88,12 +97,16 @@ from .actuator_cycle import (
     resting_second_outputs,
 )
 from .actuator_description import described_kind, load_actuators
-from .actuator_tables import friction, smooth_friction
+from .actuator_tables import friction, link_friction
 from .actuators import Actuators
+from .backlash import BacklashSpring
 from .damped_springs import advance_filters, compiled_advance_filters
 from .flat_map import springs_recursion
 from .flatness import LimitMargin, MotorMotion, filtered_deflection, limit_margins, motor_motion
+from .friction_law import FRICTION_ROW, Friction, friction_row, friction_torque, smooth_friction
+from .hysteresis import SlipElement, add_slip
 from .kinds import KINDS, Antagonistic, Rigid, SeriesElastic, VariableStiffness, by_kind
+from .kinematic_error import GearHarmonic
 from .linear_arm import LinearArm, StateSpace, rigid_rotors
 from .motor import Motor, StiffnessDrive
 from .motor_travel import motor_range
@@ -112,10 +125,11 @@ from .springs import (
 __all__ = [
     # actuators of a robot
     "Actuators", "load_actuators", "described_kind", "Motor", "Rigid", "SeriesElastic",
-    "VariableStiffness", "StiffnessDrive", "Antagonistic", "Actuator", "KINDS", "smooth_friction",
+    "VariableStiffness", "StiffnessDrive", "Antagonistic", "Actuator", "KINDS", "Friction",
+    "SlipElement", "GearHarmonic", "smooth_friction",
     # spring laws
-    "Spring", "LinearSpring", "CubicSpring", "PolynomialSpring", "TableSpring", "SampledSpring",
-    "SamplingErrors", "Beyond", "greatest_stiffness",
+    "Spring", "LinearSpring", "CubicSpring", "PolynomialSpring", "TableSpring", "BacklashSpring",
+    "SampledSpring", "SamplingErrors", "Beyond", "greatest_stiffness",
     # flat map for planning
     "motor_motion", "MotorMotion", "filtered_deflection", "limit_margins", "LimitMargin",
     # near rest
@@ -125,7 +139,8 @@ __all__ = [
     "resting_second_outputs",
     # building blocks for other compiled cycles
     "actuator_rows", "actuator_tables", "flat_map", "spring_tables", "friction",
-    "springs_recursion", "advance_filters", "compiled_advance_filters", "by_kind",
+    "link_friction", "friction_torque", "friction_row", "FRICTION_ROW",
+    "springs_recursion", "advance_filters", "compiled_advance_filters", "add_slip", "by_kind",
     # identification
     "JointSprings", "SpringColumns", "Positions", "Identified",
 ]  # fmt: skip

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import prod
 from types import MappingProxyType
@@ -30,8 +30,10 @@ from ..core import Array, InputError
 from ..core.quantities import Dimension
 from .actuator_tables import (
     DAMPING,
+    HAS_LINK_FRICTION,
     INPUT,
     KIND,
+    LINK_FRICTION,
     MOTOR,
     OWN,
     RIGID,
@@ -41,6 +43,7 @@ from .actuator_tables import (
     STIFFEST,
 )
 from .damped_springs import advance_filters, compiled_advance_filters
+from .friction_law import Friction, friction_motion
 from .motor import Motor, StiffnessDrive, check_motor
 from .spring_columns import JointSprings
 from .spring_tables import SpringTables, fitting, spring_tables
@@ -120,6 +123,8 @@ class Actuator(ABC):
     `virtual_spring` is None for a kind without elastic structure preserving control, and
     `identification` raises InputError.
 
+    link_friction : of the link against its base, which its springs or its motor carry.
+
     feedforward(joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs)
         writes the motors of joint i along `given`, a LinkRows, to `outputs`, a MotorArrays: see
         :func:`.flat_map.feedforward_cycle`. The variant is in `bend`, Q with two rates as far as it
@@ -130,6 +135,8 @@ class Actuator(ABC):
     virtual_spring(joints, laws, pieces, own, i, second, unloaded, force, force_rate,
         x, rate, slope, rest): see :mod:`.virtual_springs`.
     """
+
+    link_friction: Friction = field(default=Friction(), kw_only=True)
 
     code: ClassVar[float | None] = None  # in the column KIND; set by the registry
     feedforward: ClassVar[Callable[..., None]]
@@ -273,6 +280,11 @@ class Actuator(ABC):
         return 0.0
 
     @property
+    def slip_count(self) -> int:
+        """How many states its hysteresis has."""
+        return 0
+
+    @property
     def series_spring(self) -> Spring | None:
         """The spring if it is the only one, between the only motor and the link, and constant."""
         return None
@@ -377,6 +389,8 @@ class Actuator(ABC):
         row = np.zeros(max(OWN, *(column + 1 for column in entries)))
         for column, value in entries.items():
             row[column] = value
+        row[HAS_LINK_FRICTION] = not self.link_friction.is_zero
+        row[LINK_FRICTION:OWN] = self.link_friction.row
         return row
 
     def columns(self) -> dict[int, float]:
@@ -398,14 +412,15 @@ class Actuator(ABC):
     def motor_rows(
         self, q: Rows, Q: Rows, second: Rows, deflection: Array | None, beyond: Beyond
     ) -> tuple[MotorRows, ...]:
-        """The motion of the motors that moves the joint along q under the torque Q.
+        """The motion of the motors that moves the joint along q under the torque Q, to which the
+        friction of the link adds; q has a third rate if there is any.
 
         second: the second output, if the joint has one; deflection: the state of a damped spring.
         """
         from . import flat_map  # which is made of all kinds
 
         chosen = second if self.second_output is not None else ()
-        given = np.array(np.broadcast_arrays(*q, *Q, *chosen), dtype=np.float64)
+        given = np.array(np.broadcast_arrays(*self._carried(q, Q), *chosen), dtype=np.float64)
         batch, m = given.shape[1:], len(self.motors)
         self._check_motion(given[:3], given[3:6], given[6:], deflection, beyond)
         rows = given.reshape(len(given), -1)
@@ -413,7 +428,14 @@ class Actuator(ABC):
         filtered = np.zeros(batch) if deflection is None else np.broadcast_to(deflection, batch)
         joints, motors = self._copies(count)
         joints[:, [SOFTEST, STIFFEST]] = 0.0, np.inf  # checked, never clipped
-        links = rows[:3], rows[3:6], rows[6:], np.array(filtered, dtype=np.float64).reshape(-1)
+        joints[:, HAS_LINK_FRICTION] = 0.0  # in these rows already
+        links = (
+            rows[:3],
+            rows[3:6],
+            rows[3:6],
+            rows[6:],
+            np.array(filtered, dtype=np.float64).reshape(-1),
+        )
         bent = np.zeros((count, m))
         bent[:, : len(self.springs)] = np.nan  # no guess
         load, result = np.zeros((count, m)), np.zeros((4, count, m))
@@ -426,6 +448,19 @@ class Actuator(ABC):
             self._reject_second_output(rows[3, clipped], rows[6, clipped])
         found = np.concatenate((result[:3], [load, bent], result[3:])).reshape(6, *batch, m)
         return tuple(MotorRows(*found[..., j]) for j in range(m))
+
+    def _carried(self, q: Rows, Q: Rows) -> tuple[Array, ...]:
+        """q, q', q'' and Q, Q', Q'' with the friction of the link."""
+        if self.link_friction.is_zero:
+            return *q[:3], *Q
+        if len(q) < 4:
+            if np.any(q[1]) or np.any(q[2]):
+                raise InputError(
+                    "the friction of the link has rates: give the third derivative of q as well"
+                )
+            q = *q, np.zeros_like(q[0])
+        friction = friction_motion(self.link_friction.row, q[1:4], Q)
+        return *q[:3], *(own + more for own, more in zip(Q, friction, strict=True))
 
     def _check_motion(  # noqa: B027 (nothing to check unless overridden)
         self, q: Array, Q: Array, second: Array, deflection: Array | None, beyond: Beyond

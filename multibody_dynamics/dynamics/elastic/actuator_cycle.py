@@ -9,7 +9,7 @@ report springs beyond their travel and infeasible second outputs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -24,10 +24,12 @@ from .actuator_tables import (
     MOTOR_ROW,
     OWN,
     SECOND_OUTPUT_CLIPPED,
+    SLIP_STATE,
 )
 from .actuators import Actuators
 from .damped_springs import compiled_advance_filters
 from .flat_map import compiled_feedforward, compiled_single_feedforward, compiled_springs
+from .hysteresis import compiled_add_slip
 from .sampled_spring import piecewise
 from .spring_tables import spring_tables
 from .springs import Spring
@@ -68,10 +70,14 @@ def actuator_rows(actuators: Actuators) -> ActuatorRows:
     width = max((len(each.joint_row) for each in actuators.actuators), default=OWN)
     joints = np.zeros((actuators.n, width))
     springs: list[Spring] = []
+    slips = actuators.n  # states of slip elements follow those of all joints
     for i, actuator, own, second in actuators.each():
         joints[i, : len(actuator.joint_row)] = actuator.joint_row
         joints[i, MOTOR:DAMPING] = own[0], len(springs), second
         springs += [piecewise(spring) for spring in actuator.springs]
+        if actuator.slip_count:
+            joints[i, SLIP_STATE] = slips
+            slips += actuator.slip_count
     motors = np.array([motor.row for motor in actuators.motors]).reshape(-1, MOTOR_ROW)
     laws, pieces, _ = spring_tables(springs)
     return ActuatorRows(joints, motors, laws, pieces)
@@ -102,9 +108,12 @@ class MotorFeedforward(IndependentCopies):
     ----------
     stiffness : (3, v) second outputs (stiffness or pretension) of `actuators.variable_joints` and
         their first two rates; written by the caller, initially constant in the middle of the range.
-    deflection : (n,) state of the damped joints; NaN, the initial value, is replaced by the settled
-        deflection at the next update.
+    deflection : (n,) state of the joints with dampers or hysteresis; NaN, the initial value, is
+        replaced by the settled deflection at the next update.
+    states : `deflection` and behind it the torques of all slip elements after the last `advance`.
     result : (4, m), whose rows are `command`.
+    carried : (3, n) Q, Q', Q'' that springs and rigid joints carry: `torque` and the friction of
+        the links, along `state`; the array `torque` itself if there is no such friction.
     bent : (m,) deflection of the spring in front of each motor.
     load : (m,) torque of that spring or rigid joint: tau_m minus inertial torque and friction.
     flags : (m,) integers, sums of BEYOND_TRAVEL and SECOND_OUTPUT_CLIPPED; see `problems`.
@@ -127,9 +136,13 @@ class MotorFeedforward(IndependentCopies):
         self.variant = variant
         self.state = np.zeros((5, n)) if state is None else state
         self.torque = np.zeros((3, n)) if torque is None else torque
+        has_friction = actuators.has_link_friction.any()
+        self.carried = np.zeros((3, n)) if has_friction else self.torque
         self.stiffness = np.zeros((3, len(actuators.variable_joints)))
         self.stiffness[0] = resting_second_outputs(actuators)
-        self.deflection = np.where(actuators.is_damped, np.nan, 0.0)
+        self.states = np.zeros(n + actuators.slip_count)
+        self.deflection = self.states[:n]
+        self.settle()
         self.result = np.zeros((4, m))
         self.command = MotorCommand(*self.result)
         self.bent = np.zeros(m)
@@ -146,16 +159,17 @@ class MotorFeedforward(IndependentCopies):
             np.array(VARIANTS[variant]),
             self.state,
             self.torque,
+            self.carried,
             self.stiffness,
-            self.deflection,
+            self.states,
             self.bent,
             self.load,
             self.result,
             self.flags,
         )
         tables = (joints, laws, pieces, None)
-        self._advance = partial(compiled_advance_filters, *tables, self.torque, self.deflection)
-        self._has_filters = bool(actuators.is_damped.any())
+        self._advance = partial(compiled_advance_filters, *tables, self.carried, self.states)
+        self._has_memory = bool(actuators.has_memory.any())
 
     def update(self) -> MotorCommand:
         """Compute `result` from `state`, `torque`, `stiffness`, `deflection`; return `command`."""
@@ -163,13 +177,16 @@ class MotorFeedforward(IndependentCopies):
         return self.command
 
     def advance(self, dt: float) -> None:
-        """Advance the damped deflections by dt in s under the current `torque` and its rates."""
-        if self._has_filters:
+        """Advance damped deflections by dt in s, and slip elements, under the torques that they
+        carry."""
+        if self._has_memory:
             self._advance(dt)
 
     def settle(self) -> None:
-        """Settle the damped deflections at the next update, as at the start of a new motion."""
-        self.deflection[self.actuators.is_damped] = np.nan
+        """Settle damped deflections and relax slip elements at the next update, as at the start of
+        a new motion."""
+        self.states[:] = 0.0
+        self.deflection[self.actuators.has_memory] = np.nan
 
     def problems(self) -> tuple[str, ...]:
         """Problems of the last update, by motor; empty if there were none."""
@@ -192,7 +209,8 @@ class SpringSolver(IndependentCopies):
     `update()`; read `torque`, `torque_rate`, `stiffness_felt` (n,), `load`, `deflection` (m,) and
     `beyond_travel` (m,). As in that method, values that deflections do not determine are NaN.
     Beyond the travel, the laws continue along their tangents. Arrays that are not given are created
-    as zeros.
+    as zeros. What slip elements carry depends on the past: `states`, as of a MotorFeedforward, are
+    those along the reference, and written by the caller; at first they carry nothing.
     """
 
     def __init__(
@@ -216,7 +234,8 @@ class SpringSolver(IndependentCopies):
         self.load = np.where(rigid[actuators.joint_of_motor], np.nan, 0.0)
         self.deflection = np.zeros(m)
         joints, _, laws, pieces = actuator_rows(actuators)
-        self.update = partial(
+        self.states = np.zeros(n + actuators.slip_count)
+        self.update: Callable[[], None] = partial(
             compiled_springs,
             joints,
             laws,
@@ -233,11 +252,19 @@ class SpringSolver(IndependentCopies):
             self.load,
             self.deflection,
         )
+        if actuators.slip_count:
+            results = self.states, self.torque, self.load
+            self._parts = self.update, partial(compiled_add_slip, joints, *results)
+            self.update = self._update_with_slip
         self._lower, self._upper = actuators.spring_travel.T
         self.update()
         for actuator in actuators.actuators:  # compiles the inverse laws, which link_position
             for spring in actuator.springs[:1]:  # evaluates in cycles that use this solver
                 spring.deflection(0.0, beyond="continue")
+
+    def _update_with_slip(self) -> None:
+        for part in self._parts:
+            part()
 
     @property
     def beyond_travel(self) -> NDArray[np.bool_]:

@@ -37,21 +37,39 @@ addition to those of panda.yaml:
     hardening             1/rad^2; prismatic: 1/m^2                   x N^2
     drive.gain            N m/rad^2; joint prismatic: N/m/rad         x N of the drive
                           drive prismatic: N m/rad/m (/mm); both: N/m^2, N/m/mm
+
+What a real drive adds is optional. A joint of any kind may have the friction of its link,
+
+    friction: {viscous: X, coulomb: X, coulomb_velocity: X, stribeck: X, stribeck_velocity: X,
+               load_friction: 0.05, offset: X}
+
+with the law of :mod:`.friction_law`; a motor has the same keys, but `viscous_friction` and
+`coulomb_friction` for the first two. `load_friction` is a plain number, a share of the joint
+torque. In a series elastic joint, the spring may have
+
+    hysteresis: [{stiffness: X, torque: X}, ...]                 Maxwell slip elements in parallel
+    backlash: X                                                  the whole gap
+
+and the joint the harmonics of the error of its gear, with a phase that belongs to no side,
+
+    kinematic_error: [{order: 2, of: motor, amplitude: X, phase: {value: 0.3, unit: rad}}, ...]
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
 from ..core import InputError, file_reader
-from ..core.quantities import entries, joint_entries, joint_motion
+from ..core.quantities import Gear, entries, joint_entries, joint_motion
 from .actuator import Actuator
 from .actuators import Actuators, TorqueSource
 from .kinds import KINDS, SeriesElastic
+from .part_description import read_friction, read_motor
 
-_COMMON_KEYS = ("motion", "torque_source")
+_COMMON_KEYS = ("motion", "torque_source", "friction")
 
 
 @file_reader
@@ -59,13 +77,15 @@ def load_actuators(
     source: str | PathLike[str] | Mapping[str, Any],
     joint_names: Sequence[str],
     joint_types: Sequence[str] | None = None,
+    locked: Collection[str] = (),
 ) -> Actuators:
     """The actuators of a robot from a YAML file or its mapping, in the order of `joint_names`.
 
-    joint_types: as MultibodyModel.joint_types; if given, the units must match them.
+    joint_types: as MultibodyModel.joint_types; if given, the units must match them. locked: joints
+    that are held, as in MultibodyModel.locked, whose entries are ignored.
     Raises InputError that names the file, joint and key, and states what is expected.
     """
-    where, joints = joint_entries(source, joint_names, "actuators")
+    where, joints = joint_entries(source, joint_names, "actuators", locked)
     if joint_types is not None and len(joint_types) != len(joint_names):
         raise InputError(
             f"joint_types: expected one for each of {len(joint_names)} joints, got "
@@ -96,6 +116,13 @@ def described_kind(keys: Mapping[str, Any]) -> type[Actuator]:
 
 def _actuator(data: Any, where: str, joint_type: str | None) -> tuple[Actuator, TorqueSource]:
     kind = described_kind(data if isinstance(data, Mapping) else {})
-    entry = entries(data, where, kind.required_keys, (*kind.optional_keys, *_COMMON_KEYS))
-    actuator = kind.read(entry, where, joint_motion(entry, where, joint_type))
+    entry = entries(data, where, kind.required_keys, (*_COMMON_KEYS, *kind.optional_keys))
+    motion = joint_motion(entry, where, joint_type)
+    actuator = kind.read(entry, where, motion)
+    if "friction" in entry:
+        gear = Gear(1.0, {"link": motion})  # two motors have two gears
+        if "motor" in entry:
+            _, gear = read_motor(entry["motor"], where, motion)
+        friction = read_friction(entry["friction"], f"{where}: friction", gear)
+        actuator = replace(actuator, link_friction=friction)
     return actuator, entry.get("torque_source", actuator.own_torque_source)

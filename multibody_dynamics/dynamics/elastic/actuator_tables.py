@@ -10,9 +10,13 @@
     RIGID                    1 if motor and link move as one
     INPUT                    1 if its stiffness is an input that no motor sets
     SOFTEST, STIFFEST        the range of that stiffness
+    HAS_LINK_FRICTION        1 if the link has friction, which follows from LINK_FRICTION on
+    SLIP_STATE               index of the state of its first slip element, behind those of all
+                             joints; 0: none
+    LINK_FRICTION            the FRICTION row of the link, see :mod:`.friction_law`
     OWN ...                  columns that the kind itself defines
 
-``MOTOR`` row: INERTIA, friction (VISCOUS, COULOMB, COULOMB_VELOCITY) and TORQUE_LIMIT of one motor
+``MOTOR`` row: the FRICTION row of one motor, its INERTIA and TORQUE_LIMIT
 """
 
 from __future__ import annotations
@@ -23,6 +27,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import Array, inlined
+from .friction_law import (
+    COULOMB,
+    COULOMB_VELOCITY,
+    FRICTION_OFFSET,
+    FRICTION_ROW,
+    LOAD_FRICTION,
+    STRIBECK,
+    VISCOUS,
+    friction_motion,
+    friction_row,
+    friction_torque,
+    smooth_friction,
+)
 from .spring_tables import LOWER, UPPER
 
 KIND = 0
@@ -34,14 +51,14 @@ RIGID = 5
 INPUT = 6
 SOFTEST = 7
 STIFFEST = 8
-OWN = 9
+HAS_LINK_FRICTION = 9
+SLIP_STATE = 10
+LINK_FRICTION = 11
+OWN = LINK_FRICTION + FRICTION_ROW
 
-INERTIA = 0
-VISCOUS = 1
-COULOMB = 2
-COULOMB_VELOCITY = 3
-TORQUE_LIMIT = 4
-MOTOR_ROW = 5
+INERTIA = FRICTION_ROW
+TORQUE_LIMIT = FRICTION_ROW + 1
+MOTOR_ROW = FRICTION_ROW + 2
 
 BEYOND_TRAVEL = 1
 """Flag of a motor: the spring in front of it is beyond its travel."""
@@ -51,7 +68,8 @@ stiffness was infeasible. An infeasible pretension sets BEYOND_TRAVEL."""
 
 
 class LinkRows(NamedTuple):
-    """Inputs of the feedforward: state (3 or more, n), torque (3, n), second outputs (3, v)."""
+    """Inputs of the feedforward: state (3 or more, n), torque (3, n) that the springs carry, with
+    the friction of links, second outputs (3, v)."""
 
     state: Array
     torque: Array
@@ -69,19 +87,44 @@ class MotorArrays(NamedTuple):
 
 
 @inlined
-def smooth_friction(velocity, viscous, coulomb, coulomb_velocity):
-    """Viscous and smoothed Coulomb friction torque, for scalars or arrays."""
-    return viscous * velocity + coulomb * np.tanh(velocity / coulomb_velocity)
+def friction(motors, j, velocity, load):
+    """Friction torque of motor j under this load."""
+    if (
+        motors[j, STRIBECK] == 0.0
+        and motors[j, LOAD_FRICTION] == 0.0
+        and motors[j, FRICTION_OFFSET] == 0.0
+    ):
+        if motors[j, COULOMB] == 0.0:  # saves the tanh
+            return motors[j, VISCOUS] * velocity
+        return smooth_friction(
+            velocity, motors[j, VISCOUS], motors[j, COULOMB], motors[j, COULOMB_VELOCITY]
+        )
+    return friction_torque(friction_row(motors, j, 0), velocity, load)
 
 
 @inlined
-def friction(motors, j, velocity):
-    """Friction torque of motor j."""
-    if motors[j, COULOMB] == 0.0:  # saves the tanh
-        return motors[j, VISCOUS] * velocity
-    return smooth_friction(
-        velocity, motors[j, VISCOUS], motors[j, COULOMB], motors[j, COULOMB_VELOCITY]
-    )
+def link_friction(joints, i, velocity, torque):
+    """Friction torque of link i under the joint torque."""
+    return friction_torque(friction_row(joints, i, LINK_FRICTION), velocity, torque)
+
+
+@inlined
+def carry(joints, i, state, torque, carried):
+    """Write Q, Q', Q'' that the springs of joint i carry along `state` (4 or more, n) to `carried`
+    (3, n): those of the rigid links, `torque`, and the friction of its link."""
+    Q, Qd, Qdd = torque[0, i], torque[1, i], torque[2, i]
+    if joints[i, HAS_LINK_FRICTION] != 0.0:
+        law, motion = (
+            friction_row(joints, i, LINK_FRICTION),
+            (state[1, i], state[2, i], state[3, i]),
+        )
+        F, Fd, Fdd = friction_motion(law, motion, (Q, Qd, Qdd))
+        Q += F
+        Qd += Fd
+        Qdd += Fdd
+    carried[0, i] = Q
+    carried[1, i] = Qd
+    carried[2, i] = Qdd
 
 
 @inlined
@@ -93,7 +136,7 @@ def drive(motors, j, motion, load, outputs):
     result[0, j] = position
     result[1, j] = velocity
     result[2, j] = acceleration
-    result[3, j] = motors[j, INERTIA] * acceleration + load + friction(motors, j, velocity)
+    result[3, j] = motors[j, INERTIA] * acceleration + load + friction(motors, j, velocity, load)
     outputs.load[j] = load
     outputs.flags[j] = 0
 

@@ -27,7 +27,13 @@ from ..core import (
 )
 from ..model import MultibodyModel
 from .actuator import Actuator, Rows
-from .actuator_tables import smooth_friction
+from .friction_law import (
+    FRICTION_ROW,
+    Friction,
+    friction_motion,
+    friction_torque,
+    smooth_friction,
+)
 from .motor import Motor
 from .spring_columns import JointSprings
 from .springs import Beyond
@@ -146,6 +152,21 @@ class Actuators(IndependentCopies):
         return np.asarray(self.damping > 0.0)
 
     @cached_array
+    def has_memory(self) -> NDArray[np.bool_]:
+        """(n,) mask of the joints whose deflection is a state: those with dampers or hysteresis."""
+        return np.array([each.damping > 0.0 or each.slip_count > 0 for each in self.actuators])
+
+    @cached_array
+    def joint_of_slip(self) -> NDArray[np.intp]:
+        """(k,) index of the joint that each slip element belongs to."""
+        return np.repeat(np.arange(self.n), [each.slip_count for each in self.actuators])
+
+    @property
+    def slip_count(self) -> int:
+        """How many slip elements all joints have."""
+        return len(self.joint_of_slip)
+
+    @cached_array
     def needs_stiffness(self) -> NDArray[np.bool_]:
         """(n,) mask of the joints whose stiffness is an input that no motor sets."""
         return np.array([each.input_range is not None for each in self.actuators])
@@ -260,8 +281,19 @@ class Actuators(IndependentCopies):
         return found
 
     @cached_property
-    def _friction(self) -> tuple[Array, Array, Array]:
-        return self._column("viscous"), self._column("coulomb"), self._column("coulomb_velocity")
+    def _friction(self) -> tuple[Array, ...]:
+        """The FRICTION rows of the motors, as columns."""
+        rows = [motor.friction.row for motor in self.motors]
+        return tuple(np.array(rows).reshape(-1, FRICTION_ROW).T)
+
+    @cached_property
+    def _has_simple_friction(self) -> bool:
+        return all(motor.friction.is_simple for motor in self.motors)
+
+    @cached_array
+    def has_link_friction(self) -> NDArray[np.bool_]:
+        """(n,) mask of the joints whose links have friction."""
+        return np.array([not each.link_friction.is_zero for each in self.actuators])
 
     def refuse_other_joints(self, model: MultibodyModel) -> None:
         """Raise InputError unless the joints are those of the model, in its order."""
@@ -284,39 +316,73 @@ class Actuators(IndependentCopies):
                     f"it from the model with model.with_reflected_inertia"
                 )
 
-    def friction(self, velocity: Any) -> Array:
-        """Friction torque (..., m) in N m at the motor velocities (..., m) in rad/s."""
+    def friction(self, velocity: Any, load: Any = 0.0) -> Array:
+        """Friction torque (..., m) in N m at the motor velocities (..., m) in rad/s and under the
+        loads (..., m) in N m, on which only load-dependent friction depends."""
         v = as_array("velocity", velocity, (len(self.motors),), self.motor_names)
-        return np.asarray(smooth_friction(v, *self._friction))
+        if self._has_simple_friction:
+            return np.asarray(smooth_friction(v, *self._friction[:3]))
+        return np.asarray(friction_torque(self._friction, v, np.nan_to_num(load)))
 
-    def friction_slope(self, velocity: Any) -> Array:
+    def friction_slope(self, velocity: Any, load: Any = 0.0) -> Array:
         """Derivative (..., m) of the friction with respect to the velocity, N m s/rad."""
         v = as_array("velocity", velocity, (len(self.motors),), self.motor_names)
-        viscous, coulomb, reference = self._friction
-        return viscous + coulomb / reference * (1.0 - np.tanh(v / reference) ** 2)
+        if self._has_simple_friction:
+            viscous, coulomb, reference = self._friction[:3]
+            return viscous + coulomb / reference * (1.0 - np.tanh(v / reference) ** 2)
+        along = friction_motion(self._friction, (v, 1.0, 0.0), (np.nan_to_num(load), 0.0, 0.0))
+        return np.asarray(along[1])
+
+    @property
+    def link_friction_slope(self) -> Array:
+        """(n,) derivative of the friction of links with respect to their velocity at rest, without
+        load, N m s/rad."""
+        law = np.array([each.link_friction.row for each in self.actuators]).T
+        return np.asarray(friction_motion(tuple(law), (0.0, 1.0, 0.0), (0.0, 0.0, 0.0))[1])
+
+    def link_friction(self, state: Any, torque: Any) -> Array:
+        """(..., 3, n) friction torques of the links with two rates along the motion `state`
+        (..., 4 or more, n), q with at least three rates, under the joint torques `torque`
+        (..., 3, n), rows Q, Q', Q'' of `inverse_dynamics`."""
+        rows = [each.link_friction.row for each in self.actuators]
+        law = tuple(np.array(rows).reshape(-1, FRICTION_ROW).T)
+        state, torque = np.asarray(state), np.asarray(torque)
+        motion, load = (np.moveaxis(x, -2, 0) for x in (state[..., 1:4, :], torque))
+        return np.stack(friction_motion(law, motion, load), axis=-2)
+
+    def without_link_friction(self) -> Actuators:
+        """The same actuators, for laws that take no friction of links into account."""
+        if not self.has_link_friction.any():
+            return self
+        rows = tuple(replace(each, link_friction=Friction()) for each in self.actuators)
+        return replace(self, actuators=rows)
 
     def without_coulomb_friction(self) -> Actuators:
         """The same actuators with viscous friction alone, for linear analyses at rest."""
+        none = {"coulomb": 0.0, "stribeck": 0.0, "load_friction": 0.0, "offset": 0.0}
         smooth = (
-            each.with_motors([replace(motor, coulomb=0.0) for motor in each.motors])
+            replace(
+                each.with_motors([replace(motor, **none) for motor in each.motors]),
+                link_friction=replace(each.link_friction, **none),
+            )
             for each in self.actuators
         )
         return replace(self, actuators=tuple(smooth))
 
     def motor_torque(self, velocity: Any, acceleration: Any, load: Any) -> Array:
-        """tau_m (..., m) = M_m theta'' + load + friction(theta')."""
+        """tau_m (..., m) = M_m theta'' + load + friction(theta', load)."""
         shape = (len(self.motors),)
         inertial = self.motor_inertia * as_array("acceleration", acceleration, shape)
-        return inertial + as_array("load", load, shape) + self.friction(velocity)
+        return inertial + as_array("load", load, shape) + self.friction(velocity, load)
 
     def motor_acceleration(self, velocity: Any, load: Any, motor_torque: Any) -> Array:
-        """theta'' (..., m) = (tau_m - load - friction(theta')) / M_m.
+        """theta'' (..., m) = (tau_m - load - friction(theta', load)) / M_m.
 
         NaN on rigid joints, where theta'' is q'' from the forward dynamics of the whole arm.
         """
         torque = as_array("motor_torque", motor_torque, (len(self.motors),), self.motor_names)
         inertia = np.where(self.is_rigid[self.joint_of_motor], np.nan, self.motor_inertia)
-        return np.asarray((torque - load - self.friction(velocity)) / inertia)
+        return np.asarray((torque - load - self.friction(velocity, load)) / inertia)
 
     def springs(
         self,

@@ -14,7 +14,7 @@ infeasible stiffness is clipped to the nearest feasible value, and flags report 
 from __future__ import annotations
 
 from ..core import compiled, inlined
-from .actuator_tables import LinkRows, MotorArrays
+from .actuator_tables import LinkRows, MotorArrays, carry
 from .kinds import KINDS, by_kind
 
 _feedforward_of_joint = by_kind("feedforward")
@@ -26,39 +26,42 @@ _springs_of_joint = by_kind("spring_torques")
 
 
 @inlined
-def _bend(bending, torque, i):
-    """The torque that deflects the springs of joint i, with its rates."""
+def _bend(joints, i, bending, state, torque, carried):
+    """The torque that deflects the springs of joint i, with its rates; writes all of `carried`."""
+    carry(joints, i, state, torque, carried)
     moves = bending[1]
-    return bending[0] * torque[0, i], moves * torque[1, i], moves * torque[2, i]
+    return bending[0] * carried[0, i], moves * carried[1, i], moves * carried[2, i]
 
 
 # A call unpacks an array in 0.07 us; a tuple of arrays takes several times as long
 def feedforward_cycle(
-    joints, motors, laws, pieces, own, bending, state, torque, second, filtered,
+    joints, motors, laws, pieces, own, bending, state, torque, carried, second, filtered,
     bent, load, result, flags,
 ):  # fmt: skip
     """Write the motors that move all joints along a motion to `bent` (m,), `load` (m,), `result`
     (4, m) and `flags` (m,), as a MotorArrays names them.
 
     bending: (2,) as in `VARIANTS`. state (3 or more, n), torque (3, n), second outputs (3, v).
+    carried: (3, n), to which Q, Q', Q'' with the friction of links are written, for which state
+    must have four rows; may be `torque` itself without such friction.
     filtered: (n,) deflections of damped springs; NaN settles first.
     """
-    given, outputs = LinkRows(state, torque, second), MotorArrays(bent, load, result, flags)
+    given, outputs = LinkRows(state, carried, second), MotorArrays(bent, load, result, flags)
     for i in range(joints.shape[0]):
-        bend = _bend(bending, torque, i)
+        bend = _bend(joints, i, bending, state, torque, carried)
         _feedforward_of_joint(
             joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
         )
 
 
 def single_feedforward_cycle(
-    joints, motors, laws, pieces, own, bending, state, torque, second, filtered,
+    joints, motors, laws, pieces, own, bending, state, torque, carried, second, filtered,
     bent, load, result, flags,
 ):  # fmt: skip
     """`feedforward_cycle` for a robot without second outputs; compiled in half the time."""
-    given, outputs = LinkRows(state, torque, second), MotorArrays(bent, load, result, flags)
+    given, outputs = LinkRows(state, carried, second), MotorArrays(bent, load, result, flags)
     for i in range(joints.shape[0]):
-        bend = _bend(bending, torque, i)
+        bend = _bend(joints, i, bending, state, torque, carried)
         _feedforward_without_second(
             joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
         )

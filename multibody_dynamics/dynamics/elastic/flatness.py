@@ -47,8 +47,10 @@ def motor_motion(
 
     Parameters
     ----------
-    state : (..., k, n), k >= 3: rows q, q', q''; further rows only enter through Q', Q''.
-    torque : (..., 3, n) rows Q, Q', Q'' of the same motion, or the result of `inverse_dynamics`.
+    state : (..., k, n), k >= 3: rows q, q', q'', and q''' if a link has friction; further rows only
+        enter through Q', Q''.
+    torque : (..., 3, n) rows Q, Q', Q'' of the same motion, or the result of `inverse_dynamics`;
+        the friction of links is added here.
     stiffness : (..., 3, v) the second outputs of `actuators.variable_joints`, with two rates:
         stiffness in N m/rad, or pretension in N m where the actuator is regulated by it.
     deflection : (..., n) of damped springs, the state of their filter (see
@@ -77,7 +79,7 @@ def motor_motion(
     batch = broadcast_shapes(tuple(given), tuple(given.values()))
 
     def rows(array: Array, i: int) -> list[Array]:
-        return [np.broadcast_to(array[..., k, i], batch) for k in range(3)]
+        return [np.broadcast_to(array[..., k, i], batch) for k in range(array.shape[-2])]
 
     m = len(actuators.motors)
     result = np.empty((6, *batch, m))
@@ -108,7 +110,8 @@ def _link_rows(actuators: Actuators, state: Any, torque: Any) -> tuple[Array, Ar
     state = as_real("state", state)
     if state.ndim < 2 or state.shape[-2] < 3:
         raise InputError(f"state: expected rows q, q', q'' (..., 3, {n}), got {state.shape}")
-    return as_array("state", state[..., :3, :], (3, n), names), torque
+    rows = min(state.shape[-2], 4)
+    return as_array("state", state[..., :rows, :], (rows, n), names), torque
 
 
 def filtered_deflection(

@@ -34,7 +34,7 @@ class Modes(NamedTuple):
 
 class StateSpace(NamedTuple):
     """(y, y')' = A (y, y') + B tau of k free coordinates y, with A (2 k, 2 k), B (2 k, m) and
-    x = join y, join (n + m, k)."""
+    (q, theta) = join y, join (n + m, k)."""
 
     A: Array
     B: Array
@@ -46,24 +46,29 @@ class LinearArm(IndependentCopies):
     n link and m motor coordinates.
 
     actuators : motors of each joint, with their inertias and the dampers in parallel with springs.
-    mass : (n, n) mass matrix of the links, without the rotors of `actuators`, kg m^2.
+    mass : (n, n) mass matrix of the links, without the rotors of `actuators`, kg m^2; or (b + n, b
+        + n) with b coordinates of a moving base first, which come last in x = (q, theta, base).
 
-    Attributes: `mass`, `damping`, `stiffness`, each (n + m, n + m); the caller adds to them.
-    Initially `damping` contains the dampers, and `stiffness` is zero. `links` and `motors` are the
-    indices of q and theta in x, `link_of_motor` (m,) is the index of each motor's link.
+    Attributes: `mass`, `damping`, `stiffness`, each (n + m + b, n + m + b); the caller adds to
+    them. Initially `damping` contains the dampers, and `stiffness` is zero. `links`, `motors` and
+    `base` are the indices of q, theta and the base in x, `link_of_motor` (m,) is the index of each
+    motor's link.
 
     At rigid joints theta = q: the motor's equation is added to that of the link.
     """
 
     def __init__(self, actuators: Actuators, mass: Array) -> None:
         n, joint = actuators.n, actuators.joint_of_motor
-        m = len(joint)
+        m, b = len(joint), len(mass) - n
+        size = n + m + b
         self.links, self.motors, self.link_of_motor = np.arange(n), n + np.arange(m), joint
+        self.base = n + m + np.arange(b)
         self._is_free = ~actuators.is_rigid[joint]
-        self.mass: Array = np.zeros((n + m, n + m))
-        self.mass[:n, :n] = mass
+        self.mass: Array = np.zeros((size, size))
+        bodies = np.concatenate((self.base, self.links))
+        self.mass[np.ix_(bodies, bodies)] = mass
         self.mass[self.motors, self.motors] = actuators.motor_inertia
-        self.stiffness: Array = np.zeros((n + m, n + m))
+        self.stiffness: Array = np.zeros((size, size))
         self.damping = self.between(actuators.damping[joint])
 
     def between(self, values: Array) -> Array:
@@ -93,9 +98,9 @@ class LinearArm(IndependentCopies):
     def modes(self) -> Modes:
         """Eigenvalues and modes; M must be positive definite."""
         values, vectors = np.linalg.eig(self.state_space().A)
-        n, k, free = len(self.links), len(values) // 2, self.motors[self._is_free]
-        shapes = np.zeros((len(self.mass), len(values)), dtype=np.complex128)
-        shapes[:n], shapes[free] = vectors[:n], vectors[n:k]
+        n, free = len(self.links), self.motors[self._is_free]
+        shapes = np.zeros((n + len(self.motors), len(values)), dtype=np.complex128)
+        shapes[:n], shapes[free] = vectors[:n], vectors[n : n + len(free)]
         return Modes(values.astype(np.complex128), shapes)
 
     def motor_system(self) -> tuple[Array, Array, Array]:
@@ -106,18 +111,22 @@ class LinearArm(IndependentCopies):
         return A, B, np.hstack([seen, np.zeros_like(seen)])
 
     def state_space(self) -> StateSpace:
-        """The first-order system of the free coordinates y, driven by motor torques: the links, and
-        then the motors that do not move with their links. M must be positive definite."""
+        """The first-order system of the free coordinates y, driven by motor torques: the links,
+        then the motors that do not move with their links, then the base. M must be positive
+        definite."""
         n, free = len(self.links), self._is_free
-        k = n + int(free.sum())
+        own = n + int(free.sum())
+        k = own + len(self.base)
         join = np.zeros((len(self.mass), k))
         join[self.links, self.links] = 1.0
         join[self.motors[~free], self.link_of_motor[~free]] = 1.0
-        join[self.motors[free], np.arange(n, k)] = 1.0
+        join[self.motors[free], np.arange(n, own)] = 1.0
+        join[self.base, np.arange(own, k)] = 1.0
         M, K, D = (join.T @ matrix @ join for matrix in (self.mass, self.stiffness, self.damping))
         rates = np.linalg.solve(M, np.hstack([-K, -D, join[self.motors].T]))
         transition = np.vstack([np.eye(2 * k)[k:], rates[:, : 2 * k]])
-        return StateSpace(transition, np.vstack([0.0 * rates[:, 2 * k :], rates[:, 2 * k :]]), join)
+        forced = np.vstack([0.0 * rates[:, 2 * k :], rates[:, 2 * k :]])
+        return StateSpace(transition, forced, join[: n + len(self.motors)])
 
 
 def rigid_rotors(actuators: Actuators) -> Array:

@@ -5,19 +5,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
-from ..core import InputError, as_real
+from ..core import InputError
+from .friction_law import Friction, check_friction, one_number
 
 
 @dataclass(frozen=True)
 class Motor:
     """Inertia of rotor and gear, friction and limits, on the link side of the gear.
 
-    Units of a revolute joint; those of a prismatic one are kg, N s/m, N and m/s.
+    Units of a revolute joint; those of a prismatic one are kg, N s/m, N and m/s. The law of the
+    friction is that of :class:`.Friction`, whose fields have the same names.
     Raises InputError for values that are not physical.
     """
 
@@ -28,25 +30,36 @@ class Motor:
     coulomb_velocity: float = 1.0  # rad/s, at which friction is 0.76 coulomb
     torque_limit: float = np.inf  # N m
     speed_limit: float = np.inf  # rad/s
+    stribeck: float = field(default=0.0, kw_only=True)  # N m
+    stribeck_velocity: float = field(default=1.0, kw_only=True)  # rad/s
+    load_friction: float = field(default=0.0, kw_only=True)  # share of the load
+    offset: float = field(default=0.0, kw_only=True)  # N m
 
     def __post_init__(self) -> None:
+        frictional = [each.name for each in fields(Friction)]
         for each in fields(self):
-            value = one_number(f"{each.name} of the motor", getattr(self, each.name))
+            what = f"{each.name} of the motor"
+            value = one_number(what, getattr(self, each.name))
             object.__setattr__(self, each.name, value)
-            may_be_zero = each.name in ("inertia", "viscous", "coulomb")
-            may_be_infinite = each.name.endswith("limit")
+            if each.name in frictional:
+                check_friction(each.name, value, what)
+                continue
+            may_be_zero = each.name == "inertia"
             if not (value > 0.0 or (may_be_zero and value == 0.0)):
                 right = "zero or greater" if may_be_zero else "greater than zero"
-                raise InputError(f"{each.name} of the motor must be {right}, got {value:g}")
-            if np.isinf(value) and not may_be_infinite:
-                raise InputError(f"{each.name} of the motor must be finite, got {value:g}")
+                raise InputError(f"{what} must be {right}, got {value:g}")
+            if np.isinf(value) and not each.name.endswith("limit"):
+                raise InputError(f"{what} must be finite, got {value:g}")
+
+    @property
+    def friction(self) -> Friction:
+        """Its friction alone."""
+        return Friction(**{each.name: getattr(self, each.name) for each in fields(Friction)})
 
     @property
     def row(self) -> tuple[float, ...]:
         """The MOTOR row of :mod:`actuator_tables`."""
-        return (
-            self.inertia, self.viscous, self.coulomb, self.coulomb_velocity, self.torque_limit
-        )  # fmt: skip
+        return *self.friction.row, self.inertia, self.torque_limit
 
 
 @dataclass(frozen=True)
@@ -67,14 +80,6 @@ class StiffnessDrive:
                 f"stiffness drive: offset and gain of k = {self.offset} + {self.gain} theta_k must "
                 f"be finite and the gain nonzero"
             )
-
-
-def one_number(name: str, value: Any) -> float:
-    """A number, or InputError."""
-    number = as_real(name, value)
-    if number.ndim:
-        raise InputError(f"{name}: expected one number, got an array of shape {number.shape}")
-    return float(number)
 
 
 def check_motor(motor: Any, *, behind_spring: bool) -> None:

@@ -6,14 +6,31 @@
 The simulated arm integrates them, and control laws use them to predict the state.
 
 arm_slope                q'' and theta'' under given motor torques, for compiled code
+arm_springs              its first half: torques of the springs
+arm_accelerations        its second half: q'' and theta'' under these torques
 ArmTables                constants of links, springs and motors, for compiled code
 ArmScratch               buffers of arm_slope
 ArmState                 the parts of a state: q, q', theta, theta'
+SoftBase                 a base on springs: frequency, inertia, directions
+BaseMatrices             own inertia, stiffness and damping of a soft base
+DIRECTIONS               in which a base may move
+on_base                  the robot with the coordinates of its base before its own
 """
 
-from .equations_of_motion import ArmScratch, ArmState, ArmTables, arm_slope
+from .equations_of_motion import (
+    ArmScratch,
+    ArmState,
+    ArmTables,
+    arm_accelerations,
+    arm_slope,
+    arm_springs,
+)
+from .soft_base import DIRECTIONS, BaseMatrices, SoftBase, on_base
 
-__all__ = ["arm_slope", "ArmTables", "ArmScratch", "ArmState"]
+__all__ = [
+    "arm_slope", "arm_springs", "arm_accelerations", "ArmTables", "ArmScratch", "ArmState",
+    "SoftBase", "BaseMatrices", "DIRECTIONS", "on_base",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

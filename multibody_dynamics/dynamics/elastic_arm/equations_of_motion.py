@@ -3,12 +3,14 @@
 
 """The equations of motion of an arm with actuators: the time derivative of its state, compiled.
 
-Link side and motor side of [M21] (2), (3), with friction of the motors and torques e on the links:
+Link side and motor side of [M21] (2), (3), with friction and torques e on the links:
 
-    M(q) q'' + C(q, q') q' + g(q) = Q(q, theta, q', theta') + e,
-    M_m theta'' = tau - load(q, theta, q', theta') - friction(theta').
+    M(q) q'' + C(q, q') q' + g(q) = Q(q, theta, q', theta') - friction(q', Q) + e,
+    M_m theta'' = tau - load(q, theta, q', theta') - friction(theta', load).
 
-At a rigid joint link and motor move as one: theta = q, and M_m adds to the diagonal of M.
+At a rigid joint link and motor move as one: theta = q, and M_m adds to the diagonal of M. The model
+may have b coordinates of its base before the n of the links, see :mod:`.soft_base`; only e acts on
+them.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from ..elastic import (
     actuator_rows,
     actuator_tables,
     friction,
+    link_friction,
     rigid_rotors,
     springs_recursion,
 )
@@ -48,13 +51,12 @@ class ArmTables(NamedTuple):
     def of(cls, model: MultibodyModel, actuators: Actuators) -> ArmTables:
         """The tables of a robot, without wrenches. Raises InputError if the model already contains
         the inertia of a rotor."""
-        n = model.n
         joints, motors, laws, pieces = actuator_rows(actuators)
         tables = cls(
             model.parents,
             np.array(model.joint_rows),
             np.zeros(3),
-            np.zeros(n, dtype=bool),
+            np.zeros(model.n, dtype=bool),
             joints,
             motors,
             laws,
@@ -66,8 +68,10 @@ class ArmTables(NamedTuple):
 
     def set_model(self, model: MultibodyModel, actuators: Actuators) -> None:
         """Overwrite inertias and gravity with those of another model of the same robot."""
-        actuators.refuse_counting_twice(model.reflected_inertia)
-        rotors = model.reflected_inertia + rigid_rotors(actuators)
+        b = model.n - actuators.n
+        actuators.refuse_counting_twice(model.reflected_inertia[b:])
+        rotors = model.reflected_inertia.copy()
+        rotors[b:] += rigid_rotors(actuators)
         self.bodies[:] = model.with_reflected_inertia(rotors).joint_rows
         self.gravity[:] = model.gravity
 
@@ -75,34 +79,35 @@ class ArmTables(NamedTuple):
 class ArmScratch(NamedTuple):
     """Buffers of :func:`arm_slope`.
 
-    external: (n,) e, torques on the links besides those of the actuators, N m, for the caller to
-    write. torque: (n,) Q, of springs and their dampers, or of the motors of rigid joints.
+    external: (b + n,) e, torques on base and links besides those of the actuators, N m, for the
+    caller to write. torque: (n,) Q, of springs and their dampers, or of the motors of rigid joints.
     """
 
     external: Array
     torque: Array
     of_joints: Array  # (2, n)
     of_motors: Array  # (2, m)
-    motion: Array  # (5, n)
-    torques: Array  # (3, n)
+    motion: Array  # (5, b + n)
+    torques: Array  # (3, b + n)
     bodies: tuple[Array, ...]  # a plain tuple, which compiled code can unpack into a call
 
     @classmethod
-    def of(cls, n: int, m: int, body_count: int | None = None) -> ArmScratch:
-        """Buffers for n joints, m motors and N bodies (default: n), without external torques."""
+    def of(cls, n: int, m: int, body_count: int | None = None, base: int = 0) -> ArmScratch:
+        """Buffers for n joints, m motors, N bodies (default: n), and `base` coordinates of the
+        base, without external torques."""
         return cls(
-            np.zeros(n),
+            np.zeros(base + n),
             np.zeros(n),
             np.zeros((2, n)),
             np.zeros((2, m)),
-            np.zeros((5, n)),
-            np.zeros((3, n)),
-            tuple(forward_dynamics_scratch(n, body_count)),
+            np.zeros((5, base + n)),
+            np.zeros((3, base + n)),
+            tuple(forward_dynamics_scratch(base + n, body_count)),
         )
 
 
 class ArmState(NamedTuple):
-    """The parts of a state x (2 n + 2 m,)."""
+    """The parts of a state x (2 (b + n) + 2 m,): q, q' of base and links, theta, theta'."""
 
     q: Array
     qd: Array
@@ -111,29 +116,39 @@ class ArmState(NamedTuple):
 
 
 @inlined
-def arm_slope(tables, scratch, state, second, tau, dx):
-    """Write the derivative of the state under the motor torques tau (m,) to dx (2 n + 2 m,).
-
-    Returns False if M is singular.
-
-    second: (2, v) stiffness of the variable joints, with its rate.
-    """
-    joints, motors = tables.joints, tables.motors
+def arm_springs(tables, scratch, state, second):
+    """Write the torques of the springs and the loads of the motors for links at `state.q` (n,) to
+    `scratch`."""
     q, qd, theta, thetad = state
+    springs_recursion(
+        tables.joints, tables.laws, tables.pieces, None, q, qd, theta, thetad, second,
+        scratch.torque, scratch.of_joints[0], scratch.of_joints[1],
+        scratch.of_motors[0], scratch.of_motors[1],
+    )  # fmt: skip
+
+
+@inlined
+def arm_accelerations(tables, scratch, state, tau, dx):
+    """Write the derivative of the state under the motor torques tau (m,) and the torques and loads
+    in `scratch` to dx. Returns False if M is singular."""
+    joints, motors = tables.joints, tables.motors
+    q, qd, _, thetad = state
     torque, motion, torques = scratch.torque, scratch.motion, scratch.torques
     load = scratch.of_motors[0]
-    n, m = joints.shape[0], motors.shape[0]
-    springs_recursion(
-        joints, tables.laws, tables.pieces, None, q, qd, theta, thetad, second,
-        torque, scratch.of_joints[0], scratch.of_joints[1], load, scratch.of_motors[1],
-    )  # fmt: skip
-    for i in range(n):
-        if joints[i, actuator_tables.RIGID] == 1.0:
-            j = int(joints[i, actuator_tables.MOTOR])
-            torque[i] = tau[j] - friction(motors, j, thetad[j])
-        torques[0, i] = torque[i] + scratch.external[i]
-        motion[0, i] = q[i]
-        motion[1, i] = qd[i]
+    n, m, total = joints.shape[0], motors.shape[0], motion.shape[1]
+    b = total - n
+    for k in range(total):
+        i = k - b
+        torques[0, k] = scratch.external[k]
+        if i >= 0:
+            if joints[i, actuator_tables.RIGID] == 1.0:
+                j = int(joints[i, actuator_tables.MOTOR])
+                torque[i] = tau[j] - friction(motors, j, thetad[j], tau[j])
+            torques[0, k] = torque[i] + scratch.external[k]
+            if joints[i, actuator_tables.HAS_LINK_FRICTION] != 0.0:
+                torques[0, k] -= link_friction(joints, i, qd[k], torque[i])
+        motion[0, k] = q[k]
+        motion[1, k] = qd[k]
     regular = plain_forward_dynamics_cycle(
         tables.parents,
         tables.bodies,
@@ -146,13 +161,27 @@ def arm_slope(tables, scratch, state, second, tau, dx):
         *scratch.bodies,
     )
     for j in range(m):
-        dx[2 * n + j] = thetad[j]
+        dx[2 * total + j] = thetad[j]
         if motors[j, actuator_tables.INERTIA] > 0.0:
-            net = tau[j] - load[j] - friction(motors, j, thetad[j])
-            dx[2 * n + m + j] = net / motors[j, actuator_tables.INERTIA]
-    for i in range(n):
-        dx[i] = qd[i]
-        dx[n + i] = motion[2, i]
-        if joints[i, actuator_tables.RIGID] == 1.0:
-            dx[2 * n + m + int(joints[i, actuator_tables.MOTOR])] = motion[2, i]
+            net = tau[j] - load[j] - friction(motors, j, thetad[j], load[j])
+            dx[2 * total + m + j] = net / motors[j, actuator_tables.INERTIA]
+    for k in range(total):
+        dx[k] = qd[k]
+        dx[total + k] = motion[2, k]
+        if k >= b and joints[k - b, actuator_tables.RIGID] == 1.0:
+            dx[2 * total + m + int(joints[k - b, actuator_tables.MOTOR])] = motion[2, k]
     return regular
+
+
+@inlined
+def arm_slope(tables, scratch, state, second, tau, dx):
+    """Write the derivative of the state under the motor torques tau (m,) to dx (2 (b + n) + 2 m,).
+
+    Returns False if M is singular.
+
+    second: (2, v) stiffness of the variable joints, with its rate.
+    """
+    b = scratch.motion.shape[1] - tables.joints.shape[0]
+    links = ArmState(state.q[b:], state.qd[b:], state.theta, state.thetad)
+    arm_springs(tables, scratch, links, second)
+    return arm_accelerations(tables, scratch, state, tau, dx)

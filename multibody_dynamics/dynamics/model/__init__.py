@@ -7,6 +7,7 @@ The robot:
 
 load_urdf          robot from a URDF file
 parse_urdf         robot from URDF text, such as a `robot_description`
+urdf_document      the elements of a URDF, checked for being one
 model_from_screws  robot from joint screws, reference poses and inertias, as in the papers
 model_from_dh      serial robot from a Denavit-Hartenberg table
 DHRow              one row of a DH table
@@ -14,8 +15,9 @@ LinkInertia        mass, centre of mass and inertia of a link in its DH frame
 MultibodyModel     the robot: an immutable tree of n bodies, body i moved by joint i
 Frame              a frame fixed to a body: index of the body, pose (4, 4)
 Coupling           a dependent joint: factors of other joints, and an offset
+Transmission       motors that move several joints together: a matrix, and conversions
 load_couplings     coupled joints from a YAML file, such as that of the springs
-JointLimits        lower, upper, velocity and effort limits, each (n,)
+JointLimits        position, velocity, effort, acceleration and jerk limits, each (n,)
 STANDARD_GRAVITY   (0, 0, -9.81) m/s^2
 
 Joint screws and inertia:
@@ -42,10 +44,12 @@ screw_type         "revolute", "prismatic" or "helical", determined from a screw
 model_state        q, q', ... of a robot as one batch of states
 check_model        InputError unless the argument is a MultibodyModel
 check_parent       ModelError unless a parent is the base or an earlier body
+motor_columns      how values by joint become values by motor of transmissions
+MotorColumns       the result of motor_columns: names, and a conversion
 """
 
 from . import inertia, joints, records
-from .couplings import Coupling, load_couplings
+from .couplings import Coupling, MotorColumns, Transmission, load_couplings, motor_columns
 from .denavit_hartenberg import DHRow, LinkInertia, model_from_dh
 from .inertia import spatial_inertia
 from .joints import (
@@ -69,19 +73,20 @@ from .multibody_model import (
     model_state,
     screw_type,
 )
-from .urdf import load_urdf, parse_urdf
+from .urdf import load_urdf, parse_urdf, urdf_document
 
 __all__ = [
     # the robot
-    "load_urdf", "parse_urdf", "model_from_screws", "model_from_dh", "DHRow", "LinkInertia",
-    "MultibodyModel", "Frame", "Coupling", "load_couplings", "JointLimits", "STANDARD_GRAVITY",
+    "load_urdf", "parse_urdf", "urdf_document", "model_from_screws", "model_from_dh", "DHRow",
+    "LinkInertia", "MultibodyModel", "Frame", "Coupling", "Transmission", "load_couplings",
+    "JointLimits", "STANDARD_GRAVITY",
     # joint screws and inertia
     "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar",
     "floating", "spatial_inertia",
     # modules
     "joints", "inertia", "records",
     # helpers for functions that take a model
-    "screw_type", "model_state", "check_model", "check_parent",
+    "screw_type", "model_state", "check_model", "check_parent", "motor_columns", "MotorColumns",
 ]  # fmt: skip
 
 

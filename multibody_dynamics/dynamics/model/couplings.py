@@ -13,7 +13,7 @@ M_tree G, and so on, since the recursions add up what joints with one coordinate
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -63,26 +63,193 @@ def checked_couplings(given: Any) -> dict[str, Coupling]:
     return result
 
 
+class Transmission(NamedTuple):
+    """Motors that move several joints together: q = T theta + offset, and tau_theta = T^T tau_q.
+
+    joints, motors : k names each. matrix : T (k, k), rad or m of each joint per rad or m of each
+    motor. offset : (k,) positions of the joints with the motors at zero, rad or m.
+    """
+
+    joints: tuple[str, ...]
+    motors: tuple[str, ...]
+    matrix: Array
+    offset: Array
+
+    @property
+    def couplings(self) -> dict[str, Coupling]:
+        """The joints as functions of the motors, which become the coordinates of the robot."""
+        rows = zip(self.joints, self.matrix.tolist(), self.offset.tolist(), strict=True)
+        return {
+            joint: Coupling(dict(zip(self.motors, row, strict=True)), offset)
+            for joint, row, offset in rows
+        }
+
+    def of_motors(self, field: str, values: Array) -> Array:
+        """Positions, velocities, accelerations or efforts (..., k) at the motors, from those of the
+        joints. field : the first word of it, such as "position"."""
+        if field.startswith("effort"):
+            return np.asarray(values @ self.matrix)
+        moved = values - self.offset if field.startswith("position") else values
+        return np.asarray(np.linalg.solve(self.matrix, moved[..., None])[..., 0])
+
+    def limits(self, of_joints: Array) -> Array:
+        """(6, k) limits of the motors, rows as in `JointLimits`, from those of the joints: the
+        range that they need to reach all positions; speeds, efforts, accelerations and jerks that
+        they may all have at once."""
+        lower, upper, velocity, effort, *rates = of_joints
+        inverse = np.linalg.inv(self.matrix).astype(np.float64)
+        ends = [
+            np.multiply(
+                inverse, row - self.offset, where=inverse != 0.0, out=np.zeros_like(inverse)
+            )
+            for row in (lower, upper)
+        ]
+        return np.array(
+            [
+                np.minimum(*ends).sum(axis=1),
+                np.maximum(*ends).sum(axis=1),
+                _within(self.matrix, velocity),
+                _within(inverse.T, effort),
+                *(_within(self.matrix, row) for row in rates),
+            ]
+        )
+
+    def of_joints(self, field: str, values: Array) -> Array:
+        """The inverse of `of_motors`."""
+        if field.startswith("effort"):
+            return np.asarray(np.linalg.solve(self.matrix.T, values[..., None])[..., 0])
+        moved = values @ self.matrix.T
+        return np.asarray(moved + self.offset if field.startswith("position") else moved)
+
+
+def _within(factors: Array, limits: Array) -> Array:
+    """Largest x, as far as shares are equal, for which |factors| x stays within `limits`."""
+    rows = np.abs(factors)
+    shares = np.where(rows > 0.0, (limits / rows.sum(axis=1))[:, None], np.inf)
+    return np.asarray(shares.min(axis=0))
+
+
+class MotorColumns(NamedTuple):
+    """Values by joint or motor as values by motor: their names, and the columns of the joints of
+    each transmission. See :func:`motor_columns`."""
+
+    names: tuple[str, ...]
+    behind: tuple[tuple[list[int], Transmission], ...]
+
+    def convert(self, field: str, values: Array) -> Array:
+        """Values (..., all names), in the order of `names`; see `Transmission.of_motors`."""
+        if self.behind:
+            values = np.array(values)
+        for columns, transmission in self.behind:
+            values[..., columns] = transmission.of_motors(field, values[..., columns])
+        return values
+
+
+def motor_columns(
+    names: Sequence[str], transmissions: Sequence[Transmission], prefix: str = ""
+) -> MotorColumns:
+    """How values with these names become values of the motors of transmissions, where the names are
+    those of all their joints and of none of their motors. prefix : of all names."""
+    found, behind = list(names), []
+    for each in transmissions:
+        joints = [prefix + joint for joint in each.joints]
+        motors = [prefix + motor for motor in each.motors]
+        if {*joints} <= {*names} and {*motors}.isdisjoint(names):
+            columns = [found.index(joint) for joint in joints]
+            for column, motor in zip(columns, motors, strict=True):
+                found[column] = motor
+            behind.append((columns, each))
+    return MotorColumns(tuple(found), tuple(behind))
+
+
+def checked_transmission(joints: Any, motors: Any, matrix: Any, offset: Any = None) -> Transmission:
+    """A transmission of lists of names, rows of numbers and, unless zero, offsets.
+
+    Raises InputError for names that are repeated, a joint with the name of a motor, and a matrix
+    that is not square or cannot be inverted.
+    """
+    for what, names in (("joints", joints), ("motors", motors)):
+        listed = isinstance(names, (list, tuple)) and all(isinstance(x, str) for x in names)
+        if not listed or not names:
+            raise InputError(f"{what}: expected a list of names, got {names!r}")
+    both = (*joints, *motors)
+    for name in both:
+        if both.count(name) > 1:
+            raise InputError(
+                f"'{name}' is listed twice; motors need names of their own, which become those of "
+                "the coordinates"
+            )
+    k = len(joints)
+    if len(motors) != k:
+        raise InputError(f"{k} joints ({', '.join(joints)}) need as many motors, got {len(motors)}")
+    T = exactly("matrix", matrix, (k, k))
+    if np.linalg.matrix_rank(T) < k:
+        raise InputError(f"matrix {T.tolist()} is singular: some motion of the joints has no motor")
+    shift = exactly("offset", np.zeros(k) if offset is None else offset, (k,))
+    return Transmission(tuple(joints), tuple(motors), T, shift)
+
+
 def load_couplings(source: str | PathLike[str] | Mapping[str, Any]) -> dict[str, Coupling]:
-    """The couplings under `couplings` in a YAML file, such as that of the springs; often none.
+    """The couplings under `couplings` and `transmission` in a YAML file, such as that of the
+    springs; often none.
 
         couplings:
           finger2: {terms: {finger1: 1.0}}
           pitch:   {terms: {left: 0.5, right: 0.5}, offset: 0.1}
 
-    Factors and offsets are in rad and m. Raises InputError that names the file and the joint.
+        transmission:
+          wrist: {joints: [pitch, roll], motors: [left, right], matrix: [[0.5, 0.5], [0.5, -0.5]]}
+
+    A transmission, optionally with `offset`, lists the couplings of its joints as a matrix; see
+    :class:`Transmission`. Factors and offsets are in rad and m. Raises InputError that names the
+    file and the joint or transmission.
     """
     data = source if isinstance(source, Mapping) else read_yaml(source)
-    where = "couplings" if isinstance(source, Mapping) else f"{source}: couplings"
-    given = data.get("couplings") if isinstance(data, Mapping) else None
-    pairs = {}
-    for joint, entry in entries(given, where, (), None).items():
+    prefix = "" if isinstance(source, Mapping) else f"{source}: "
+    data = data if isinstance(data, Mapping) else {}
+    where, pairs = f"{prefix}couplings", {}
+    for joint, entry in entries(data.get("couplings"), where, (), None).items():
         found = entries(entry, f"{where}: joint '{joint}'", ("terms",), ("offset",))
         pairs[joint] = (found["terms"], found.get("offset", 0.0))
-    try:
-        return checked_couplings(pairs)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+    with refused_as(InputError, where):
+        result = checked_couplings(pairs)
+    where, keys = f"{prefix}transmission", ("joints", "motors", "matrix")
+    for name, entry in entries(data.get("transmission"), where, (), None).items():
+        at = f"{where}: '{name}'"
+        found = entries(entry, at, keys, ("offset",))
+        with refused_as(InputError, at):
+            more = checked_transmission(*map(found.get, (*keys, "offset"))).couplings
+            for joint in result.keys() & more.keys():
+                raise InputError(f"joint '{joint}' is coupled twice")
+        result |= more
+    return result
+
+
+def transmissions(
+    coordinates: Sequence[str], tree_joints: Sequence[str], couplings: Mapping[str, Coupling]
+) -> tuple[Transmission, ...]:
+    """The transmissions of a robot: its coordinates that are no joints of the tree, with as many
+    joints, from whose positions they follow."""
+    motors = [name for name in coordinates if name not in tree_joints]
+    own = {*motors}
+    driven = {joint: made for joint, made in couplings.items() if own >= made.terms.keys()}
+    result = []
+    while motors:
+        group = {motors[0]}
+        while not all(group >= t.keys() or group.isdisjoint(t) for t, _ in driven.values()):
+            group.update(*(t for t, _ in driven.values() if not group.isdisjoint(t)))
+        movers = tuple(name for name in motors if name in group)
+        motors = [name for name in motors if name not in group]
+        joints: tuple[str, ...] = ()
+        T = np.zeros((0, len(movers)))
+        for joint, (terms, _) in driven.items():
+            more = np.vstack((T, [terms.get(name, 0.0) for name in movers]))
+            if np.linalg.matrix_rank(more) > len(T):
+                joints, T = (*joints, joint), more
+        if len(joints) == len(movers):
+            offset = np.array([driven[joint].offset for joint in joints])
+            result.append(Transmission(joints, movers, T, offset))
+    return tuple(result)
 
 
 def _pair(what: str, value: Any) -> tuple[Any, Any]:

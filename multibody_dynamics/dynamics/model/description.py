@@ -32,7 +32,7 @@ def describe(model: Robot) -> str:
         "Screws Y at q = 0: angular and linear part, inertial axes and origin, 1 and m",
         *_screws(model),
         "",
-        "Limits: rad, rad/s, N m, kg m^2 (revolute, helical) or m, m/s, N, kg (prismatic)",
+        "Limits: rad, rad/s, N m, rad/s^2, rad/s^3, kg m^2; for prismatic joints with m, N and kg",
         *_limits(model),
         "",
         "Bodies, including payloads: kg and m; COM from the body's origin, in body axes",

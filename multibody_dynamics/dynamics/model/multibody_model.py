@@ -38,7 +38,14 @@ from ..core import (
 )
 from ..lie import se3
 from . import inertia
-from .couplings import Coupling, checked_couplings, checked_positions, coupled_fields
+from .couplings import (
+    Coupling,
+    Transmission,
+    checked_couplings,
+    checked_positions,
+    coupled_fields,
+    transmissions,
+)
 from .description import describe
 from .joints import turn_z_to
 from .records import (
@@ -54,6 +61,7 @@ from .records import (
 )
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "helical")
+RATES = ("acceleration", "jerk")  # limits that are optional
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 PARALLEL = 1e-12  # relative; smaller components of a screw are rounding
 
@@ -66,21 +74,25 @@ class Frame(NamedTuple):
 
 
 class JointLimits(NamedTuple):
-    """Position, velocity and effort limits of the joints, each (n,); infinite if not given.
+    """Limits of the joints, each (n,); infinite if not given.
 
-    lower, upper in rad or m; velocity in rad/s or m/s; effort in N m or N.
+    lower, upper in rad or m; velocity in rad/s or m/s; effort in N m or N; acceleration in rad/s^2
+    or m/s^2; jerk in rad/s^3 or m/s^3. A model has all of them; otherwise, the last two may be
+    None.
     """
 
     lower: Array
     upper: Array
     velocity: Array
     effort: Array
+    acceleration: Any = None
+    jerk: Any = None
 
     @classmethod
     def unlimited(cls, n: int) -> JointLimits:
         """Infinite limits of n joints."""
         infinite = np.full(n, np.inf)
-        return cls(-infinite, infinite, infinite, infinite)
+        return cls(-infinite, *[infinite] * 5)
 
     @property
     def middle(self) -> Array:
@@ -173,6 +185,8 @@ class MultibodyModel:
         self._check_bodies()
         if not isinstance(self.limits, JointLimits):
             raise ModelError(f"limits: expected JointLimits(lower, ...), got {self.limits!r}")
+        unlimited = {key: np.full(n, np.inf) for key in RATES if getattr(self.limits, key) is None}
+        object.__setattr__(self, "limits", self.limits._replace(**unlimited))
         for key, given in self.limits._asdict().items():
             with refused_as(ModelError):
                 values = as_real(f"limits.{key}", given)
@@ -243,9 +257,15 @@ class MultibodyModel:
                 )
 
     def _check_limits(self) -> None:
-        for joint, lower, upper, velocity, effort in zip(
+        for joint, lower, upper, velocity, effort, *rates in zip(
             self.joint_names, *self.limits, strict=True
         ):
+            for key, rate in zip(RATES, rates, strict=True):
+                if not rate > 0:
+                    raise ModelError(
+                        f"joint '{joint}': {key} limit {rate:g}; it must be positive; leave it out"
+                        " if there is none"
+                    )
             if lower > upper or velocity < 0 or effort < 0:
                 raise ModelError(
                     f"joint '{joint}': limits lower {lower:g}, upper {upper:g}, velocity "
@@ -306,6 +326,12 @@ class MultibodyModel:
         """(n,) the body that each joint moves; the first one that its coordinate moves if no joint
         of the tree has its name."""
         return _first_bodies(self.joint_names, self.tree_joint_names, self.coordinates)
+
+    @cached_property
+    def transmissions(self) -> tuple[Transmission, ...]:
+        """The motors that move several joints together, which joint states and trajectories may
+        name instead of these motors."""
+        return transmissions(self.joint_names, self.tree_joint_names, self.couplings)
 
     @cached_array
     def coordinate_map(self) -> Array:
@@ -486,6 +512,11 @@ class MultibodyModel:
                 bounds[:, c] = [values[j] for values in self.limits]
             else:
                 types.append(screw_type(changed["screws"][first[c]]))
+        for each in transmissions(names, changed["tree_joint_names"], changed["couplings"]):
+            if {*each.joints} <= {*self.joint_names}:
+                own = [self.joint_names.index(joint) for joint in each.joints]
+                motors = [names.index(motor) for motor in each.motors]
+                bounds[:, motors] = each.limits(np.array(self.limits)[:, own])
         return replace(self, **changed, joint_types=tuple(types), limits=JointLimits(*bounds))
 
     def with_payload(

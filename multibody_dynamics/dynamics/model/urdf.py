@@ -94,7 +94,9 @@ HARMLESS = {
     "transmission", "gazebo", "ros2_control", "sensor", "safety_controller", "calibration", "mimic",
 }  # fmt: skip
 GEARS = {"mechanicalReduction": "gear ratio", "motorInertia": "rotor inertia"}  # in transmissions
-UNLIMITED = -1.0  # velocity or effort, as exporters write it
+FEW = 3  # places that a warning lists; the notes of the model list all
+UNLIMITED = -1.0  # a limit, as exporters write it
+RATES = {"acceleration": 0, "deceleration": 0, "jerk": 1}  # of URDF 1.2; the smaller one of two
 HARMLESS_ATTRIBUTES_OF = {"robot", "link", "limit"}
 
 
@@ -175,7 +177,7 @@ def _load(
     text: str | bytes, gravity: Any, strict: bool, part: RobotPart, source: str
 ) -> MultibodyModel:
     try:
-        root = _document(text)
+        root = urdf_document(text)
         ignored = _Ignored()
         clean = _sift(root, "", ignored)
         robot = URDF.from_xml_string(ElementTree.tostring(clean))
@@ -187,7 +189,7 @@ def _load(
     for sentence in ignored.sentences:
         warnings.warn(f"{source}{sentence}", ModelWarning, stacklevel=3)
     if ignored.suspicious:
-        listed = "; ".join(_listed(ignored.suspicious))
+        listed = "; ".join(_listed(ignored.suspicious, FEW))
         warnings.warn(
             f"{source}ignored, but possibly relevant: {listed}", ModelWarning, stacklevel=3
         )
@@ -204,7 +206,7 @@ class _Builder(ElementTree.TreeBuilder):
         raise ModelError("a DOCTYPE is not allowed in a URDF: it can define entities; remove it")
 
 
-def _document(text: str | bytes) -> ElementTree.Element:
+def urdf_document(text: str | bytes) -> ElementTree.Element:
     """The <robot> element of an XML document in any encoding that expat reads."""
     if not isinstance(text, (str, bytes)):
         raise ModelError(f"URDF text must be str or bytes, got {type(text).__name__}")
@@ -255,7 +257,7 @@ class _Ignored:
     """Ignored tags and attributes, each with the places where it occurs.
 
     sentences : other warnings. types : {joint: its type}. grounded : links that no joint moves.
-    gears : notes on transmissions.
+    gears : notes on transmissions. rates : {joint: its acceleration and jerk limits}.
     """
 
     suspicious: dict[str, list[str]] = field(default_factory=dict)
@@ -264,13 +266,20 @@ class _Ignored:
     types: dict[str, str] = field(default_factory=dict)
     grounded: set[str] = field(default_factory=set)
     gears: list[str] = field(default_factory=list)
+    rates: dict[str, Array] = field(default_factory=dict)
 
     def add(self, what: str, where: str, *, harmless: bool = False) -> None:
         (self.harmless if harmless else self.suspicious).setdefault(what, []).append(where)
 
 
-def _listed(ignored: dict[str, list[str]]) -> list[str]:
-    return [f"{what} in {', '.join(places)}" for what, places in ignored.items()]
+def _listed(ignored: dict[str, list[str]], most: int | None = None) -> list[str]:
+    """What was ignored, with its places, or at most the first ones."""
+    lines = []
+    for what, places in ignored.items():
+        left = 0 if most is None else len(places) - most
+        shown = f"{', '.join(places[:most])} and {left} more" if left > 0 else ", ".join(places)
+        lines.append(f"{what} in {shown}")
+    return lines
 
 
 def _sift(node: ElementTree.Element, where: str, ignored: _Ignored) -> ElementTree.Element:
@@ -296,14 +305,15 @@ def _sift(node: ElementTree.Element, where: str, ignored: _Ignored) -> ElementTr
         elif child.tag == "mimic" and node.get("type") == "fixed":
             ignored.add("<mimic>", where, harmless=True)
         elif child.tag in CONTENT.get(tag, ()):
-            if child.tag == "axis" and kept.find("axis") is not None:
-                ignored.add("the second of two <axis>", where)
+            if tag != "robot" and kept.find(child.tag) is not None:  # as other readers do
+                ignored.add(f"the second of two <{child.tag}>", where)
                 continue
-            if tag != "robot" and kept.find(child.tag) is not None:
-                raise ModelError(f"{where} has two <{child.tag}>; only one is allowed")
             kept.append(_sift(child, where, ignored))
         else:
             _ignore_child(node, child, where, ignored)
+    if tag == "inertial" and kept.find("mass") is not None and kept.find("inertia") is None:
+        ignored.sentences.append(f"{where} has no <inertia>: the link is taken for a point mass")
+        kept.append(ElementTree.Element("inertia", dict.fromkeys(ATTRIBUTES["inertia"], "0")))
     for required in REQUIRED.get(tag, ()):
         if kept.find(required) is None:
             raise ModelError(f"{where} has no <{required}>")
@@ -355,16 +365,29 @@ def _sift_attributes(
         kind = str(node.get("type"))
         ignored.types[str(node.get("name"))] = kind
         kept.set("type", UNPARSED_TYPES.get(kind, kind))
+        ignored.rates[str(node.get("name"))] = _rate_limits(node, where)
     if tag == "limit":  # the parser requires both
         for key in ("velocity", "effort"):
             kept.set(key, node.get(key, "inf"))
     for key in sorted(node.keys() - ATTRIBUTES[tag].keys()):
-        if key.startswith("xmlns"):
+        if key.startswith("xmlns") or (tag == "limit" and key in RATES):
             continue
         if key == "quat_xyzw":
             raise ModelError(f"{where}: quat_xyzw is not supported; give the rotation as rpy")
         harmless = tag in HARMLESS_ATTRIBUTES_OF or _is_foreign(key)
         ignored.add(f"the attribute '{key}'", where, harmless=harmless)
+
+
+def _rate_limits(joint: ElementTree.Element, where: str) -> Array:
+    """(2,) the acceleration and jerk limits of URDF 1.2; infinite without one, or for -1."""
+    limits, tag = np.full(2, np.inf), joint.find("limit")
+    if tag is None:
+        return limits
+    for key, row in RATES.items():
+        if (text := tag.get(key)) is not None:
+            (value,) = _numbers(text, 1, f"{where}: <limit>: {key}")
+            limits[row] = min(limits[row], np.inf if value == UNLIMITED else value)
+    return limits
 
 
 def _ignore_child(
@@ -374,8 +397,8 @@ def _ignore_child(
     if child.tag == "dynamics":
         loss = any(_numbers(child.get(key, "0"), 1, f"{where}: {key}")[0] for key in LOSSES)
         ignored.add("friction and damping (<dynamics>)", where, harmless=not loss)
-        for key in sorted(set(child.keys()) - set(LOSSES)):
-            ignored.add(f"the attribute '{key}'", f"{where}: <dynamics>")
+        if others := sorted(set(child.keys()) - set(LOSSES)):
+            ignored.add(f"<dynamics> with {', '.join(others)}", where)
     elif child.tag == "transmission":
         ignored.gears += _gears(child)
         ignored.add("<transmission>", where, harmless=True)
@@ -506,6 +529,8 @@ def _build(
         bodies.append(joint.child)
         types += [joint.type] if len(stack) == 1 else map(screw_type, stack)
         limits.append(_limits(joint, kind, len(stack), notes))
+        if len(stack) == 1:
+            limits[-1][4:, 0] = ignored.rates[joint.name]
         if body < 0 and kind in BASE_TYPES:
             bases.append(joint)
         frames[joint.child] = Frame(len(bodies) - 1, np.eye(4))
@@ -664,7 +689,8 @@ def _screws(joint: Any, kind: str, notes: list[str]) -> tuple[Array, tuple[str, 
 
 
 def _limits(joint: Any, kind: str, k: int, notes: list[str]) -> Array:
-    """(4, k) lower, upper, velocity, effort; infinite if the URDF gives none."""
+    """(6, k) the rows of JointLimits without acceleration and jerk; infinite if the URDF gives
+    none."""
     limits = np.array(JointLimits.unlimited(k))
     if joint.limit is None or k > 1:
         if kind in ("revolute", "prismatic"):
@@ -673,12 +699,12 @@ def _limits(joint: Any, kind: str, k: int, notes: list[str]) -> Array:
     limit = joint.limit
     if kind != "continuous":
         limits[:2, 0] = limit.lower, limit.upper
-    limits[2:, 0] = limit.velocity, limit.effort
+    limits[2:4, 0] = limit.velocity, limit.effort
     for row, name in ((2, "velocity"), (3, "effort")):
         if limits[row, 0] == UNLIMITED:
             limits[row, 0] = np.inf
             notes.append(f"joint '{joint.name}': a {name} limit of -1 means none")
-    lower, upper, velocity, effort = limits[:, 0]
+    lower, upper, velocity, effort = limits[:4, 0]
     if lower == upper or velocity == 0 or effort == 0:
         notes.append(
             f"joint '{joint.name}' cannot move within its <limit>: lower {lower:g}, upper "

@@ -20,6 +20,11 @@ chain_rule           (5, 5) matrix from derivatives along s to time derivatives,
 match_joints         indices (n,) that reorder joints by name
 REST                 speed below which a point is at rest, rad/s or m/s
 
+Turns of continuous joints:
+
+joint_turns          (n,) rad after which the pose of a joint repeats; 0: never
+in_nearest_turn      positions moved by whole turns to those nearest others
+
 Limits:
 
 JointCommandLimits   limits of torque, torque rate and motor speed of the drives, each (n,)
@@ -33,6 +38,7 @@ braking              tables and constants of `brake` and of `Trajectory`
 segments             a motion in a queue of fixed size, as functions over a record
 streams              a motion from a stream of targets, as functions over records
 limit_torque         the torques that limits permit, a function over arrays
+unwrap               `in_nearest_turn` in place, a function over arrays
 TORQUE_LIMITED       flag of `limit_torque`: a torque was limited
 RATE_LIMITED         flag of `limit_torque`: the rate of a torque was limited
 
@@ -83,6 +89,7 @@ from .trajectories import (
     stop,
     sum_of_sines,
 )
+from .turns import in_nearest_turn, joint_turns, unwrap
 
 __all__ = [
     # references
@@ -90,7 +97,9 @@ __all__ = [
     "brake", "chain_rule", "match_joints", "REST",
     "StreamedMotion", "StreamLimits", "compile_streams",
     # code in other languages
-    "braking", "segments", "streams", "limit_torque", "TORQUE_LIMITED", "RATE_LIMITED",
+    "braking", "segments", "streams", "limit_torque", "unwrap", "TORQUE_LIMITED", "RATE_LIMITED",
+    # turns of continuous joints
+    "joint_turns", "in_nearest_turn",
     # limits
     "JointCommandLimits", "LimitEvent", "check_reference", "distance_to_limits",
     # demo motions

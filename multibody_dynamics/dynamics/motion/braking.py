@@ -110,7 +110,7 @@ def braking_travel(state, j, duration):
     return travel
 
 
-_DURATION = compiled_exactly(braking_duration)
+compiled_braking_duration = compiled_exactly(braking_duration)
 
 
 def brake(joint_names: Sequence[str], state: Any, t: float, acceleration: Any) -> Trajectory:
@@ -126,7 +126,7 @@ def brake(joint_names: Sequence[str], state: Any, t: float, acceleration: Any) -
         raise TrajectoryError(f"brake: acceleration limits must be positive, got {limits}")
     if not state[1:].any():
         return hold(names, state[0], t)
-    duration = float(_DURATION(state.copy(), limits.copy()))
+    duration = float(compiled_braking_duration(state.copy(), limits.copy()))
     states = np.zeros((2, 5, len(names)))
     states[0] = state
     states[1, 0] = state[0] + [braking_travel(state, j, duration) for j in range(len(names))]

@@ -22,6 +22,8 @@ DERIVATIVES = ("q", "q'", "q''", "q'''", "q''''")
 MOTIONS = ("sum_of_sines", "rest_to_rest")
 HARMONICS = 5
 WAYPOINTS = 8
+# Largest q', q'' and q''' of the polynomial of degree 9 from rest to rest over 1 in 1 s
+PEAKS = (315.0 / 128.0, 9.371977, 78.750000)
 GOLDEN = 0.5 * (
     np.sqrt(5.0) - 1.0
 )  # its multiples modulo 1 are evenly spread: phases that look random
@@ -128,9 +130,14 @@ def reproduction_error(motion: Reference, points: Points) -> Array:
 
 def approach_time(model: MultibodyModel, distance: Array, speed: float) -> float:
     """Time in s in which every joint can travel the distance (n,), from rest to rest, at the
-    fraction `speed` of its velocity limit. The peak speed of a C4 motion is 315/128 of its mean."""
+    fraction `speed` of its velocity limit and within those of acceleration and jerk. The peak speed
+    of a C4 motion is PEAKS[0] of its mean."""
     _, _, velocity = _limits(model)
-    return float((315.0 / 128.0 * np.abs(distance) / (speed * velocity)).max())
+    rates = speed * velocity, model.limits.acceleration, model.limits.jerk
+    return max(
+        float(((peak * np.abs(distance) / rate) ** (1.0 / k)).max())
+        for k, (peak, rate) in enumerate(zip(PEAKS, rates, strict=True), start=1)
+    )
 
 
 def _fitted(
@@ -142,12 +149,14 @@ def _fitted(
     """Middle and size (n,) for which motion(middle, size) uses these fractions of its limits."""
     middle, half_range, velocity = _limits(model)
     unit = motion(np.zeros(model.n), np.ones(model.n)).peak_values()
-    return middle, np.minimum(reach * half_range / unit[0], speed * velocity / unit[1])
+    sizes = [reach * half_range / unit[0], speed * velocity / unit[1]]
+    sizes += [model.limits.acceleration / unit[2], model.limits.jerk / unit[3]]
+    return middle, np.min(sizes, axis=0)
 
 
 def _limits(model: MultibodyModel) -> tuple[Array, Array, Array]:
     """Middle of the range, half the range, and speed limit of every joint, each (n,), finite."""
-    lower, upper, velocity, _ = model.limits
+    lower, upper, velocity = model.limits[:3]
     types = model.joint_types
     bounded = np.isfinite(lower) & np.isfinite(upper)
     free = [UNLIMITED_HALF_RANGE.get(kind, np.pi) for kind in types]

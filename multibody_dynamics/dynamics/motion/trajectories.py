@@ -506,15 +506,18 @@ def sum_of_sines(
     return SumOfSines(joint_names, offset, a, b, frequency, duration, ramp, start_time)
 
 
-def match_joints(wanted: Sequence[str], given: Sequence[str]) -> NDArray[np.intp]:
+def match_joints(
+    wanted: Sequence[str], given: Sequence[str], *, others: bool = False
+) -> NDArray[np.intp]:
     """Indices p (n,) that put `given` into the order of `wanted`: given[p[i]] == wanted[i].
 
-    Raises TrajectoryError that lists duplicate, unknown and missing joints.
+    others : whether `given` may have further joints. Raises TrajectoryError that lists duplicate,
+    unknown and missing joints.
     """
     index = {name: i for i, name in enumerate(given)}
     faults = {
         "duplicate": [name for i, name in enumerate(given) if index[name] != i],
-        "unknown": [name for name in index if name not in set(wanted)],
+        "unknown": [name for name in index if name not in set(wanted) and not others],
         "missing": [name for name in wanted if name not in index],
     }
     if any(faults.values()):

@@ -18,6 +18,9 @@ would be implicit, or of order 2 and no longer symplectic; RK4 is explicit and o
 needed to test a feedforward. The price is the limit |lambda| h < 2.6 on the fastest mode lambda
 (spring, motor, link and drive), and a numerical damping ratio of (|lambda| h)^5 / 144: 2e-4 at the
 default |lambda| h <= 0.5, and far less on all slower modes.
+
+With :class:`.DriveEffects`, their bristles and slip elements depend on the displacement since the
+beginning of the inner step, so that RK4 keeps its order while nothing reverses or starts to slide.
 """
 
 from __future__ import annotations
@@ -47,13 +50,40 @@ from ..elastic import (
     actuator_tables,
     greatest_stiffness,
 )
-from ..elastic_arm import ArmScratch, ArmState, ArmTables, arm_slope
+from ..elastic_arm import (
+    ArmScratch,
+    ArmState,
+    ArmTables,
+    BaseMatrices,
+    arm_accelerations,
+    arm_slope,
+    arm_springs,
+    on_base,
+)
 from ..model import MultibodyModel
 from ..rigid import (
     gravity_forces,
     kinetic_energy,
     mass_matrix,
     potential_energy,
+)
+from .drive_effects import (
+    BANDWIDTH,
+    BRISTLE,
+    COULOMB,
+    ELEMENTS,
+    GAP,
+    RESOLUTION,
+    SLIP_STIFFNESS,
+    STATIC,
+    STRIBECK,
+    DriveEffects,
+    EffectMemory,
+    EffectTables,
+    beyond_gap,
+    bristle_friction,
+    geared,
+    slip_torque,
 )
 from .motor_drive import MotorDrive
 from .plants import EndStops
@@ -76,8 +106,8 @@ DERIVATIVE = actuator_tables.MOTOR_ROW + 1
 
 
 class Energy(NamedTuple):
-    """Energies in J: kinetic, of links and rotors; potential, of gravity; elastic, of springs and
-    end stops."""
+    """Energies in J: kinetic, of base, links and rotors; potential, of gravity; elastic, of
+    springs, end stops, base, bristles and slip elements."""
 
     kinetic: float
     potential: float
@@ -129,10 +159,23 @@ class _Tables(NamedTuple):
     links: Array  # (n, LINK_ROW)
 
 
+class _Effects(NamedTuple):
+    """Effects of real drives, what they remember, and buffers."""
+
+    tables: EffectTables
+    memory: EffectMemory  # of the present state
+    before: EffectMemory  # at the beginning of an inner step
+    after: EffectMemory  # at a stage of it
+    links: Array  # (2, n) q, q' as springs see them
+    motors: Array  # (2, m) theta, theta' as springs see them
+    slope: Array  # (m,) derivative of that theta
+    net: Array  # (m,) torques less friction
+
+
 class _Present(NamedTuple):
     """The current state of the robot, overwritten by each step."""
 
-    state: Array  # (2 n + 2 m,)
+    state: Array  # (2 (b + n) + 2 m,)
     second: Array  # (2, v)
     motor_torque: Array  # (m,)
     outputs: Array  # (2, n) joint torques and q''
@@ -153,13 +196,113 @@ class _Inputs(NamedTuple):
 
 
 @inlined
-def _slope(tables, scratch, state, second, tau, dx):
-    """:func:`.arm_slope` with end stops and viscous friction of the links."""
+def _slope(tables, scratch, state, second, tau, dx, effects, start, t):
+    """:func:`.arm_slope` with end stops and viscous friction of the links, and with effects, t s
+    after an inner step began at the state `start`."""
     links = tables.links
+    b = state.q.shape[0] - links.shape[0]
     for i in range(links.shape[0]):
-        stop = _end_stop(links, i, state.q[i], state.qd[i])
-        scratch.external[i] = stop - links[i, LINK_VISCOUS] * state.qd[i]
-    return arm_slope(tables.arm, scratch, state, second, tau, dx)
+        stop = _end_stop(links, i, state.q[b + i], state.qd[b + i])
+        scratch.external[b + i] = stop - links[i, LINK_VISCOUS] * state.qd[b + i]
+    if effects is None:
+        return arm_slope(tables.arm, scratch, state, second, tau, dx)
+    stiffness, damping, preload = effects.tables.base
+    for k in range(b):
+        scratch.external[k] = preload[k] - stiffness[k] * state.q[k] - damping[k] * state.qd[k]
+    _lag(effects, tau, t)
+    _springs_with_effects(tables.arm, scratch, state, second, effects, start)
+    _friction_with_effects(tables.arm, scratch, state, tau, effects, start)
+    return arm_accelerations(tables.arm, scratch, state, effects.net, dx)
+
+
+@inlined
+def _lag(effects, tau, t):
+    """Replace commanded torques by those that a drive of finite resolution and bandwidth applies,
+    t s after `effects.before`."""
+    drives = effects.tables.drives
+    for j in range(tau.shape[0]):
+        if drives[j, RESOLUTION] > 0.0:
+            tau[j] = drives[j, RESOLUTION] * np.round(tau[j] / drives[j, RESOLUTION])
+        if isfinite(drives[j, BANDWIDTH]):
+            tau[j] += (effects.before.torque[j] - tau[j]) * np.exp(-drives[j, BANDWIDTH] * t)
+        effects.after.torque[j] = tau[j]
+
+
+@inlined
+def _springs_with_effects(arm, scratch, state, second, effects, start):
+    """Torques of the springs and loads of the motors with gear errors, backlash and hysteresis."""
+    joints, springs = arm.joints, effects.tables.springs
+    q, qd, theta, thetad = state
+    links, motors, slope = effects.links, effects.motors, effects.slope
+    n, m = joints.shape[0], theta.shape[0]
+    b = q.shape[0] - n
+    first = 2 * (b + n)  # of theta in the state
+    for i in range(n):
+        links[0, i], links[1, i] = q[b + i], qd[b + i]
+    for j in range(m):
+        motors[0, j], slope[j] = geared(springs, j, theta[j])
+        motors[1, j] = slope[j] * thetad[j]
+    for i in range(n):
+        j = int(joints[i, actuator_tables.MOTOR])
+        if springs[j, GAP] > 0.0:
+            bend = beyond_gap(springs, j, motors[0, j] - links[0, i])
+            links[0, i] = motors[0, j] - bend
+            if bend == 0.0:
+                links[1, i] = motors[1, j]
+    seen = ArmState(links[0], links[1], motors[0], motors[1])
+    arm_springs(arm, scratch, seen, second)
+    load = scratch.of_motors[0]
+    for i in range(n):
+        j = int(joints[i, actuator_tables.MOTOR])
+        last = int(joints[i + 1, actuator_tables.MOTOR]) if i + 1 < n else m
+        while j < last:
+            if springs[j, SLIP_STIFFNESS] > 0.0:
+                seen_before, _ = geared(springs, j, start[first + j])
+                bend = beyond_gap(springs, j, motors[0, j] - q[b + i])
+                travel = bend - beyond_gap(springs, j, seen_before - start[b + i])
+                slip = slip_torque(springs, j, travel, effects.before.slip, effects.after.slip)
+                if springs[j, GAP] == 0.0 or bend != 0.0:
+                    scratch.torque[i] += slip
+                    load[j] += slip
+            load[j] *= slope[j]
+            j += 1
+
+
+@inlined
+def _friction_with_effects(arm, scratch, state, tau, effects, start):
+    """Add the friction of the links to the external torques, and write the torques of the motors
+    less theirs to `effects.net`."""
+    joints = arm.joints
+    n, m = joints.shape[0], tau.shape[0]
+    total = state.q.shape[0]
+    b = total - n
+    tables, before, after = effects.tables, effects.before, effects.after
+    for j in range(m):
+        load = scratch.of_motors[0, j]
+        travel = state.theta[j] - start[2 * total + j]
+        drag = bristle_friction(
+            tables.motors, j, state.thetad[j], travel, load, before.motors, after.motors
+        )
+        effects.net[j] = tau[j] - drag
+    for i in range(n):
+        load = scratch.torque[i]
+        if joints[i, actuator_tables.RIGID] == 1.0:
+            load = tau[int(joints[i, actuator_tables.MOTOR])]
+        travel = state.q[b + i] - start[b + i]
+        scratch.external[b + i] -= bristle_friction(
+            tables.links, i, state.qd[b + i], travel, load, before.links, after.links
+        )
+
+
+@inlined
+def _remember(source, target):
+    """Copy what effects remember."""
+    for i in range(source.links.shape[0]):
+        target.links[i] = source.links[i]
+    for j in range(source.motors.shape[0]):
+        target.motors[j], target.torque[j] = source.motors[j], source.torque[j]
+        for k in range(ELEMENTS):
+            target.slip[j, k] = source.slip[j, k]
 
 
 @inlined
@@ -168,36 +311,41 @@ def _finish(tables, torque, x, dx, present):
     and leave the state unchanged."""
     joints, motors = tables.joints, tables.motors
     state, outputs = present.state, present.outputs
-    n, size = joints.shape[0], state.shape[0]
+    n, m, size = joints.shape[0], motors.shape[0], state.shape[0]
+    first = size - 2 * m - n  # of q'' in dx
     for i in range(size):
         if not isfinite(x[i]):
             return False
     for i in range(n):
         outputs[0, i] = torque[i]
-        outputs[1, i] = dx[n + i]
+        outputs[1, i] = dx[first + i]
         if joints[i, actuator_tables.RIGID] == 1.0:
             outputs[0, i] -= (
-                motors[int(joints[i, actuator_tables.MOTOR]), actuator_tables.INERTIA] * dx[n + i]
+                motors[int(joints[i, actuator_tables.MOTOR]), actuator_tables.INERTIA]
+                * dx[first + i]
             )
     for i in range(size):
         state[i] = x[i]
     return True
 
 
-def _advance(tables, buffers, present, inputs, h, steps):
+def _advance(tables, buffers, present, inputs, effects, h, steps):
     """RK4 from `present.state` through `steps` steps of h; if that fails, return False and leave
-    the state unchanged. buffers: those of the arm, and (4, 2 n + 2 m)."""
+    the state unchanged. buffers: those of the arm, and (4, 2 (b + n) + 2 m); effects: or None."""
     joints, motors = tables.arm.joints, tables.arm.motors
     state, second, tau, _ = present
     feedforward, reference, profile, rate = inputs
-    n, m, size = joints.shape[0], motors.shape[0], state.shape[0]
+    m, size = motors.shape[0], state.shape[0]
     scratch, flat = buffers
     start, x, dx, total = flat[0], flat[1], flat[2], flat[3]
-    theta, thetad = x[2 * n : 2 * n + m], x[2 * n + m :]
-    parts = ArmState(x[:n], x[n : 2 * n], theta, thetad)
+    total_q = (size - 2 * m) // 2
+    theta, thetad = x[size - 2 * m : size - m], x[size - m :]
+    parts = ArmState(x[:total_q], x[total_q : 2 * total_q], theta, thetad)
     held, drifts = feedforward.shape[0] == 1, profile.shape[0] == 1
     for i in range(size):
         start[i] = x[i] = state[i]
+    if effects is not None:
+        _remember(effects.memory, effects.before)
     for step in range(steps):
         for stage in range(4):
             half_steps = (stage + 1) // 2  # 0, 1, 1, 2
@@ -206,7 +354,8 @@ def _advance(tables, buffers, present, inputs, h, steps):
             now = 0 if held else row
             _motor_torques(motors, feedforward, now, reference, t, theta, thetad, tau)
             _stiffness_inputs(joints, profile, 0 if drifts else row, rate, t, second)
-            if not _slope(tables, scratch, parts, second, tau, dx):
+            since = 0.5 * half_steps * h
+            if not _slope(tables, scratch, parts, second, tau, dx, effects, start, since):
                 return False
             weight = h / 6.0 if stage in (0, 3) else h / 3.0
             reach = h if stage == 2 else 0.5 * h
@@ -216,14 +365,26 @@ def _advance(tables, buffers, present, inputs, h, steps):
                 total[i] += weight * dx[i]
                 x[i] = start[i] + reach * dx[i]
         for i in range(size):
-            start[i] = x[i] = total[i]
+            x[i] = total[i]
+        if effects is not None:  # what they remember at the end of the step
+            row, t = 2 * (step + 1), (step + 1) * h
+            _motor_torques(
+                motors, feedforward, 0 if held else row, reference, t, theta, thetad, tau
+            )
+            _slope(tables, scratch, parts, second, tau, dx, effects, start, h)
+            _remember(effects.after, effects.before)
+        for i in range(size):
+            start[i] = x[i]
 
     t = steps * h
     _motor_torques(motors, feedforward, -1, reference, t, theta, thetad, tau)
     _stiffness_inputs(joints, profile, -1, rate, t, second)
-    if not _slope(tables, scratch, parts, second, tau, dx):
+    if not _slope(tables, scratch, parts, second, tau, dx, effects, start, 0.0):
         return False
-    return _finish(tables.arm, scratch.torque, x, dx, present)
+    finished = _finish(tables.arm, scratch.torque, x, dx, present)
+    if effects is not None and finished:
+        _remember(effects.after, effects.memory)
+    return finished
 
 
 _compiled_advance = compiled(_advance)
@@ -242,11 +403,14 @@ class ElasticRobot(IndependentCopies):
     drive : position loops of the drives, for :meth:`follow`.
     link_viscous : (n,) or scalar d, link-side friction in N m s/rad, unknown to any feedforward.
     end_stops : end stops at the joint limits of the model; None: links move through their limits.
+    effects : of real drives and of a soft base, which is described for the arm at q = 0 and at rest
+        under gravity after each :meth:`reset`; None: none. Errors of encoders are left to sensors.
 
-    Attributes: those of a :class:`.Plant`, and `state` (2 n + 2 m,), of which `q`, `qd`, `theta`
-    and `thetad` are views; every step overwrites them in place. `joint_torque` Q excludes link
-    friction and end stops. The robot starts at rest at q = 0. Raises InputError for data that do
-    not fit together and for an unstable step.
+    Attributes: those of a :class:`.Plant`, and `state` (2 (b + n) + 2 m,), of which `base`, `based`
+    (b,), `q`, `qd`, `theta` and `thetad` are views: positions and velocities of the directions of a
+    soft base, of links and of motors. Every step overwrites them in place. `joint_torque` Q
+    excludes link friction and end stops. The robot starts at rest at q = 0. Raises InputError for
+    data that do not fit together and for an unstable step.
     """
 
     def __init__(
@@ -258,9 +422,13 @@ class ElasticRobot(IndependentCopies):
         drive: MotorDrive | None = None,
         link_viscous: Any = 0.0,
         end_stops: EndStops | None = None,
+        effects: DriveEffects | None = None,
     ) -> None:
         actuators.refuse_other_joints(model)
         n, m = model.n, len(actuators.motors)
+        self.effects = effects
+        self._take_effects(model, actuators, effects)
+        b = self._base.stiffness.size
         self.actuators, self.drive, self.end_stops = actuators, drive, end_stops
         self._sets_stiffness = actuators.torque_share == 0.0
         self._stiffness_inputs = [
@@ -271,8 +439,8 @@ class ElasticRobot(IndependentCopies):
         self._links = np.zeros((n, LINK_ROW))
         self._links[:, LINK_VISCOUS] = _checked_viscous(link_viscous, model.joint_names)
 
-        arm = ArmTables.of(model, actuators)
-        self.applied_wrenches: Array = arm.applied[:, :6]
+        arm = ArmTables.of(self._on_base(model), actuators)
+        self.applied_wrenches: Array = arm.applied[b:, :6]
         free = np.hstack((arm.motors, np.zeros((m, 2))))
         self._free, self._driven = (
             _Tables(arm._replace(motors=motors), self._links)
@@ -281,20 +449,50 @@ class ElasticRobot(IndependentCopies):
         self._take(model)
         self.step_size = self._choose_step(step)
 
-        self.state: Array = np.zeros(2 * n + 2 * m)
-        self.q, self.qd, self.theta, self.thetad = np.split(self.state, (n, 2 * n, 2 * n + m))
+        self.state: Array = np.zeros(2 * (b + n) + 2 * m)
+        ends = np.cumsum((b, n, b, n, m))
+        self.base, self.q, self.based, self.qd, self.theta, self.thetad = np.split(self.state, ends)
         self.motor_torque: Array = np.zeros(m)
         outputs = np.zeros((2, n))
         self.joint_torque, self.qdd = outputs
         self._held_stiffness = self.stiffness[:1], self.stiffness[1]
         self._no_reference = np.zeros((2, m))
         self._present = _Present(self.state, self.stiffness.copy(), self.motor_torque, outputs)
-        self._buffers = ArmScratch.of(n, m, model.body_count), np.zeros((4, 2 * n + 2 * m))
+        scratch = ArmScratch.of(n, m, b + model.body_count, b)
+        self._buffers = scratch, np.zeros((4, len(self.state)))
         self.reset(np.zeros(n))
 
     @property
     def n(self) -> int:
         return self.model.n
+
+    def _take_effects(
+        self, model: MultibodyModel, actuators: Actuators, effects: DriveEffects | None
+    ) -> None:
+        """Create the tables of the effects, and the base for the arm at q = 0."""
+        n, m = model.n, len(actuators.motors)
+        self._effects: _Effects | None = None
+        self._directions: tuple[str, ...] = ()
+        self._base = BaseMatrices(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
+        if effects is None:
+            return
+        tables = EffectTables.of(effects, actuators)
+        if (base := effects.base) is not None:
+            whole = on_base(model)
+            carried = mass_matrix(whole, np.zeros(whole.n))[:6, :6]
+            self._base, self._directions = base.matrices(carried), base.directions
+            stiffness, damping = self._base.stiffness, self._base.damping
+            tables = tables._replace(base=np.stack((stiffness, damping, np.zeros_like(damping))))
+            self._base_inertia = base.own_inertia(carried)
+        memories = (EffectMemory.of(n, m) for _ in range(3))
+        rows = np.zeros((2, n)), np.zeros((2, m)), np.ones(m), np.zeros(m)
+        self._effects = _Effects(tables, *memories, *rows)
+
+    def _on_base(self, model: MultibodyModel) -> MultibodyModel:
+        """The robot with the coordinates of its base."""
+        if not self._directions:
+            return model
+        return on_base(model, self._directions, self._base_inertia)
 
     def _take(self, model: MultibodyModel) -> None:
         """Store the data of the links; InputError if a rotor would be counted twice, or if the end
@@ -312,7 +510,8 @@ class ElasticRobot(IndependentCopies):
             columns = (model.limits.lower, model.limits.upper, stops.stiffness, stops.damping)
             for column, value in enumerate(columns, LOWER_STOP):
                 self._links[:, column] = value
-        self._free.arm.set_model(model, self.actuators)  # the driven arm has the same arrays
+        self._whole = self._on_base(model)
+        self._free.arm.set_model(self._whole, self.actuators)  # the driven arm has the same arrays
         self.model = model
 
     def set_model(self, model: MultibodyModel) -> None:
@@ -364,6 +563,7 @@ class ElasticRobot(IndependentCopies):
         if thetad is None:
             thetad = qd[actuators.joint_of_motor]
             thetad[self._sets_stiffness] = 0.0
+        is_settled = theta is None
         theta = position if theta is None else theta
         theta = as_array("theta", theta, (m,), actuators.motor_names)
         thetad = as_array("thetad", thetad, (m,), actuators.motor_names)
@@ -373,8 +573,39 @@ class ElasticRobot(IndependentCopies):
             raise InputError(
                 f"joint '{names[i]}' is rigid: theta must equal q, and thetad must equal qd"
             )
-        self.state[:] = np.concatenate((q, qd, theta, thetad))
+        still = np.zeros_like(self.base)
+        if self._effects is not None:
+            self._settle_effects(q, hold)
+            theta, slope = self._before_effects(q, theta, is_settled)
+            hold = hold * slope
+        self.state[:] = np.concatenate((still, q, still, qd, theta, thetad))
         self._advance(self._free, hold[None].copy(), self._no_reference, 0.0, 0)
+
+    def _settle_effects(self, q: Array, hold: Array) -> None:
+        """Relax bristles and slip elements, and preload the base by the weight at q."""
+        assert self._effects is not None
+        for row in self._effects.memory:
+            row[:] = 0.0
+        self._effects.memory.torque[:] = hold
+        b = len(self.base)
+        position = np.concatenate((np.zeros(b), q))
+        self._effects.tables.base[2] = gravity_forces(self._whole, position)[:b]
+
+    def _before_effects(self, q: Array, theta: Array, is_seen: bool) -> tuple[Array, Array]:
+        """(m,) motor positions, and the slopes of their gears there. If `is_seen`, `theta` are the
+        positions that the springs see."""
+        assert self._effects is not None
+        springs, link = self._effects.tables.springs, q[self.actuators.joint_of_motor]
+        wanted = theta + 0.5 * springs[:, GAP] * np.sign(theta - link)
+        if is_seen:
+            theta = wanted
+        for _ in range(60):  # contracts, because the slopes of the gears are between 0 and 2
+            rows = [geared(springs, j, theta[j]) for j in range(len(theta))]
+            position, slope = np.array(rows).T
+            if not is_seen:
+                break
+            theta = theta - (position - wanted)
+        return theta, slope
 
     def step(self, motor_torque: Any, dt: float, *, stiffness: Any = None) -> None:
         """Advance by dt in s under motor torques in N m, link side of the gear.
@@ -448,27 +679,47 @@ class ElasticRobot(IndependentCopies):
         Where no motor sets the stiffness of a spring, its rate k' adds a power k' G(phi), which is
         not accounted for here.
         """
-        q = self.q
+        q, theta, stored = self.q, self.theta, 0.0
+        if self._effects is not None:
+            q, theta = self._effects.links[0], self._effects.motors[0]
+            stored = self._stored()
         rotors = self.actuators.motor_inertia @ self.thetad**2
         springs = sum(
-            float(actuator.energy(q[i], self.theta[motors], self._input(actuator, second)))
+            float(actuator.energy(q[i], theta[motors], self._input(actuator, second)))
             for i, actuator, motors, second in self.actuators.each()
         )
+        position = np.concatenate((self.base, self.q))
+        velocity = np.concatenate((self.based, self.qd))
+        stops = 0.5 * float(self._links[:, STOP_STIFFNESS] @ self._depth() ** 2)
         return Energy(
-            kinetic=float(kinetic_energy(self.model, q, self.qd) + 0.5 * rotors),
-            potential=float(potential_energy(self.model, q)),
-            elastic=springs + 0.5 * float(self._links[:, STOP_STIFFNESS] @ self._depth() ** 2),
+            kinetic=float(kinetic_energy(self._whole, position, velocity) + 0.5 * rotors),
+            potential=float(potential_energy(self._whole, position)),
+            elastic=springs + stops + stored,
         )
 
+    def _stored(self) -> float:
+        """Energy in J of base, bristles and slip elements."""
+        assert self._effects is not None
+        tables, memory = self._effects.tables, self._effects.memory
+        stiffness, _, preload = tables.base
+        energy = 0.5 * stiffness @ self.base**2 - preload @ self.base
+        for rows, bristles in ((tables.links, memory.links), (tables.motors, memory.motors)):
+            energy += 0.5 * (rows[:, STATIC] / rows[:, BRISTLE]) @ bristles**2
+        return float(energy + 0.5 * tables.springs[:, SLIP_STIFFNESS] @ (memory.slip**2).sum(1))
+
     def dissipation(self) -> float:
-        """The power in W that friction, dampers and end stops currently dissipate; never
-        negative."""
+        """The power in W that friction, dampers and end stops currently dissipate, without effects
+        of drives; never negative."""
         qd, links = self.qd, self._links
         motors = self.actuators.friction(self.thetad) @ self.thetad
         joint = self.actuators.joint_of_motor
         dampers = self.actuators.damping[joint] @ (self.thetad - qd[joint]) ** 2
         stops = [_end_stop(links, i, self.q[i], qd[i]) for i in range(self.n)]
         lost = -(stops + links[:, STOP_STIFFNESS] * self._depth()) @ qd
+        if self.actuators.has_link_friction.any():
+            still = np.zeros(self.n)
+            rows = [self.q, qd, still, still], [self.joint_torque, still, still]
+            lost += self.actuators.link_friction(*rows)[0] @ qd
         return float(motors + dampers + links[:, LINK_VISCOUS] @ qd**2 + lost)
 
     def modes(self, q: Any) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
@@ -509,20 +760,31 @@ class ElasticRobot(IndependentCopies):
 
     def _linear_arm(self, q: Array, slopes: Array) -> LinearArm:
         """The arm near rest at q (n,), with springs of the slopes (s,) and without gravity."""
-        arm = LinearArm(self.actuators, mass_matrix(self.model, q))
+        position = np.concatenate((np.zeros(len(self._directions)), q))
+        arm = LinearArm(self.actuators, mass_matrix(self._whole, position))
+        arm.stiffness[arm.base, arm.base] += self._base.stiffness
+        arm.damping[arm.base, arm.base] += self._base.damping
         motors, links = arm.motors, arm.links
         along = self.actuators.spring_directions
-        arm.stiffness += along.T * slopes @ along
+        own = along.shape[1]
+        arm.stiffness[:own, :own] += along.T * slopes @ along
         arm.stiffness[motors, motors] += self._driven.arm.motors[:, PROPORTIONAL]
         arm.damping[motors, motors] += self._driven.arm.motors[:, DERIVATIVE]
         arm.damping[motors, motors] += self.actuators.friction_slope(np.zeros(len(motors)))
         arm.damping[links, links] += self._links[:, LINK_VISCOUS]
+        arm.damping[links, links] += self.actuators.link_friction_slope
         return arm
 
     def _stiffest_arm(self, q: Array) -> LinearArm:
         """The same with springs as stiff as they get, and every end stop in contact."""
         arm = self._linear_arm(q, self._stiffest(q))
         arm.stiffness[arm.links, arm.links] += self._links[:, STOP_STIFFNESS]
+        if self._effects is not None:
+            tables = self._effects.tables
+            for at, rows in ((arm.links, tables.links), (arm.motors, tables.motors)):
+                arm.stiffness[at, at] += rows[:, STATIC] / rows[:, BRISTLE]
+                arm.damping[at, at] += rows[:, COULOMB] / rows[:, STRIBECK]
+            arm.stiffness += arm.between(ELEMENTS * tables.springs[:, SLIP_STIFFNESS])
         return arm
 
     def _choose_step(self, wanted: float | None) -> float:
@@ -575,7 +837,8 @@ class ElasticRobot(IndependentCopies):
             profile, rate = writable(stiffness), np.zeros_like(rate)
         inputs = _Inputs(writable(feedforward), reference, profile, rate)
         present, before = self._present, self.motor_torque.copy()
-        if not _compiled_advance(tables, self._buffers, present, inputs, dt / max(steps, 1), steps):
+        h = dt / max(steps, 1)
+        if not _compiled_advance(tables, self._buffers, present, inputs, self._effects, h, steps):
             self.motor_torque[:] = before
             raise DynamicsError(
                 f"robot '{self.model.name}': the motion diverges within {dt} s (step "

@@ -19,6 +19,7 @@ POSTURES = 500  # for gravity torques and the mass matrix
 HEAVY = 10.0  # times the effort limit, to hold the links: hardly a choice of the motor
 UNLIMITED = 1.0  # rad or m: half the range of a joint without limits
 FLAT = 1e-3  # ratio of principal moments that only a needle or a missing entry explains
+ROUNDING = 1e-12
 EXTENDED = 1.0  # m: larger than the radius of gyration of any arm's link
 # Ranges beyond the first number are hardly those of an arm; beyond the second, there is no limit.
 TURNING = (25.0, 1e4)  # rad
@@ -31,47 +32,54 @@ class Finding(NamedTuple):
 
     severe: bool
     text: str
+    subject: str = ""  # the body or joint, as it stands in the text
 
 
 def check_model(model: MultibodyModel) -> list[Finding]:
     """Masses, inertias and limits that are readable but look wrong."""
     found: list[Finding] = []
-    for body, M in zip(model.body_names, model.inertias, strict=True):
-        found += _check_body(body, M)
+    joints = {*model.joint_names, *model.couplings}
+    for joint, body, M in zip(
+        model.tree_joint_names, model.body_names, model.inertias, strict=True
+    ):
+        if joint in joints:  # not a part of one with several terms, which carries no link
+            found += _check_body(body, M)
     weight = np.abs(gravity_forces(model, postures(model)[:50])).max(axis=0)
     for j in range(model.n):
         found += _check_limits(model, j, float(weight[j]))
     M = mass_matrix(model, postures(model)[:50])
-    worst = float(np.linalg.cond(M).max())
+    worst = float(np.linalg.cond(M).max()) if model.n else 1.0
     if worst > SINGULAR:
         weak = int(np.argmin(np.diagonal(M, axis1=-2, axis2=-1).min(axis=0)))
         text = (
             f"the mass matrix is singular (condition {worst:.1g}): there is almost no inertia"
             f" behind {model.joint_names[weak]}; add that of its motor (reflected inertia)"
         )
-        found.append(Finding(True, text))
+        found.append(Finding(True, text, model.joint_names[weak]))
     return found
 
 
 def _check_body(body: str, M: Array) -> Iterator[Finding]:
-    mass, _, about_com = decompose(M)
+    mass, com, about_com = decompose(M)
     moments = principal_moments(about_com)
+    noise = ROUNDING * (np.abs(about_com).max() + mass * (com @ com))  # of the shift to the COM
     if mass == 0.0:
-        yield Finding(False, f"{body} has no mass")
-    elif moments[-1] <= 0.0:
-        yield Finding(False, f"{body} is a point mass: no inertia about its COM")
+        yield Finding(False, f"{body} has no mass", body)
+    elif moments[-1] <= noise:
+        yield Finding(False, f"{body} is a point mass: no inertia about its COM", body)
     else:
         if moments[0] + moments[1] < moments[2] * (1.0 - 1e-6):
             text = ", ".join(f"{x:.3g}" for x in moments)
             text = f"no rigid body can have the principal moments {text} kg m^2"
-            yield Finding(True, f"{body}: {text}")
+            yield Finding(True, f"{body}: {text}", body)
         elif moments[0] < FLAT * moments[-1]:
-            text = f"one principal moment is only {moments[0]:.3g} kg m^2"
-            yield Finding(False, f"{body} is implausibly thin: {text}")
+            least = moments[0] if moments[0] > noise else 0.0
+            text = f"one principal moment is only {least:.3g} kg m^2"
+            yield Finding(False, f"{body} is implausibly thin: {text}", body)
         radius = np.sqrt(moments[-1] / mass)
         if radius > EXTENDED:
             text = f"{body}: radius of gyration of {radius:.3g} m; is its inertia in g mm^2?"
-            yield Finding(True, text)
+            yield Finding(True, text, body)
 
 
 def _check_limits(model: MultibodyModel, j: int, weight: float) -> Iterator[Finding]:
@@ -80,15 +88,16 @@ def _check_limits(model: MultibodyModel, j: int, weight: float) -> Iterator[Find
     unit = "N" if model.joint_types[j] == "prismatic" else "N m"
     if weight > effort > 0.0:
         text = f"{weight:.3g} {unit} to hold its links, but its limit is {effort:.3g} {unit}"
-        yield Finding(weight > HEAVY * effort, f"{joint} needs {text}; are masses in g?")
+        doubt = "; are masses in g?" if weight > HEAVY * effort else ""
+        yield Finding(bool(doubt), f"{joint} needs {text}{doubt}", joint)
     if not np.isfinite(effort):
-        yield Finding(False, f"{joint} has no effort limit: torques are not limited")
+        yield Finding(False, f"{joint} has no effort limit: torques are not limited", joint)
     elif effort == 0.0:
-        yield Finding(True, f"{joint} has the effort limit 0: every torque becomes zero")
+        yield Finding(True, f"{joint} has the effort limit 0: every torque becomes zero", joint)
     if model.limits.velocity[j] == 0.0:
-        yield Finding(True, f"{joint} has the velocity limit 0: it cannot move")
+        yield Finding(True, f"{joint} has the velocity limit 0: it cannot move", joint)
     if doubt := doubtful_range(model, j):
-        yield Finding(False, doubt)
+        yield Finding(False, doubt, joint)
 
 
 def doubtful_range(model: MultibodyModel, j: int) -> str:

@@ -25,7 +25,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ...dynamics.control import TrajectoryRequest
 from ...dynamics.core import Array, RequestError
-from ...dynamics.motion import Points
+from ...dynamics.model import MotorColumns, Transmission, motor_columns
+from ...dynamics.motion import Points, in_nearest_turn
 from .position_check import PositionCheck
 
 SECOND = 1_000_000_000  # ns
@@ -54,24 +55,40 @@ def set_stamp(stamp: Time, time: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """Positions of our joints in a sender's list of names: ours[target] = theirs[source]."""
+    """Positions of our joints in a sender's list of names: ours[target] = theirs[source], where
+    `columns` turns the values of joints behind a transmission into those of its motors."""
 
     source: NDArray[np.intp]
     target: NDArray[np.intp]
     complete: bool
+    columns: MotorColumns
+
+    def take(self, field: str, numbers: Array) -> Array:
+        """Ours (..., k), in the order of `target`, of theirs (..., all names)."""
+        return self.columns.convert(field, numbers)[..., self.source]
 
 
 class JointMatcher:
-    """Matches senders' lists of joint names with ours; caches the results."""
+    """Matches senders' lists of joint names with ours; caches the results.
+
+    transmissions : of which a sender may name the joints instead of the motors. prefix : of all
+    names, but not of those in the transmissions.
+    """
 
     MEMORY = 16  # lists; bounds the cache if a sender keeps changing its names
 
-    def __init__(self, joint_names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        joint_names: Sequence[str],
+        transmissions: Sequence[Transmission] = (),
+        prefix: str = "",
+    ) -> None:
         self.joint_names = tuple(joint_names)
+        self._transmissions, self._prefix = tuple(transmissions), prefix
         self._index = {name: k for k, name in enumerate(self.joint_names)}
         self._known: dict[tuple[str, ...], Match] = {}
         self._last_names: list[str] | None = None
-        self._last_match = Match(np.empty(0, np.intp), np.empty(0, np.intp), False)
+        self._last_match = self._matched(())
 
     def match(self, names: list[str]) -> Match:
         """Match our joints, ignoring other names. Rejects empty lists and duplicate names."""
@@ -93,21 +110,31 @@ class JointMatcher:
         repeated = {name for name, count in Counter(names).items() if count > 1}
         if repeated:
             raise MessageError("repeated joint", f"duplicate joint {_listed(sorted(repeated))}")
-        pairs = [(k, self._index[name]) for k, name in enumerate(names) if name in self._index]
+        return self._matched(names)
+
+    def _matched(self, names: tuple[str, ...]) -> Match:
+        columns = motor_columns(names, self._transmissions, self._prefix)
+        known = enumerate(columns.names)
+        pairs = [(k, self._index[name]) for k, name in known if name in self._index]
         source, target = np.array(pairs, dtype=np.intp).reshape(-1, 2).T.copy()
-        return Match(source, target, len(pairs) == len(self.joint_names))
+        return Match(source, target, len(pairs) == len(self.joint_names), columns)
 
     def require_all(self, names: list[str]) -> Match:
         """Like `match`, but requires exactly our joints: none missing, none unknown."""
         found = self.match(names)
         if len(names) > len(found.source):
-            unknown = [name for name in names if name not in self._index]
+            unknown = [name for name in found.columns.names if name not in self._index]
+            instead = "".join(
+                f", or {_listed(each.joints)} instead of {_listed(each.motors)}"
+                for each in self._transmissions
+            )
             raise MessageError(
                 "unknown joint",
-                f"unknown joint {_listed(unknown)}; expected {joints_listed(self.joint_names)}",
+                f"unknown joint {_listed(unknown)}; expected {joints_listed(self.joint_names)}"
+                f"{instead}",
             )
         if not found.complete:
-            missing = [name for name in self.joint_names if name not in names]
+            missing = [name for name in self.joint_names if name not in found.columns.names]
             raise MessageError("missing joint", f"missing joint {_listed(missing)}")
         return found
 
@@ -120,7 +147,8 @@ class JointStates:
     `fields` (of position, velocity, effort) are those that the node requires: they must be present
     and finite, and each is an attribute, (n,). Drivers may leave the others empty or NaN; `also`
     names optional ones that are stored unchecked, as NaN if a message lacks them. `check` rejects
-    positions that cannot follow the previous ones.
+    positions that cannot follow the previous ones, and takes those of continuous joints in the
+    nearest turn. `transmissions` may be named by their joints.
     stamp: newest stamp of the last complete state, ns. foreign: number of messages that contained
     none of our joints.
     """
@@ -131,6 +159,8 @@ class JointStates:
         fields: Sequence[str] = ("position",),
         also: Sequence[str] = (),
         check: PositionCheck | None = None,
+        transmissions: Sequence[Transmission] = (),
+        prefix: str = "",
     ) -> None:
         n = len(joint_names)
         self.stamp = 0
@@ -140,7 +170,7 @@ class JointStates:
         self.effort: Array = np.full(n, np.nan)
         self._fields = [(name, getattr(self, name)) for name in fields]
         self._also = [(name, getattr(self, name)) for name in also]
-        self._matcher = JointMatcher(joint_names)
+        self._matcher = JointMatcher(joint_names, transmissions, prefix)
         self._check = check
         self._stamps = np.zeros(n, dtype=np.int64)
         self._is_new = np.zeros(n, dtype=bool)
@@ -191,47 +221,54 @@ class JointStates:
             self.foreign += 1
             return False
         self._check_stamp(stamp, now, tolerance)
-        match = self._not_yet_given(match, stamp)
+        is_new = self._not_yet_given(match, stamp)
+        targets = match.target[is_new]
         values = []
         for field, _ in self._fields:
             numbers = np.frombuffer(getattr(message, field)) if getattr(message, field) else None
             if numbers is None:
                 raise MessageError("wrong length", f"{field} is empty but required")
-            numbers = numbers[match.source]
+            numbers = match.take(field, numbers)[is_new]
             for k in unusable(numbers):
-                joint = self._matcher.joint_names[match.target[k]]
+                joint = self._matcher.joint_names[targets[k]]
                 raise MessageError("not finite", f"{field} of '{joint}' is {numbers[k]}")
             if field == "position" and self._check is not None:
-                self._check_position(self._check, numbers, stamp, match.target)
+                numbers = self._judged(self._check, numbers, stamp, targets)
             values.append(numbers)
         for (_, destination), numbers in zip(self._fields, values, strict=True):
-            destination[match.target] = numbers
+            destination[targets] = numbers
         for field, destination in self._also:
             numbers = getattr(message, field)
-            destination[match.target] = np.frombuffer(numbers)[match.source] if numbers else np.nan
-        self._stamps[match.target] = stamp
-        if not match.complete:
-            self._is_new[match.target] = True
+            destination[targets] = (
+                match.take(field, np.frombuffer(numbers))[is_new] if numbers else np.nan
+            )
+        self._stamps[targets] = stamp
+        if len(targets) < len(self._stamps):
+            self._is_new[targets] = True
             if not self._is_new.all():
                 return False
             self._is_new[:] = False
         self.stamp = int(self._stamps.max())
         return True
 
-    def _check_position(
+    def _judged(
         self, check: PositionCheck, new: Array, stamp: int, joints: NDArray[np.intp]
-    ) -> None:
+    ) -> Array:
+        """The positions in the turn nearest the last ones, which they must be able to follow."""
         stamps = self._stamps[joints]
         old = np.where(stamps > 0, self.position[joints], np.nan)  # none after a restart
+        new = in_nearest_turn(check.turn[joints], old, new)
         if fault := check.fault(joints, old, new, 1e-9 * (stamp - stamps)):
             raise MessageError("jump", fault)
+        return new
 
-    def _not_yet_given(self, match: Match, stamp: int) -> Match:
-        """The joints for which no state with this stamp was used: messages may overlap."""
+    def _not_yet_given(self, match: Match, stamp: int) -> NDArray[np.bool_]:
+        """Mask of the matched joints for which no state with this stamp was used: messages may
+        overlap."""
         stamps = self._stamps[match.target]
         newest = int(stamps.max())
         if stamp > newest:
-            return match
+            return np.full(len(stamps), True)
         if stamp < newest:
             raise MessageError(
                 "out of order",
@@ -240,7 +277,7 @@ class JointStates:
         older = stamps < stamp
         if not older.any():
             raise MessageError("out of order", "a state with the same stamp was already used")
-        return Match(match.source[older], match.target[older], False)
+        return np.asarray(older)
 
     def _check_stamp(self, stamp: int, now: int, tolerance: int) -> None:
         if stamp == 0:
@@ -286,7 +323,7 @@ def _column(
     # Joining the points first takes a tenth of the time needed to convert 500 points one by one.
     numbers = np.frombuffer(b"".join(rows)).reshape(-1, n)
     table = np.full((len(rows), n), np.nan)
-    table[np.ix_(given, match.target)] = numbers[:, match.source]
+    table[np.ix_(given, match.target)] = match.take(field, numbers)
     for place in unusable(table[given]):
         k, j = divmod(int(place), n)
         raise MessageError(

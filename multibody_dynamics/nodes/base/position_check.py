@@ -16,20 +16,22 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ...dynamics.control import motor_turns
 from ...dynamics.core import Array
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
+from ...dynamics.motion import joint_turns
 
 SMALL_STEP = 0.02  # rad or m; a joint may always move this far between two states
-TURN = 2.0 * np.pi
-OUTSIDE = 0.5 * TURN  # rad or m beyond its position limits, at which no joint is found at first
+OUTSIDE = np.pi  # rad or m beyond its position limits, at which no joint is found at first
 
 
 class PositionCheck:
     """Compares successive positions of n joints.
 
     names: of the joints. speed: (n,) their velocity limits, rad/s or m/s; infinite: never rejected.
-    turns: (n,) whether a joint has no position limits, so a driver may restart its count of turns.
+    turn: (n,) rad after which the states of a joint may repeat, see :func:`.joint_turns`; the
+    caller moves positions to the nearest turn before they are compared.
     lower, upper: (n,) position limits, by which the first state of a joint is judged; none by
     default.
 
@@ -41,7 +43,7 @@ class PositionCheck:
         self,
         names: Sequence[str],
         speed: Array,
-        turns: NDArray[np.bool_],
+        turn: Array,
         factor: float = 0.0,
         *,
         lower: float | Array = -np.inf,
@@ -50,7 +52,7 @@ class PositionCheck:
         self.names = tuple(names)
         self.factor = factor
         self._speed = np.array(speed)
-        self._turns = np.array(turns)
+        self.turn = np.array(turn, dtype=np.float64)
         self._lower, self._upper = (np.broadcast_to(row, len(names)) for row in (lower, upper))
         self._longest: Array = np.full(len(names), np.inf)  # s that count, since a rejection
         self._is_believed = np.full(len(names), False)
@@ -72,10 +74,7 @@ class PositionCheck:
         beyond = np.maximum(self._lower[joints] - new, new - self._upper[joints])
         is_first = np.isnan(old)
         is_wrong = np.where(is_first, beyond > OUTSIDE, step > allowed)
-        if is_wrong.any():
-            step -= np.where(self._turns[joints], TURN * np.round(step / TURN), 0.0)
-            is_wrong = np.where(is_first, is_wrong, np.abs(step) > allowed)
-            is_wrong &= ~self._is_believed[joints]
+        is_wrong &= ~self._is_believed[joints]
         for k in np.flatnonzero(is_wrong):
             self._longest[joints] = elapsed
             if is_first[k]:
@@ -95,15 +94,16 @@ class PositionCheck:
 
 def position_checks(model: MultibodyModel, actuators: Actuators) -> dict[str, PositionCheck]:
     """The checks of "links" and "motors", not yet in force (factor 0)."""
-    turns = np.array([kind == "continuous" for kind in model.joint_types])
-    of_motors = turns[actuators.joint_of_motor]
+    turn = joint_turns(model)
     return {
         "links": PositionCheck(
             model.joint_names,
             model.limits.velocity,
-            turns,
+            turn,
             lower=model.limits.lower,
             upper=model.limits.upper,
         ),
-        "motors": PositionCheck(actuators.motor_names, actuators.speed_limit, of_motors),
+        "motors": PositionCheck(
+            actuators.motor_names, actuators.speed_limit, motor_turns(actuators, turn)
+        ),
     }

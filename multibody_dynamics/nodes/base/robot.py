@@ -105,7 +105,7 @@ def load_model(p: RobotParameters, description: str = "") -> MultibodyModel:
         raise ParameterError("no robot: set robot_file or robot_description")
     file = find_file(p.robot_file) if p.robot_file else None
     gravity = p.gravity if isinstance(p, DynamicRobotParameters) else STANDARD_GRAVITY
-    springs = p.elastic_joints_file if isinstance(p, ElasticRobotParameters) else ""
+    springs = getattr(p, "elastic_joints_file", "")
     part: dict[str, Any] = {
         "lock": locked_positions(p),
         "root": p.root_link or None,
@@ -137,7 +137,7 @@ def load_actuators(p: ElasticRobotParameters, model: MultibodyModel) -> Actuator
     if not p.elastic_joints_file:
         return Actuators(names, [Rigid(Motor(0.0))] * model.n)
     file = find_file(p.elastic_joints_file)
-    return read_actuators(file, names, model.joint_types)
+    return read_actuators(file, names, model.joint_types, model.locked)
 
 
 def chosen_robot(

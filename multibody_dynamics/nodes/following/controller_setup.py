@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from ...dynamics.control import NO_DESIGN, FlatnessSettings, LearnedMotion, Sample
 from ...dynamics.core import InputError
+from ...dynamics.motion import joint_turns
 from ..base.position_check import position_checks
 from ..base.runtime import ManagedNode
 from .controlled_robot import ControlledRobot
@@ -37,7 +38,9 @@ class ControllerSetup:
         self.learner = learner_of(p, model, log)
         if self.learner is not None:
             node.configuration.callback(self.learner.close)
-        motion = LearnedMotion(model.joint_names, robot.soft_limits, self.learner)
+        motion = LearnedMotion(
+            model.joint_names, robot.soft_limits, self.learner, joint_turns(model)
+        )
         self.arm, judged, self._designed_for = prepare_laws(
             lambda values: make_arm(robot, values, motion), p, log
         )

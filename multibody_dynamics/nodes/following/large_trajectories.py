@@ -22,8 +22,8 @@ from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory
 
 from ...dynamics.control import DesiredMotion, Planned, Splice, TrajectoryRequest, plan
-from ...dynamics.core import BackgroundProcess
-from ...dynamics.model import JointLimits
+from ...dynamics.core import Array, BackgroundProcess
+from ...dynamics.model import JointLimits, Transmission
 from ..base.messages import SECOND, JointMatcher, MessageError, read_trajectory
 
 LARGE = 16_000  # bytes; from about 100 points of seven joints on
@@ -42,6 +42,8 @@ class Job(NamedTuple):
     splice: Splice
     tolerance: float
     lead: float
+    turn: Array
+    transmissions: tuple[Transmission, ...] = ()
 
 
 class LargeTrajectory(NamedTuple):
@@ -64,7 +66,12 @@ class LargeTrajectories:
     defer: calls a function in the thread of the executor.
     """
 
-    def __init__(self, defer: Callable[[Callable[[], object]], None]) -> None:
+    def __init__(
+        self,
+        defer: Callable[[Callable[[], object]], None],
+        transmissions: tuple[Transmission, ...] = (),
+    ) -> None:
+        self._transmissions = transmissions
         self._process = BackgroundProcess(defer=defer)
         self._has_started = False
 
@@ -104,7 +111,10 @@ class LargeTrajectories:
         self.drop()
         start = _start(data)
         splice = motion.splice(start, _notice(data) << (attempt - 1))
-        job = Job(motion.joint_names, motion.limits, splice, tolerance, lead)
+        job = Job(
+            motion.joint_names, motion.limits, splice, tolerance, lead, motion.turn,
+            self._transmissions,
+        )  # fmt: skip
 
         def again() -> None:
             if start is not None:  # it is due: plan it here
@@ -151,8 +161,8 @@ def plan_message(data: bytes, job: Job) -> LargeTrajectory | Rejection:
     """Read and plan a serialised JointTrajectory."""
     try:
         message = deserialize_message(data, JointTrajectory)
-        request = read_trajectory(message, JointMatcher(job.joint_names))
-        return LargeTrajectory(request, plan(job.joint_names, job.limits, request, *job[2:]))
+        request = read_trajectory(message, JointMatcher(job.joint_names, job.transmissions))
+        return LargeTrajectory(request, plan(job.joint_names, job.limits, request, *job[2:6]))
     except MessageError as error:
         return Rejection(error.reason, str(error))
 

@@ -12,6 +12,7 @@ from typing import Protocol
 from ...dynamics.control import BOTH, LINKS, MOTORS
 from ...dynamics.core import Array
 from ...dynamics.elastic import Actuators
+from ...dynamics.model import Transmission
 from ..base.messages import SECOND, JointStates, MessageError
 from ..base.position_check import PositionCheck
 
@@ -45,7 +46,8 @@ class StateInputs:
     which side is missing.
 
     names : the signals that are needed, keys of SIGNALS. checks : of the positions of LINKS and
-    MOTORS. can_stop_on_links : whether links alone can stop the arm.
+    MOTORS. can_stop_on_links : whether links alone can stop the arm. transmissions : of which the
+    states of the links may name the joints.
 
     Attributes: `sides`, the JointStates by side; `topics`, of the sides that are read; `signals`, a
     copy of each signal by name, made by :meth:`read`, because the states may already be half of the
@@ -60,13 +62,19 @@ class StateInputs:
         checks: Mapping[str, PositionCheck],
         *,
         can_stop_on_links: bool,
+        transmissions: Sequence[Transmission] = (),
     ) -> None:
         fields: dict[str, list[str]] = {LINKS: [], MOTORS: []}
         for side, field in map(SIGNALS.__getitem__, names):
             fields[side].append(field)
         of_sides = {LINKS: actuators.joint_names, MOTORS: actuators.motor_names}
         self.sides = {
-            side: JointStates(each, fields[side], check=checks.get(side))
+            side: JointStates(
+                each,
+                fields[side],
+                check=checks.get(side),
+                transmissions=transmissions if side == LINKS else (),
+            )
             for side, each in of_sides.items()
         }
         self._pairs = StatePairs(

@@ -11,6 +11,7 @@ from typing import Any
 from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory
 
+from ...dynamics.model import Transmission
 from ..base.messages import JointMatcher, MessageError, read_trajectory
 from ..base.node_inputs import Inputs
 from ..base.qos import RELIABLE
@@ -32,11 +33,12 @@ class TrajectoryInput:
         inputs: Inputs,
         followed: FollowedMotion,
         action: TrajectoryAction,
+        transmissions: tuple[Transmission, ...],
     ) -> None:
         self._node, self._inputs, self._followed = node, inputs, followed
         self._activation = node.activation
-        self._matcher = JointMatcher(followed.motion.joint_names)
-        self._large = LargeTrajectories(node.defer)
+        self._matcher = JointMatcher(followed.motion.joint_names, transmissions)
+        self._large = LargeTrajectories(node.defer, transmissions)
         node.activation.callback(self._large.close)
         inputs.listen(JointTrajectory, TOPIC, self._on_trajectory, RELIABLE, raw=True)
         action.serve(self._on_goal, followed.stop)

@@ -17,15 +17,23 @@ from math import inf
 import numpy as np
 
 from ...dynamics.core import Array
-from ...dynamics.plant import Encoder, Plant, TorqueSensor
+from ...dynamics.model import MultibodyModel
+from ...dynamics.plant import DriveEffects, Eccentricity, Encoder, Plant, TorqueSensor
 from .simulator_parameters import SimulatorParameters
 
 
 class SimulatedSensors:
     """Encoders `links` and `motors`, with `position` and `velocity`, and the joint `torque`."""
 
-    def __init__(self, p: SimulatorParameters, plant: Plant, period: float) -> None:
+    def __init__(
+        self,
+        p: SimulatorParameters,
+        plant: Plant,
+        period: float,
+        effects: DriveEffects | None = None,
+    ) -> None:
         self._plant = plant
+        self._links, self._motors = Eccentricity.of(effects or DriveEffects(), plant.actuators)
         links, motors, torques = np.random.SeedSequence(p.seed).spawn(3)
 
         encoder = partial(Encoder, period=period, velocity_bandwidth=p.velocity_bandwidth or None)
@@ -53,16 +61,42 @@ class SimulatedSensors:
     def restart(self) -> None:
         """Take the first reading."""
         plant = self._plant
-        self.links.restart(plant.q, plant.qd)
-        self.motors.restart(plant.theta, plant.thetad)
+        self.links.restart(*self._links(plant.q, plant.qd))
+        self.motors.restart(*self._motors(plant.theta, plant.thetad))
         self._torque.restart(plant.joint_torque)
 
     def update(self) -> None:
         """Take the reading one period later."""
         plant = self._plant
-        self.links.update(plant.q, plant.qd)
-        self.motors.update(plant.theta, plant.thetad)
+        self.links.update(*self._links(plant.q, plant.qd))
+        self.motors.update(*self._motors(plant.theta, plant.thetad))
         self._torque.update(plant.joint_torque)
+
+
+class DependentJoints:
+    """The states of all joints of a robot, also of those that depend on its coordinates.
+
+    names : of the coordinates and of the dependent joints.
+    """
+
+    def __init__(self, model: MultibodyModel) -> None:
+        self._model = model
+        dependent = model.couplings.values()
+        rows = [[terms.get(name, 0.0) for name in model.joint_names] for terms, _ in dependent]
+        self.names = (*model.joint_names, *model.couplings)
+        self._G = np.array(rows).reshape(-1, model.n)
+        self._offset = np.array([offset for _, offset in dependent])
+
+    def added(self, position: Array, velocity: Array, effort: Array) -> tuple[Array, Array, Array]:
+        """Positions, velocities and efforts of `names`, from those of the coordinates (n,). Joints
+        behind a transmission have efforts; the other dependent ones have zero."""
+        of_joints = np.zeros(len(self.names))
+        of_joints[: len(effort)] = effort
+        for each in self._model.transmissions:
+            motors, joints = (list(map(self.names.index, x)) for x in (each.motors, each.joints))
+            of_joints[joints] = each.of_joints("effort", effort[motors])
+        moved = np.concatenate([position, self._G @ position + self._offset])
+        return moved, np.concatenate([velocity, self._G @ velocity]), of_joints
 
 
 def stepped(plant: Plant, torque: Array, duration: float) -> Array:

@@ -52,6 +52,11 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
         " order of initial_positions; empty: none",
         unit="N m s/rad or N s/m",
     )
+    effects_file: str = parameter(
+        "",
+        "YAML file with effects of real drives and a soft base, see"
+        " docs/elastic_robot_simulator_node.md; internal plant only; empty: none",
+    )
     end_stop_stiffness: float = parameter(
         0.0,
         "stiffness of the end stops; 0: chosen for the robot; MuJoCo has its own",
@@ -208,6 +213,10 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
     def check(self) -> None:
         super().check()
         self._require_three("payload_com", "hit_force", "hit_moment")
+        if self.effects_file and self.plant != "internal":
+            raise ParameterError(
+                f"effects_file requires plant 'internal'; '{self.plant}' has no such effects"
+            )
         if self.payload_mass and not self.payload_link:
             raise ParameterError("payload_mass requires payload_link")
         if self.publish_clock and self.time_source == "clock":

@@ -14,7 +14,14 @@ from ...dynamics.control import inertias_felt
 from ...dynamics.core import Array
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
-from ...dynamics.plant import ElasticRobot, EndStops, MotorDrive, Plant
+from ...dynamics.plant import (
+    DriveEffects,
+    ElasticRobot,
+    EndStops,
+    MotorDrive,
+    Plant,
+    load_effects,
+)
 from ...simulation.mujoco_robot import MujocoRobot
 from ..base.parameters import ParameterError
 from ..base.robot import find_file, load_actuators, load_model
@@ -26,7 +33,7 @@ FASTEST_STOP = 500.0  # rad/s
 
 @dataclass(frozen=True)
 class SimulatedRobot:
-    """A plant and its initial position.
+    """A plant with the effects of its drives, if any, and its initial position.
 
     home: (n,) link positions. command_order: the motors in the order of messages without names.
     """
@@ -34,6 +41,7 @@ class SimulatedRobot:
     plant: Plant
     home: Array
     command_order: tuple[str, ...]
+    effects: DriveEffects | None = None
 
 
 def make_robot(p: SimulatorParameters) -> SimulatedRobot:
@@ -70,6 +78,7 @@ def make_robot(p: SimulatorParameters) -> SimulatedRobot:
         )
     step = p.step or None
     stops = _end_stops(p, model, actuators, home) if p.end_stops else None
+    effects = load_effects(find_file(p.effects_file)) if p.effects_file else None
     plant: Plant
     if p.plant == "mujoco":
         text = find_file(p.robot_file).read_bytes() if p.robot_file else p.robot_description
@@ -78,10 +87,16 @@ def make_robot(p: SimulatorParameters) -> SimulatedRobot:
         )
     else:
         plant = ElasticRobot(
-            model, actuators, step=step, drive=drive, link_viscous=viscous, end_stops=stops
+            model,
+            actuators,
+            step=step,
+            drive=drive,
+            link_viscous=viscous,
+            end_stops=stops,
+            effects=effects,
         )
     plant.reset(home)
-    return SimulatedRobot(plant, home, tuple(order))
+    return SimulatedRobot(plant, home, tuple(order), effects)
 
 
 def _end_stops(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from sensor_msgs.msg import JointState
 
-from ...dynamics.model import MultibodyModel
+from ...dynamics.model import MultibodyModel, motor_columns
 from ...validation.settings import Robot, equipped
 from ..base.diagnostics import OK, WARN, EventCounter, Status
 from ..base.messages import JointStates
@@ -70,14 +70,19 @@ class ComparedRobotParameters(DynamicRobotParameters):
             raise ParameterError("held_joints lists all joints of the robot: nothing to compare")
         return used
 
-    def states(self, first: JointState, names: list[str]) -> tuple[JointStates, bool]:
+    def states(
+        self, first: JointState, names: list[str], model: MultibodyModel
+    ) -> tuple[JointStates, bool]:
         """For a stream of states of these joints, and whether all must have velocities, as they
         must if the first one does."""
-        velocity = dict(zip(first.name, first.velocity, strict=False))
+        columns = motor_columns(first.name, model.transmissions, self.prefix)
+        velocity = dict(zip(columns.names, first.velocity, strict=False))
         has_velocity = not self.from_positions and 0 < len(first.name) == len(first.velocity)
         has_velocity &= all(np.isfinite(velocity.get(name, 0.0)) for name in names)
         fields = ("position", "velocity", "effort") if has_velocity else ("position", "effort")
-        return JointStates(names, fields), has_velocity
+        return JointStates(
+            names, fields, transmissions=model.transmissions, prefix=self.prefix
+        ), has_velocity
 
 
 def input_status(rejected: EventCounter) -> Status:

@@ -58,12 +58,12 @@ def assignment(text: str) -> tuple[str, float]:
 
 
 def numbers(text: str) -> list[float]:
-    """Comma-separated numbers."""
+    """Numbers, separated by commas or spaces."""
     try:
-        return [float(number) for number in text.split(",")]
+        return [float(number) for number in re.split(r"\s*,\s*|\s+", text.strip())]
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{text} is not a comma-separated list of numbers"
+            f"{text} is not a list of numbers, separated by commas or spaces"
         ) from None
 
 

@@ -281,7 +281,7 @@ class Recorder:
             message = deserialize_message(data, topic.kind)
             names = message.joint_names if topic.kind is JointTrajectory else message.name
             if names != known:
-                known, order = list(names), match_joints(own_names, names)
+                known, order = list(names), match_joints(own_names, names, others=True)
             stamp[k], sent[k] = nanoseconds(message.header.stamp), info["source_timestamp"]
             values.append(np.array(topic.rows(message))[:, order])
             count.add(info.get("publication_sequence_number"), data)  # none in Humble

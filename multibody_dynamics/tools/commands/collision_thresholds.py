@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     from ..recordings.spring_recordings import read_motion
 
     settings = chosen(DetectionSettings, options)
-    model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
+    model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity), couplings=options.elastic_joints)
     actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
     motion = read_motion(
         options.recording,

@@ -23,8 +23,9 @@ DETAILS = (
 )
 OF_DYNAMICS = {"order": 2, "precision": "double", "payload": "", "wrench": [],
                "gravity_input": False}  # fmt: skip
-OF_CONTROLLER = ("bandwidth", "position", "disturbance_bandwidth", "friction", "period", "delay",
-                 "filter_bandwidth", "stop_acceleration", "torque_rate")  # fmt: skip
+OF_CONTROLLER = ("bandwidth", "position", "disturbance_bandwidth", "base_frequency", "friction",
+                 "period", "delay", "filter_bandwidth", "stop_acceleration",
+                 "torque_rate")  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,12 +61,16 @@ def _add_controller(group: Any) -> None:
                        help="control law; hold only stops the arm and holds it")  # fmt: skip
     group.add_argument("--bandwidth", metavar="W", type=float,
                        help="bandwidth of the law in rad/s (default: that of the law)")  # fmt: skip
-    group.add_argument("--position", metavar="Q", type=numbers,
-                       help="position for which gains are designed, one number per joint"
-                       " (default: the middle of the joint limits)")  # fmt: skip
+    group.add_argument("--position", metavar="Q", type=numbers, nargs="+",
+                       help="position for which gains are designed, one number per joint, with"
+                       " commas or spaces between them (default: the middle of the joint"
+                       " limits)")  # fmt: skip
     group.add_argument("--disturbance-bandwidth", metavar="W", type=float,
                        help="bandwidth of the compensation of disturbances in rad/s; 0 for none"
                        " (default: that of the law)")  # fmt: skip
+    group.add_argument("--base-frequency", metavar="F", type=float,
+                       help="natural frequency of the robot's base in Hz, which limits that"
+                       " bandwidth for the links; 0: rigid (default: that of the law)")  # fmt: skip
     group.add_argument("--friction", metavar="SHARE", type=float,
                        help="share of the motor friction that is compensated (default: all of"
                        " it)")  # fmt: skip
@@ -87,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
     from ...dynamics import InputError, load_urdf
     from ..robot.c_package import Options, c_package, write
 
-    model = load_urdf(options.robot, gravity=(0.0, 0.0, -options.gravity))
+    model = load_urdf(options.robot, (0.0, 0.0, -options.gravity), couplings=options.elastic_joints)
     given = [name for name in OF_CONTROLLER if getattr(options, name) is not None]
     if options.law or options.elastic_joints:
         for name, default in OF_DYNAMICS.items():
@@ -123,6 +128,8 @@ def _controller(model: Any, options: argparse.Namespace, given: list[str]) -> di
         raise InputError("a controller requires both --law and --elastic-joints")
     actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
     chosen = {name: getattr(options, name) for name in given}
+    if "position" in chosen:
+        chosen["position"] = [x for part in chosen["position"] for x in part]
     design = design_controller(model, actuators, ControllerOptions(law=options.law, **chosen))
     sources = [source_of(path) for path in (options.robot, options.elastic_joints)]
     return controller_package(design, options.name, sources)

@@ -95,9 +95,9 @@ def _add_springs(parser: argparse._ArgumentGroup) -> None:
     parser.add_argument("--law", choices=("auto", "linear", "cubic", "polynomial", "table"),
                         default="auto",
                         help="spring law: %(choices)s; auto selects by BIC")  # fmt: skip
-    parser.add_argument("--window", metavar="S", type=positive, default=0.03,
-                        help="time window for smoothing and differentiating the motion, s"
-                        " (%(default)s)")  # fmt: skip
+    parser.add_argument("--window", metavar="S", type=positive,
+                        help="time window for smoothing and differentiating the motion, s (at"
+                        " least 0.03; from the noise of the positions)")  # fmt: skip
     parser.add_argument("--rate", metavar="HZ", type=positive,
                         help="fitted samples per second (all that were recorded)")  # fmt: skip
     parser.add_argument("--robust", action="store_true", help="reject outliers")

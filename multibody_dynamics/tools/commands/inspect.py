@@ -12,10 +12,13 @@ from ..base.arguments import positive
 
 HELP = "Show how a URDF file is read, what looks wrong, and how fast the dynamics are computed"
 DETAILS = (
-    "Lists what was read, merged and ignored; checks masses, inertias and limits; shows the torques"
-    " over the joint ranges and in a motion; with --elastic-joints, resonances, sag and the use of"
-    " the motors; times a control cycle on this computer. Exit status 1 if a check fails."
+    "Says what kind of robot it is, and what was read, merged and ignored; checks masses, inertias"
+    " and limits; shows the torques over the joint ranges and in a motion; with --elastic-joints,"
+    " resonances, sag and the use of the motors; times a control cycle on this computer. Exit"
+    " status 1 if a check fails."
 )
+
+MOST_DRIVES = 8  # lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,9 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="rate of the control cycle (%(default)s)")  # fmt: skip
     parser.add_argument("--picture", metavar="FILE", type=Path,
                         help="draw the robot and its kinematic tree, as `plot` does")  # fmt: skip
-    parser.add_argument("--tables", action="store_true",
-                        help="print every number of the model, for comparison with a data"
-                        " sheet")  # fmt: skip
+    parser.add_argument("--full", "--tables", action="store_true",
+                        help="print every number of the model, for comparison with a data sheet,"
+                        " and every note")  # fmt: skip
+    parser.add_argument("--springs", metavar="YAML", type=Path,
+                        help="write what the URDF declares of springs, gears and motors to a file"
+                        " for --elastic-joints, to be completed")  # fmt: skip
     parser.add_argument("--no-timing", dest="timing", action="store_false",
                         help="skip the timing and thus the compilation")  # fmt: skip
 
@@ -38,29 +44,38 @@ def run(options: argparse.Namespace) -> int:
     from ...dynamics import load_actuators
     from ...dynamics.rigid import check_model
     from ..robot import inspection
+    from ..robot.declared_drives import declared_drives, drive_lines, springs_file
     from ..robot.plot_model import save_picture
     from ..robot.spring_figures import POSTURES
     from ..robot.spring_figures import lines as spring_lines
 
-    model, warned = inspection.load(options.robot)
-    if options.tables:
+    model, warned = inspection.load(options.robot, options.elastic_joints)
+    full = {"is_full": options.full}
+    if options.full:
         print(model.describe(), end="\n\n")
-    print(*inspection.summary(model, warned), "", *inspection.tree(model), sep="\n")
+    print(*inspection.summary(model, warned, **full), sep="\n")
     actuators = None
     if options.elastic_joints:
         actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
+    torques, why = inspection.typical_torques(model)
+    unit = "rad or m; N m or N, rates per s; moving: at up to half the speed limits"
+    print(f"\nJoints ({unit})", *inspection.joint_table(model, torques, **full), sep="\n")
     found = check_model(model)
-    print("\nChecks")
-    for finding in found:
-        print(f"{'WRONG' if finding.severe else 'suspicious'}: {finding.text}")
-    if not found:
-        print("masses, inertias and limits are plausible")
-    if model.n:
+    lines = [*filter(None, [why]), *inspection.finding_lines(found, **full)]
+    print("\nChecks", *inspection.wrapped(lines), sep="\n")
+    if drives := declared_drives(options.robot, model):
+        lines = drive_lines(drives)
+        if not options.full and len(lines) > MOST_DRIVES:
+            lines = [*lines[: MOST_DRIVES - 1], f"... and {len(lines) - MOST_DRIVES + 1} more"]
+        hint = "; --springs YAML writes them to a file"
         print(
-            "\nTorques in N m, rates in N m/s (or N, N/s); moving: at up to half the speed limits"
+            f"\nSprings and motors that the file declares{hint}",
+            *inspection.wrapped(lines),
+            sep="\n",
         )
-        torques = inspection.typical_torques(model)
-        print(*inspection.torque_table(model, torques), sep="\n")
+    if options.springs:
+        options.springs.write_text(springs_file(options.robot, model), encoding="utf-8")
+        print(f"springs and motors, to be completed: {options.springs}")
     fits = True
     if actuators is not None:
         rows = spring_lines(model, actuators)

@@ -24,11 +24,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         " (%(default)s)")  # fmt: skip
     parser.add_argument("--configuration", metavar="Q1,Q2,...", type=numbers,
                         help="joint positions, rad or m, in the order of `inspect`")  # fmt: skip
+    parser.add_argument("--view", metavar="ELEVATION,AZIMUTH", type=numbers,
+                        help="in degrees (that from which the joints are farthest"
+                        " apart)")  # fmt: skip
+    parser.add_argument("--root", metavar="LINK",
+                        help="draw only what this link carries, with its other joints"
+                        " locked")  # fmt: skip
+    parser.add_argument("--tip", metavar="LINK", help="draw only the chain to this link")
 
 
 def run(options: argparse.Namespace) -> int:
     from ...dynamics import load_urdf
+    from ...dynamics.core import InputError
     from ..robot.plot_model import save_picture
 
-    save_picture(load_urdf(options.robot), options.output, options.configuration)
+    model = load_urdf(options.robot, root=options.root, tip=options.tip)
+    if options.view is not None and len(options.view) != 2:
+        raise InputError(f"--view: expected elevation and azimuth, got {len(options.view)} numbers")
+    view = None if options.view is None else (options.view[0], options.view[1])
+    save_picture(model, options.output, options.configuration, view=view)
     return 0

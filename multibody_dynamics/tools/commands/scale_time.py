@@ -25,15 +25,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trajectory", metavar="TRAJECTORY", type=Path,
                         help=".csv or .yaml file, rosbag2 folder, .mcap or .db3 file")  # fmt: skip
     parser.add_argument("--urdf", metavar="ROBOT", type=Path, required=True,
-                        help="URDF file; its effort and velocity are limits")  # fmt: skip
+                        help="URDF file; its effort, velocity, acceleration and jerk are"
+                        " limits")  # fmt: skip
     parser.add_argument("--elastic-joints", "--springs", metavar="YAML", type=Path, required=True,
                         help="springs and motors; torque and speed of the motors and travel of the"
                         " springs are limits")  # fmt: skip
     parser.add_argument("--limit", metavar="QUANTITY[.JOINT]=VALUE", type=assignment,
                         action="append", default=[],
-                        help="limit of joint_torque, torque_rate, joint_speed, motor_torque,"
-                        " motor_speed or deflection, on the link side, in N m, N m/s, rad/s, rad"
-                        " (N, m); inf: none; may be repeated")  # fmt: skip
+                        help="limit of joint_torque, torque_rate, joint_speed, joint_acceleration,"
+                        " joint_jerk, motor_torque, motor_speed or deflection, on the link side,"
+                        " in N m, rad and s (N, m); inf: none; may be repeated")  # fmt: skip
     parser.add_argument("--stiffness", metavar="K1,K2,...", type=numbers,
                         help="stiffness, N m/rad, of the joints with variable stiffness, or the"
                         " pretension that they regulate")  # fmt: skip
@@ -61,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         write_json,
     )
 
-    model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
+    model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity), couplings=options.elastic_joints)
     actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
     if (joints := actuators.variable_joints) and len(options.stiffness or ()) != len(joints):
         raise InputError(

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     from ..robot.torque_page import write_torque_report
     from ..robot.torque_report import lines, torque_report
 
-    model, _ = inspection.load(options.robot)
+    model, _ = inspection.load(options.robot, options.elastic_joints)
     actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
     if options.friction > 1.0:
         raise InputError(f"--friction is {options.friction:g}: must be from 0 to 1")

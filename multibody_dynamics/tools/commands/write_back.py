@@ -46,9 +46,9 @@ def run(options: argparse.Namespace) -> int:
         for name, content in files.items():
             (new / name).write_bytes(content)
         # Load the files before they reach the output folder: only loadable files may end up there.
-        model, _ = inspection.load(new / options.urdf.name)
-        if options.elastic_joints:
-            springs = new / options.elastic_joints.name
+        springs = new / options.elastic_joints.name if options.elastic_joints else None
+        model, _ = inspection.load(new / options.urdf.name, springs)
+        if springs:
             load_actuators(springs, model.joint_names, model.joint_types)
         options.output.mkdir(exist_ok=True)
         for name in files:

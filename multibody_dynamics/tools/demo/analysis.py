@@ -319,7 +319,7 @@ def load_setting(folder: Path, node: str) -> tuple[dict[str, Any], MultibodyMode
     if not {"robot_file", "elastic_joints_file"} <= given.get(node, {}).keys():
         raise InputError(f"{folder / PARAMETERS}: has no robot and springs of {node}")
     p = given[node]
-    model = load_quietly(p["robot_file"])
+    model = load_quietly(p["robot_file"], p["elastic_joints_file"])
     return p, model, load_actuators(p["elastic_joints_file"], model.joint_names, model.joint_types)
 
 

@@ -168,7 +168,7 @@ def prepare(
     parameters = read_parameters(share_directory() / "config" / comparison.configuration)
     simulator, controller, trajectory = (parameters[name] for name in comparison.nodes)
     file = find_file(robot or controller["robot_file"])
-    model = load_quietly(file)
+    model = load_quietly(file, find_file(elastic_joints) if elastic_joints else None)
 
     is_ours = set(model.joint_names) == set(trajectory["joints"])
     _set_motion(trajectory, motion or trajectory["motion"], duration, keep_joints=is_ours)
@@ -184,8 +184,8 @@ def prepare(
     springs, generated, actuators = _springs(folder, model, elastic_joints)
     for node in parameters.values():
         node["robot_file"] = str(file)
-    for node in (simulator, controller):
         node["elastic_joints_file"] = str(springs)
+    for node in (simulator, controller):
         node["command_joints"] = list(actuators.motor_names)
     reference = make_motion(model, trajectory_parameters(trajectory))
     start = reference(reference.start_time)[0]

@@ -102,7 +102,7 @@ class RunStatus:
     ) -> None:
         self._variant, self._request, self._recorder = variant, request, recorder
         state, _ = recorder.newest("joint_states")[0]
-        self._order = match_joints(model.joint_names, state.name)
+        self._order = match_joints(model.joint_names, state.name, others=True)
         self._reference = reference_of(model.joint_names, request, self._position(state))
         self._unit = error_unit(model.joint_types)
         self._line = StatusLine()
@@ -204,7 +204,9 @@ def record_launched(folder: Path, variant: str, namespace: str = "") -> dict[str
     if not (folder / PARAMETERS).is_file():
         raise InputError(f"{folder} has no {PARAMETERS}, which launch/demo.launch.py writes")
     parameters = read_parameters(folder / PARAMETERS)
-    demo = Demo(folder, load_quietly(Path(parameters[FEEDFORWARD]["robot_file"])), parameters)
+    p = parameters[FEEDFORWARD]
+    model = load_quietly(Path(p["robot_file"]), p["elastic_joints_file"] or None)
+    demo = Demo(folder, model, parameters)
 
     def is_over(recorder: Recorder) -> bool:
         sent = recorder.trajectories[0]

@@ -214,7 +214,8 @@ def _elastic_joint(values: Values) -> list[NodeStart]:
         )
         nodes.append(node("elastic_robot_simulator_node", plant, answers))
     if values["motion"] != "none":
-        nodes.append(node("trajectory_node", {"motion": values["motion"]}))
+        springs = {key: motors[key] for key in ("elastic_joints_file",) if key in motors}
+        nodes.append(node("trajectory_node", {"motion": values["motion"], **springs}))
     return nodes
 
 

@@ -24,6 +24,8 @@ TITLES = {
     "joint_torque": "joint torque Q",
     "torque_rate": "torque rate Q'",
     "joint_speed": "joint speed",
+    "joint_acceleration": "joint acceleration",
+    "joint_jerk": "joint jerk",
     "motor_torque": "motor torque",
     "motor_speed": "motor speed",
     "deflection": "deflection",
@@ -35,6 +37,7 @@ def motion_through(points: Points, model: MultibodyModel, held: Mapping[str, flo
 
     Raises InputError naming the file and duplicate or missing joints.
     """
+    points = points.at_motors(model.transmissions)
     names = points.joint_names
     try:
         for name in (*names, *held):

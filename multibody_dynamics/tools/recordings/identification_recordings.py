@@ -80,7 +80,7 @@ def read_run(
             progress=progress,
         )
         return _run(path, motion.t, _signals(path, motion, motors), payload)
-    recording = Recording(path)
+    recording = Recording(path, transmissions=model.transmissions, prefix=prefix)
     recording.overview.require(path, topics)
     batches = list(recording.read(topics or None, progress=progress))
     names = {prefix + joint: j for j, joint in enumerate(model.joint_names) if joint not in held}
@@ -120,7 +120,8 @@ def _of_table(
     held: Mapping[str, float],
     payload: CarriedPayload | None,
 ) -> MeasuredRun:
-    table, turning = read_signals(path), turning_joints(model)
+    table = read_signals(path).at_motors(model.transmissions, prefix)
+    turning = turning_joints(model)
     joints = [prefix + joint for joint in model.joint_names]
     missing = [
         name for name, joint in zip(joints, model.joint_names, strict=True)

@@ -50,7 +50,7 @@ def identify_recordings(options: argparse.Namespace) -> int:
     whose results so far are then written."""
     if options.urdf is None:
         raise InputError("--urdf is missing: the robot's URDF file, except with --only springs")
-    model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
+    model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity), couplings=options.elastic_joints)
     actuators = None
     if options.elastic_joints:
         actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)

@@ -27,7 +27,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ...dynamics.core import Array, InputError
-from ...dynamics.model import MultibodyModel
+from ...dynamics.model import MultibodyModel, load_couplings
 from ...dynamics.rigid import inverse_dynamics
 from ...nodes.base.messages import set_stamp
 from ...nodes.base.qos import RELIABLE
@@ -113,7 +113,7 @@ def live_check(
     folder.mkdir(parents=True, exist_ok=True)
     urdf = folder / "live.urdf"
     urdf.write_bytes(_without_limits(settings.urdf.read_bytes()))
-    model = load_quietly(urdf).with_gravity(settings.gravity)
+    model = load_quietly(urdf, settings.elastic_joints).with_gravity(settings.gravity)
     parameters = folder / "live.yaml"
     parameters.write_text(yaml.safe_dump(_parameters(model, urdf, settings)))
     os.environ.update(ros_settings(domain_id))
@@ -167,7 +167,9 @@ def _motion(path: Path, settings: Settings) -> _Motion:
     (source,) = look.sources
     first, last = (look.origin + round(1e9 * t[k]) for k in (0, count - 1))
     moments, rows = [], []
-    for batch in Recording(path, settings.effort).read([source.topic]):
+    transmissions = settings.robot().model.transmissions
+    recording = Recording(path, settings.effort, transmissions, settings.prefix)
+    for batch in recording.read([source.topic]):
         columns = source.columns.get(batch.names)
         if columns is not None:
             stamp = batch.stamp if source.stamped else batch.received
@@ -190,7 +192,8 @@ def _without_limits(urdf: bytes) -> bytes:
 
 
 def _parameters(model: MultibodyModel, urdf: Path, settings: Settings) -> dict[str, Any]:
-    values = {
+    robot, springs = settings.robot(), settings.elastic_joints
+    values: dict[str, Any] = {
         "autostart": True,
         "robot_file": str(urdf.resolve()),
         "gravity": [float(x) for x in settings.gravity],
@@ -200,6 +203,9 @@ def _parameters(model: MultibodyModel, urdf: Path, settings: Settings) -> dict[s
         "state_timeout": 10.0,
         "state_queue_depth": 1000,
     }
+    if springs is not None and robot.actuators is not None and load_couplings(springs):
+        values["elastic_joints_file"] = str(springs.resolve())
+        values["command_joints"] = list(robot.actuators.motor_names)
     return {f"/**/{FEEDFORWARD}": {"ros__parameters": values}}
 
 

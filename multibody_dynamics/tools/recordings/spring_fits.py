@@ -15,11 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 from scipy.signal import savgol_filter
 
 from ...dynamics.core import Array, InputError, read_yaml
 from ...dynamics.elastic import Actuators, load_actuators
-from ...dynamics.identification import SpringFit, identify_spring, motor_side_torque
+from ...dynamics.identification import (
+    SpringFit,
+    identify_spring,
+    motor_side_torque,
+    noise_cutoff,
+)
 from ...dynamics.model import MultibodyModel, load_urdf
 from ...dynamics.rigid import inverse_dynamics
 from ...reporting.figures import BLUE, GREY, VERMILION, new_figure, save
@@ -28,6 +34,12 @@ from ...validation.alignment import GAP
 from .spring_recordings import SIDES, Motion, read_motion
 
 ORDER = 4  # of the polynomials for smoothing and differentiation
+SHORTEST, LONGEST = 0.03, 1.0  # s, windows that are chosen from the data
+WINDOW = 1.56  # window times the cut-off of these polynomials (-3 dB): R. W. Schafer, IEEE Signal
+# Processing Magazine 28(4), 2011
+ON_TIME = 1e-3  # periods; samples this close to evenly spaced times are used as they are
+
+FEWEST = 32  # samples from which the noise can be told
 
 Samples = dict[str, tuple[Array, Array]]  # by motor: deflection and torque, (k,) each
 
@@ -39,7 +51,9 @@ def identify_springs(options: argparse.Namespace) -> int:
     (recording,) = options.recordings
     model = None
     if options.urdf:
-        model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity))
+        model = load_urdf(
+            options.urdf, (0.0, 0.0, -options.gravity), couplings=options.elastic_joints
+        )
     elif options.hold:
         raise InputError("--hold sets the position of a robot's joint and requires --urdf")
     if options.elastic_joints:
@@ -102,21 +116,33 @@ def smoothed(t: Array, values: Array, window: float) -> tuple[Array, Array, Arra
             f"a window of {window:g} s has {length} of {len(even)} samples; it must have more "
             f"than {ORDER}, and at most all"
         )
-    rows = np.stack([np.interp(even, t, column) for column in values.T], axis=1)
+    on_time = len(even) == len(t) and np.abs(even - t).max() < ON_TIME * step
+    rows = values if on_time else np.asarray(CubicSpline(t, values)(even))
     first, second, third = (
         savgol_filter(rows, length, ORDER, deriv=k, delta=step, axis=0) for k in range(3)
     )
     return first, second, third
 
 
+def window_of(t: Array, positions: Array) -> float:
+    """The window in s at whose cut-off the motion of positions (k, n) is lost in its noise."""
+    rate = 1.0 / float(np.median(np.diff(t)))
+    if len(t) < FEWEST:
+        return SHORTEST
+    highest = float(noise_cutoff(positions, rate).max())
+    return float(np.clip(WINDOW / max(highest, 1e-3), SHORTEST, LONGEST))
+
+
 def smoothed_stretches(t: Array, values: Array, window: float) -> Array:
     """Values (k, n) and two derivatives as (3, k', n), smoothed separately between gaps.
 
+    Steps within the window are no gaps, however uneven the stamps are: its polynomials span them.
     Half a window is dropped at both ends of each stretch, where the polynomials are one-sided.
     Raises InputError if no stretch is as long as the window.
     """
     steps = np.diff(t)
-    cuts = np.flatnonzero((steps <= 0.0) | (steps > GAP * np.median(steps))) + 1
+    longest = max(GAP * float(np.median(steps)), window)
+    cuts = np.flatnonzero((steps <= 0.0) | (steps > longest)) + 1
     found, reason = [], InputError(f"no stretch without a gap is as long as {window:g} s")
     for times, rows in zip(np.split(t, cuts), np.split(values, cuts), strict=True):
         if len(times) <= ORDER:
@@ -139,7 +165,7 @@ def identify(
     torque: str = "",
     model: MultibodyModel | None = None,
     actuators: Actuators | None = None,
-    window: float = 0.03,
+    window: float | None = None,
     rate: float | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
     **options: Any,
@@ -151,6 +177,7 @@ def identify(
     torque : "sensor", "links" or "motors"; by default the sensor if it was recorded, else the links
     model : of the links, required by the source "links"
     actuators : motor data, required by the source "motors"
+    window : s, of the polynomials that smooth and differentiate; by default :func:`window_of`
     rate : Hz, of the smoothed samples that are fitted; by default all of them
     options : of :func:`.identify_spring`
     """
@@ -203,7 +230,7 @@ def _smoothed_loads(
     source: str,
     model: MultibodyModel | None,
     actuators: Actuators | None,
-    window: float,
+    window: float | None,
     rate: float | None,
 ) -> tuple[Array, Array, list[Array]]:
     """q (3, k, n) and theta (3, k, m) with two derivatives, and the load (k,) of each motor."""
@@ -211,7 +238,8 @@ def _smoothed_loads(
     effort = {"sensor": motion.Q, "motors": motion.tau}.get(source)
     effort = np.empty((len(motion.t), 0)) if effort is None else effort
     signals = np.concatenate((motion.q, motion.theta, np.nan_to_num(effort)), axis=1)
-    rows = smoothed_stretches(motion.t, signals, window)
+    span = window or window_of(motion.t, signals[:, : n + m])
+    rows = smoothed_stretches(motion.t, signals, span)
     if rate is not None:
         rows = rows[:, :: max(1, round(1.0 / (rate * float(np.median(np.diff(motion.t))))))]
     q, theta, torques = np.split(rows, (n, n + m), axis=2)

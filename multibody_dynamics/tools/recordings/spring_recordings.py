@@ -34,7 +34,7 @@ from ...dynamics.core import (
     reading,
 )
 from ...dynamics.elastic import KINDS
-from ...dynamics.model import MultibodyModel
+from ...dynamics.model import MultibodyModel, Transmission
 from ...validation.recordings import JointSamples, Recording, SignalTable, read_signals
 from ...validation.survey import turning_joints
 from .pairing import Paired, pair
@@ -114,7 +114,8 @@ def read_motion(
     Raises InputError naming file, topic and joint, with what is expected instead.
     """
     held = held or {}
-    sides = _read_sides(path, topics, motor_topic, progress)
+    known = model.transmissions if model is not None else ()
+    sides = _read_sides(path, topics, motor_topic, progress, known, prefix)
     recorded = _names(sides.batches, sides.links, prefix)
     driven = _names(sides.batches, (sides.motors,), prefix)
     if model is None:
@@ -193,15 +194,18 @@ def _read_sides(
     topics: Sequence[str],
     motor_topic: str,
     progress: Callable[[int, int], None],
+    transmissions: Sequence[Transmission],
+    prefix: str,
 ) -> _Sides:
     if not path.exists():
         raise InputError(f"{path}: no such file")
     if path.suffix == ".csv":
-        return _of_table(path, read_signals(path))
+        return _of_table(path, read_signals(path).at_motors(transmissions, prefix))
     if path.suffix == ".npz":
-        return _read_npz(path)
+        return _read_npz(path, transmissions, prefix)
     if path.is_dir() or path.suffix in (".mcap", ".db3"):
-        return _read_bag(path, topics, motor_topic, progress)
+        recording = Recording(path, transmissions=transmissions, prefix=prefix)
+        return _read_bag(recording, topics, motor_topic, progress)
     raise InputError(
         f"{path}: must be the folder of a bag, or a file ending in .csv, .npz, .mcap or .db3"
     )
@@ -243,12 +247,12 @@ def _require_joints(
 
 
 def _read_bag(
-    path: Path,
+    recording: Recording,
     topics: Sequence[str],
     motor_topic: str,
     progress: Callable[[int, int], None],
 ) -> _Sides:
-    recording = Recording(path)
+    path = recording.path
     recording.overview.require(path)
     there = recording.overview.topics
     links = tuple(topics) or (_called(path, there, LINKS, "--topic"),)
@@ -278,10 +282,10 @@ def _called(path: Path, there: Iterable[str], name: str, option: str) -> str:
     return found[0]
 
 
-def _read_npz(path: Path) -> _Sides:
+def _read_npz(path: Path, transmissions: Sequence[Transmission], prefix: str) -> _Sides:
     arrays = read_arrays(path)
     if "facts" not in arrays:
-        return _of_table(path, read_signals(path, arrays))
+        return _of_table(path, read_signals(path, arrays).at_motors(transmissions, prefix))
     with reading(path, "a recording of the demo"):
         joints = tuple(map(str, json.loads(str(arrays["facts"]))["joint_names"]))
         batches = []

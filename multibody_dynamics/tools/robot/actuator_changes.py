@@ -12,12 +12,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...dynamics.core import InputError, parse_yaml
-from ...dynamics.core.quantities import Gear, joint_entries, joint_motion, motor_values, quantity
+from ...dynamics.core.quantities import (
+    RATIO,
+    Dimension,
+    Gear,
+    friction_values,
+    joint_entries,
+    joint_motion,
+    motor_values,
+    quantity,
+)
 from ...dynamics.elastic import Actuator, described_kind, load_actuators
 from ...dynamics.model import MultibodyModel
-from .actuator_text import ActuatorText
+from .actuator_text import DEFAULT, ActuatorText
 from .changes_table import Change, WrittenBack
-from .identified_results import Figure, Figures, Results, not_negative
+from .identified_results import Figure, Figures, Results, not_negative, rounded
 
 COEFFICIENT = re.compile(r"c[1-9]")
 MOTOR = {  # key of the results: key in the file, dimension, and name in the package
@@ -25,11 +34,16 @@ MOTOR = {  # key of the results: key in the file, dimension, and name in the pac
     "viscous": ("viscous_friction", "damping", "viscous"),
     "coulomb": ("coulomb_friction", "force", "coulomb"),
     "coulomb_velocity": ("coulomb_velocity", "velocity", "coulomb_velocity"),
+    "offset": ("offset", "force", "offset"),
+    "load": ("load_friction", RATIO, "load_friction"),
 }
+LINK = {key: (own, dimension) for key, (_, dimension, own) in MOTOR.items() if key != "inertia"}
+"""Friction of a link: key of the results: key in `friction` of the file, and dimension."""
+LINK_KEYS = tuple(name for name, _ in LINK.values())
 SPRING = {"stiffness": "stiffness", "cubic_stiffness": "cubic stiffness", "damping": "damping"}
 COULOMB_VELOCITY = 0.05  # rad/s, of an identified Coulomb friction without one
 POSITIVE = ("inertia", "coulomb_velocity")
-RESISTING = ("viscous", "coulomb")
+RESISTING = ("viscous", "coulomb", "load")
 NOT_SIGNIFICANT = "not significant: the file keeps its value"
 SIGNIFICANT = 3.0  # standard errors; smaller damping is not written, as it changes the feedforward
 NEGLIGIBLE = 1e-4  # s, damping over stiffness, 1 degree of phase at 25 Hz; less is not written
@@ -65,10 +79,14 @@ def write_actuators(
             given, kind = place.entry, None
         motors[place.owner] = motor_values(place.entry["motor"], at, joint_motion(given, at, kind))
     gears = {owner: gear for owner, (_, gear) in motors.items()}
+    linked: set[str] = set()
     for place in places:
         known, gear = motors[place.owner]
         writer = _Writer(found, text, place, gear, dict(results.springs.get(place.owner, {})))
         writer.write_motor(results.motors.get(place.owner, {}), known)
+        if place.joint not in linked:
+            linked.add(place.joint)
+            writer.write_link(joints[place.joint], results.joints.get(place.joint, {}))
         if place.owner == place.joint:
             writer.write_quantities(joints[place.joint], gears)
         if "spring" not in place.entry:
@@ -117,6 +135,14 @@ def _bias(joint: str, figure: Figure) -> Change:
     return Change(joint, "bias of the torque", None, figure, "of the sensor")
 
 
+def _entry(value: float, dimension: Dimension, gear: Gear) -> Any:
+    """A quantity on the link side, as in the file."""
+    if dimension == RATIO:
+        return rounded(value)
+    unit = DEFAULT[str(dimension)][gear.motions["link"]]
+    return {"value": rounded(value), "unit": unit, "side": "link"}
+
+
 def _impossible(what: str, figure: Figure) -> InputError:
     return InputError(f"{what} {figure.value:.4g} is not possible; nothing was written")
 
@@ -153,13 +179,42 @@ class _Writer:
             if key in RESISTING:
                 figure = not_negative(f"motor '{owner}': {key} friction", given, self.found.notes)
             self._note(f"motor {key}", known[own] if is_present else None, figure)
-            if figure.value < 0.0 or (key in POSITIVE and figure.value == 0.0):
+            if (figure.value < 0.0 and key != "offset") or (
+                key in POSITIVE and figure.value == 0.0
+            ):
                 raise _impossible(f"motor '{owner}': {key}", figure)
-            if is_present or (figure.value > 0.0 and key != "coulomb_velocity"):
+            if key in ("offset", "load") and not figure.determined:
+                continue
+            if is_present or (figure.value != 0.0 and key != "coulomb_velocity"):
                 self._set("motor", name, figure, dimension)
                 if key == "coulomb" and not is_present:  # the file needs both or neither
                     speed = figures.get("coulomb_velocity", Figure(COULOMB_VELOCITY))
                     self._set("motor", "coulomb_velocity", speed, "velocity")
+
+    def write_link(self, entry: Mapping[str, Any], figures: Figures) -> None:
+        """Write the friction of the link that was determined, which the changes list already."""
+        own = {key: figures[key] for key in LINK if key in figures}
+        if not any(figure.determined and figure.value for figure in own.values()):
+            return
+        joint, content = self.place.joint, {}
+        given = entry.get("friction") if isinstance(entry, Mapping) else None
+        known = friction_values(given or {}, f"{joint}: friction", self.gear)
+        for key, (name, dimension) in LINK.items():
+            figure = own.get(key)
+            value = known.get(name, 0.0)
+            if figure is not None and (figure.determined or key == "coulomb_velocity"):
+                value = max(figure.value, 0.0) if key in RESISTING else figure.value
+            if value:
+                content[name] = _entry(value, dimension, self.gear)
+        if not {"coulomb", "load_friction"} & set(content):
+            content.pop("coulomb_velocity", None)
+        else:
+            content.setdefault("coulomb", _entry(0.0, "force", self.gear))
+            speed = _entry(COULOMB_VELOCITY, "velocity", self.gear)
+            content.setdefault("coulomb_velocity", speed)
+        if content:
+            rest = {key: value for key, value in (given or {}).items() if key not in LINK_KEYS}
+            self.text.replace(joint, ("friction",), content | rest)
 
     def write_quantities(self, entry: Mapping[str, Any], gears: Mapping[str, Gear]) -> None:
         """What the kind of the joint describes outside of a `spring`; removed from `figures`."""

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from ...dynamics.core import InputError
-from ...dynamics.core.quantities import Dimension, Gear, number, to_link_side
+from ...dynamics.core.quantities import RATIO, Dimension, Gear, number, to_link_side
 from .identified_results import rounded
 
 DEFAULT = {  # unit of an entry that is added
@@ -60,11 +60,18 @@ class ActuatorText:
     def set_quantity(
         self, joint: str, path: tuple[str, ...], value: float, dimension: Dimension, gear: Gear
     ) -> bool:
-        """Set {value, unit, side} to a value in SI units on the link side; add it if absent.
+        """Set {value, unit, side}, or the plain number of a RATIO, to a value in SI units on the
+        link side; add it if absent.
 
         Returns whether the number changed by more than rounding.
         """
         node = self._find(joint, path)
+        if dimension == RATIO:
+            if node is None:
+                self._insert(joint, path, repr(rounded(value)))
+            else:
+                self._replace(node, repr(rounded(value)))
+            return True
         if node is None:
             unit = DEFAULT[dimension][gear.motions["link"]]
             self._insert(joint, path, f"{{value: {rounded(value)!r}, unit: {unit}, side: link}}")
@@ -86,7 +93,7 @@ class ActuatorText:
             self._replace(each, repr(rounded(number(each.value, self._where) * factor)))
 
     def replace(self, joint: str, path: tuple[str, ...], content: Mapping[str, Any]) -> None:
-        """Replace an entry as a whole."""
+        """Replace an entry as a whole, or add it."""
         node = self._find(joint, path)
         if node is None:
             self._insert(joint, path, _flow(content))

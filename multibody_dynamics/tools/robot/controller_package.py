@@ -36,12 +36,15 @@ from ...dynamics.control import (
 )
 from ...dynamics.elastic import (
     actuator_rows,
+    add_slip,
     advance_filters,
     flat_map,
     friction,
     resting_second_outputs,
 )
+from ...dynamics.plant import ElasticRobot
 from ...dynamics.rigid import (
+    trace_forward_dynamics,
     trace_gravity_forces,
     trace_inverse_dynamics,
     trace_momentum,
@@ -59,7 +62,8 @@ RECORDS = (
     modes.Memory, late_hold.SmoothedMotors, disturbance_compensation.Disturbances,
 )  # fmt: skip
 CORE = ("controller.h", "controller.c")
-PROGRAMS = ("ideal_arm.h", "example.c", "timing.c", "self_test.c")
+PROGRAMS = ("ideal_arm.h", "example.c", "timing.c", "self_test.c",
+            "ros2_control/simulated_arm.h", "ros2_control/simulated_arm.c")  # fmt: skip
 CMAKE = """
 if(UNIX)
   add_executable(ROBOT_timing timing.c)
@@ -99,6 +103,8 @@ def controller_package(
         },
         "controller.c": {MARK: _robot_tables(design), "//PROTOTYPES//": printed.prototypes},
         "ideal_arm.h": {MARK: start_tables(design)},
+        "ros2_control/simulated_arm.h": {"//DYNAMICS//": _simulated_dynamics(design)[0]},
+        "ros2_control/simulated_arm.c": {MARK: _simulated_arm(design)},
         "self_test.c": {MARK: _recorded(design)},
     }
     head = _head(design, sources) + "\n"
@@ -180,6 +186,14 @@ def _programs(design: ControllerDesign) -> dict[str, tuple[str, Program]]:
     }
 
 
+def _simulated_dynamics(design: ControllerDesign) -> tuple[str, str]:
+    """Declaration and definition of the forward dynamics, with the rotors of rigid joints."""
+    links = driven_links(design.model, design.actuators, has_sensors=False).model
+    program, name = trace_forward_dynamics(links), "robot_forward_dynamics"
+    purpose = "Accelerations of the links under the torques of springs and rigid joints"
+    return declaration(program, name, purpose), c_source.function(program, name)
+
+
 def _dynamics_header(design: ControllerDesign) -> str:
     parts = [f"#define ROBOT_JOINTS {design.model.n}\n"]
     for name, (purpose, program) in _programs(design).items():
@@ -212,13 +226,15 @@ def _entries(design: ControllerDesign, tables: Mapping[str, Any]) -> list[Entry]
     def row(*shape: int, kind: str = "double") -> c_types.ArrayType:
         return c_types.ArrayType(kind, shape)
 
+    states = row(n + actuators.slip_count)
     common = {"own": c_types.NONE, "second": row(3, v)} | dict(tables)
     return [  # friction first: the feedforward then calls it by its public name
         Entry("robot_motor_friction", friction, common | {
-            "j": "int", "velocity": "double",
+            "j": "int", "velocity": "double", "load": "double",
         }, "Friction torque of motor j."),
         Entry("robot_motor_feedforward", flat_map.feedforward_cycle, common | {
-            "state": row(5, n), "torque": row(3, n), "filtered": row(n), "bent": row(m),
+            "state": row(5, n), "torque": row(3, n), "carried": row(3, n), "filtered": states,
+            "bent": row(m),
             "load": row(m), "result": row(4, m), "flags": row(m, kind="int"),
         }, "Motors along a motion of the links: result = theta, theta', theta'', tau."),
         Entry("robot_spring_torques", flat_map.springs_recursion, common | {
@@ -226,8 +242,11 @@ def _entries(design: ControllerDesign, tables: Mapping[str, Any]) -> list[Entry]
             "rate": row(n), "felt": row(n), "load": row(m), "deflection": row(m),
         }, "Torques of the springs at a measured state, their stiffness, and loads of the motors."),
         Entry("robot_advance_springs", advance_filters, common | {
-            "torque": row(3, n), "filtered": row(n), "dt": "double",
-        }, "Deflections of damped springs, dt later."),
+            "torque": row(3, n), "filtered": states, "dt": "double",
+        }, "Deflections of damped springs, dt later, and of slip elements."),
+        Entry("robot_add_slip", add_slip, common | {
+            "filtered": states, "torque": row(n), "load": row(m),
+        }, "Torques of slip elements, added to those of springs and to loads of motors."),
     ]  # fmt: skip
 
 
@@ -252,12 +271,14 @@ def _actuators(design: ControllerDesign) -> tuple[str, str]:
         declared.append(c_source.comment([purpose]) + module.add(name, function, chosen) + ";\n")
     v = len(actuators.variable_joints)
     sizes = {"MOTORS": len(actuators.motors), "VARIABLE": v, "SECOND": max(v, 1)}
+    sizes["STATES"] = actuators.n + actuators.slip_count
     parts = [
         "".join(f"#define ROBOT_{key} {value}\n" for key, value in sizes.items()),
         c_source.comment(
             [
                 "ROBOT_VARIABLE joints have a second output, stiffness or pretension; arrays of",
-                "second outputs have ROBOT_SECOND columns, at least one.",
+                "second outputs have ROBOT_SECOND columns, at least one. ROBOT_STATES are the",
+                "deflections of all joints, and the torques of slip elements.",
             ]
         ),
         *declared,
@@ -280,7 +301,7 @@ def _robot_tables(design: ControllerDesign) -> str:
     softest = np.append(softest_outputs(actuators), 0.0)
     alone = np.bincount(actuators.joint_of_motor, minlength=actuators.n)
     lines = [
-        c_types.table_definition("IS_DAMPED", actuators.is_damped).rstrip(),
+        c_types.table_definition("HAS_MEMORY", actuators.has_memory).rstrip(),
         c_source.constant_array("SECOND_AT_REST", second, "double").rstrip(),
         c_source.constant_array("SOFTEST_SECOND", softest, "double").rstrip(),
         c_types.table_definition("FIRST_MOTOR", actuators.first_motor).rstrip(),
@@ -288,6 +309,23 @@ def _robot_tables(design: ControllerDesign) -> str:
         c_types.table_definition("HAS_ONE_MOTOR", alone == 1).rstrip(),
     ]
     return "\n".join(lines)
+
+
+def _simulated_arm(design: ControllerDesign) -> str:
+    actuators = design.actuators
+    second = np.append(resting_second_outputs(actuators), 0.0)
+    step = ElasticRobot(design.model, actuators).step_size
+    tables = {"INERTIA": actuators.motor_inertia, "TORQUE_LIMIT": actuators.torque_limit,
+              "SECOND_AT_REST": second, "FIRST_MOTOR": actuators.first_motor,
+              "IS_RIGID": actuators.is_rigid}  # fmt: skip
+    return "\n".join(
+        [
+            f"static const double STEP = {c_source.literal(step, 'double')}; /* s */",
+            *(c_types.table_definition(name, row).rstrip() for name, row in tables.items()),
+            start_tables(design),
+            _simulated_dynamics(design)[1],
+        ]
+    )
 
 
 def start_tables(design: ControllerDesign) -> str:

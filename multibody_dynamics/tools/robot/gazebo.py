@@ -90,7 +90,8 @@ def prepare(
         q = [float(x) for x in initial.split(",")] if initial else None if robot else list(READY)
     except ValueError:
         raise InputError(f"initial: '{initial}' is not a comma-separated list of numbers") from None
-    model = load_urdf(file)
+    model = load_urdf(file, couplings=springs)
+    model.require_uncoupled("Gazebo")
     files = Files(
         prefix + model.name,
         [prefix + joint for joint in model.joint_names],
@@ -139,6 +140,7 @@ def convert(
     moving link without mass.
     """
     model = load_urdf(robot)
+    model.require_uncoupled("Gazebo")
     for body, M in zip(model.body_names, model.inertias, strict=True):
         if inertia.decompose(M)[0] <= 0.0:  # sdformat leaves it out, as well as all behind it
             raise InputError(f"link '{body}' has no mass; Gazebo requires one for moving links")

@@ -29,10 +29,12 @@ from ...dynamics.control import (
     external_loads,
     make_controller,
     modes,
+    motor_turns,
     stop_distances,
 )
 from ...dynamics.core import Array, InputError, as_array, declared, record_fields
 from ...dynamics.elastic import Actuators, MotorMotion, motor_motion, resting_second_outputs
+from ...dynamics.motion import joint_turns
 from ...dynamics.rigid import gravity_forces
 from .generated_laws import GENERATED_LAWS
 
@@ -54,7 +56,7 @@ class ControllerOptions:
     bandwidth : rad/s, of the law; None: its default.
     hold_bandwidth : rad/s, of the stop; None: its default.
     position : (n,) for which gains are designed; None: the middle of the joint limits.
-    disturbance_bandwidth, friction, period : settings of the law.
+    disturbance_bandwidth, base_frequency, friction, period : settings of the law.
     delay : s, from a sample to the effect of its torque; the feedforward leads by this and by half
         a period.
     filter_order, filter_bandwidth : of the filters of the positions, bandwidth in Hz.
@@ -80,6 +82,7 @@ class ControllerOptions:
     hold_bandwidth: float | None = None
     position: Any = None
     disturbance_bandwidth: float = declared(LAWS[DEFAULT_LAW], "disturbance_bandwidth")
+    base_frequency: float = declared(LAWS[DEFAULT_LAW], "base_frequency")
     friction: float = declared(LAWS[DEFAULT_LAW], "friction")
     period: float = declared(LAWS[DEFAULT_LAW], "period")
     delay: float = 0.0
@@ -137,6 +140,7 @@ def design_controller(
     if options.law != "hold":
         own = {
             "disturbance_bandwidth": options.disturbance_bandwidth,
+            "base_frequency": options.base_frequency,
             "friction": options.friction,
         }
     name = "motor_pd" if options.law == "hold" else options.law
@@ -164,6 +168,7 @@ def _parameters(
 ) -> dict[str, Any]:
     n, m, joint = model.n, len(actuators.motors), actuators.joint_of_motor
     limits, share = model.limits, law.disturbance_share
+    turn = joint_turns(model)
     sets_stiffness = actuators.torque_share == 0.0
     motor_share = share * actuators.torque_limit if share else np.zeros(m)
     timeout = max(TIMEOUT, 3.0 * options.period)
@@ -184,6 +189,7 @@ def _parameters(
         "friction": law.friction,
         "lead": 0.5 * options.period + options.delay,
         "disturbance_bandwidth": law.disturbance_bandwidth,
+        "link_disturbance_bandwidth": law.link_disturbance_bandwidth,
         "link_disturbance_limit": np.bincount(joint, motor_share, n),
         "motor_disturbance_limit": motor_share,
         "hold_gains": hold.gains.values[2:],
@@ -198,13 +204,17 @@ def _parameters(
         "late_distance": stop_distances(late, position, stop_speed),
         "stops_on_links": int(on_links is not None),
         "link_damping": np.zeros(m) if on_links is None else on_links.damping,
-        "stop_acceleration": _row("stop_acceleration", options.stop_acceleration, n),
+        "stop_acceleration": np.minimum(
+            _row("stop_acceleration", options.stop_acceleration, n), limits.acceleration
+        ),
         "settling_time": settling,
         "torque_limit": actuators.torque_limit_within(limits.effort),
         "torque_rate_limit": _row("torque_rate", options.torque_rate, m),
         "lower": limits.lower,
         "upper": limits.upper,
         "velocity": limits.velocity,
+        "link_turn": turn,
+        "motor_turn": motor_turns(actuators, turn),
         "external_load": external_loads(model, actuators),
         "link_timeout": timeout if options.link_timeout is None else options.link_timeout,
         "motor_timeout": timeout if options.motor_timeout is None else options.motor_timeout,

@@ -9,41 +9,54 @@ need, and whether this computer is fast enough to control the robot.
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
+from textwrap import shorten, wrap
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...dynamics.core import Array
+from ...dynamics.core import Array, TrajectoryError
 from ...dynamics.elastic import Actuators, MotorFeedforward
 from ...dynamics.model import MultibodyModel, load_urdf
 from ...dynamics.model.inertia import decompose
 from ...dynamics.motion import rest_to_rest_motion
-from ...dynamics.rigid import InverseDynamicsSolver, inverse_dynamics, postures
+from ...dynamics.rigid import Finding, InverseDynamicsSolver, inverse_dynamics, postures
 from ...reporting.tables import text_table
+from .robot_kind import robot_kind
 
+WIDTH = 100  # columns of the terminal
+MOST_NOTES, MOST_FINDINGS = 10, 8  # lines, unless everything is asked for
+IN_NOTES = "ignored, but"  # how a warning begins that repeats notes of the model
 MESSAGES = 0.4  # ms per cycle at 1 kHz for two messages and the node around the solver
 
 
-def load(path: str | PathLike[str]) -> tuple[MultibodyModel, list[str]]:
-    """The robot of a URDF file and the loader's warnings. Raises as :func:`load_urdf` does."""
+def load(
+    path: str | PathLike[str], springs: str | PathLike[str] | None = None
+) -> tuple[MultibodyModel, list[str]]:
+    """The robot of a URDF file, with the couplings in a YAML file of springs, and the loader's
+    warnings. Raises as :func:`load_urdf` does."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = load_urdf(path)
-    return model, [str(warning.message) for warning in caught]
+        model = load_urdf(path, couplings=springs)
+    source = f"{path}: "
+    return model, [str(warning.message).removeprefix(source) for warning in caught]
 
 
-def summary(model: MultibodyModel, warned: Sequence[str]) -> list[str]:
-    """Lines on the robot and on the elements of the file that were merged or ignored."""
+def summary(model: MultibodyModel, warned: Sequence[str], *, is_full: bool = False) -> list[str]:
+    """Lines on the robot and on the elements of the file that were merged or ignored: complete
+    ones, or a line for each, and at most MOST_NOTES of them."""
     kinds = Counter(model.joint_types)
     mass = sum(decompose(M)[0] for M in model.inertias)
-    count = f"{model.n} independent" if model.couplings else str(model.n)
+    count = f"{model.n} independent joints" if model.couplings else f"{model.n} joints"
     lines = [
-        f"{model.name}: {count} joints ({', '.join(f'{k} {kind}' for kind, k in kinds.items())}),"
+        f"{model.name}: {robot_kind(model)}",
+        f"{count if model.n > 1 else count[:-1]}"
+        f" ({', '.join(f'{k} {kind}' for kind, k in kinds.items())}),"
         f" {len(model.body_names)} moving bodies, {mass:.4g} kg, base '{model.base_name}'",
     ]
     merged: dict[str, list[str]] = {}
@@ -51,32 +64,54 @@ def summary(model: MultibodyModel, warned: Sequence[str]) -> list[str]:
         carrier = model.base_name if frame.body < 0 else model.body_names[frame.body]
         if name not in (carrier, *model.payloads):
             merged.setdefault(carrier, []).append(name)
-    lines += [f"merged into {body}: {', '.join(names)}" for body, names in merged.items()]
-    lines += list(model.notes)
     noted = "\n".join(model.notes)
-    lines += [f"warning: {text}" for text in warned if text.rpartition(": ")[2] not in noted]
-    return lines
+    warnings = [
+        f"warning: {text}" for text in warned
+        if not text.startswith(IN_NOTES) and text.rpartition(": ")[2] not in noted
+    ]  # fmt: skip
+    if is_full:
+        lines += [f"merged into {body}: {', '.join(names)}" for body, names in merged.items()]
+        return [*lines, *model.notes, *warnings]
+    if merged:
+        links = [name for names in merged.values() for name in names]
+        lines.append(f"{len(links)} links without a joint of their own, merged: {', '.join(links)}")
+    lines += warnings
+    room = max(MOST_NOTES - len(lines), 1)
+    notes = _alike(model.notes)
+    if len(notes) > room:
+        notes = [*notes[: room - 1], f"... and {len(notes) - room + 1} more notes"]
+    return [shorten(line, WIDTH, placeholder=" ... (--full)") for line in [*lines, *notes]]
+
+
+def _alike(notes: Sequence[str]) -> list[str]:
+    """The notes, with one line for those that differ only in names and numbers."""
+    groups: dict[str, list[str]] = {}
+    for note in notes:
+        groups.setdefault(re.sub(r"'[^']*'|[-\d.]+", "", note), []).append(note)
+    return [
+        same[0] if len(same) == 1 else f"{same[0]}; {len(same) - 1} more like it"
+        for same in groups.values()
+    ]
 
 
 def tree(model: MultibodyModel) -> list[str]:
-    """The kinematic tree, with a line per joint and body; branches are indented."""
+    """The label of each joint of the tree in depth-first order, as in `tree_joint_names`; branches
+    are indented."""
     children: dict[int, list[int]] = {}
     for i, parent in enumerate(model.parents):
         children.setdefault(int(parent), []).append(i)
+    labels = [""] * model.body_count
 
-    def below(body: int, indent: str) -> Iterator[str]:
+    def below(body: int, indent: str) -> None:
         branches = children.get(body, [])
         for k, i in enumerate(branches):
             last = k == len(branches) - 1
             fork = "" if len(branches) == 1 else "└─ " if last else "├─ "
-            yield (
-                f"{indent}{fork}{model.tree_joint_names[i]} ({model.tree_joint_types[i]}) → "
-                + (model.body_names[i])
-            )
-            rest = "" if len(branches) == 1 else "   " if last else "│  "
-            yield from below(i, indent + rest)
+            labels[i] = f"{indent}{fork}{model.tree_joint_names[i]}"
+            below(i, indent + ("" if len(branches) == 1 else "   " if last else "│  "))
 
-    return [model.base_name, *below(-1, "")]
+    below(-1, "")
+    return labels
 
 
 class Torques(NamedTuple):
@@ -88,32 +123,79 @@ class Torques(NamedTuple):
     rate_peak: Array
 
 
-def typical_torques(model: MultibodyModel) -> Torques:
-    """Gravity torques over the joint ranges, and torques and rates in a point-to-point motion."""
+def typical_torques(model: MultibodyModel) -> tuple[Torques, str]:
+    """Gravity torques over the joint ranges, and torques and rates in a point-to-point motion; NaN,
+    and the reason, where the robot cannot move."""
     q = postures(model)
     zero = np.zeros_like(q)
-    held = np.abs(inverse_dynamics(model, q, zero, zero).tau)
-    motion = rest_to_rest_motion(model, duration=10.0)
-    states = motion.sample(np.linspace(motion.start_time, motion.end_time, 500))
-    moving = inverse_dynamics(model, *np.moveaxis(states, 1, 0)[:4])
-    return Torques(
-        np.sqrt((held**2).mean(axis=0)),
-        held.max(axis=0),
-        np.abs(moving.tau).max(axis=0),
-        np.abs(moving.tau_dot).max(axis=0),
-    )
+    at_rest = np.abs(inverse_dynamics(model, q, zero, zero).tau)
+    moving, rate, why = np.full(model.n, np.nan), np.full(model.n, np.nan), ""
+    try:
+        motion = rest_to_rest_motion(model, duration=10.0)
+    except TrajectoryError as error:
+        why = f"no torques in motion: {error}"
+    else:
+        states = motion.sample(np.linspace(motion.start_time, motion.end_time, 500))
+        found = inverse_dynamics(model, *np.moveaxis(states, 1, 0)[:4])
+        moving, rate = (np.abs(rows).max(axis=0) for rows in (found.tau, found.tau_dot))
+    rms, peak = np.sqrt((at_rest**2).mean(axis=0)), at_rest.max(axis=0)
+    return Torques(rms, peak, moving, rate), why
 
 
-def torque_table(model: MultibodyModel, torques: Torques) -> list[str]:
-    """A table of torques and limits."""
-    head = ("joint", "at rest, rms", "peak", "moving, peak", "rate, peak", "limit", "used")
+def joint_table(model: MultibodyModel, torques: Torques, *, is_full: bool = False) -> list[str]:
+    """A table of the tree with ranges, torques and limits; within WIDTH columns, as far as names
+    permit, unless it is full."""
+    own = dict(zip(model.first_bodies.tolist(), range(model.n), strict=True))
     rows = []
-    for j, joint in enumerate(model.joint_names):
-        limit = model.limits.effort[j]
-        most = max(torques.at_rest_peak[j], torques.moving_peak[j])
-        used = f"{most / limit:.0%}" if 0.0 < limit < np.inf else None
-        rows.append((joint, *(column[j] for column in torques), limit, used))
-    return text_table(head, rows, indent="")
+    for i, label in enumerate(tree(model)):
+        row = [label, model.tree_joint_types[i], model.body_names[i]]
+        if (j := own.get(i)) is not None:
+            lower, upper, _, effort = (limit[j] for limit in model.limits[:4])
+            row.append(f"{lower:.3g} .. {upper:.3g}" if np.isfinite([lower, upper]).all() else "")
+            most = np.fmax(torques.at_rest_peak[j], torques.moving_peak[j])
+            row += [_value(column[j], effort) for column in torques]
+            row += [effort, f"{most / effort:.0%}" if 0.0 < effort < np.inf else None]
+        rows.append(row + [""] * (4 - len(row)) + [None] * min(10 - len(row), 6))
+    heads = ["joint", "type", "body", "range"]
+    heads += ["at rest, rms", "peak", "moving, peak", "rate, peak", "limit", "used"]
+    lines = text_table(heads, rows, digits=3, indent="")
+    for dropped in () if is_full else ("body", "type", "range", "at rest, rms"):
+        if max(map(len, lines)) <= WIDTH:
+            break
+        if dropped in heads:
+            k = heads.index(dropped)
+            heads, rows = heads[:k] + heads[k + 1 :], [row[:k] + row[k + 1 :] for row in rows]
+            lines = text_table(heads, rows, digits=3, indent="")
+    return lines
+
+
+def _value(torque: float, effort: float) -> float:
+    """A torque, or 0 where only rounding is left."""
+    least = 1e-12 * effort if 0.0 < effort < np.inf else 1e-12
+    return 0.0 if abs(torque) < least else torque
+
+
+def wrapped(lines: Iterable[str]) -> list[str]:
+    """The lines, folded at WIDTH columns."""
+    return [part for line in lines for part in wrap(line, WIDTH, subsequent_indent="  ")]
+
+
+def finding_lines(found: Sequence[Finding], *, is_full: bool = False) -> list[str]:
+    """What looks wrong first, then what is suspicious; the same of several joints or bodies in one
+    line."""
+    groups: dict[tuple[bool, str], list[str]] = {}
+    for finding in sorted(found, key=lambda each: not each.severe):
+        same = finding.text.replace(finding.subject, "{}", 1) if finding.subject else finding.text
+        groups.setdefault((finding.severe, same), []).append(finding.subject)
+    lines = []
+    for (severe, text), subjects in groups.items():
+        also = ", ".join(subjects[1:4]) + (f" and {len(subjects) - 4} more" * (len(subjects) > 4))
+        whole = f"{'WRONG' if severe else 'suspicious'}: {text.replace('{}', subjects[0], 1)}"
+        lines.append(f"{whole} (also {also})" if also else whole)
+    if not is_full and len(lines) > MOST_FINDINGS:
+        left = len(lines) - MOST_FINDINGS + 1
+        lines = [*lines[: MOST_FINDINGS - 1], f"... and {left} more findings (--full)"]
+    return lines or ["masses, inertias and limits are plausible"]
 
 
 class Timing(NamedTuple):

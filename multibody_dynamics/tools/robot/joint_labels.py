@@ -57,9 +57,15 @@ def projected(axis: Any, places: Array) -> Array:
 
 
 def add_labels(
-    axis: Any, texts: Sequence[str], places: Array, colours: Sequence[str], obstacles: Array
+    axis: Any,
+    texts: Sequence[str],
+    places: Array,
+    colours: Sequence[str],
+    obstacles: Array,
+    window: tuple[float, float, float, float],
 ) -> None:
-    """Label the points `places` (k, 3); obstacles (m, 3): what labels should not cover.
+    """Label the points `places` (k, 3); obstacles (m, 3): what labels should not cover; window: x,
+    y, width and height in the figure, in which they should be.
 
     The view and the limits of the axes must be final.
     """
@@ -68,9 +74,10 @@ def add_labels(
     points, avoided = (
         scale * axis.transData.transform(projected(axis, rows)) for rows in (places, obstacles)
     )
-    window = scale * np.asarray(axis.get_window_extent().get_points())
+    x, y, width, height = window
+    corners = axis.figure.transFigure.transform([(x, y), (x + width, y + height)])
     sizes = np.array([_size(text) for text in texts])
-    offsets = label_offsets(points, sizes, np.vstack([points, avoided]), window)
+    offsets = label_offsets(points, sizes, np.vstack([points, avoided]), scale * corners)
     for text, place, offset, colour in zip(texts, places, offsets, colours, strict=True):
         axis.add_artist(JointLabel(axis, text, place, (offset[0], offset[1]), colour))
 

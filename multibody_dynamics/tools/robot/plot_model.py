@@ -35,22 +35,36 @@ JOINTS = {
 MASS, PAYLOAD, LINK, TEXT, FAINT = VERMILION, PURPLE, "#8C8C8C", "#333333", "#999999"
 FRAME = ("#D62728", "#2CA02C", "#1F4FD8")  # x, y, z
 AXIS_STYLE = (0, (8, 2, 2, 2))  # a centre line
+LONGEST, SHORTEST = 0.12, 0.03  # half an axis, as a share of the size of the robot
+THINNEST = 0.3  # shortest edge of the box around a robot, as a share of the longest
+ELEVATION, AZIMUTHS = 18.0, (-55.0, *range(-160, 180, 15))  # degrees; the usual one first
+CLEARLY = 0.15  # by how much the mean logarithm of distances must be greater in another view
+SMALL = 0.65  # size of the smallest marker of a joint
 MOST_NAMES = 12  # joints with names in space; more would hide the robot
 HEAVIEST = 170.0  # area of the heaviest body's marker, points^2
 
 # Inches; the tree is drawn to scale, unless the axes are too small for it.
-SMALLEST, LARGEST = 6.4, 9.0  # edge of the square for the robot
+SMALLEST = 6.4  # height of the sheet
+NARROWEST, LARGEST = 4.4, 10.0  # width of the window for the robot
+SIDE, TOP, BOTTOM = 0.55, 0.65, 0.95  # around the robot, for numbers, title and legend
 LINE = 0.27
 INDENT = 0.32
 GAP = 0.2
 FONT = 9.0 / 72.0
 
 
-def plot_model(model: MultibodyModel, q: Any = None, *, axes: Any = None) -> Any:
+def plot_model(
+    model: MultibodyModel,
+    q: Any = None,
+    *,
+    axes: Any = None,
+    view: tuple[float, float] | None = None,
+) -> Any:
     """Draw the robot at q (n,), rad or m, beside its kinematic tree; return the Matplotlib figure.
 
     q : defaults to :func:`default_pose`
     axes : two axes to draw into: one with projection="3d" for the robot, and one for the tree
+    view : elevation and azimuth in degrees; by default those that show the joints best
 
     Raises InputError for a q of the wrong shape, NaN or infinity.
     """
@@ -60,20 +74,33 @@ def plot_model(model: MultibodyModel, q: Any = None, *, axes: Any = None) -> Any
     with pyplot.rc_context(HOUSE_STYLE):
         if axes is None:
             tree = _Tree.of(model)
-            robot = min(max(tree.height, SMALLEST), LARGEST)
-            width, height = robot + tree.width, max(robot, tree.height)
+            height = max(tree.height, SMALLEST)
+            robot = min(max(_shape(model, q, view) * height, NARROWEST), LARGEST)
+            width = robot + tree.width
             figure = pyplot.figure(figsize=(width, height))
             share = robot / width
+            window = 0.0, 0.0, share, 1.0
+            # Axes in space are square: what is larger than their window reaches beyond it.
+            across, up = (max(robot, height) / side for side in (width, height))
+            place = 0.5 * (share - across), 0.5 * (1.0 - up), across, up
             axes = (
-                figure.add_axes((0.0, 0.0, share, 1.0), projection="3d"),
+                figure.add_axes(place, projection="3d"),
                 figure.add_axes((share, 0.0, 1.0 - share, 1.0)),
             )
-        draw_robot(axes[0], model, q)
+        else:
+            window = axes[0].get_position().bounds
+        draw_robot(axes[0], model, q, view=view, window=window)
         draw_tree(axes[1], model)
     return axes[0].figure
 
 
-def save_picture(model: MultibodyModel, file: Path, q: Sequence[float] | None = None) -> None:
+def save_picture(
+    model: MultibodyModel,
+    file: Path,
+    q: Sequence[float] | None = None,
+    *,
+    view: tuple[float, float] | None = None,
+) -> None:
     """Write the picture to a file, in the format of its suffix, and print the file's name.
 
     Raises InputError as :func:`plot_model` does, and for unknown suffixes.
@@ -81,7 +108,7 @@ def save_picture(model: MultibodyModel, file: Path, q: Sequence[float] | None = 
     import matplotlib
 
     matplotlib.use("Agg")
-    figure = plot_model(model, q)
+    figure = plot_model(model, q, view=view)
     kinds = figure.canvas.get_supported_filetypes()
     if file.suffix[1:].lower() not in kinds:
         raise InputError(f"{file}: the name must end in one of {', '.join(sorted(kinds))}")
@@ -108,8 +135,17 @@ def _configuration(model: MultibodyModel, q: Any) -> Array:
 # In space
 
 
-def draw_robot(axis: Any, model: MultibodyModel, q: Any) -> None:
-    """Draw frames, links, joint axes and centres of mass at q (n,) into axes with projection="3d".
+def draw_robot(
+    axis: Any,
+    model: MultibodyModel,
+    q: Any,
+    *,
+    view: tuple[float, float] | None = None,
+    window: tuple[float, float, float, float] | None = None,
+) -> None:
+    """Draw frames, links, joint axes and centres of mass at q (n,) into axes with projection="3d",
+    seen from `view`, see :func:`plot_model`. Joints close to each other get short axes. `window`:
+    x, y, width and height in the figure, by default of the axes, which the robot fills.
 
     Raises InputError as :func:`plot_model` does.
     """
@@ -119,7 +155,7 @@ def draw_robot(axis: Any, model: MultibodyModel, q: Any) -> None:
     pose = forward_kinematics(model, q).pose
     joint = pose @ se3.inverse(model.body_in_joint)  # z along the joint's axis
     fixed = [
-        (pose[body], pose[body] @ offset)
+        (body, pose[body] @ offset)
         for name, (body, offset) in model.frames.items()
         if body >= 0 and name not in (*model.body_names, *model.payloads)
     ]
@@ -127,41 +163,97 @@ def draw_robot(axis: Any, model: MultibodyModel, q: Any) -> None:
     centres = [pose[m.body, :3, :3] @ m.com + pose[m.body, :3, 3] for m in masses]
     places = [[np.zeros(3)], pose[:, :3, 3], joint[:, :3, 3], centres]
     size = float(np.ptp(np.vstack(places), axis=0).max())
+    reach = _reach(joint[:, :3, 3], size)
 
     _draw_frame(axis, np.eye(4), 0.1 * size, 2.0)
     for i, parent in enumerate(model.parents):
         start = np.zeros(3) if parent < 0 else pose[parent, :3, 3]
         _draw_link(axis, start, joint[i, :3, 3], pose[i, :3, 3])
-        _draw_frame(axis, pose[i], 0.06 * size, 1.6)
-    for carrier, frame in fixed:
-        _draw_link(axis, carrier[:3, 3], frame[:3, 3])
-        _draw_frame(axis, frame, 0.04 * size, 1.0)
+        _draw_frame(axis, pose[i], 0.5 * reach[i], 1.6)
+    for body, frame in fixed:
+        _draw_link(axis, pose[body, :3, 3], frame[:3, 3])
+        _draw_frame(axis, frame, 0.33 * reach[body], 1.0)
     for i, name in enumerate(model.tree_joint_names):
         colour, mark = JOINTS[screw_type(model.screws[i])]
-        place, reach = joint[i, :3, 3], 0.12 * size * joint[i, :3, 2]
-        ends = np.transpose([place - reach, place + reach])
+        place, half = joint[i, :3, 3], reach[i] * joint[i, :3, 2]
+        ends = np.transpose([place - half, place + half])
         axis.plot(*ends, color=colour, lw=1.3, ls=AXIS_STYLE, gid=f"axis {name}")
-        axis.plot(*place[:, None], mark, mfc="white", mec=colour, mew=1.5, ms=5.5)
+        small = max(SMALL, np.sqrt(reach[i] / (LONGEST * size)))
+        axis.plot(*place[:, None], mark, mfc="white", mec=colour, mew=1.5 * small, ms=5.5 * small)
     for m, centre in zip(masses, centres, strict=True):
         axis.plot(*np.transpose([pose[m.body, :3, 3], centre]), color=m.colour, lw=0.9, ls=":")
         axis.scatter(
             *centre, s=m.area, color=m.colour, alpha=0.8, linewidths=0, depthshade=False,
             gid=f"mass {m.name}",
         )  # fmt: skip
-    _finish_robot(axis, model, q)
+    window = window or axis.get_position().bounds
+    _finish_robot(axis, model, q, view or best_view(joint[:, :3, 3]), window)
     colours = [JOINTS[screw_type(screw)][0] for screw in model.screws]
-    along = np.linspace(-0.12, 0.12, 5)[:, None, None] * size * joint[:, :3, 2]
+    along = np.linspace(-1.0, 1.0, 5)[:, None, None] * reach[:, None] * joint[:, :3, 2]
     lines = (joint[:, :3, 3] + along).reshape(-1, 3)
-    labels = [_plain(label) for label in joint_labels(model)]
-    add_labels(axis, labels, joint[:, :3, 3], colours, np.vstack([lines, *centres]))
+    labels = {i: _plain(label) for i, label in joint_labels(model).items()}
+    named = list(labels)
+    add_labels(
+        axis, list(labels.values()), joint[named, :3, 3], [colours[i] for i in named],
+        np.vstack([lines, *centres]), window,
+    )  # fmt: skip
 
 
-def joint_labels(model: MultibodyModel) -> list[str]:
+def _reach(places: Array, size: float) -> Array:
+    """(k,) half the length of each axis: half the distance to the nearest other joint, within
+    bounds."""
+    apart = np.linalg.norm(places[:, None] - places, axis=-1)
+    apart[apart < SHORTEST * size] = np.inf  # joints in one place
+    return np.clip(0.5 * apart.min(axis=1), SHORTEST * size, LONGEST * size)
+
+
+def best_view(places: Array) -> tuple[float, float]:
+    """Elevation and azimuth in degrees from which the points (k, 3) are farthest apart."""
+    one, other = np.triu_indices(len(places), 1)
+    between = places[one] - places[other]
+    lengths = np.linalg.norm(between, axis=1)
+    between = between[lengths > 1e-9]
+    if not len(between):
+        return ELEVATION, AZIMUTHS[0]
+
+    def spread(azimuth: float) -> float:
+        seen = np.linalg.norm(between @ _picture_plane(ELEVATION, azimuth).T, axis=1)
+        return float(np.log(seen + 0.02 * lengths.max()).mean())
+
+    best = max(AZIMUTHS[1:], key=spread)
+    usual = spread(AZIMUTHS[0]) > spread(best) - CLEARLY
+    return ELEVATION, AZIMUTHS[0] if usual else best
+
+
+def _picture_plane(elevation: float, azimuth: float) -> Array:
+    """(2, 3) the directions to the right and upwards in the picture."""
+    e, a = np.radians([elevation, azimuth])
+    right = (-np.sin(a), np.cos(a), 0.0)
+    return np.array([right, (-np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e))])
+
+
+def _shape(model: MultibodyModel, q: Array, view: tuple[float, float] | None) -> float:
+    """Width over height of the robot in the picture, scales included."""
+    pose = forward_kinematics(model, q).pose
+    places = np.vstack([np.zeros(3), pose[:, :3, 3]])
+    extent = _box(places.min(axis=0), places.max(axis=0))
+    joint = pose @ se3.inverse(model.body_in_joint)
+    plane = np.abs(_picture_plane(*(view or best_view(joint[:, :3, 3]))))
+    across, up = plane @ extent
+    return float(across / up)
+
+
+def _box(lower: Array, upper: Array) -> Array:
+    """(3,) the edges of the box around a robot, none of them too thin for a scale."""
+    return np.maximum(upper - lower, THINNEST * (upper - lower).max())
+
+
+def joint_labels(model: MultibodyModel) -> dict[int, str]:
     """The label of each joint in space: its name without the common prefix or, if there are many
-    joints, its number, which the tree explains."""
+    joints, its number, which the tree explains. Of many joints, only the independent ones."""
     if model.body_count > MOST_NAMES:
-        return [str(k + 1) for k in range(model.body_count)]
-    return _short(model.tree_joint_names)
+        return {int(k): str(k + 1) for k in model.first_bodies}
+    return dict(enumerate(_short(model.tree_joint_names)))
 
 
 def _draw_frame(axis: Any, pose: Array, length: float, width: float) -> None:
@@ -174,27 +266,38 @@ def _draw_link(axis: Any, *places: Array) -> None:
     axis.plot(*np.transpose(places), color=LINK, lw=4.5, alpha=0.45, solid_capstyle="round")
 
 
-def _finish_robot(axis: Any, model: MultibodyModel, q: Array) -> None:
-    """Add scales, title and legend."""
+def _finish_robot(
+    axis: Any,
+    model: MultibodyModel,
+    q: Array,
+    view: tuple[float, float],
+    window: tuple[float, float, float, float],
+) -> None:
+    """Add scales, title and legend; the box fills the window."""
     from matplotlib.lines import Line2D
 
     lower, upper = np.transpose([axis.get_xlim3d(), axis.get_ylim3d(), axis.get_zlim3d()])
-    extent = np.maximum(upper - lower, 0.5 * (upper - lower).max())
+    extent = _box(lower, upper)
     for name, middle, length in zip("xyz", 0.5 * (lower + upper), extent, strict=True):
         axis.set(**{f"{name}lim": (middle - 0.5 * length, middle + 0.5 * length)})
         axis.set(**{f"{name}label": f"{name}  [m]"})
-    # Matplotlib gives every box the same diagonal; this gives it the same longest edge.
-    axis.set_box_aspect(extent, zoom=0.58 * np.linalg.norm(extent) / extent.max())
-    axis.view_init(elev=18, azim=-55)
+    axis.view_init(elev=view[0], azim=view[1])
+    _fill(axis, extent, window)
     axis.locator_params(nbins=5)
     axis.tick_params(labelsize=7.5, labelcolor=FAINT, pad=1.0)
+    axis.tick_params("z", pad=4.0)
     for scale in (axis.xaxis, axis.yaxis, axis.zaxis):
         scale.set_pane_color("#FBFBFB")
-        scale.labelpad = 7.0  # clear of the numbers
-    axis.text2D(0.05, 0.95, _plain(model.name), transform=axis.transAxes, fontsize=13, color=TEXT)
-    if model.n <= 12:
+        scale.labelpad = 10.0 if scale is axis.zaxis else 7.0  # clear of the numbers
+    figure = axis.figure
+    inch = 1.0 / figure.get_figheight()
+    left, top = window[0] + 0.05 * window[2], window[1] + window[3]
+    axis.text2D(left, top - 0.3 * inch, _plain(model.name), transform=figure.transFigure,
+                fontsize=13, color=TEXT)  # fmt: skip
+    if model.n <= MOST_NAMES:
         values = ", ".join(f"{x + 0.0:.3g}" for x in q)
-        axis.text2D(0.05, 0.915, f"q = ({values})", transform=axis.transAxes, color=FAINT)
+        axis.text2D(left, top - 0.52 * inch, f"q = ({values})", transform=figure.transFigure,
+                    color=FAINT)  # fmt: skip
 
     kinds = set(map(screw_type, model.screws))
     handles = [
@@ -212,8 +315,34 @@ def _finish_robot(axis: Any, model: MultibodyModel, q: Array) -> None:
         Line2D([], [], color=colour, lw=1.6, label=label)
         for colour, label in zip(FRAME, "xyz", strict=True)
     ]
-    axis.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.03, 0.0),
-                ncols=(len(handles) + 1) // 2, frameon=False, fontsize=8.5)  # fmt: skip
+    axis.legend(handles=handles, loc="lower left", bbox_to_anchor=(left, window[1]),
+                bbox_transform=figure.transFigure, ncols=(len(handles) + 1) // 2, frameon=False,
+                fontsize=8.5)  # fmt: skip
+
+
+def _fill(axis: Any, extent: Array, window: tuple[float, float, float, float]) -> None:
+    """Set the shape and the size of the box, so that it fills its window between title and
+    legend."""
+    from .joint_labels import projected
+
+    width, height = axis.figure.get_size_inches()
+    room = np.array([width * window[2] - 2.0 * SIDE, height * window[3] - TOP - BOTTOM])
+    corners = np.array([(x, y, z) for x in axis.get_xlim3d() for y in axis.get_ylim3d()
+                        for z in axis.get_zlim3d()])  # fmt: skip
+    zoom = 1.0
+    for _ in range(3):  # in perspective, the size is not exactly proportional
+        axis.set_box_aspect(extent, zoom=zoom)
+        axis.apply_aspect()
+        seen = axis.transData.transform(projected(axis, corners)) / axis.figure.dpi
+        zoom *= float(np.min(np.maximum(room, 0.3 * SMALLEST) / np.ptp(seen, axis=0)))
+    axis.set_box_aspect(extent, zoom=zoom)
+    axis.apply_aspect()
+    seen = axis.transData.transform(projected(axis, corners)) / axis.figure.dpi
+    middle = np.array([window[0] + 0.5 * window[2], window[1]]) * (width, height)
+    middle[1] += BOTTOM + 0.5 * room[1]
+    moved = (middle - 0.5 * (seen.min(axis=0) + seen.max(axis=0))) / (width, height)
+    x, y, across, up = axis.get_position().bounds
+    axis.set_position((x + moved[0], y + moved[1], across, up))
 
 
 # The tree

@@ -265,6 +265,8 @@ class SampledArm:
         motion.now = self.filters.now = self.clock.time[0]
         elapsed = self.clock.elapsed[0]
         if does == cycle_clock.RUNS:
+            q, theta = np.array(q, dtype=float), np.array(theta, dtype=float)
+            samples.compiled_unwrap(p, self.filters.samples, self._actuation[0], q, theta)
             wanted = self.desired[0] if motion.is_there else q
             frozen = frozen_sides.compiled_notice_frozen(
                 *self._actuation, p.frozen_distance, self.counts, self._frozen, q, theta, wanted

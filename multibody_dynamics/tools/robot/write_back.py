@@ -43,7 +43,7 @@ def write_back(
     Raises InputError, naming link or joint, if a result is not physically possible or belongs to
     another robot, and ModelError if the URDF is not valid.
     """
-    model = load_urdf(urdf)
+    model = load_urdf(urdf, couplings=elastic_joints)
     found = WrittenBack(notes=list(results.notes))
     comment = provenance(results, urdf, today or date.today())
     text = UrdfText(urdf.read_bytes(), str(urdf))

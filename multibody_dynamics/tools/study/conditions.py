@@ -21,6 +21,8 @@ OBSERVER_GAIN = 20.0  # 1/s
 ERRORS = (0.1, 0.2, 0.3)
 DELAYS = (1e-3, 3e-3, 5e-3)  # s
 JITTERS = (0.2, 0.5)
+PREPARED_FOR = 5.0  # Hz, the default base_frequency
+PREPARED = ", law for soft bases"
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,9 @@ class Condition:
     has_payload, has_hit : whether the payload appears and the hit occurs.
     observer_gain : 1/s, of the observer of external torques that is fed back; 0: none.
     has_link_encoders : otherwise the links are observed from the motor encoders, by the model.
+    base_frequency : Hz, of the base for which the law is prepared; 0: rigid.
+    effects : fields of :class:`.DriveEffects` of the robot with their values; torques as shares of
+        the joints' effort limits.
     """
 
     key: str
@@ -56,6 +61,8 @@ class Condition:
     has_hit: bool = False
     observer_gain: float = 0.0
     has_link_encoders: bool = True
+    base_frequency: float = 0.0
+    effects: tuple[tuple[str, float], ...] = ()
 
     @property
     def period(self) -> float:
@@ -103,6 +110,22 @@ def _conditions() -> Iterator[Condition]:
         end, off = ("-10", f", {_percent(e)} off") if e else ("", "")
         yield Condition(f"{name}-speed{end}", f"{name} speed{off}", "speed", e, slower=slower)
 
+    friction = {"link_coulomb": 0.05 / 1.3, "link_static": 0.05}
+    for key, title, own in (
+        ("link-friction", "link friction of 5 %", friction),
+        ("hysteresis", "hysteresis of 1.5 %", {"hysteresis": 0.015}),
+        ("backlash", "backlash of 1 mrad", {"backlash": 1e-3}),
+        ("gear-error", "gear error of 0.5 mrad", {"gear_error": 5e-4, "gear_harmonic": 200.0}),
+    ):
+        for base, end, told in ((0.0, "", ""), (PREPARED_FOR, "-default", PREPARED)):
+            yield Condition(f"{key}{end}", f"{title}{told}", "effects", base_frequency=base,
+                            effects=tuple(own.items()))  # fmt: skip
+    for hertz in (5, 10, 20):
+        soft = {"base_frequency": float(hertz), "base_inertia": 0.2}
+        for base, end, told in ((0.0, "-unknown", ""), (PREPARED_FOR, "", PREPARED)):
+            yield Condition(f"base-{hertz}{end}", f"base of {hertz} Hz{told}", "effects",
+                            base_frequency=base, effects=tuple(soft.items()))  # fmt: skip
+
 
 CONDITIONS = {each.key: each for each in _conditions()}
 GROUPS = {
@@ -115,12 +138,13 @@ GROUPS = {
     "encoders": "14-bit and 22-bit encoders, and motor encoders only",
     "rate": "500 Hz",
     "speed": "slower motions",
+    "effects": "friction, hysteresis, backlash and gear errors of real drives, and soft bases",
 }
 KEY_GROUPS = ("exact", "error", "contact")
 """Repeated on MuJoCo by --plant both, for the main laws and the given springs."""
 OTHER_STIFFNESS_GROUPS = ("exact", "error", "speed")
 """Studied with all stiffnesses; the others with the given springs."""
-MAIN_GROUPS = ("parts", "speed", "jitter")
+MAIN_GROUPS = ("parts", "speed", "jitter", "effects")
 """Studied for the main laws only."""
 
 

@@ -56,9 +56,9 @@ class _Times(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def plant_of(arm: StudiedArm, name: str) -> Plant:
+def plant_of(arm: StudiedArm, name: str, effects: tuple[tuple[str, float], ...] = ()) -> Plant:
     """The plant of the arm, created once in each process."""
-    return arm.plant(name)
+    return arm.plant(name, effects)
 
 
 def simulate(
@@ -78,7 +78,7 @@ def simulate(
     plant : one of PLANTS, or another plant that moves like the arm.
     assumed : the robot as the law knows it; by default the true one, `arm`."""
     if isinstance(plant, str):
-        plant = plant_of(arm, plant)
+        plant = plant_of(arm, plant, condition.effects)
     model, actuators = assumed or (arm.model, arm.actuators)
     if condition.error:
         rng = np.random.default_rng([draw, 1, seed])

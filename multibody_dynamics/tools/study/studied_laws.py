@@ -105,6 +105,7 @@ class StudiedLaw:
         """The settings of the whole control cycle under a condition."""
         given = dict(self.settings) | self.numbers(arm, self.default)
         given["period"] = condition.period
+        given["base_frequency"] = condition.base_frequency  # the law is told which base it has
         own = ControllerSettings(law=self.law, **given)
         if hasattr(own, "velocity_filter"):
             delay = min(condition.known_delay, MAX_DELAY * condition.period)

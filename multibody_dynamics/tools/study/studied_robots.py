@@ -18,7 +18,7 @@ from ...dynamics.core import Array, InputError
 from ...dynamics.elastic import Actuators, load_actuators, resting_second_outputs
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import Reference, hold, rest_to_rest_motion, splice
-from ...dynamics.plant import ElasticRobot, Plant
+from ...dynamics.plant import DriveEffects, ElasticRobot, Plant
 from ...resources import share_directory
 from ...simulation.mujoco_robot import MujocoRobot
 from ..base.models import load_quietly
@@ -78,11 +78,22 @@ class StudiedArm:
         """The motion, `factor` times slower."""
         return slow_down(self.motion, factor)
 
-    def plant(self, name: str) -> Plant:
-        """A new plant; `name` is one of PLANTS."""
+    def plant(self, name: str, effects: tuple[tuple[str, float], ...] = ()) -> Plant:
+        """A new plant; `name` is one of PLANTS, effects as those of a :class:`.Condition`."""
         if name == "mujoco":
+            if effects:
+                raise InputError("the MuJoCo plant has no effects of real drives")
             return MujocoRobot(self.model, self.actuators, self.source.urdf.read_bytes())
-        return ElasticRobot(self.model, self.actuators)
+        if not effects:
+            return ElasticRobot(self.model, self.actuators)
+        effort = self.model.limits.effort
+        effort = np.where(np.isfinite(effort), effort, 0.0)
+        declared = DriveEffects.__dataclass_fields__
+        own = {
+            key: value * effort if declared[key].metadata["unit"] == "N m" else value
+            for key, value in effects
+        }
+        return ElasticRobot(self.model, self.actuators, effects=DriveEffects(**own))
 
 
 @lru_cache(maxsize=32)
@@ -144,7 +155,7 @@ def load_arm(source: RobotSource, stiffness: float = 1.0) -> StudiedArm:
     The motion is the same for every stiffness. Raises InputError or ModelError for files that do
     not describe a robot with springs.
     """
-    model = load_quietly(source.urdf)
+    model = load_quietly(source.urdf, source.springs)
     nominal = load_actuators(source.springs, model.joint_names, model.joint_types)
     if nominal.is_rigid.all():
         raise InputError(f"{source.springs}: no joint of '{model.name}' has a spring")
@@ -212,6 +223,7 @@ def motion_of(source: RobotSource, model: MultibodyModel, actuators: Actuators) 
 
 
 def _limit_rows(limits: MotionLimits) -> list[object]:
-    names = ("joint_torque", "joint_speed", "motor_torque", "motor_speed", "deflection")
+    names = ("joint_torque", "joint_speed", "joint_acceleration", "joint_jerk", "motor_torque",
+             "motor_speed", "deflection")  # fmt: skip
     rows = (getattr(limits, name) for name in names)
     return [inf if row is None else row for row in rows]

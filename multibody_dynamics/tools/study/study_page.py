@@ -216,6 +216,18 @@ def _contacts(page: Page, tables: StudyTables) -> None:
     _law_tables(page, tables, tables.given_arms(), conditions)
 
 
+def _effects(page: Page, tables: StudyTables) -> None:
+    if not tables.conditions("effects"):
+        return
+    page.heading("Effects of real drives, and soft bases")
+    page.text(
+        "The robot has effects that the laws do not know; torques are shares of the effort limits. "
+        "Bases move in six directions, with an own inertia of a fifth of the arm's. The laws are "
+        "set up for a rigid base or, where stated, for bases from 5 Hz on, as by default."
+    )
+    _law_tables(page, tables, tables.given_arms(), tables.conditions("exact", "effects"))
+
+
 def _stability(page: Page, tables: StudyTables) -> None:
     if not tables.results.judgements:
         return
@@ -273,7 +285,7 @@ def _conditions(page: Page, tables: StudyTables) -> None:
 
 
 SECTIONS: tuple[Callable[[Page, StudyTables], None], ...] = (
-    _about, _noise, _errors, _parts, _rates, _delays, _contacts, _stability, _plants,
+    _about, _noise, _errors, _parts, _rates, _delays, _contacts, _effects, _stability, _plants,
     _conditions,
 )  # fmt: skip
 

@@ -6,9 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
+from ...dynamics.model import Transmission, motor_columns
 from . import tables
 from .bags import BATCH, Bag, JointSamples, Overview
 
@@ -16,17 +20,27 @@ from .bags import BATCH, Bag, JointSamples, Overview
 class Recording:
     """A rosbag2 folder, a single .mcap or .db3 file, or a table (.csv, .npz).
 
-    effort : which effort to take from a table, "joint" or "motor".
+    effort : which effort to take from a table, "joint" or "motor". transmissions : of which joints
+    may have been recorded instead of motors. prefix : of the recorded names.
     """
 
-    def __init__(self, path: Path, effort: str = "joint") -> None:
+    def __init__(
+        self,
+        path: Path,
+        effort: str = "joint",
+        transmissions: Sequence[Transmission] = (),
+        prefix: str = "",
+    ) -> None:
         self.path = path
         self.effort = effort
+        self._transmissions, self._prefix = transmissions, prefix
 
     @cached_property
     def _table(self) -> JointSamples | None:
         is_table = self.path.suffix in tables.SUFFIXES and not self.path.is_dir()
-        return tables.read_table(self.path, self.effort) if is_table else None
+        if not is_table:
+            return None
+        return tables.read_table(self.path, self.effort, self._transmissions, self._prefix)
 
     @cached_property
     def _bag(self) -> Bag:
@@ -49,7 +63,24 @@ class Recording:
         stop: int | None = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Iterator[JointSamples]:
-        """The samples; see :meth:`.Bag.read`."""
+        """The samples; see :meth:`.Bag.read`. Joints behind transmissions become motors."""
+        for batch in self._read(topics, start, stop, progress):
+            columns = motor_columns(batch.names, self._transmissions, self._prefix)
+            if columns.behind:
+                rows = [
+                    columns.convert(field, batch.rows[:, k])
+                    for k, field in enumerate(("position", "velocity", "effort"))
+                ]
+                batch = replace(batch, names=columns.names, rows=np.stack(rows, axis=1))
+            yield batch
+
+    def _read(
+        self,
+        topics: Sequence[str] | None,
+        start: int | None,
+        stop: int | None,
+        progress: Callable[[int, int], None],
+    ) -> Iterator[JointSamples]:
         table = self._table
         if table is None:
             yield from self._bag.read(topics, start=start, stop=stop, progress=progress)

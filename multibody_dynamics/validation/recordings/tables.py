@@ -31,11 +31,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dynamics.core import Array, InputError, computable_rows, file_reader, read_arrays, reading
+from ...dynamics.model import Transmission, motor_columns
 from .bags import JointSamples
 
 SUFFIXES = (".csv", ".npz")
 OF_MOTORS = ("theta", "tau", "current")
 SIGNALS = ("q", "qd", "Q", "stiffness", *OF_MOTORS)
+KINDS = {"q": "position", "qd": "velocity", "Q": "effort", "stiffness": "effort"}
 EMPTY = re.compile(r"(^|,)\s*(?=,|$)")
 LATEST = 9e9  # s: in ns, later times overflow 64 bits
 UNIX = 1e6  # s: larger times are those of a clock that began long before the recording
@@ -59,6 +61,15 @@ class SignalTable(NamedTuple):
             return ()
         there = np.flatnonzero(np.isfinite(self.signals[signal]).any(axis=0))
         return tuple(self._names(signal)[k] for k in there)
+
+    def at_motors(self, transmissions: Sequence[Transmission], prefix: str = "") -> SignalTable:
+        """The same with joints behind transmissions as their motors. prefix : of all names."""
+        columns = motor_columns(self.joints, transmissions, prefix)
+        signals = {
+            name: values if name in OF_MOTORS else columns.convert(KINDS[name], values)
+            for name, values in self.signals.items()
+        }
+        return self._replace(joints=columns.names, signals=signals)
 
     def rows(self, signal: str, owners: Sequence[str]) -> Array:
         """A signal (k, p) of these joints or motors; NaN if it was not measured."""
@@ -133,13 +144,19 @@ def _checked(path: Path, name: str, values: Any, count: int, owners: Sequence[st
 
 
 @file_reader
-def read_table(path: Path, effort: str = "joint") -> JointSamples:
+def read_table(
+    path: Path,
+    effort: str = "joint",
+    transmissions: Sequence[Transmission] = (),
+    prefix: str = "",
+) -> JointSamples:
     """A table as messages with the states of its joints. effort : that of the "joint" or of its
     "motor"; that of the joint is Q if present, and never a tau that accompanies theta.
+    transmissions, prefix : see `SignalTable.at_motors`.
 
     Raises InputError as :func:`read_signals` does.
     """
-    table = read_signals(path)
+    table = read_signals(path).at_motors(transmissions, prefix)
     names = table.owners("q")
     if not names:
         raise InputError(f"{path}: q, the position of the joints, is missing")

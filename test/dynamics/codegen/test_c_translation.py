@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from elastic_arms import real_arm
 from kinds import EXAMPLES
 from multibody_dynamics.dynamics.codegen import c_translation as ct
 from multibody_dynamics.dynamics.codegen import c_types
@@ -88,10 +89,12 @@ def test_a_constant_has_one_value():
 
 
 FILES = ("every_kind", "panda", "antagonistic")
-ROBOTS = (*FILES, "examples")
+ROBOTS = (*FILES, "examples", "real drives")
 
 
 def actuators(name):
+    if name == "real drives":
+        return real_arm().actuators
     if name == "examples":
         return Actuators(tuple(EXAMPLES), tuple(each.actuator for each in EXAMPLES.values()))
     text = (CONFIG / "elastic_joints" / f"{name}.yaml").read_text()
@@ -112,8 +115,9 @@ def flat_code(chosen):
         return c_types.ArrayType(kind, shape)
 
     types = tables | {
-        "state": row(5, n), "torque": row(3, n), "second": row(3, v), "filtered": row(n),
-        "bent": row(m), "load": row(m), "result": row(4, m), "flags": row(m, kind="int"),
+        "state": row(5, n), "torque": row(3, n), "carried": row(3, n), "second": row(3, v),
+        "filtered": row(n + chosen.slip_count), "bent": row(m), "load": row(m),
+        "result": row(4, m), "flags": row(m, kind="int"),
         "dt": "double",
     }  # fmt: skip
     module = ct.Module()
@@ -150,27 +154,39 @@ def test_the_flat_map_of_every_kind_is_the_same_in_c(tmp_path, name):
         state, torque = rng.normal(size=(5, n)), size * rng.normal(size=(3, n))
         second = np.zeros((3, max(v, 1)))
         second[:, :v] = [[1.0], [0.0], [0.0]] * middle + 0.3 * rng.normal(size=(3, v)) * middle
-        filtered = np.where(chosen.is_damped, np.nan if trial % 3 else 0.01, 0.0)
+        filtered = np.zeros(n + chosen.slip_count)
+        filtered[:n][chosen.has_memory] = np.nan if trial % 3 else 0.01
         found = []
         for is_c in (False, True):
-            own = filtered.copy()
+            own, carried = filtered.copy(), np.zeros((3, n))
             bent, load, result = np.zeros(m), np.zeros(m), np.zeros((4, m))
             flags = np.zeros(m, dtype=np.intc)
             q, qd, theta, thetad = state[0], state[1], 0.1 * np.ones(m), 0.2 * np.ones(m)
             out = [np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(m), np.zeros(m)]
             if is_c:
-                given = (state, torque, second, own, bent, load, result, flags)
+                given = (state, torque, carried, second, own, bent, load, result, flags)
                 code.flat(*(each.ctypes for each in given))
-                code.filters(torque.ctypes, own.ctypes, ctypes.c_double(1e-3))
+                code.filters(carried.ctypes, own.ctypes, ctypes.c_double(1e-3))
                 code.springs(*(each.ctypes for each in (q, qd, theta, thetad, second, *out)))
             else:
                 flat_map.feedforward_cycle(
-                    *rows, None, np.ones(2), state, torque, second, own, bent, load, result, flags
+                    *rows,
+                    None,
+                    np.ones(2),
+                    state,
+                    torque,
+                    carried,
+                    second,
+                    own,
+                    bent,
+                    load,
+                    result,
+                    flags,
                 )
                 tables = rows.joints, rows.laws, rows.pieces, None
-                advance_filters(*tables, torque, own, 1e-3)
+                advance_filters(*tables, carried, own, 1e-3)
                 flat_map.springs_recursion(*tables, q, qd, theta, thetad, second, *out)
-            found.append([own, bent, load, result, flags, *out])
+            found.append([own, carried, bent, load, result, flags, *out])
         for one, other in zip(*found, strict=True):
             scale = np.abs(one).max(initial=1.0)
             np.testing.assert_allclose(other, one, rtol=0, atol=1e-12 * scale)

@@ -27,7 +27,7 @@ TABLE = np.array([motor.row for motor in MOTORS])
 def test_friction_is_viscous_and_smoothed_coulomb_friction(v):
     for j, motor in enumerate(MOTORS):
         wanted = motor.viscous * v + motor.coulomb * np.tanh(v / motor.coulomb_velocity)
-        assert friction(TABLE, j, v) == pytest.approx(wanted, rel=1e-15)
+        assert friction(TABLE, j, v, 0.0) == pytest.approx(wanted, rel=1e-15)
         own = motor.viscous, motor.coulomb, motor.coulomb_velocity
         assert smooth_friction(v, *own) == pytest.approx(wanted, rel=1e-15)
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import elastic, identification, plant, rigid, tasks, theory
-from multibody_dynamics.dynamics.model import Coupling, load_couplings
+from multibody_dynamics.dynamics.model import Coupling, Transmission, load_couplings
 from multibody_dynamics.dynamics.rigid.vector_batches import LARGE_BATCH
 from reference import error
 from robots import random_tree, two_link_planar
@@ -565,3 +565,110 @@ def test_a_spring_at_the_tool_pulls_the_coordinates():
         law._pull()
         law._frames[1] = law._tool
     np.testing.assert_allclose(law._pulled, (J.T * law.ramp.value[:6]) @ J, atol=1e-9)
+
+
+# Transmissions
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_a_transmission_converts_without_losing_power(k):
+    """Conversions invert each other, q = T theta + offset, and both sides have the same power."""
+    rng = np.random.default_rng(k)
+    joints, motors = (tuple(f"{side}{i}" for i in range(k)) for side in "jm")
+    each = Transmission(joints, motors, rng.normal(size=(k, k)), rng.normal(size=k))
+    values = rng.normal(size=(4, k))
+    for field in ("position", "velocities", "accelerations", "effort"):
+        there = each.of_motors(field, values)
+        np.testing.assert_allclose(each.of_joints(field, there), values, atol=1e-9)
+    theta = each.of_motors("position", values)
+    np.testing.assert_allclose(theta @ each.matrix.T + each.offset, values, atol=1e-9)
+    power = (each.of_motors("effort", values) * each.of_motors("velocity", values)).sum()
+    assert power == pytest.approx((values * values).sum())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rotors_behind_a_transmission_are_a_full_matrix_at_the_joints(seed):
+    """T^T (M_tree + T^-T diag(I) T^-1) T is the mass matrix at the motors, and Q = T^T Q_tree."""
+    rng = np.random.default_rng(seed)
+    tree = random_tree(4, seed)
+    T = rng.normal(size=(4, 4))
+    motors = ("a", "b", "c", "d")
+    entry = {"joints": list(tree.joint_names), "motors": list(motors), "matrix": T.tolist()}
+    model = tree.with_couplings(load_couplings({"transmission": {"all": entry}}))
+    assert model.joint_names == motors
+    (found,) = model.transmissions
+    rotors = rng.uniform(0.1, 0.5, 4)
+    model = model.with_reflected_inertia(rotors)
+    T = found.matrix  # in the order of the tree
+    theta, thetad, thetadd = rng.uniform(-1, 1, (3, 4))
+    q = found.of_joints("position", theta)
+    at_joints = np.linalg.inv(T).T @ np.diag(rotors) @ np.linalg.inv(T)
+    expected = dyn.mass_matrix(tree, q) + at_joints
+    assert error(dyn.mass_matrix(model, theta), T.T @ expected @ T) < 1e-11
+    qd, qdd = (found.of_joints("velocity", row) for row in (thetad, thetadd))
+    Q = dyn.inverse_dynamics(tree, q, qd, qdd).tau + at_joints @ qdd
+    own = dyn.inverse_dynamics(model, theta, thetad, thetadd).tau
+    assert error(own, found.of_motors("effort", Q)) < 1e-11
+
+
+def test_transmissions_are_found_among_other_couplings():
+    """Two wrists, a joint that follows one of them, and a mimic: two transmissions."""
+    tree = random_tree(6, 1, branching=0.0)
+    model = tree.with_couplings(
+        {
+            "joint1": {"l1": 0.5, "r1": 0.5},
+            "joint2": {"l1": 0.5, "r1": -0.5},
+            "joint3": {"joint1": 2.0},
+            "joint4": ({"r2": 2.0}, 0.3),
+            "joint6": {"joint5": -1.0},
+        }
+    )
+    first, second = model.transmissions
+    assert (first.joints, first.motors) == (("joint1", "joint2"), ("l1", "r1"))
+    assert (second.joints, second.motors, second.offset.tolist()) == (("joint4",), ("r2",), [0.3])
+    assert tree.with_couplings({"joint6": {"joint5": 1.0}}).transmissions == ()
+    # a motor without as many joints as motors cannot be measured by joints
+    assert tree.with_couplings({"joint1": {"l": 1.0, "r": 1.0}}).transmissions == ()
+
+
+def test_limits_of_motors_reach_all_positions_and_respect_all_speeds_and_efforts():
+    rng = np.random.default_rng(0)
+    each = Transmission(("a", "b"), ("l", "r"), np.array([[0.5, 0.5], [0.4, -0.6]]), np.zeros(2))
+    joints = np.array(
+        [[-1.0, -2.0], [1.5, 3.0], [2.0, 4.0], [10.0, 30.0], [7.0, 9.0], [50.0, 60.0]]
+    )
+    lower, upper, velocity, effort, acceleration, jerk = each.limits(joints)
+    reached = each.of_motors("position", rng.uniform(joints[0], joints[1], (1000, 2)))
+    assert ((lower <= reached) & (reached <= upper)).all()
+    corners = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
+    assert (np.abs(each.of_joints("velocity", corners * velocity)) <= joints[2] + 1e-12).all()
+    assert (np.abs(each.of_joints("effort", corners * effort)) <= joints[3] + 1e-12).all()
+    for row, most in ((acceleration, joints[4]), (jerk, joints[5])):
+        assert (np.abs(each.of_joints("acceleration", corners * row)) <= most + 1e-12).all()
+    unlimited = each.limits(np.array([[-np.inf] * 2, *[[np.inf] * 2] * 5]))
+    assert np.isinf(unlimited).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"matrix": [[1.0, 2.0], [2.0, 4.0]]}, "'wrist': matrix .* is singular"),
+        ({"matrix": [[1.0, 2.0]]}, "matrix"),
+        ({"motors": ["l"]}, "2 joints .* need as many motors, got 1"),
+        ({"motors": ["l", "pitch"]}, "'pitch' is listed twice"),
+        ({"joints": "pitch"}, "joints: expected a list of names"),
+        ({"offset": [1.0]}, "offset"),
+        ({"gear": 3}, "gear"),
+    ],
+)
+def test_a_bad_transmission_is_rejected(change, says):
+    entry = {"joints": ["pitch", "roll"], "motors": ["l", "r"], "matrix": [[1, 1], [1, -1]]}
+    with pytest.raises(dyn.InputError, match=says):
+        load_couplings({"transmission": {"wrist": entry | change}})
+
+
+def test_a_joint_is_coupled_once():
+    entry = {"joints": ["pitch"], "motors": ["l"], "matrix": [[1.0]]}
+    given = {"transmission": {"w": entry}, "couplings": {"pitch": {"terms": {"roll": 1.0}}}}
+    with pytest.raises(dyn.InputError, match="joint 'pitch' is coupled twice"):
+        load_couplings(given)

@@ -33,7 +33,7 @@ def test_the_panda_as_published():
     assert row.split()[1:5] == ["panda_joint4", "revolute", "panda_link3", "panda_link4"]
     assert "(0, 0, 1)" in row
     row = line(text, "panda_joint4", after="Limits").split()
-    assert row[1:] == ["-3.0718", "-0.0698", "2.175", "87", "0"]
+    assert row[1:] == ["-3.0718", "-0.0698", "2.175", "87", "inf", "inf", "0"]
     row = line(text, "panda_link6", after="Bodies")
     assert "1.666555" in row
     assert "(0.060149, -0.014117, -0.01924)" in row

@@ -129,3 +129,16 @@ def test_the_approach_respects_the_speed():
     motion = interpolate(model.joint_names, [0.0, duration], [[0.0, 0.0], distance])
     share = motion.peak_values()[1] / (0.5 * RANGE.velocity)
     assert share.max() == pytest.approx(1.0, rel=0.01)
+
+
+@pytest.mark.parametrize(("quantity", "order"), [("acceleration", 2), ("jerk", 3)])
+def test_motions_keep_the_limits_of_acceleration_and_jerk(quantity, order):
+    model = arm(RANGE._replace(**{quantity: np.array([0.4, 0.3])}))
+    allowed = getattr(model.limits, quantity)
+    distance = np.array([0.6, -0.02])
+    duration = approach_time(model, distance, speed=1.0)
+    motion = interpolate(model.joint_names, [0.0, duration], [[0.0, 0.0], distance])
+    share = np.abs(motion.peak_values()[order]) / allowed
+    assert share.max() == pytest.approx(1.0, rel=1e-3)
+    for each in motions(model):
+        assert (np.abs(each.peak_values()[order]) <= allowed * (1.0 + 1e-6)).all()

@@ -16,6 +16,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from multibody_dynamics.dynamics.model import Transmission
 from multibody_dynamics.nodes.base.messages import (
     SECOND,
     JointMatcher,
@@ -136,7 +137,7 @@ class TestJointStates:
         np.testing.assert_array_equal(states.velocity, [4.0, 5.0, 6.0])
 
     def test_states_of_a_second_publisher_are_rejected(self):
-        check = PositionCheck(NAMES, np.full(3, 2.0), np.zeros(3, dtype=bool), 10.0)
+        check = PositionCheck(NAMES, np.full(3, 2.0), np.zeros(3), 10.0)
         states = JointStates(NAMES, check=check)
         ms = SECOND // 1000
         for k in range(20):
@@ -155,6 +156,22 @@ class TestJointStates:
         assert states.accept(other, NOW)
         states.restart()
         assert states.accept(joint_state(dict.fromkeys(NAMES, -3.0), NOW + 201 * ms), NOW)
+
+    def test_continuous_joints_are_followed_across_the_turn_and_may_not_leap(self):
+        turn = 2.0 * np.pi
+        check = PositionCheck(NAMES, np.full(3, 2.0), np.array([turn, 0.0, turn]), 10.0)
+        states, ms = JointStates(NAMES, check=check), SECOND // 1000
+        for k in range(2000):  # three turns forwards and backwards, reported in -pi .. pi
+            angle = 3.1 + 0.01 * np.array([k, 0.0, -k])
+            reported = np.remainder(angle + np.pi, turn) - np.pi
+            message = joint_state(dict(zip(NAMES, reported, strict=True)), NOW + k * ms)
+            assert states.accept(message, NOW)
+            np.testing.assert_allclose(states.position, angle, atol=1e-12)
+        for j, leap in ((0, 1.0), (1, turn)):  # a leap is one, however it is reported
+            wrong = reported.copy()
+            wrong[j] += leap
+            message = joint_state(dict(zip(NAMES, wrong, strict=True)), NOW + 2000 * ms)
+            assert rejection(states.accept, message, NOW).reason == "jump"
 
     def test_many_names_are_matched_quickly(self):
         states = JointStates(NAMES)
@@ -285,6 +302,63 @@ class TestTrajectory:
         error = rejection(read_trajectory, trajectory(names, point), self.matcher)
         assert error.reason == reason
         assert says in str(error)
+
+
+# A differential: pitch = (left + right)/2 + 0.1, roll = (left - right)/2
+WRIST = Transmission(
+    ("pitch", "roll"), ("left", "right"), np.array([[0.5, 0.5], [0.5, -0.5]]), np.array([0.1, 0.0])
+)
+
+
+class TestTransmissions:
+    def test_states_of_the_joints_become_those_of_the_motors(self):
+        states = JointStates(
+            ("elbow", "left", "right"), ("position", "velocity", "effort"), transmissions=(WRIST,)
+        )
+        message = joint_state({"roll": 0.3, "elbow": 1.0, "gripper": 9.0, "pitch": 0.6})
+        message.velocity = [0.2, 2.0, 0.0, 0.4]
+        message.effort = [1.0, 3.0, 0.0, 5.0]
+        assert states.accept(message, NOW)
+        np.testing.assert_allclose(states.position, [1.0, 0.8, 0.2])  # pitch - 0.1 +- roll
+        np.testing.assert_allclose(states.velocity, [2.0, 0.6, 0.2])
+        np.testing.assert_allclose(states.effort, [3.0, 3.0, 2.0])  # (pitch +- roll)/2
+
+    def test_states_of_the_motors_are_taken_as_they_are(self):
+        states = JointStates(("left", "right"), transmissions=(WRIST,))
+        own = {"left": 0.8, "right": 0.2}
+        assert states.accept(joint_state(own | {"pitch": 7.0, "roll": 7.0}), NOW)
+        np.testing.assert_array_equal(states.position, [0.8, 0.2])
+
+    def test_a_state_of_one_joint_of_a_transmission_is_nobodys(self):
+        states = JointStates(("left", "right"), transmissions=(WRIST,))
+        assert not states.accept(joint_state({"pitch": 0.6}), NOW)
+        assert states.foreign == 1
+
+    def test_what_is_not_finite_is_named_by_its_motor(self):
+        states = JointStates(("left", "right"), transmissions=(WRIST,))
+        error = rejection(states.accept, joint_state({"pitch": np.nan, "roll": 0.0}), NOW)
+        assert "position of 'left' is nan" in str(error)
+
+    def test_a_prefix_belongs_to_all_names(self):
+        states = JointStates(("a_left", "a_right"), transmissions=(WRIST,), prefix="a_")
+        assert states.accept(joint_state({"a_pitch": 0.6, "a_roll": 0.3}), NOW)
+        np.testing.assert_allclose(states.position, [0.8, 0.2])
+
+    def test_trajectories_may_name_the_joints(self):
+        matcher = JointMatcher(("elbow", "left", "right"), (WRIST,))
+        message = trajectory(
+            ["roll", "elbow", "pitch"],
+            {"positions": [0.3, 1.0, 0.6], "velocities": [0.2, 2.0, 0.4]},
+        )
+        request = read_trajectory(message, matcher)
+        np.testing.assert_allclose(request.positions, [[1.0, 0.8, 0.2]])
+        np.testing.assert_allclose(request.velocities, [[2.0, 0.6, 0.2]])
+        point = {"positions": [0.3, 1.0]}
+        error = rejection(read_trajectory, trajectory(["pitch", "elbow"], point), matcher)
+        assert "pitch, roll instead of left, right" in str(error).replace("'", "")
+        error = rejection(read_trajectory, trajectory(["pitch", "roll"], point), matcher)
+        assert "missing joint" in str(error)
+        assert "elbow" in str(error)
 
 
 class TestOutputs:

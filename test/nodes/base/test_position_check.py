@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.motion.turns import TURN
 from multibody_dynamics.nodes.base.position_check import (
     SMALL_STEP,
-    TURN,
     PositionCheck,
     position_checks,
 )
@@ -23,8 +23,8 @@ NAMES = ("arm", "slide", "wheel")
 SPEED = np.array([2.0, 0.5, np.inf])
 
 
-def checked(factor=10.0, turns=(False, False, False)):
-    return PositionCheck(NAMES, SPEED, np.array(turns), factor)
+def checked(factor=10.0):
+    return PositionCheck(NAMES, SPEED, np.zeros(3), factor)
 
 
 @given(
@@ -62,7 +62,7 @@ def test_what_is_allowed_does_not_grow_until_a_position_is_accepted_again():
 
 def test_the_first_position_of_a_joint_is_not_a_turn_beyond_its_limits():
     lower, upper = np.array([-2.5, 0.0, -np.inf]), np.array([2.5, 1.0, np.inf])
-    check = PositionCheck(NAMES, SPEED, np.full(3, False), 10.0, lower=lower, upper=upper)
+    check = PositionCheck(NAMES, SPEED, np.zeros(3), 10.0, lower=lower, upper=upper)
     none, ms = np.full(3, np.nan), np.full(3, 1e-3)
     for row in ([0.3, 0.5, 100.0], [-2.7, 1.2, 0.0]):  # a joint may be a bit beyond
         assert check.fault(ALL, none, np.array(row), ms) is None
@@ -80,15 +80,6 @@ def test_what_is_not_checked():
     assert checked(0.0).fault(ALL, zero, far, ms) is None  # off
     assert checked().fault(np.array([2]), zero[:1], far[:1], ms[:1]) is None  # no speed limit
     assert checked().fault(ALL, np.full(3, np.nan), far, ms) is None  # no state yet
-
-
-def test_joints_without_position_limits_may_jump_by_whole_turns():
-    before, after = np.array([np.pi - 0.001]), np.array([-np.pi + 0.001])
-    one, ms = np.array([0]), np.array([1e-3])
-    assert checked(turns=(True, False, False)).fault(one, before, after, ms) is None
-    assert checked().fault(one, before, after, ms) is not None
-    half = before + np.pi
-    assert checked(turns=(True, False, False)).fault(one, before, half, ms) is not None
 
 
 def test_speeds_and_turns_are_those_of_the_robot():

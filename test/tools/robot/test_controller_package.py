@@ -18,10 +18,12 @@ from hypothesis import strategies as st
 from elastic_arms import (
     antagonistic_arm,
     damped_arm,
+    differential_wrist,
     elastic_panda,
     mixed_panda,
     nonlinear_arm,
     pretensioned_arm,
+    real_arm,
     variable_arm,
 )
 from generated_controllers import (
@@ -54,6 +56,7 @@ ARMS = {
     "panda": elastic_panda, "rigid joints": mixed_panda, "six joints": six_joints,
     "oblique": oblique, "hardening": nonlinear_arm, "antagonistic": antagonistic_arm,
     "pretension": pretensioned_arm, "variable": variable_arm, "damped": damped_arm,
+    "wrist": differential_wrist, "real drives": real_arm,
 }  # fmt: skip
 MATHEMATICS = {
     "sin", "cos", "sincos", "exp", "expm1", "tanh", "fmin", "fmax", "fabs", "copysign", "memset",

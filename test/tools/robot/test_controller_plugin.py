@@ -76,38 +76,56 @@ def test_the_manifest_is_valid_and_names_what_the_build_uses(package):
     assert {each.name for each in found.build_depends} == set(listed[1].split())
 
 
-@pytest.mark.parametrize("file", ["plugin", "rehearsal"])
-def test_descriptions_name_library_and_class(package, file):
+@pytest.mark.parametrize("file", ["plugin", "hardware"])
+def test_descriptions_name_library_and_classes(package, file):
     _, files = package
     library = ElementTree.fromstring(files[f"ros2_control/{file}.xml"].split("-->")[1])
     cmake = files["ros2_control/plugin.cmake"]
     assert f"add_library({library.get('path')} SHARED" in cmake
-    kind = library.find("class")
-    exported = re.search(
-        r"PLUGINLIB_EXPORT_CLASS\(\s*(\S+),\s*(\S+)\)", files[f"ros2_control/{file}.cpp"]
-    )
-    assert exported.groups() == (kind.get("type"), kind.get("base_class_type"))
-    exporting = exported[2].split("::")[0]
-    assert f"description_file({exporting} ros2_control/{file}.xml)" in cmake
+    exported = {
+        pair
+        for path, text in files.items()
+        for pair in re.findall(r"PLUGINLIB_EXPORT_CLASS\(\s*(\S+),\s*(\S+)\)", text)
+        if path in cmake
+    }
+    for kind in library.iter("class"):
+        base = kind.get("base_class_type")
+        assert (kind.get("type"), base) in exported
+        assert f"description_file({base.split('::')[0]} ros2_control/{file}.xml)" in cmake
+
+
+def classes_of(text):
+    """The classes of a plugin description, by the class in C++ without its namespace."""
+    library = ElementTree.fromstring(text.split("-->")[1])
+    return {each.get("type").split("::")[1]: each.get("name") for each in library.iter("class")}
 
 
 def test_examples_name_the_classes(package):
     _, files = package
-    kinds = {
-        file: ElementTree.fromstring(files[f"ros2_control/{file}.xml"].split("-->")[1])
-        .find("class")
-        .get("name")
-        for file in ("plugin", "rehearsal")
-    }
+    (controller,) = classes_of(files["ros2_control/plugin.xml"]).values()
+    hardware = classes_of(files["ros2_control/hardware.xml"])
     controllers = yaml.safe_load(files["config/controllers.yaml"])
-    own = controllers["arm_controller"]["ros__parameters"]
-    manager = controllers["controller_manager"]["ros__parameters"]
-    assert own["type"] == manager["arm_controller"]["type"] == kinds["plugin"]
-    assert manager["update_rate"] == 1000
-    robot = ElementTree.fromstring(files["config/mock_hardware.urdf"].split("-->")[1])
-    first = robot.find("ros2_control")
-    assert first.get("type") == "actuator"  # these are read first
-    assert first.find("hardware/plugin").text == kinds["rehearsal"]
+    assert all(key.startswith("/**/") for key in controllers)  # in any namespace
+    assert not re.search(r"[&*]id\d", files["config/controllers.yaml"])  # rcl reads no aliases
+    rows = {key[4:]: row["ros__parameters"] for key, row in controllers.items()}
+    manager = rows.pop("controller_manager")
+    assert manager.pop("update_rate") == 1000
+    assert {key: row["type"] for key, row in manager.items()} == {
+        key: row["type"] for key, row in rows.items()
+    }
+    assert rows["arm_controller"]["type"] == controller
+    launched = files["launch/controller.launch.py"]
+    assert all(f'"{key}"' in launched for key in rows)
+    for file, plugin in (
+        ("mock_hardware", "mock_components/GenericSystem"),
+        ("simulated_arm", hardware["SimulatedArm"]),
+    ):
+        robot = ElementTree.fromstring(files[f"config/{file}.urdf"].split("-->")[1])
+        first, second = robot.findall("ros2_control")
+        assert first.get("type") == "actuator"  # these are read first
+        assert first.find("hardware/plugin").text == hardware["Rehearsal"]
+        assert second.find("hardware/plugin").text == plugin
+        assert f'"{file}"' in launched
 
 
 def test_every_field_is_a_parameter_with_description_default_and_use(package):
@@ -165,9 +183,10 @@ def test_the_diagnostics_have_every_count(package):
     assert re.findall(r"std::to_string\(report\.(\w+)\)", files["ros2_control/plugin.cpp"]) == lost
 
 
-def test_the_mock_hardware_has_the_interfaces_that_are_claimed(package):
+@pytest.mark.parametrize("file", ["mock_hardware", "simulated_arm"])
+def test_the_hardware_has_the_interfaces_that_are_claimed(package, file):
     design, files = package
-    robot = ElementTree.fromstring(files["config/mock_hardware.urdf"].split("-->")[1])
+    robot = ElementTree.fromstring(files[f"config/{file}.urdf"].split("-->")[1])
     system = robot.find("ros2_control[@type='system']")
     kinds = {
         kind: {
@@ -177,13 +196,24 @@ def test_the_mock_hardware_has_the_interfaces_that_are_claimed(package):
         }
         for kind in ("state", "command")
     }
-    own = yaml.safe_load(files["config/controllers.yaml"])["arm_controller"]["ros__parameters"]
-    assert own["links"] == list(design.model.joint_names)
-    assert own["motors"] == list(design.actuators.motor_names)
-    links = [f"{name}/{own['link_interface']}" for name in own["links"]]
-    motors = [f"{name}/{own['motor_interface']}" for name in own["motors"]]
-    assert len({*links, *motors}) == len(links) + len(motors)  # two encoders are never the same
-    assert kinds["state"] == {*links, *motors}
+    rows = yaml.safe_load(files["config/controllers.yaml"])
+    own, links, motors = (
+        rows[f"/**/{each}"]["ros__parameters"]
+        for each in ("arm_controller", "joint_state_broadcaster", "motor_state_broadcaster")
+    )
+    assert own["links"] == links["joints"] == list(design.model.joint_names)
+    assert own["motors"] == motors["joints"] == list(design.actuators.motor_names)
+    assert [own["link_interface"], own["motor_interface"]] == [
+        links["interfaces"][0], motors["interfaces"][0],
+    ]  # fmt: skip
+    read = [
+        f"{joint}/{each}"
+        for row in (links, motors)
+        for joint in row["joints"]
+        for each in row["interfaces"]
+    ]
+    assert len(set(read)) == len(read)  # two encoders are never the same
+    assert kinds["state"] == set(read)
     assert kinds["command"] == {f"{name}/{own['command_interface']}" for name in own["motors"]}
     assert {joint.get("name") for joint in robot.findall("joint")} == {
         *own["links"],
@@ -233,9 +263,12 @@ extern "C" int read_points(int points, int has_rates, const double * time, const
   if (*why != 0) {
     return 0;
   }
-  std::memcpy(times, motion->time, motion->count * sizeof(double));
-  std::memcpy(states, motion->state, motion->count * sizeof(motion->state[0]));
-  return static_cast<int>(motion->count);
+  for (std::size_t k = 0; k < motion->points.size(); ++k) {
+    const auto & knot = motion->points[k];
+    times[k] = knot.time;
+    std::memcpy(states + k * 5 * ARM_JOINTS, knot.state, sizeof(knot.state));
+  }
+  return static_cast<int>(motion->points.size());
 }
 """
 
@@ -262,7 +295,7 @@ def reader(tmp_path_factory):
     def read(time, rows, *, has_rates=True, first_joint="a"):
         time = np.ascontiguousarray(time, dtype=np.float64)
         rows = np.ascontiguousarray(rows, dtype=np.float64)
-        times, states = np.empty(64), np.empty((64, 5, JOINTS))
+        times, states = np.empty(len(time)), np.empty((len(time), 5, JOINTS))
         why = ctypes.create_string_buffer(1000)
         pointers = [ctypes.c_void_p(x.ctypes.data) for x in (time, rows, times, states)]
         count = call(
@@ -351,8 +384,7 @@ def test_unusable_messages_are_refused_with_their_reason(reader):
             reader(t, r, **more)
 
     refused("joint 'a' is missing", first_joint="x")
-    refused("1 to 30 are possible", [], np.zeros((0, JOINTS, 3)))
-    refused("1 to 30 are possible", np.arange(1.0, 32.0), np.zeros((31, JOINTS, 3)))
+    refused("it has no points", [], np.zeros((0, JOINTS, 3)))
     late = "it must be positive, and later than that of the point before"
     refused(f"point 1 has the time from start 0.500000 s: {late}", [0.5, 0.5, 1.0])
     refused(f"point 0 has the time from start 0.000000 s: {late}", [0.0], np.zeros((1, JOINTS, 3)))

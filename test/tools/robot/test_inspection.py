@@ -33,16 +33,67 @@ def test_a_published_robot_is_plausible():
     assert not check_model(panda())
 
 
-def test_every_body_is_listed_below_its_parent():
+def test_every_joint_is_listed_below_the_one_that_carries_it():
     for seed in range(4):
         model = random_tree(7, seed)
-        lines = look.tree(model)
+        torques, why = look.typical_torques(model)
+        assert not why
+        lines = look.joint_table(model, torques, is_full=True)
         assert len(lines) == 1 + model.n
-        for i, joint in enumerate(model.joint_names):
-            row = next(k for k, line in enumerate(lines) if f"{joint} (" in line)
-            parent = model.parents[i]
-            above = model.base_name if parent < 0 else model.body_names[parent]
-            assert next(k for k, line in enumerate(lines) if line.endswith(above)) < row
+        depth = [len(label) - len(label.lstrip("├└│─ ")) for label in look.tree(model)]
+        for i, (joint, body) in enumerate(zip(model.joint_names, model.body_names, strict=True)):
+            assert joint in lines[1 + i]
+            assert body in lines[1 + i]
+            siblings = np.flatnonzero(model.parents == model.parents[i])
+            above = 0 if model.parents[i] < 0 else depth[model.parents[i]]
+            assert depth[i] == above + 3 * (len(siblings) > 1)
+
+
+def test_the_report_on_an_arm_fits_on_a_screen_and_says_everything_on_request(capsys):
+    """An arm with a gripper; every joint has tags of other programs."""
+    file = str(Path(PANDA))
+    assert cli.main(["inspect", file, "--no-timing"]) == 0
+    short = capsys.readouterr().out
+    assert "arm with 7 joints" in short
+    assert short.count("\n") <= 45
+    assert max(map(len, short.splitlines())) <= look.WIDTH
+    assert cli.main(["inspect", file, "--no-timing", "--full"]) == 0
+    full = capsys.readouterr().out
+    assert panda().describe() in full
+    for note in panda().notes:
+        assert note in full
+
+
+def test_a_robot_whose_joints_cannot_move_is_inspected_all_the_same(tmp_path, capsys):
+    parts = [LINK.format("a", 1, 1e-2, 1e-2, 1e-2), JOINT.format("j", "base", "a", 9, 0)]
+    assert cli.main(["inspect", str(arm(tmp_path, *parts)), "--no-timing"]) == 1
+    printed = capsys.readouterr().out
+    assert "no torques in motion: joint 'j' cannot move" in printed
+    assert "WRONG: j has the velocity limit 0" in printed
+
+
+def test_findings_of_many_joints_share_a_line(tmp_path):
+    names = [f"x{k}" for k in range(6)]
+    parts = [LINK.format(name, 1, 1e-2, 1e-2, 1e-2) for name in names]
+    parts += [
+        JOINT.format(f"j{k}", "base" if k == 0 else names[k - 1], name, 0, 1)
+        for k, name in enumerate(names)
+    ]
+    model, _ = look.load(arm(tmp_path, *parts))
+    (line,) = look.finding_lines(check_model(model))
+    text = "j0 has the effort limit 0: every torque becomes zero (also j1, j2, j3 and 2 more)"
+    assert line == f"WRONG: {text}"
+
+
+def test_rounding_is_no_principal_moment(tmp_path):
+    """A point mass far from the origin, and 8 % too much for the motor: neither is an error of
+    units."""
+    point = LINK.format("a", 3, 0, 0, 0).replace("<mass", '<origin xyz="0.3 0.2 0.7"/><mass')
+    model, _ = look.load(arm(tmp_path, point, JOINT.format("j", "base", "a", 20.7, 1)))
+    texts = [finding.text for finding in check_model(model)]
+    assert texts[0] == "a is a point mass: no inertia about its COM"
+    assert texts[1].endswith("but its limit is 20.7 N m")
+    assert not any("e-" in text or "masses in g" in text for text in texts)
 
 
 def test_an_impossible_inertia_is_found(tmp_path):
@@ -117,11 +168,11 @@ def test_a_horizontal_link_needs_its_weight(tmp_path):
         "<inertial>", '<inertial><origin xyz="0.3 0 0"/>'
     )
     model, _ = look.load(arm(tmp_path, link, JOINT.format("j", "base", "a", 9, 1)))
-    torques = look.typical_torques(model)
+    torques, _ = look.typical_torques(model)
     assert torques.at_rest_peak[0] == pytest.approx(2 * 9.81 * 0.3, rel=1e-3)
     assert torques.at_rest[0] < torques.at_rest_peak[0]
     used = max(torques.at_rest_peak[0], torques.moving_peak[0]) / 9.0
-    assert f"{used:.0%}" in look.torque_table(model, torques)[1]
+    assert f"{used:.0%}" in look.joint_table(model, torques)[1]
 
 
 def test_postures_are_within_the_limits():

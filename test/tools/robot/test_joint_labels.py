@@ -52,7 +52,7 @@ def test_no_label_of_a_robot_covers_another_and_each_is_nearest_to_its_joint(mod
     figure.canvas.draw()
     robot = figure.axes[0]
     labels = [each for each in robot.get_children() if isinstance(each, JointLabel)]
-    assert [label.get_text() for label in labels] == joint_labels(model)
+    assert [label.get_text() for label in labels] == list(joint_labels(model).values())
     boxes = [label.get_window_extent() for label in labels]
     overlaps = sum(a.overlaps(b) for a, b in combinations(boxes, 2))
     assert overlaps == 0

@@ -17,10 +17,14 @@ from matplotlib import pyplot
 from multibody_dynamics.dynamics import InputError, MultibodyModel, model_from_screws, se3
 from multibody_dynamics.dynamics.core.inputs import Array
 from multibody_dynamics.dynamics.model import inertia
+from multibody_dynamics.tools.robot.joint_labels import projected
 from multibody_dynamics.tools.robot.plot_model import (
     FRAME,
     JOINTS,
+    LONGEST,
     MOST_NAMES,
+    SHORTEST,
+    best_view,
     default_pose,
     plot_model,
 )
@@ -215,3 +219,43 @@ def test_the_settings_of_a_notebook_do_not_change():
     before = dict(matplotlib.rcParams)
     plot_model(random_tree(3, 1))
     assert dict(matplotlib.rcParams) == before
+
+
+def test_the_robot_fills_its_window_between_title_and_legend():
+    """A long and a wide robot, whatever the shape of the sheet."""
+    for model in (panda(), random_tree(30, 5)):
+        figure = plot_model(model)
+        figure.canvas.draw()
+        robot, tree = figure.axes
+        ends = [robot.get_xlim3d(), robot.get_ylim3d(), robot.get_zlim3d()]
+        corners = np.stack(np.meshgrid(*ends), axis=-1).reshape(-1, 3)
+        seen = robot.transData.transform(projected(robot, corners))
+        window = np.array([tree.bbox.x0, figure.bbox.height])
+        assert (seen > 0.0).all()
+        assert (seen < window).all()
+        assert max(np.ptp(seen, axis=0) / window) > 0.7
+
+
+def test_crowded_joints_have_short_axes(picture):
+    """They do not reach the nearest joint, unless that is in almost the same place."""
+    drawn = [np.transpose(line.get_data_3d()) for line in found(picture.robot, "axis").values()]
+    centres = np.array([ends.mean(axis=0) for ends in drawn])
+    halves = np.array([0.5 * np.linalg.norm(ends[1] - ends[0]) for ends in drawn])
+    apart = np.linalg.norm(centres[:, None] - centres, axis=-1)
+    assert halves.max() / halves.min() <= LONGEST / SHORTEST * (1.0 + 1e-9)
+    apart[apart < 1.01 * halves.min()] = np.inf
+    is_short = halves <= 0.5 * apart.min(axis=1) * (1.0 + 1e-9)
+    assert (is_short | np.isclose(halves, halves.min())).all()
+
+
+def test_the_view_keeps_joints_apart():
+    """Joints in a plane are seen from the front, whichever plane it is; a given view is used."""
+    points = np.random.default_rng(2).uniform(-1.0, 1.0, (12, 2))
+    for angle in np.radians([0.0, 40.0, 100.0, 170.0]):
+        along = np.array([np.cos(angle), np.sin(angle), 0.0])
+        elevation, azimuth = best_view(points[:, :1] * along + points[:, 1:] * (0.0, 0.0, 1.0))
+        e, a = np.radians([elevation, azimuth])
+        towards = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
+        assert abs(towards @ np.cross(along, (0.0, 0.0, 1.0))) > 0.6
+    robot = plot_model(panda(), view=(30.0, 60.0)).axes[0]
+    assert (robot.elev, robot.azim) == (30.0, 60.0)

@@ -15,6 +15,9 @@ from multibody_dynamics.tools.study.conditions import (
     OTHER_STIFFNESS_GROUPS,
     chosen_groups,
 )
+from multibody_dynamics.tools.study.single_run import simulate
+from multibody_dynamics.tools.study.studied_laws import STUDIED_LAWS
+from multibody_dynamics.tools.study.studied_robots import built_in_robots, load_arm
 
 
 def test_every_group_has_conditions_and_every_condition_a_group():
@@ -37,6 +40,21 @@ def test_all_named_conditions_exist():
 def test_encoders_have_bits_per_turn_or_are_exact():
     assert CONDITIONS["exact"].resolution == pytest.approx(2.0 * np.pi / 2**18)
     assert CONDITIONS["bits-14"].resolution == pytest.approx(16.0 * CONDITIONS["exact"].resolution)
+
+
+def test_effects_are_shares_of_the_effort_limits():
+    arm = load_arm(built_in_robots()["panda"])
+    plant = arm.plant("internal", CONDITIONS["link-friction"].effects)
+    assert plant.effects.link_static == pytest.approx(0.05 * arm.model.limits.effort)
+    assert arm.plant("internal", CONDITIONS["base-10"].effects).base.shape == (6,)
+    with pytest.raises(InputError, match="MuJoCo plant has no effects"):
+        arm.plant("mujoco", CONDITIONS["backlash"].effects)
+
+
+def test_the_default_law_stays_stable_on_a_soft_base_where_that_for_a_rigid_one_is_lost():
+    arm, law = load_arm(built_in_robots()["panda"]), STUDIED_LAWS["pd-full-comp"]
+    assert simulate(arm, law, CONDITIONS["base-10-unknown"], until=0.6).lost
+    assert simulate(arm, law, CONDITIONS["base-10"], until=0.6).rms < 2e-3
 
 
 def test_names_choose_groups():

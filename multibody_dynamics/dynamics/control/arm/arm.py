@@ -23,11 +23,17 @@ import numpy as np
 from ...core import Array, DynamicsError, IndependentCopies, record_fields
 from ...elastic import Actuators, MotorFeedforward
 from ...model import MultibodyModel
-from ...motion import JointCommandLimits, LimitEvent, StreamLimits
+from ...motion import (
+    JointCommandLimits,
+    LimitEvent,
+    StreamLimits,
+    in_nearest_turn,
+    joint_turns,
+)
 from ...motion.segments import MODES
 from ...rigid import InverseDynamicsSolver
 from ..controllers.bumpless_transfer import BumplessTransfer
-from ..controllers.controllers import PERIOD, Computed, LinearFeedback
+from ..controllers.controllers import PERIOD, Computed, LinearFeedback, compiled_link_friction
 from ..controllers.hold_controller import HoldController
 from ..controllers.stop_forecast import stop_distances
 from ..impedance.live_impedance import LiveImpedance
@@ -36,7 +42,7 @@ from ..laws.feedforward_law import gravity_load
 from ..laws.flatness_settings import ON_LINKS, FlatnessSettings
 from ..observers.adaptive_feedforward import AdaptiveFeedforward
 from ..observers.collision_thresholds import PUSH
-from ..records.actuation import actuation
+from ..records.actuation import actuation, motor_turns
 from ..records.cycle_counts import CycleCounts
 from ..signals import frozen_sides
 from ..signals.derivative_filter import MAX_STEP
@@ -157,7 +163,9 @@ class Arm(IndependentCopies):
         settings = settings or FlatnessSettings()
         self.model, self.actuators = model, actuators
         self.cycle = cycle or ArmSettings()
-        self.motion = motion or DesiredMotion(model.joint_names, model.limits)
+        turn = joint_turns(model)
+        self._turns = turn, motor_turns(actuators, turn)
+        self.motion = motion or DesiredMotion(model.joint_names, model.limits, turn)
         self.second = StiffnessReference(actuators)
         still = np.zeros(model.n)  # laws are judged with these outputs before anything is measured
         self.second.rows[0] = self.second.feasible(self.cycle.initial_stiffness, still)
@@ -179,6 +187,7 @@ class Arm(IndependentCopies):
         self._flat_map = MotorFeedforward(actuators, self._wanted.state, self._wanted.result)
         self._flat_map.update()  # compile now, too
         self._flat_map.advance(PERIOD)
+        self._links_have_friction = bool(actuators.has_link_friction.any())
         self._motors: Array = self._flat_map.result.copy()
         self._rates = self.motion.wanted[1:3], self._motors[1:3]
         self.chosen = self.name = settings.law
@@ -279,6 +288,7 @@ class Arm(IndependentCopies):
         if why and self.supervisor.mode.is_following:
             self._fail(TIME, why)
         self.measured.restart()
+        self._positions = tuple(np.full(len(turn), np.nan) for turn in self._turns)
         self._origin, self._measured_at = 0, np.inf
         self._forget_torques()
 
@@ -399,6 +409,7 @@ class Arm(IndependentCopies):
     def measure(self, sample: Sample) -> None:
         """Update the measured and the acting state, as :meth:`update` does. Raises InputError for
         invalid signals, and then leaves the state unchanged."""
+        sample = self._unwrapped(sample)
         assert sample.signals is not None
         signals, second = sample.signals, self.second.rows
         self._origin = self._origin or sample.stamp
@@ -441,7 +452,7 @@ class Arm(IndependentCopies):
         """Answer a sample. Without signals, only modes and faults change; in LOST there is no
         torque, except while the damping after a failed stop fades, and the caller sends that of
         :meth:`rest`, once or in every cycle. Nor is there one before :meth:`activate`."""
-        sample = self._what_counts(sample)
+        sample = self._what_counts(self._unwrapped(sample))
         now, step = sample.stamp, self._step_to(sample.stamp)
         contact = torque = None
         try:
@@ -465,6 +476,22 @@ class Arm(IndependentCopies):
         if torque is not None:
             self._stamp = now
         return self._command(now, torque, contact)
+
+    def _unwrapped(self, sample: Sample) -> Sample:
+        """The sample with the positions of continuous joints in the turn nearest the last ones, at
+        first as they are; those of motors at first in the turn nearest their links."""
+        if sample.signals is None or not self._turns[0].any():
+            return sample
+        signals, link = dict(sample.signals), None
+        for side, turn, last in zip(SIDES, self._turns, self._positions, strict=True):
+            row = signals.get(side)
+            if row is None or np.shape(row) != turn.shape:
+                continue
+            if link is not None:
+                last[:] = np.where(np.isnan(last), link[self.actuators.joint_of_motor], last)
+            signals[side] = link = in_nearest_turn(turn, last, row)
+            last[:] = np.where(np.isfinite(link), link, last)
+        return sample._replace(signals=signals)
 
     def _what_counts(self, sample: Sample) -> Sample:
         """The sample, without sides that repeat their positions although the arm moves, and without
@@ -651,6 +678,9 @@ class Arm(IndependentCopies):
         self._share = feedback_share(self.times, max(step, age), dt, self._share)
         self._wanted.update()
         self._ahead.update()
+        if self._links_have_friction:
+            along = self._wanted.state[1], self._wanted.result[0]
+            compiled_link_friction(self._actuation, *along, self.measured.link_friction)
         if abs(self._lead - law.lead) > 0.1 * self._lead:
             law.lead = self._lead
         law.external_torque[:] = self._external_torque()
@@ -673,6 +703,8 @@ class Arm(IndependentCopies):
         if not isfinite(transfer.torque.dot(transfer.torque) + self._motors.sum()):
             raise DynamicsError("the computed torque is not finite")
         acting.send(transfer.torque)
+        if self.actuators.slip_count and law.spring_states is not None:
+            self.measured.springs.states[:] = law.spring_states
         self._cuts += transfer.events
         if self.measured.observes_links and isinstance(law, HoldController):
             self.measured.set_gravity_position(law.q)

@@ -55,6 +55,9 @@ class CycleSettings(NamedTuple):
         "rad/s, of the compensation of disturbances; 0: none", within="[0, inf)",
         section="Compensation of disturbances.",
     )]
+    link_disturbance_bandwidth: Annotated[float, Field(
+        "rad/s, the same for the links, which a soft base permits", within="[0, inf)",
+    )]
     link_disturbance_limit: Annotated[Array, Field(
         "N m or N, largest disturbance of each link that is compensated", ("n",), "[0, inf]"
     )]
@@ -147,6 +150,13 @@ class CycleSettings(NamedTuple):
     motor_speed: Annotated[Array, Field(
         "rad/s or m/s, fastest motion of each motor between two samples that is accepted",
         ("m",), "(0, inf]",
+    )]
+    link_turn: Annotated[Array, Field(
+        "rad, after which the states of each joint repeat, as if it reported -pi to pi; 0: never",
+        ("n",), "[0, inf)",
+    )]
+    motor_turn: Annotated[Array, Field(
+        "rad, after which the states of each motor repeat; 0: never", ("m",), "[0, inf)"
     )]
     external_load: Annotated[Array, Field(
         "N m or N, external torque on each joint of an arm at rest that is believed at activation;"

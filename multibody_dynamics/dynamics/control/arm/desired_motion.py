@@ -5,8 +5,9 @@
 later.
 
 Trajectories behave as in joint_trajectory_controller: stamp 0 means now, past points are dropped,
-and an empty trajectory stops the motion. A new trajectory is spliced into the current motion and
-stays continuous up to q''''. A stream of targets is followed as they arrive.
+an empty trajectory stops the motion, and a trajectory of continuous joints is moved as a whole by
+full turns to begin near the current motion. It is spliced into that and stays continuous up to
+q''''. A stream of targets is followed as they arrive.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ from ...motion import (
     StreamLimits,
     check_reference,
     hold,
+    in_nearest_turn,
     interpolate,
     stop,
 )
+from ...motion.braking import compiled_braking_duration as braking_duration
 from ...motion.streams import LONGEST_INTERVAL
 
 
@@ -67,14 +70,19 @@ class DesiredMotion(IndependentCopies):
     """The desired motion of n joints over time, in whole ns as in stamps.
 
     limits: positions that no trajectory may leave (if it starts outside, it may return) and
-    velocities that it may not exceed.
+    velocities that it may not exceed. turn: (n,) rad after which a joint's pose repeats, see
+    :func:`.joint_turns`; by default never.
 
     Attribute `wanted`: (5, n) the motion at the last `evaluate`, against which errors are judged.
     """
 
-    def __init__(self, joint_names: Sequence[str], limits: JointLimits) -> None:
+    def __init__(
+        self, joint_names: Sequence[str], limits: JointLimits, turn: Array | None = None
+    ) -> None:
         self.joint_names = tuple(joint_names)
         self.limits = limits
+        n = len(self.joint_names)
+        self.turn: Array = np.zeros(n) if turn is None else np.asarray(turn)
         self._running: Reference | None = None
         self._origin = 0  # ns, origin of its time axis
         self._next: tuple[int, Reference] | None = None  # with its origin, at which it starts
@@ -135,8 +143,11 @@ class DesiredMotion(IndependentCopies):
         running.evaluate(max(1e-9 * (time - origin), running.start_time), out)
 
     def stop(self, duration: float) -> None:
-        """Come to rest in `duration` (s)."""
-        self._running, self._next = stop(self._require(), self._now, duration=duration), None
+        """Come to rest in `duration` (s), or later, where the acceleration limits require it."""
+        running, acceleration = self._require(), self.limits.acceleration
+        if acceleration is not None and np.isfinite(acceleration).any():
+            duration = max(duration, braking_duration(running(self._now), np.array(acceleration)))
+        self._running, self._next = stop(running, self._now, duration=duration), None
 
     def follow(
         self,
@@ -158,7 +169,9 @@ class DesiredMotion(IndependentCopies):
         position = self._require()(self._now)[0]
         if planned is None:
             place = self.splice(request.start)
-            planned = plan(self.joint_names, self.limits, request, place, tolerance, lead)
+            planned = plan(
+                self.joint_names, self.limits, request, place, tolerance, lead, self.turn
+            )
         elif not self.fits(planned.splice):
             raise RequestError("overtaken", "the motion has changed since this one was planned")
         reject_jump(self.joint_names, "the measured position", measured, position, tolerance)
@@ -204,6 +217,7 @@ class DesiredMotion(IndependentCopies):
         late = now - times[-1] - (now if start is None else start)
         if late > LONGEST_INTERVAL:
             raise RequestError("in the past", f"the last point was due {late:.3f} s ago")
+        q = q + (in_nearest_turn(self.turn, self.wanted[0], q[0]) - q[0])
         rates = request.velocities
         if len(times) == 1 and rates is not None and not rates.any():
             rates = None  # drivers and policies fill in zeros
@@ -260,10 +274,11 @@ def plan(  # wide: everything on which the motion depends; runs in another proce
     splice: Splice,
     tolerance: float,
     lead: float,
+    turn: Array,
 ) -> Planned:
     """The motion from a splice through the points of a trajectory.
 
-    limits, tolerance, lead: as in :class:`DesiredMotion`. Raises RequestError.
+    limits, tolerance, lead, turn: as in :class:`DesiredMotion`. Raises RequestError.
     """
     for k in np.flatnonzero(np.diff(request.times) <= 0.0):
         raise RequestError(
@@ -284,12 +299,15 @@ def plan(  # wide: everything on which the motion depends; runs in another proce
         raise RequestError("in the past", late if times[-1] < 0.0 else soon)
     state = splice.state
     q = state[0]
-    if not later[0] and request.positions is not None:
-        given = ~np.isnan(request.positions).any(axis=1)
-        path = [np.interp(0.0, times[given], x) for x in request.positions[given].T]
-        reject_jump(joint_names, "the trajectory", np.array(path), q, tolerance)
+    points = request.positions
+    if points is not None and (given := ~np.isnan(points).any(axis=1)).any():
+        begins = np.array([np.interp(0.0, times[given], x) for x in points[given].T])
+        nearest = in_nearest_turn(turn, q, begins)
+        points = points + (nearest - begins)
+        if not later[0]:
+            reject_jump(joint_names, "the trajectory", nearest, q, tolerance)
     first = np.full((1, len(q)), np.nan)  # the rates are those of the initial state
-    tables = (request.positions, request.velocities, request.accelerations)
+    tables = (points, request.velocities, request.accelerations)
     positions, *rates = (
         None if table is None else np.concatenate((first, table[later])) for table in tables
     )

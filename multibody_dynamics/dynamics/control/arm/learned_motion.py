@@ -89,9 +89,13 @@ class LearnedMotion(DesiredMotion):
     """
 
     def __init__(
-        self, joint_names: Sequence[str], limits: JointLimits, learner: Learner | None
+        self,
+        joint_names: Sequence[str],
+        limits: JointLimits,
+        learner: Learner | None,
+        turn: Array | None = None,
     ) -> None:
-        super().__init__(joint_names, limits)
+        super().__init__(joint_names, limits, turn)
         n = len(self.joint_names)
         self._learner, self.fade = learner, FADE
         self._correction = FadingCorrection(n)

@@ -28,7 +28,8 @@ QUIET = 0.2  # s without a rejected sample until the observer's state is conside
 class MeasuredArm(IndependentCopies):
     """An arm as measured; :meth:`update` processes the signals of one cycle.
 
-    The caller writes `announced`. estimator : of the state; a new one by `settings` if not given.
+    The caller writes `announced` and `link_friction`. estimator : of the state; a new one by
+    `settings` if not given.
 
     Attributes
     ----------
@@ -42,6 +43,8 @@ class MeasuredArm(IndependentCopies):
     detector : of collisions; None without thresholds.
     announced : (n,) external joint torques that are known at the next sample, N m, and that
         `detector` does not treat as a contact.
+    link_friction : (n,) N m, of the links along the desired motion. It follows the reference, since
+        its sign would follow the noise of measured velocities near rest.
     lost : why the observer of motor_encoders has no valid state after the last sample; empty
         otherwise.
     """
@@ -85,6 +88,8 @@ class MeasuredArm(IndependentCopies):
             self.detector = CollisionDetector(model, actuators, settings.collisions, max_step=gap)
         self._driving = DrivingTorque(actuators, self.estimator.signals)
         self.announced: Array = np.zeros(model.n)
+        self.link_friction: Array = np.zeros(model.n)
+        self._links_have_friction = bool(actuators.has_link_friction.any())
         self.restart()
 
     def restart(self) -> None:
@@ -116,6 +121,8 @@ class MeasuredArm(IndependentCopies):
             return
         state = self.estimator.state
         driving = self._driving.of(self.springs.torque, signals, acted)
+        if self._links_have_friction:
+            driving = driving - self.link_friction
         if self.observer is not None:
             self.observer.update(t, state.q, state.qd, driving)
         if self.detector is not None:

@@ -51,8 +51,9 @@ NAMES: c_records.Names = {
 
 SHAPES: dict[str, tuple[int | str, ...]] = {
     **dict.fromkeys((
-        "now", "link_time", "motor_time", "time", "dt", "done", "bandwidth", "step", "stop_time",
-        "elapsed", "duration", "share", "lead", "late", "delay", "period", "far",
+        "now", "link_time", "motor_time", "time", "dt", "done", "bandwidth", "link_bandwidth",
+        "step", "stop_time", "elapsed", "duration", "share", "lead", "late", "delay", "period",
+        "far",
     ), ()),
     **dict.fromkeys((
         "q", "qd", "momentum", "beta", "known", "link_limit", "velocity", "acceleration", "excess",
@@ -71,10 +72,12 @@ OTHER_SHAPES: dict[Any, dict[str, tuple[int | str, ...]]] = {
     hold_controller.hold_step: {"gains": (2, "m"), "reference": (2, "m")},
     late_hold.damp_motors: {"gains": (2, "m")},
     controllers.subtract_known: {"torque": (3, "n")},
+    controllers.known_torques: {"torque": ("n",)},
     link_equilibrium.follow_springs: {"wanted": ("n",)},
     link_equilibrium.motor_loads: {"wanted": ("n",)},
     frozen_sides.notice_frozen_sides: {"wanted": ("n",)},
     segments.accept_point: {"lower": ("n",), "upper": ("n",)},
+    segments.segment_is_within: {"lower": ("n",), "upper": ("n",)},
 }
 
 RECORDS = {
@@ -109,6 +112,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             # before those that call them: they then have their public names
             "forget_samples": samples.forget_samples,
             "believe_samples": samples.believe_samples,
+            "unwrap_samples": samples.unwrap_samples,
             "follow_silence": samples.follow_silence,
             "lacks_links": samples.lacks_links,
             "lacks_motors": samples.lacks_motors,
@@ -155,6 +159,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
         "Linear feedback, links in equilibrium on their springs, the stop, fades and limits.",
         {
             "subtract_known": controllers.subtract_known,
+            "known_torques": controllers.known_torques,
             "feed_back": controllers.feed_back,
             "links_at_motors": link_equilibrium.links_at_motors,
             "follow_rigid_motors": link_equilibrium.follow_rigid_motors,
@@ -263,7 +268,7 @@ class _Printer:
     def functions(self, entries: dict[str, Any]) -> tuple[str, list[str]]:
         """The text of functions by their names without prefix, and their prototypes."""
         module = c_translation.Module()
-        module.defined_elsewhere("robot_motor_friction", friction, "-rr", "double")
+        module.defined_elsewhere("robot_motor_friction", friction, "-rrr", "double")
         heads = []
         for name, function in entries.items():
             types = {argument: self._type(function, argument) for argument in _arguments(function)}

@@ -40,7 +40,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -57,7 +57,13 @@ from ...core import (
     inlined_exactly,
     read_only,
 )
-from ...elastic import Actuators, MotorFeedforward, SpringSolver
+from ...elastic import (
+    Actuators,
+    MotorFeedforward,
+    SpringSolver,
+    friction_row,
+    friction_torque,
+)
 from ...model import MultibodyModel
 from ...rigid import InverseDynamicsSolver
 from ..gains.coupled_gains import CoupledGains
@@ -126,6 +132,10 @@ class Controller(IndependentCopies, ABC):
     Not thread-safe. Raises InputError if robot and actuators do not match.
     """
 
+    knows_link_friction: ClassVar[bool] = False
+    """Whether its flat maps are those of a desired motion, along which the friction of links is
+    defined; it is a disturbance for other laws."""
+
     def __init__(
         self,
         model: MultibodyModel,
@@ -148,7 +158,7 @@ class Controller(IndependentCopies, ABC):
         self.feedback_share = 1.0
         self.lead = 0.0
         self._inverse = InverseDynamicsSolver(model, "body")
-        self._is_damped = bool(actuators.is_damped.any())
+        self._has_memory = bool(actuators.has_memory.any())
         self._desired, self._ahead = np.zeros((2, 5, n))
         self._links, self._motors = np.zeros((2, n)), np.zeros((2, m))
         self._past: Past | None = None
@@ -229,6 +239,12 @@ class Controller(IndependentCopies, ABC):
             self._take_stiffness(stiffness)
         self._past, self._computed = past, computed
         return self._compute(ahead is not None)
+
+    @property
+    def spring_states(self) -> Array | None:
+        """States of dampers and slip elements along the desired motion, as in `MotorFeedforward`;
+        None if the law has no flat map."""
+        return None if self._reported_map is None else self._reported_map.states
 
     def _time_passed(self) -> float:
         """s since the last update; `elapsed` is used up."""
@@ -344,13 +360,16 @@ class Controller(IndependentCopies, ABC):
         """Motor torques (m,) of the flat map, with the compensated share of friction."""
         torque = flat.update().torque
         if self._leaves_friction:
-            torque -= (1.0 - self._friction) * self.actuators.friction(flat.command.velocity)
+            own = self.actuators.friction(flat.command.velocity, flat.load)
+            torque -= (1.0 - self._friction) * own
         return torque
 
     def _flat_map(self, variant: str = "full") -> MotorFeedforward:
         """A flat map of the motion and torques that :meth:`_inverse_dynamics` computes."""
-        inverse = self._inverse
-        return MotorFeedforward(self.actuators, inverse.state, inverse.result, variant=variant)
+        inverse, actuators = self._inverse, self.actuators
+        if not self.knows_link_friction:
+            actuators = actuators.without_link_friction()
+        return MotorFeedforward(actuators, inverse.state, inverse.result, variant=variant)
 
     def _map(self, flat: MotorFeedforward, motion: Array) -> Array:
         """Motor torques (m,) along a desired motion; advances the filters of damped springs."""
@@ -358,7 +377,7 @@ class Controller(IndependentCopies, ABC):
         if self.stiffness.size:
             flat.stiffness[:] = self.stiffness
         torque = self._feedforward(flat)
-        if self._is_damped:
+        if self._has_memory:
             flat.advance(self.period)
         return torque
 
@@ -389,6 +408,29 @@ def subtract_known(torque, external, disturbance, disturbance_rate):
         torque[1, i] -= disturbance_rate[i]
 
 
+@inlined_exactly
+def link_friction(a, velocity, torque, friction):
+    """Write the friction torques (n,) of the links at their desired velocities under the torques
+    Q."""
+    for i in range(velocity.shape[0]):
+        friction[i] = 0.0
+        if a.has_link_friction[i]:
+            friction[i] = friction_torque(
+                friction_row(a.link_friction, i, 0), velocity[i], torque[i]
+            )
+
+
+@inlined_exactly
+def known_torques(a, external, velocity, torque, known):
+    """Write what acts on the links besides springs, motors and their own inertia to `known`: the
+    external torques, and the friction of links at their desired velocity under the torques Q."""
+    link_friction(a, velocity, torque, known)
+    for i in range(external.shape[0]):
+        known[i] = external[i] - known[i]
+
+
+_KNOWN = compiled_exactly(known_torques)
+compiled_link_friction = compiled_exactly(link_friction)
 _FEED_BACK = compiled_exactly(feed_back)
 _SUBTRACT = compiled_exactly(subtract_known)
 
@@ -405,9 +447,10 @@ class LinearFeedback(Controller):
         delivers less than requested (:meth:`applied`), its integral does not grow in that
         direction.
     integrates : the error of the "link", or of the "motor" where there are no link encoders.
-    disturbance_bandwidth, disturbance_share : settings of a :class:`.DisturbanceCompensation`,
-        which takes the place of an integral; a bandwidth of 0 turns it off. Call :meth:`applied`
-        whenever the torque that is sent differs from `torque`.
+    disturbance_bandwidth, link_disturbance_bandwidth, disturbance_share : settings of a
+        :class:`.DisturbanceCompensation`, the second None for the same as the first, which takes
+        the place of an integral; a bandwidth of 0 turns it off. Call :meth:`applied` whenever the
+        torque that is sent differs from `torque`.
     adaptation : how masses and inertias in the feedforward adapt, see
         :class:`.AdaptiveFeedforward`; None for no adaptation.
 
@@ -415,6 +458,8 @@ class LinearFeedback(Controller):
     including that of the integral, are not zero.
     Attributes: `compensation` and `adaptive`, each None if not in use.
     """
+
+    knows_link_friction = True
 
     def __init__(
         self,
@@ -426,6 +471,7 @@ class LinearFeedback(Controller):
         integral: Any = 0.0,
         integrates: str = "link",
         disturbance_bandwidth: float = 0.0,
+        link_disturbance_bandwidth: float | None = None,
         disturbance_share: float = SHARE,
         adaptation: AdaptationSettings | None = None,
         friction: Any = 1.0,
@@ -440,23 +486,33 @@ class LinearFeedback(Controller):
         self._now, self._later = self._flat_map(variant), self._flat_map(variant)
         self._reported_map = self._now
         self.disturbance_bandwidth = disturbance_bandwidth
+        if link_disturbance_bandwidth is None:
+            link_disturbance_bandwidth = disturbance_bandwidth
+        self.link_disturbance_bandwidth = link_disturbance_bandwidth
         self.disturbance_share = disturbance_share
         self.compensation = (
             DisturbanceCompensation(
-                model, actuators, disturbance_bandwidth, share=disturbance_share
+                model,
+                actuators,
+                disturbance_bandwidth,
+                link_bandwidth=link_disturbance_bandwidth,
+                share=disturbance_share,
             )
             if disturbance_bandwidth
             else None
         )
         self.adaptive = (
-            AdaptiveFeedforward(model, adaptation, lag_bandwidth=disturbance_bandwidth)
+            AdaptiveFeedforward(model, adaptation, lag_bandwidth=link_disturbance_bandwidth)
             if adaptation is not None
             else None
         )
         self.adaptation = adaptation
-        self._undisturbed = np.zeros(actuators.n)
-        self._joint_of_motor = actuation(actuators).joint_of_motor
+        self._undisturbed, self._known = np.zeros((2, actuators.n))
+        self._last_Q = self._inverse.result[0]  # of the last cycle, until the next flat map
+        self._actuation = actuation(actuators)
+        self._joint_of_motor = self._actuation.joint_of_motor
         LinearFeedback._feed_back(self)  # compiles
+        _KNOWN(self._actuation, *np.zeros((4, actuators.n)))
         _SUBTRACT(self._inverse.result, self.external_torque, *np.zeros((2, actuators.n)))
         self.torque[:] = 0.0
 
@@ -485,11 +541,12 @@ class LinearFeedback(Controller):
     def _compensate(self, compensation: DisturbanceCompensation, step: float) -> None:
         if self.stiffness.size:
             compensation.springs.stiffness[:] = self.stiffness[:2]
+        compensation.springs.states[:] = self._now.states
         past = self._past or Past(tuple(self._links), tuple(self._motors), self.applied_torque)
         springs = self._computed.springs if self._past is None else None
-        compensation.update(
-            step, past.links, past.motors, past.torque, self.external_torque, springs
-        )
+        known = self._known
+        _KNOWN(self._actuation, self.external_torque, self._desired[1], self._last_Q, known)
+        compensation.update(step, past.links, past.motors, past.torque, known, springs)
 
     def _inverse_dynamics(self, motion: Array) -> None:
         super()._inverse_dynamics(motion)

@@ -264,7 +264,7 @@ class SecondOutputs:
         if not self.drives:
             return
         law = self.law
-        friction = law.friction * law.actuators.friction(law._motors[1])
+        friction = law.friction * law.actuators.friction(law._motors[1], self.springs.load)
         for _, actuator, motors, j in self.drives:
             k = motors[1]
             assert actuator.drive is not None

@@ -173,7 +173,7 @@ class HoldController(Controller):
         load = self._hanging.update(ITERATIONS if self._is_started else 10 * ITERATIONS)
         self._is_started = True
         if self._friction.any():
-            load += self._friction * self.actuators.friction(thetad)
+            load += self._friction * self.actuators.friction(thetad, load)
         self._step(load)
 
     def _step(self, load: Array) -> None:

@@ -154,7 +154,8 @@ class ElasticStructureController(LiveImpedance):
         self._motion, self._torque = np.zeros((5, n)), np.zeros((3, n))  # of the links; Q
         self._pushed = np.zeros((3, n))  # Q + external torques
         self._w, self._e = np.zeros((3, n)), np.zeros((4, n))
-        self._flat = MotorFeedforward(actuators, self._motion, self._torque)
+        plain = actuators.without_link_friction()
+        self._flat = MotorFeedforward(plain, self._motion, self._torque)
         self._reported_map = self._flat
         self._now, self._later = self._flat_map(), self._flat_map()
         self._second = SecondOutputs(self, self._springs)

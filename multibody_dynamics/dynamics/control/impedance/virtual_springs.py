@@ -24,7 +24,14 @@ from functools import partial
 import numpy as np
 
 from ...core import Array, IndependentCopies, InputError, compiled
-from ...elastic import Actuators, MotorFeedforward, actuator_rows, by_kind, compiled_advance_filters
+from ...elastic import (
+    Actuators,
+    MotorFeedforward,
+    actuator_rows,
+    actuator_tables,
+    by_kind,
+    compiled_advance_filters,
+)
 
 _spring_of_joint = by_kind("virtual_spring")
 
@@ -74,10 +81,11 @@ class VirtualSprings(IndependentCopies):
         self.force: Array = np.zeros((3, n))
         self._values = np.zeros((4, n))
         self.x, self.rate, self.slope, self.rest = self._values
-        self._unloaded = MotorFeedforward(actuators)
+        self._unloaded = MotorFeedforward(actuators.without_link_friction())
         self.stiffness: Array = self._unloaded.stiffness
         self.present: Array = self.stiffness.copy()
         joints, _, laws, pieces = actuator_rows(actuators)
+        joints[:, actuator_tables.SLIP_STATE] = 0.0  # virtual springs have no hysteresis
         tables = (joints, laws, pieces, None)
         self._update = partial(
             virtual_springs,

@@ -54,6 +54,12 @@ def positive_rates(name: str, value: Any) -> None:
         raise InputError(f"{name} is {value}: must be between {SLOWEST:g} and {FASTEST:g} 1/s")
 
 
+def zero_or_more(name: str, value: Any) -> None:
+    """Raise InputError for a number below zero, NaN or infinity."""
+    if not 0.0 <= value < np.inf:
+        raise InputError(f"{name} is {value}: must be zero or greater, and finite")
+
+
 def stable_poles(name: str, value: Any) -> None:
     """Raise InputError for poles that are not left of the imaginary axis."""
     try:
@@ -129,6 +135,15 @@ class ControllerSettings:
         "share of the motor friction that is compensated",
         bounds=(0.0, 1.0),
         parameter="friction_compensation",
+    )
+    base_frequency: float = setting(
+        5.0,
+        "lowest natural frequency that the base may have with the arm on it: loops are judged with"
+        " bases from this frequency on, and disturbances of links are compensated no faster than"
+        " such a base permits; 0: the base is rigid",
+        unit="Hz",
+        bounds=(0.0, 1000.0),
+        check=zero_or_more,
     )
     period: float = setting(PERIOD, "duration of a cycle", unit="s", parameter="")
 

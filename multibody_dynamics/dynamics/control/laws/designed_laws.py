@@ -172,7 +172,7 @@ class DesignedLaws(IndependentCopies):
         link states estimated by the observer of motor_encoders.
         """
         law = self._made(replace(self._settings_of(name, q), period=period))
-        if (judge := self._judge_of(law, q if at is None else at, conditions)) is None:
+        if (judge := self._judge_of(law, q if at is None else at, conditions, name)) is None:
             return None
         return judge.judge(law)
 
@@ -195,7 +195,7 @@ class DesignedLaws(IndependentCopies):
         self.lowered.pop(name, None)
         settings = replace(self._settings_of(name, q), period=period)
         law = self._made(settings)
-        if (judge := self._judge_of(law, q, conditions)) is None:
+        if (judge := self._judge_of(law, q, conditions, name)) is None:
             return None
         judgement = judge.judge(law)
         search = SEARCHES.get(settings.lowers)
@@ -214,8 +214,11 @@ class DesignedLaws(IndependentCopies):
         oscillations because its torque comes late (:meth:`.LoopJudgement.is_late`), up to
         FASTEST_FILTER times the given one; None if there is none. Arguments as for :meth:`judge`.
         """
+        names = list(names)
         laws = [self._made(replace(self._settings_of(name, q), period=period)) for name in names]
-        judges = [self._judge_of(law, q, conditions) for law in laws]
+        judges = [
+            self._judge_of(law, q, conditions, name) for law, name in zip(laws, names, strict=True)
+        ]
         pairs = [(law, each) for law, each in zip(laws, judges, strict=True) if each is not None]
         return faster_filter(pairs)
 
@@ -227,9 +230,10 @@ class DesignedLaws(IndependentCopies):
         return law
 
     def _judge_of(
-        self, law: Controller, q: Array, conditions: Mapping[str, Any]
+        self, law: Controller, q: Array, conditions: Mapping[str, Any], name: str
     ) -> LoopJudge | None:
-        """The poses and errors with which laws like this one are judged; None if they are not."""
+        """The poses, errors and bases with which a law of this name is judged; None if it is not.
+        A law that lowers nothing is judged on a rigid base."""
         estimation = self.settings.estimation
         if estimation.source == "motor_encoders":
             on_motors = isinstance(law, LinearFeedback) and not law.uses_links
@@ -240,7 +244,10 @@ class DesignedLaws(IndependentCopies):
                 source="link_and_motor_encoders",
                 bandwidth=self.settings.motor_bandwidth,
             )
-        return LoopJudge(law, q, estimation=estimation, plants=self._plants, **conditions)
+        settings = self.settings.controllers[name]
+        base = settings.base_frequency if settings.lowers else 0.0
+        own = {"estimation": estimation, "plants": self._plants, "base_frequency": base}
+        return LoopJudge(law, q, **own, **conditions)
 
     def redesign(self, name: str, q: Array, lowered: Mapping[str, Any]) -> Controller:
         """A controller of the law `name` for rest at q (n,), with `lowered` settings; for

@@ -43,8 +43,9 @@ class FeedforwardLaw(IndependentCopies):
     stiffness : (3, v) second outputs of the variable joints, as in `MotorFeedforward`.
     applied_wrenches : (n, 3, 6) external wrenches on the bodies, with two rates, in inertial axes
         about the inertial origin.
-    torque : (3, n) Q, Q', Q'' to command, without gravity where the robot compensates it.
-    joint_torque : (n,) Q with gravity: the torque that the springs carry.
+    torque : (3, n) Q, Q', Q'' to command, with the friction of links, and without gravity where the
+        robot compensates it.
+    joint_torque : (n,) Q of the rigid links with gravity.
     motor : theta, theta', theta'' and tau_m, (m,) each; tau_m leaves out gravity as `torque` does.
     motion, gravity : (3, n), terms of `torque`. load, friction_and_rotor : (m,), terms of tau_m.
     variant : how springs enter, see `dyn.elastic.VARIANTS`; may be set between calls.
@@ -109,6 +110,8 @@ class FeedforwardLaw(IndependentCopies):
             self.load -= gravity_load(self.actuators, self.gravity[0])
         else:
             self.torque += self.gravity
+        if springs.carried is not springs.torque:  # with the friction of links
+            self.torque += springs.carried - springs.torque
         np.add(self.load, self.friction_and_rotor, out=self.motor.torque)
 
     def advance(self, dt: float) -> None:

@@ -9,8 +9,11 @@
 Whatever the model does not explain appears in d or d_m: wrong inertias, a payload, a contact, wrong
 friction or rotors. The momentum on each side (:mod:`momentum_balance`) gives their mean over every
 cycle without differentiating velocities; four equal poles smooth it and give d' as well
-(:mod:`low_pass`). The flat map then takes Q - d and Q' - d' in place of Q and Q', so the motors
-move to where the springs carry the disturbance, and -d_m is added to the torque.
+(:mod:`low_pass`). That of the links may be slower: a base that yields to the arm's torques moves
+the links, which the observer takes for a disturbance, and compensates; above about 0.8 times the
+natural frequency of the base, this loop is unstable. It does not reach the motors, whose momentum
+does not depend on the base. The flat map then takes Q - d and Q' - d' in place of Q and Q', so the
+motors move to where the springs carry the disturbance, and -d_m is added to the torque.
 
 A spring whose stiffness is K appears as d = (K - K_model) phi and is compensated, too: at low
 frequencies Q - d = K_model phi, so the motor moves to q_d + phi with the true deflection phi.
@@ -109,7 +112,7 @@ def _observe_links(a, d, bandwidth, limit, step, weights, qd, momentum, beta, sp
         driving = known[i]
         if a.is_rigid[i]:
             j = a.first_motor[i]
-            bias += friction(a.motor_rows, j, qd[i])
+            bias += friction(a.motor_rows, j, qd[i], sent[j])
             held = 0.0
             driving += sent[j]
         else:
@@ -130,7 +133,8 @@ def _observe_motors(a, d, limit, step, weights, thetad, load, sent):
     for j in range(thetad.shape[0]):
         is_rigid = a.is_rigid[a.joint_of_motor[j]]
         momentum = a.motor_inertia[j] * thetad[j]
-        bias = friction(a.motor_rows, j, thetad[j])
+        carried = sent[j] if is_rigid else load[j]
+        bias = friction(a.motor_rows, j, thetad[j], carried)
         if not is_rigid:
             bias += load[j]
         if d.is_started[0] != 0 and step <= MAX_STEP and not is_rigid:
@@ -145,18 +149,19 @@ def _observe_motors(a, d, limit, step, weights, thetad, load, sent):
 
 @inlined_exactly
 def observe_disturbances(
-    a, d, bandwidth, link_limit, motor_limit, step, qd, thetad, momentum, beta, springs, load, sent,
-    known
+    a, d, bandwidth, link_bandwidth, link_limit, motor_limit, step, qd, thetad, momentum, beta,
+    springs, load, sent, known
 ):  # fmt: skip
     """Estimate what the model does not explain, `step` after the last estimate.
 
     The torques `sent` to the motors have acted since then; those of the springs, the loads of the
     motors behind them, and the known external torques act now.
     """
-    weights = low_pass_weights(bandwidth, step)
+    weights = low_pass_weights(link_bandwidth, step)
     _observe_links(
-        a, d, bandwidth, link_limit, step, weights, qd, momentum, beta, springs, sent, known
+        a, d, link_bandwidth, link_limit, step, weights, qd, momentum, beta, springs, sent, known
     )
+    weights = low_pass_weights(bandwidth, step)
     _observe_motors(a, d, motor_limit, step, weights, thetad, load, sent)
     d.is_started[0] = 1
 
@@ -175,6 +180,7 @@ class DisturbanceCompensation(IndependentCopies):
     ----------
     bandwidth : magnitude in rad/s of the four equal poles of each estimate; the estimates lag by
         4 / bandwidth.
+    link_bandwidth : that of the estimates of the links; None: the same.
     share : largest disturbance that is compensated, as a share (0 to 1) of the motors' torque
         limits; at a joint with two motors, of the sum of their limits.
 
@@ -185,7 +191,13 @@ class DisturbanceCompensation(IndependentCopies):
     """
 
     def __init__(
-        self, model: MultibodyModel, actuators: Actuators, bandwidth: float, *, share: float = SHARE
+        self,
+        model: MultibodyModel,
+        actuators: Actuators,
+        bandwidth: float,
+        *,
+        link_bandwidth: float | None = None,
+        share: float = SHARE,
     ) -> None:
         n, m = actuators.n, len(actuators.motors)
         if not 0.0 <= share <= 1.0:
@@ -196,6 +208,8 @@ class DisturbanceCompensation(IndependentCopies):
             np.bincount(actuators.joint_of_motor, limit, n), dtype=np.float64
         )
         self.bandwidth = positive("bandwidth", bandwidth, "rad/s")
+        own = bandwidth if link_bandwidth is None else link_bandwidth
+        self.link_bandwidth = positive("link_bandwidth", own, "rad/s")
         self._actuation = actuation(actuators)
         self._memory = record_fields.zeros(Disturbances, n=n, m=m)
         self.link, self.link_rate = self._memory.link, self._memory.link_rate
@@ -210,7 +224,7 @@ class DisturbanceCompensation(IndependentCopies):
         links = driven_links(model, self.actuators, has_sensors=False).model
         self._solver = MomentumSolver(links)
         momentum, beta, _ = self._solver.result
-        self._constants = (self._actuation, self._memory, self.bandwidth)
+        self._constants = (self._actuation, self._memory, self.bandwidth, self.link_bandwidth)
         self._limits = (self._link_limit, self._limit)
         self._arguments = (
             self._q[1], self._theta[1], momentum, beta, self.springs.torque, self.springs.load,

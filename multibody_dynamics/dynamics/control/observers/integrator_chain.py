@@ -21,9 +21,12 @@ from ...elastic import Actuators, Beyond, rigid_rotors
 from ...model import MultibodyModel
 from ...rigid import ForwardDynamics, Wrenches, forward_dynamics, forward_dynamics_rates
 
+FRICTION_ITERATIONS = 12
+
 
 class ChainState(NamedTuple):
-    """q, q', q'', q''' of the links, and the joint torques Q, Q' behind them, each (..., n)."""
+    """q, q', q'', q''' of the links, and the torques Q, Q' that move them, each (..., n): those
+    behind the joints less the friction of links."""
 
     q: Array
     qd: Array
@@ -71,6 +74,10 @@ def chain_state(
     rigid, damped = actuators.is_rigid, actuators.is_damped
     if not (rigid | damped).any():
         Q, Qd = found.torque, found.torque_rate
+        if actuators.has_link_friction.any():
+            Q = _on_links(actuators, qd, Q)
+            qdd = forward_dynamics(model, q, qd, Q, wrenches=wrenches)
+            Qd = _rate_on_links(actuators, qd, qdd, Q, Qd)
         return _chain(q, qd, forward_dynamics_rates(model, q, qd, Q, Qd, wrenches=wrenches), Q, Qd)
 
     _require("motor_torque", motor_torque, actuators, rigid | damped)
@@ -80,6 +87,8 @@ def chain_state(
     Q = np.where(rigid, (tau - actuators.friction(thetad))[..., first], found.torque)
     rotors = rigid_rotors(actuators)
     coupled = model.with_reflected_inertia(model.reflected_inertia + rotors)
+    if actuators.has_link_friction.any():
+        Q = _on_links(actuators, qd, Q)
     qdd = forward_dynamics(coupled, q, qd, Q, wrenches=wrenches)
 
     load = np.where(np.isnan(found.load), 0.0, found.load)
@@ -90,6 +99,8 @@ def chain_state(
         tau_rate = as_array("motor_torque_rate", motor_torque_rate, (m,), actuators.motor_names)
         slope = actuators.friction_slope(thetad)[..., first]
         Qd = np.where(rigid, tau_rate[..., first] - slope * qdd, Qd)
+    if actuators.has_link_friction.any():
+        Qd = _rate_on_links(actuators, qd, qdd, Q, Qd)
     links = forward_dynamics_rates(coupled, q, qd, Q, Qd, wrenches=wrenches)
     return _chain(q, qd, links, Q - rotors * links.qdd, Qd - rotors * np.asarray(links.qddd))
 
@@ -117,6 +128,31 @@ def _add_dampers(
         phid, phidd = (row[..., i] for row in rates)
         Qd[..., i] = actuator.torque_rate(phi, phid, phidd, beyond)
     return Qd
+
+
+def _on_links(actuators: Actuators, qd: Array, carried: Array) -> Array:
+    """Q (..., n) that moves the rigid links: carried = Q + friction(q', Q), in which Q has a small
+    share only."""
+    Q, zero = carried, np.zeros_like(carried)
+    motion = np.stack(np.broadcast_arrays(zero, qd, zero, zero), axis=-2)
+    for _ in range(FRICTION_ITERATIONS):
+        load = np.stack([Q, zero, zero], axis=-2)
+        Q = carried - actuators.link_friction(motion, load)[..., 0, :]
+    return np.asarray(Q)
+
+
+def _rate_on_links(
+    actuators: Actuators, qd: Array, qdd: Array, Q: Array, carried_rate: Array
+) -> Array:
+    """Q' (..., n) of the same; the rate of friction is linear in q'' and Q'."""
+    zero, one = np.zeros_like(Q), np.ones_like(Q)
+
+    def rate(acceleration: Array, load_rate: Array) -> Array:
+        motion = np.stack(np.broadcast_arrays(zero, qd, acceleration, zero), axis=-2)
+        load = np.stack([Q, load_rate, zero], axis=-2)
+        return np.asarray(actuators.link_friction(motion, load)[..., 1, :])
+
+    return np.asarray((carried_rate - rate(qdd, zero)) / (1.0 + rate(zero, one)))
 
 
 def _chain(q: Array, qd: Array, rates: ForwardDynamics, Q: Array, Qd: Array) -> ChainState:

@@ -226,7 +226,7 @@ class MotorSideObserver(IndependentCopies):
         if not links.update():
             raise singular(self.model, q)
         pull, damper = self.gains.values[2:] * (theta - estimate)
-        motor = torque - springs.load - actuators.friction(thetad) + pull
+        motor = torque - springs.load - actuators.friction(thetad, springs.load) + pull
         inertia = actuators.motor_inertia
         found = (pull @ self._pulls) / DISTURBANCE_TIME
         return np.concatenate(

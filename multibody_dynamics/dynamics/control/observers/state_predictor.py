@@ -231,4 +231,5 @@ def _fastest_mode(model: MultibodyModel, actuators: Actuators) -> float:
     arm.stiffness += at_rest(model, actuators, q, beyond="continue").hessian
     slope = actuators.friction_slope(np.zeros(len(arm.motors)))
     arm.damping[arm.motors, arm.motors] += slope
+    arm.damping[arm.links, arm.links] += actuators.link_friction_slope
     return float(np.abs(arm.poles()).max())

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from ...core import Array, Field, Integers, locked
-from ...elastic import Actuators, actuator_rows, actuator_tables
+from ...elastic import FRICTION_ROW, Actuators, actuator_rows, actuator_tables
 
 
 class Actuation(NamedTuple):
@@ -26,6 +26,15 @@ class Actuation(NamedTuple):
         Array,
         Field("numbers of the motors, see `actuator_tables`", ("m", actuator_tables.MOTOR_ROW)),
     ]
+    has_link_friction: Annotated[Integers, Field("whether a link has friction", ("n",))]
+    link_friction: Annotated[Array, Field("of each link, see `friction_law`", ("n", FRICTION_ROW))]
+
+
+def motor_turns(actuators: Actuators, turn: Array) -> Array:
+    """(m,) rad after which the states of each motor repeat, from those of the joints (n,); 0 for
+    motors that only set a stiffness, which are nowhere near the link."""
+    moves = np.asarray(actuators.torque_share) > 0.0
+    return locked(np.where(moves, turn[actuators.joint_of_motor], 0.0))
 
 
 def actuation(actuators: Actuators) -> Actuation:
@@ -45,4 +54,6 @@ def actuation(actuators: Actuators) -> Actuation:
         torque_share=numbers(actuators.torque_share),
         motor_inertia=numbers(actuators.motor_inertia),
         motor_rows=numbers(actuator_rows(actuators).motors),
+        has_link_friction=whole(actuators.has_link_friction),
+        link_friction=numbers([each.link_friction.row for each in actuators.actuators]),
     )

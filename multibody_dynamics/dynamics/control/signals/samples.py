@@ -19,7 +19,10 @@ from __future__ import annotations
 from math import inf, isfinite, pi
 from typing import Annotated, NamedTuple
 
+import numpy as np
+
 from ...core import Array, Field, Integers, compiled_exactly, inlined_exactly
+from ...motion import unwrap
 from .derivative_filter import BRIDGED, advance_filter, carry_filter, rest_filter, start_filter
 
 TWO_PI = 2.0 * pi
@@ -46,6 +49,20 @@ class Samples(NamedTuple):
     qd: Annotated[Array, Field("rad/s or m/s", ("n",))]
     theta: Annotated[Array, Field("rad or m", ("m",))]
     thetad: Annotated[Array, Field("rad/s or m/s", ("m",))]
+
+
+@inlined_exactly
+def unwrap_samples(p, s, joint_of_motor, q, theta):
+    """Move the samples of continuous joints, in place, to the turn nearest the last valid ones; at
+    first, those of motors to the turn nearest their links."""
+    if s.is_started[0] != 0:
+        unwrap(p.link_turn, s.last_q, q)
+        unwrap(p.motor_turn, s.last_theta, theta)
+        return
+    near = np.zeros(theta.shape[0])
+    for j in range(theta.shape[0]):
+        near[j] = q[joint_of_motor[j]]
+    unwrap(p.motor_turn, near, theta)
 
 
 @inlined_exactly
@@ -232,6 +249,7 @@ def take_samples(
     _read_filters(s)
 
 
+compiled_unwrap = compiled_exactly(unwrap_samples)
 compiled_take_samples = compiled_exactly(take_samples)
 compiled_follow_silence = compiled_exactly(follow_silence)
 compiled_believe = compiled_exactly(believe_samples)

@@ -6,9 +6,12 @@
 The inertia behind a spring changes with the pose, and so does the resonance that a delayed torque
 has to damp. `judge_loop` evaluates the sampled loop (:mod:`loop_sampling`) at the design pose and
 at a deterministic sequence of poses that fills the joint range evenly, for each pose with the
-robot's parameters at a different corner of a given box of errors. A law whose gains follow the pose
-is judged with the gains that it has at each pose, and one whose stiffness may change while it runs
-with a different stiffness at each pose (:meth:`.Controller.vary`).
+robot's parameters at a different corner of a given box of errors. Unless the base is said to be
+rigid, some poses are also judged on a light base on springs, which turns the torques of the arm
+into accelerations of its links, and with a joint that has lost a share of its stiffness, as with a
+backlash. A law whose gains follow the pose is judged with the gains that it has at each pose, and
+one whose stiffness may change while it runs with a different stiffness at each pose
+(:meth:`.Controller.vary`).
 
 The poses are those of the additive recurrence p_k = frac(1/2 + k a), a_i = g^-i, where g is the
 positive root of g^(n+1) = g + 1: the generalised golden ratio (M. Roberts, "The unreasonable
@@ -17,14 +20,16 @@ effectiveness of quasirandom sequences", 2018).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core import Array, DynamicsError, IndependentCopies, InputError, as_array
+from ...elastic_arm import SoftBase
 from ...model import MultibodyModel
 from ..controllers.controllers import Controller
 from ..observers.state_estimation import StateEstimation
@@ -33,6 +38,10 @@ from .loop_sampling import RestingPlants, RobotErrors, SampledLoop, sampled_loop
 
 POSES = 100
 TURN = np.pi  # rad or m: range of a joint without limits, on either side of zero
+SOFT = 6  # of so many poses, one is judged on a soft base as well
+FREQUENCIES = np.array((1.0, 1.4, 2.0, 2.8, 4.0, 6.0))  # of soft bases, relative to the lowest
+WITHIN_GAP = 0.7  # of the stiffness of a joint, averaged over an oscillation through a backlash
+LIGHT_BASE = 0.2, 0.005  # own inertia relative to the arm's, and damping ratio
 MARGINAL = 1e-6  # 1/s; any growth below this is rounding error
 
 
@@ -67,7 +76,7 @@ class LoopJudgement:
     growth : (p,) rate in 1/s of the slowest decay (negative) or the fastest growth at each pose;
         NaN where the springs cannot carry the arm.
     growth_at_design : the same at the design pose with an exact model, 1/s.
-    delay, model_error : conditions for which the loop was judged.
+    delay, model_error, base_frequency : conditions for which the loop was judged.
     pole, joint : at the worst pose, the pole in 1/s with the largest growth, and the joint that
         moves most in its mode.
     lag_limit : frequency in rad/s above which motors excite what they should damp, see
@@ -82,6 +91,7 @@ class LoopJudgement:
     pole: complex
     joint: str
     lag_limit: float = np.inf
+    base_frequency: float = 0.0
 
     @property
     def is_late(self) -> bool:
@@ -118,6 +128,8 @@ class LoopJudgement:
         if self.is_unstable_at_design:
             found += ", including the design position"
         off = f" and parameter errors of {100.0 * self.model_error:g} %" if self.model_error else ""
+        if self.base_frequency:
+            off += f", also on bases from {self.base_frequency:g} Hz on (base_frequency)"
         late = ""
         if self.is_late:
             late = (
@@ -139,6 +151,7 @@ def judge_loop(
     estimation: StateEstimation | None = None,
     model_error: float = 0.0,
     poses: Any = POSES,
+    base_frequency: float = 0.0,
 ) -> LoopJudgement:
     """Judge the sampled loop at the design pose and at many others; 100 poses of seven joints take
     about two seconds.
@@ -150,12 +163,21 @@ def judge_loop(
     model_error : relative error of every inertia, stiffness, rotor and friction of the robot, with
         signs that differ from pose to pose; the design pose is judged without error, too.
     poses : how many (:func:`spread_poses`), or the poses (p, n) themselves.
+    base_frequency : Hz; every SOFT-th pose is judged on a soft base, too, of one of the
+        frequencies from this one up to FREQUENCIES, and with one joint that has lost a share
+        of its stiffness, as with backlash; 0: neither, and a rigid base.
 
     Raises InputError where :func:`.sampled_loop` does for the design pose, and for a model_error
     that is not from 0 to less than 1.
     """
     return LoopJudge(
-        controller, design, delay=delay, estimation=estimation, model_error=model_error, poses=poses
+        controller,
+        design,
+        delay=delay,
+        estimation=estimation,
+        model_error=model_error,
+        poses=poses,
+        base_frequency=base_frequency,
     ).judge(controller)
 
 
@@ -177,6 +199,7 @@ class LoopJudge(IndependentCopies):
         model_error: float = 0.0,
         poses: Any = POSES,
         plants: RestingPlants | None = None,
+        base_frequency: float = 0.0,
     ) -> None:
         if not 0.0 <= model_error < 1.0:
             raise InputError(f"model_error is {model_error}: must be from 0 to less than 1")
@@ -190,24 +213,41 @@ class LoopJudge(IndependentCopies):
         self.delay, self.model_error, self.estimation = delay, model_error, estimation
         self.lag_limit = lag_limit(estimation, delay, controller.period)
         self._plants = plants or RestingPlants()
+        self._base_frequency = base_frequency
 
     def exact(self, controller: Controller) -> SampledLoop:
         """The loop at the design pose with an exact model."""
         controller.vary(0)
         return self._sampled(controller, 0, None)
 
-    def loop(self, controller: Controller, k: int) -> SampledLoop | None:
-        """The loop at pose k with the parameter errors of that pose; None where the springs cannot
-        carry the arm."""
-        size = self.model_error
+    def loops(self, controller: Controller, k: int) -> Iterator[SampledLoop]:
+        """The loops at pose k with the parameter errors of that pose: on a rigid base and, at every
+        SOFT-th pose, on a soft one, and with a joint that has lost a share of its stiffness. None
+        where the springs cannot carry the arm."""
+        size, actuators = self.model_error, controller.actuators
         controller.vary(k)
-        errors = RobotErrors.corner(controller.actuators, size, k) if size else None
-        try:
-            return self._sampled(controller, k, errors)
-        except DynamicsError:  # also InputError
-            return None
+        errors = RobotErrors.corner(actuators, size, k) if size else RobotErrors()
+        cases: list[tuple[RobotErrors, SoftBase | None]] = []
+        if size or k:  # otherwise, this is the exact loop
+            cases = [(errors, None)]
+        if self._base_frequency and k % SOFT == 0:
+            ratios = FREQUENCIES if k == 0 else FREQUENCIES[k // SOFT % len(FREQUENCIES)][None]
+            bases = (SoftBase(f, *LIGHT_BASE) for f in self._base_frequency * ratios)
+            cases += [(errors, base) for base in bases]
+            springs = np.ones(actuators.n) + errors.springs
+            springs[k // SOFT % actuators.n] *= WITHIN_GAP
+            cases.append((replace(errors, springs=springs - 1.0), None))
+        for case in cases:
+            with suppress(DynamicsError):  # also InputError
+                yield self._sampled(controller, k, *case)
 
-    def _sampled(self, controller: Controller, k: int, errors: RobotErrors | None) -> SampledLoop:
+    def _sampled(
+        self,
+        controller: Controller,
+        k: int,
+        errors: RobotErrors | None,
+        base: SoftBase | None = None,
+    ) -> SampledLoop:
         return sampled_loop(
             controller,
             self.poses[k],
@@ -215,6 +255,7 @@ class LoopJudge(IndependentCopies):
             estimation=self.estimation,
             errors=errors,
             plants=self._plants,
+            base=base,
         )
 
     def unstable_pose(
@@ -227,8 +268,7 @@ class LoopJudge(IndependentCopies):
         if self.exact(controller).growth_above(above) > MARGINAL:
             return 0
         for k in dict.fromkeys((*order, *range(len(self.poses)))):
-            loop = self.loop(controller, k)
-            if loop is not None and loop.growth_above(above) > MARGINAL:
+            if any(each.growth_above(above) > MARGINAL for each in self.loops(controller, k)):
                 return k
         return None
 
@@ -237,12 +277,11 @@ class LoopJudge(IndependentCopies):
         exact = self.exact(controller)
         growth = np.full(len(self.poses), np.nan)
         growth[0], worst = exact.growth, exact
-        for k in range(0 if self.model_error else 1, len(self.poses)):
-            if (loop := self.loop(controller, k)) is None:
-                continue
-            growth[k] = loop.growth if k else max(exact.growth, loop.growth)
-            if loop.growth > worst.growth:
-                worst = loop
+        for k in range(len(self.poses)):
+            for loop in self.loops(controller, k):
+                growth[k] = np.fmax(growth[k], loop.growth)
+                if loop.growth > worst.growth:
+                    worst = loop
         return LoopJudgement(
             self.poses,
             growth,
@@ -251,4 +290,5 @@ class LoopJudge(IndependentCopies):
             self.model_error,
             *worst.worst(),
             self.lag_limit,
+            self._base_frequency,
         )

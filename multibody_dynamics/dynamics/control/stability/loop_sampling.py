@@ -23,7 +23,8 @@ The cycle of a controller is linear near rest as well. For linear feedback and t
 evaluated here on signals that are matrices: row i of a signal is the gradient of its i-th component
 with respect to z. For any other law, :mod:`law_gradient` determines the slopes. Coulomb friction,
 limits of torques, and products of velocities are left out. The plant may differ from the model of
-the controller (:class:`RobotErrors`).
+the controller (:class:`RobotErrors`), and stand on springs (:class:`.SoftBase`), which no
+controller measures.
 
 Source: K. Astrom, B. Wittenmark, Computer-Controlled Systems, 3rd ed., 1997, sections 2.3 and 3.2
 (sampling with a held input and a delay).
@@ -41,6 +42,7 @@ from scipy.linalg import block_diag
 
 from ...core import Array, InputError, as_array
 from ...elastic import Actuators, LinearArm, MotorFeedforward, StateSpace, rigid_rotors
+from ...elastic_arm import SoftBase, on_base
 from ...model import MultibodyModel
 from ...rigid import gravity_forces, mass_matrix
 from ..controllers.controllers import Controller, LinearFeedback
@@ -156,6 +158,7 @@ def sampled_loop(
     estimation: StateEstimation | None = None,
     errors: RobotErrors | None = None,
     plants: RestingPlants | None = None,
+    base: SoftBase | None = None,
 ) -> SampledLoop:
     """The loop of an arm at rest at q (n,) under a controller.
 
@@ -166,6 +169,7 @@ def sampled_loop(
     estimation : the filters of the state; None for a state that is known exactly.
     errors : relative differences between the robot and the model of the controller.
     plants : of this robot; those that it contains are not computed again.
+    base : springs on which the robot stands; None: a rigid base.
 
     Raises InputError for the source "motor_encoders", whose observer is not part of this analysis,
     and where the springs cannot carry the arm.
@@ -174,7 +178,7 @@ def sampled_loop(
         raise InputError(f"delay is {delay} s: must be zero or greater")
     names = controller.actuators.joint_names
     q = as_array("q", q, (controller.actuators.n,), names)
-    plant = (plants or RestingPlants()).at(controller, q, errors or RobotErrors())
+    plant = (plants or RestingPlants()).at(controller, q, errors or RobotErrors(), base)
     loop = _Assembly(controller, q, delay, estimation, plant)
     joint = controller.actuators.joint_of_motor
     return SampledLoop(
@@ -206,36 +210,69 @@ class RestingPlants:
     """The plants of one robot, each computed once for all controllers that are judged there."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[bytes, ...], RestingPlant] = {}
+        self._known: dict[tuple[Any, ...], RestingPlant] = {}
+        self._mounted: dict[MultibodyModel, MultibodyModel] = {}
 
-    def at(self, controller: Controller, q: Array, errors: RobotErrors) -> RestingPlant:
-        """The plant at q (n,) with the second outputs of the controller. Raises InputError where
-        the springs cannot carry the arm."""
+    def at(
+        self, controller: Controller, q: Array, errors: RobotErrors, base: SoftBase | None = None
+    ) -> RestingPlant:
+        """The plant at q (n,) on this base with the second outputs of the controller. Raises
+        InputError where the springs cannot carry the arm."""
         second = controller.stiffness[0]
         sizes = (errors.links, errors.springs, errors.motors, errors.friction)
-        key = tuple(np.asarray(values).tobytes() for values in (q, second, *sizes))
+        key = (base, *(np.asarray(values).tobytes() for values in (q, second, *sizes)))
         if key not in self._known:
-            rest = at_rest(controller.model, controller.actuators, q, second)
-            arm = _plant(controller.model, controller.actuators, q, rest, errors)
+            model, mounted = controller.model, None
+            if base is not None:
+                mounted = self._mounted.setdefault(model, on_base(model))
+            rest = at_rest(model, controller.actuators, q, second)
+            arm = _plant(model, controller.actuators, q, rest, errors, base, mounted)
             self._known[key] = RestingPlant(rest, *arm)
         return self._known[key]
 
 
 def _plant(
-    model: MultibodyModel, actuators: Actuators, q: Array, rest: Rest, errors: RobotErrors
+    model: MultibodyModel,
+    actuators: Actuators,
+    q: Array,
+    rest: Rest,
+    errors: RobotErrors,
+    base: SoftBase | None,
+    mounted: MultibodyModel | None,
 ) -> tuple[StateSpace, Array]:
-    """The true arm near rest at q, and (n, 2 (n + m)) the gradient of the joint torques."""
+    """The true arm near rest at q, and (n, 2 (n + m)) the gradient of the joint torques.
+
+    mounted : the robot with all directions of its base, if it is soft.
+    """
     n, joint = actuators.n, actuators.joint_of_motor
-    if np.any(errors.links):
-        model = model.with_scaled_links(np.broadcast_to(1.0 + np.asarray(errors.links), (n,)))
-    arm = LinearArm(actuators, mass_matrix(model, q))
-    links, motors = arm.links, arm.motors
-    springs = np.broadcast_to(1.0 + np.asarray(errors.springs), (n,))
-    springs = springs[np.concatenate((np.arange(n), joint))]
-    arm.damping *= springs
-    arm.stiffness += rest.hessian * springs
-    torque = -np.hstack((arm.stiffness[:n], arm.damping[:n]))
-    arm.stiffness[np.ix_(links, links)] += gravity_stiffness(model, q)
+    own = slice(n + len(joint))
+    scales = np.broadcast_to(1.0 + np.asarray(errors.links), (n,))
+    is_scaled = bool(np.any(errors.links))
+    if is_scaled:
+        model = model.with_scaled_links(scales)
+    if base is None or mounted is None:
+        arm = LinearArm(actuators, mass_matrix(model, q))
+        gravity = gravity_stiffness(model, q)
+    else:
+        if is_scaled:
+            mounted = mounted.with_scaled_links(np.concatenate((np.ones(6), scales)))
+        position = np.concatenate((np.zeros(6), q))
+        mass, weight = mass_matrix(mounted, position), gravity_stiffness(mounted, position)
+        springs = base.matrices(mass[:6, :6])
+        kept = [*base.rows, *range(6, 6 + n)]
+        b = len(base.rows)
+        mass, gravity = mass[np.ix_(kept, kept)], weight[np.ix_(kept, kept)]
+        mass[:b, :b] += springs.mass
+        gravity[range(b), range(b)] += springs.stiffness
+        arm = LinearArm(actuators, mass)
+        arm.damping[arm.base, arm.base] += springs.damping
+    links, motors = np.concatenate((arm.base, arm.links)), arm.motors
+    off = np.broadcast_to(1.0 + np.asarray(errors.springs), (n,))
+    off = off[np.concatenate((np.arange(n), joint))]
+    arm.damping[own, own] *= off
+    arm.stiffness[own, own] += rest.hessian * off
+    torque = -np.hstack((arm.stiffness[:n, own], arm.damping[:n, own]))
+    arm.stiffness[np.ix_(links, links)] += gravity
     arm.damping[motors, motors] += (1.0 + np.asarray(errors.friction)) * viscous_friction(actuators)
     arm.mass[motors, motors] *= 1.0 + np.asarray(errors.motors)
     return arm.state_space(), torque
@@ -462,13 +499,16 @@ class _Assembly:
             inertia * (now.thetad - before.thetad) / h - sent[0] + 0.5 * (load + load_before)
         )
         on_motors *= ~rigid[joint][:, None]
-        transition, gain = low_pass_step(law.disturbance_bandwidth, h)
         lags = {}
-        for name, value in (("link_lags", external), ("motor_lags", on_motors)):
+        for name, value, bandwidth in (
+            ("link_lags", external, law.link_disturbance_bandwidth),
+            ("motor_lags", on_motors, law.disturbance_bandwidth),
+        ):
+            transition, gain = low_pass_step(bandwidth, h)
             eye = np.eye(len(value))
             lags[name] = np.kron(transition, eye) @ self.state[name] + np.kron(gain, value)
         link = lags["link_lags"]
-        rate = law.disturbance_bandwidth * (link[-2 * n : -n] - link[-n:])
+        rate = law.link_disturbance_bandwidth * (link[-2 * n : -n] - link[-n:])
         return link[-n:], rate, lags["motor_lags"][-m:], lags
 
 
@@ -497,7 +537,7 @@ def _flat_slopes(law: LinearFeedback, q: Array, rest: Rest) -> tuple[Array, ...]
             flat.torque[:2] = gravity + sign * step[0], sign * step[1]
             flat.deflection[:] = settled + sign * step[2]
             command = flat.update()
-            torque = command.torque - actuators.friction(command.velocity)
+            torque = command.torque - actuators.friction(command.velocity, flat.load)
             torque += viscous * command.velocity
             values = [command.position.copy(), command.velocity.copy(), torque]
             flat.advance(law.period)

@@ -55,7 +55,9 @@ SCAN = 1.01  # ratio of successive trials of s
 _ORDER = np.arange(5.0)[:, None]
 
 
-JOINT_QUANTITIES = ("joint_torque", "torque_rate", "joint_speed")
+JOINT_QUANTITIES = (
+    "joint_torque", "torque_rate", "joint_speed", "joint_acceleration", "joint_jerk",
+)  # fmt: skip
 MOTOR_QUANTITIES = ("motor_torque", "motor_speed", "deflection")
 QUANTITIES = (*JOINT_QUANTITIES, *MOTOR_QUANTITIES)
 
@@ -74,6 +76,8 @@ class MotionLimits(IndependentCopies):
     joint_torque: Any = None  # (n,) Q, N m
     torque_rate: Any = None  # (n,) Q', N m/s
     joint_speed: Any = None  # (n,) q', rad/s
+    joint_acceleration: Any = None  # (n,) q'', rad/s^2
+    joint_jerk: Any = None  # (n,) q''', rad/s^3
     motor_torque: Any = None  # (m,) tau_m, N m
     motor_speed: Any = None  # (m,) theta', rad/s
     deflection: Any = None  # (m,) or (m, 2) of the spring in front of each motor, rad
@@ -113,8 +117,8 @@ class MotionLimits(IndependentCopies):
         torque_rate: Any = None,
         deflection: Any = None,
     ) -> MotionLimits:
-        """The limits of a robot: effort and velocity from the robot description, torque and speed
-        of the motors from the actuators.
+        """The limits of a robot: those of effort, velocity, acceleration and jerk from the robot
+        description, torque and speed of the motors from the actuators.
 
         If no `deflection` is given, it is limited to the travel of each spring.
         """
@@ -125,6 +129,8 @@ class MotionLimits(IndependentCopies):
             joint_torque=model.limits.effort,
             torque_rate=torque_rate,
             joint_speed=model.limits.velocity,
+            joint_acceleration=model.limits.acceleration,
+            joint_jerk=model.limits.jerk,
             motor_torque=actuators.torque_limit,
             motor_speed=actuators.speed_limit,
             deflection=deflection,
@@ -383,7 +389,7 @@ class _SampledMotion:
             setattr(self, name, np.concatenate((getattr(self, name), new))[order])
 
     def values(self, s: float) -> Array:
-        """The columns (k, 3 n + 3 m) of the motion s times slower; s = inf: at a standstill."""
+        """The columns (k, 5 n + 3 m) of the motion s times slower; s = inf: at a standstill."""
         rates = s**-_ORDER
         state = self.states * rates
         torque = self.gravity * rates[:3] + self.motion * rates[2:]
@@ -392,7 +398,7 @@ class _SampledMotion:
             [
                 torque[:, 0],
                 torque[:, 1],
-                state[:, 1],
+                *(state[:, k] for k in (1, 2, 3)),
                 motors.torque,
                 motors.velocity,
                 motors.deflection,
@@ -401,11 +407,11 @@ class _SampledMotion:
         )
 
     def shares(self, s: float) -> Array:
-        """Signed utilisation of the limits, (k, 3 n + 3 m): -1 at the lower, 1 at the upper one."""
+        """Signed utilisation of the limits, (k, 5 n + 3 m): -1 at the lower, 1 at the upper one."""
         return np.asarray((self.values(s) - self.middle) / self.reach)
 
     def utilisation(self, s: float) -> Array:
-        """Utilisation of the limits, (k, 3 n + 3 m): distance from their middle over half their
+        """Utilisation of the limits, (k, 5 n + 3 m): distance from their middle over half their
         width."""
         return np.abs(self.shares(s))
 

@@ -5,13 +5,12 @@
 
 Every motor obeys, on the link side of the gear,
 
-    M_m theta'' + load + friction(theta') = tau_m,
-    friction(v) = viscous v + coulomb tanh(v / coulomb_velocity),
+    M_m theta'' + load + friction(theta', load) = tau_m,
 
-and the deflections of the springs determine the joint torque Q and the loads of the motors. A joint
-with two motors has a second flat output: its stiffness sigma = -dQ/dq (motors held), or a
-pretension. See G. Palli, C. Melchiorri, A. De Luca, ICRA 2008, and G. Buondonno, A. De Luca, RA-L
-2016.
+with the friction of :mod:`.friction_law`, and the deflections of the springs determine the joint
+torque Q, which moves the link against its own friction, and the loads of the motors. A joint with
+two motors has a second flat output: its stiffness sigma = -dQ/dq (motors held), or a pretension.
+See G. Palli, C. Melchiorri, A. De Luca, ICRA 2008, and G. Buondonno, A. De Luca, RA-L 2016.
 
 Spong's simplification: the kinetic energy of a rotor is that of its own spin, M_m theta'^2 / 2, and
 its mass belongs to the link that carries it. This neglects the motion of the rotor's axis, an error

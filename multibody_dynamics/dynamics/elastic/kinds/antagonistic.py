@@ -12,7 +12,7 @@ stiffness sigma = -dQ/dq = s_a' + s_b' (motors held), or the pretension (s_a + s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
@@ -451,4 +451,8 @@ class Antagonistic(Actuator):
             found.spring(suffix, law)
             for suffix, law in zip(self.suffixes, self.springs, strict=True)
         ]
-        return Antagonistic(found.motors[0], found.motors[1], pair[0], pair[1], self.regulates)
+        agonist, antagonist = found.motors
+        return replace(
+            self, agonist=agonist, antagonist=antagonist,
+            agonist_spring=pair[0], antagonist_spring=pair[1],
+        )  # fmt: skip

@@ -5,6 +5,9 @@
 
     Q = s(phi) + d phi',  phi = theta - q,  and the motor carries Q.
 
+Slip elements add the torques of :mod:`.hysteresis` to Q, and the gear the error of
+:mod:`.kinematic_error` to theta.
+
 Damping d lowers the relative degree: Q = s(phi) + d phi' is then a first-order filter for phi
 instead of an algebraic equation,
 
@@ -23,13 +26,30 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, InputError, inlined
+from ...core import Array, InputError, check_sequence, inlined
 from ...core.quantities import quantity
 from ..actuator import Actuator, Identified, Rows, check_parts
-from ..actuator_tables import DAMPING, MOTOR, SPRING, ahead, drive_spring, link_motion
+from ..actuator_tables import (
+    DAMPING,
+    MOTOR,
+    SLIP_STATE,
+    SPRING,
+    ahead,
+    drive_spring,
+    link_motion,
+)
+from ..backlash import BacklashSpring
 from ..damped_springs import damped_deflection
+from ..hysteresis import HARMONICS, SLIPS, SlipElement, slip_columns, slipping_deflection
+from ..kinematic_error import (
+    GEAR_ITERATIONS,
+    PARTS,
+    GearHarmonic,
+    before_gear,
+    behind_gear,
+)
 from ..motor import Motor, one_number
-from ..part_description import read_motor, read_spring
+from ..part_description import read_hysteresis, read_kinematic_error, read_motor, read_spring
 from ..spring_columns import JointSprings, Positions, SpringColumns
 from ..spring_tables import spring_deflection, spring_deflection_motion, spring_law
 from ..springs import Beyond, Spring
@@ -45,10 +65,20 @@ def series_feedforward(
     Q = given.torque[0, i], given.torque[1, i], given.torque[2, i]
     if damping > 0.0 and bending[1] != 0.0:
         deflection = damped_deflection(laws, pieces, own, k, damping, Q, filtered, i)
+    elif joints[i, SLIP_STATE] != 0.0 and bending[0] != 0.0:
+        first, count = slip_columns(joints, i)
+        deflection = slipping_deflection(
+            joints, i, laws, pieces, own, k, bend, filtered, first, count
+        )
     else:
         deflection = spring_deflection_motion(laws, pieces, own, k, bend, outputs.bent[j])
-    motion = ahead(link_motion(given, i), 1.0, deflection)
-    drive_spring(motors, laws, j, k, motion, deflection[0], Q[0], outputs)
+    link, load = link_motion(given, i), Q[0]
+    motion = ahead(link, 1.0, deflection)
+    harmonics = int(joints[i, HARMONICS])
+    if harmonics > 0:
+        motion, ratio = before_gear(joints, i, PARTS, harmonics, link, motion)
+        load *= ratio
+    drive_spring(motors, laws, j, k, motion, deflection[0], load, outputs)
 
 
 @inlined
@@ -57,10 +87,17 @@ def series_torques(
 ):
     """Q = s(phi) + d phi'; Q' of a damped spring is left unchanged."""
     j, k = int(joints[i, MOTOR]), int(joints[i, SPRING])
-    phi, phid = theta[j] - q[i], thetad[j] - qd[i]
+    phi, phid, ratio = theta[j] - q[i], thetad[j] - qd[i], 1.0
+    harmonics = int(joints[i, HARMONICS])
+    if harmonics > 0:
+        turned, turning, ratio = behind_gear(
+            joints, i, PARTS, harmonics, q[i], qd[i], theta[j], thetad[j]
+        )
+        phi, phid = turned - q[i], turning - qd[i]
     s, s1, _, _ = spring_law(laws, pieces, own, k, phi)
     deflection[j] = phi
     load[j] = torque[i] = s + joints[i, DAMPING] * phid
+    load[j] *= ratio
     felt[i] = s1
     if joints[i, DAMPING] == 0.0:
         rate[i] = s1 * phid
@@ -84,17 +121,21 @@ def virtual_series_spring(
 
 @dataclass(frozen=True)
 class SeriesElastic(Actuator):
-    """A spring between motor and link, optionally with a damper (N m s/rad) in parallel."""
+    """A spring between motor and link, optionally with a damper (N m s/rad) and Maxwell slip
+    elements in parallel, behind a gear with the given kinematic error."""
 
     motor: Motor
     spring: Spring
     damping: float = 0.0
+    hysteresis: tuple[SlipElement, ...] = ()
+    kinematic_error: tuple[GearHarmonic, ...] = ()
 
     feedforward = staticmethod(series_feedforward)
     spring_torques = staticmethod(series_torques)
     virtual_spring = staticmethod(virtual_series_spring)
     may_be_damped = True
     required_keys = ("spring", "motor")
+    optional_keys = ("kinematic_error",)
 
     def __post_init__(self) -> None:
         damping = one_number("damping of the spring", self.damping)
@@ -103,6 +144,20 @@ class SeriesElastic(Actuator):
                 f"damping of the spring must be zero or greater and finite, got {damping}"
             )
         check_parts(self.motor, self.spring)
+        for name, kind in (("hysteresis", SlipElement), ("kinematic_error", GearHarmonic)):
+            check_sequence(name, getattr(self, name), kind.__name__)
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+            if not all(isinstance(each, kind) for each in getattr(self, name)):
+                raise InputError(f"{name}: expected a sequence of {kind.__name__}")
+        if self.damping and self.hysteresis:
+            raise InputError("a spring cannot have both damping and hysteresis")
+        slopes = [abs(row[0] * row[2]) for row in self._harmonic_rows]
+        if sum(slopes) >= 1.0:
+            raise InputError(
+                f"kinematic_error: amplitude times order times gear ratio sum up to "
+                f"{sum(slopes):.3g}; they must be less than 1, or the motor would turn the joint "
+                f"back; give amplitudes on the link side, and orders per turn of the motor's shaft"
+            )
 
     @classmethod
     def is_described(cls, keys: Mapping[str, Any]) -> bool:
@@ -112,11 +167,43 @@ class SeriesElastic(Actuator):
     def read(cls, entry: Mapping[str, Any], where: str, motion: str) -> SeriesElastic:
         motor, gear = read_motor(entry["motor"], where, motion)
         at = f"{where}: spring"
-        damping, law = 0.0, entry["spring"]
-        if isinstance(law, Mapping) and "damping" in law:
-            damping = quantity(law["damping"], f"{at}.damping", "damping", gear)
-            law = {key: value for key, value in law.items() if key != "damping"}
-        return cls(motor, read_spring(law, at, gear), damping)
+        law = dict(entry["spring"]) if isinstance(entry["spring"], Mapping) else entry["spring"]
+        parts = {}
+        for key in ("damping", "hysteresis", "backlash"):
+            if isinstance(law, dict) and key in law:
+                parts[key] = law.pop(key)
+        spring, damping = read_spring(law, at, gear), 0.0
+        if "damping" in parts:
+            damping = quantity(parts["damping"], f"{at}.damping", "damping", gear)
+        if "backlash" in parts:
+            gap = quantity(parts["backlash"], f"{at}.backlash", "angle", gear)
+            spring = BacklashSpring(spring, gap)
+        slip = read_hysteresis(parts.get("hysteresis", ()), f"{at}.hysteresis", gear)
+        error = read_kinematic_error(
+            entry.get("kinematic_error", ()), f"{where}: kinematic_error", gear
+        )
+        return cls(motor, spring, damping, slip, error)
+
+    @property
+    def _harmonic_rows(self) -> list[tuple[float, float, float, float]]:
+        """Their columns."""
+        ratio = self.motor.gear_ratio
+        return [
+            (each.order * (1.0 if each.of == "link" else ratio), float(each.of == "link"),
+             each.amplitude, each.phase)
+            for each in self.kinematic_error
+        ]  # fmt: skip
+
+    def columns(self) -> dict[int, float]:
+        rows: list[tuple[float, ...]] = list(self._harmonic_rows)
+        rows += [(each.stiffness, each.torque) for each in self.hysteresis]
+        numbers = [float(x) for row in rows for x in row]
+        counts = {HARMONICS: len(self.kinematic_error), SLIPS: len(self.hysteresis)}
+        return counts | dict(enumerate(numbers, PARTS))
+
+    @property
+    def slip_count(self) -> int:
+        return len(self.hysteresis)
 
     @property
     def motors(self) -> tuple[Motor, ...]:
@@ -146,14 +233,22 @@ class SeriesElastic(Actuator):
         self, theta: Rows, Q: Array, k: Array | None, deflection: Array | None, beyond: Beyond
     ) -> Array:
         if self.damping == 0.0:
-            return np.asarray(theta[0] - self.spring.deflection(Q, beyond=beyond))
-        if deflection is None:
+            deflection = self.spring.deflection(Q, beyond=beyond)
+        elif deflection is None:
             raise InputError("Q of a damped spring depends on the past; give its deflection")
-        return np.asarray(theta[0] - deflection)
+        q = np.asarray(theta[0] - deflection)
+        if not self.kinematic_error:
+            return q
+        row, count, behind = self.joint_row[None], len(self.kinematic_error), q
+        for _ in range(GEAR_ITERATIONS + 1):  # a contraction for the share that turns with the link
+            turned = behind_gear(row, 0, PARTS, count, behind, 0.0, theta[0], 0.0)[0]
+            behind = np.asarray(turned - deflection)
+        return behind
 
     def stiffened(self, factor: float) -> Actuator:
         spring = self.spring.scaled(deflection=factor)
-        return replace(self, spring=spring, damping=factor * self.damping)
+        slip = tuple(replace(each, stiffness=factor * each.stiffness) for each in self.hysteresis)
+        return replace(self, spring=spring, damping=factor * self.damping, hysteresis=slip)
 
     def identification(self, joint: str) -> JointSprings:
         spring = self.spring
@@ -171,4 +266,5 @@ class SeriesElastic(Actuator):
 
     def identified(self, found: Identified) -> Actuator:
         damping = found.values.get("damping", self.damping)
-        return SeriesElastic(found.motors[0], found.spring("", self.spring), damping)
+        spring = found.spring("", self.spring)
+        return replace(self, motor=found.motors[0], spring=spring, damping=damping)

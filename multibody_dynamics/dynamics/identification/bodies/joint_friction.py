@@ -90,6 +90,11 @@ class JointFriction:
                 raise InputError(f"friction of joint '{name}': {error}") from None
         return cls(*rows)
 
+    def without(self, joints: Any) -> JointFriction:
+        """No friction on the joints of a mask (n,)."""
+        rows = [np.where(joints, 0.0, getattr(self, each.name)) for each in fields(self)]
+        return JointFriction(*rows)
+
     def torque(self, qd: Any) -> Array:
         """Friction torque (..., n) in N m at velocities (..., n) in rad/s."""
         v = as_array("qd", qd, self.viscous.shape)

@@ -20,6 +20,13 @@ theta = q, and one equation if it has no sensor,
 The same applies to an elastic joint without a sensor of which only one side was measured; the
 deflection then follows from the known spring and the torque.
 
+Of a stiff spring, the errors of the encoders may exceed those of the motor torque. Motor and link
+then share their error K (error of theta - q), which would bias K; the equation of such a motor is
+used together with that of its link (`Options.joined`), where the spring cancels:
+
+    joined   k i(t - d)               = M_m theta'' + friction of the motor(theta')
+                                        + Y(q, q', q'') pi + friction of the link(q')
+
 Each equation is a sum of columns times coefficients, z . columns = 0, and the coefficients are
 functions of the parameters (`drive_parameters`): the columns need to be computed only once. Both
 sides pass the same filter (`parallel_filter`). Delays enter by derivatives of the torque,
@@ -67,19 +74,34 @@ class Channel:
     columns: int
 
     @property
+    def is_joined(self) -> bool:
+        """Whether it is the equation of a motor together with its link."""
+        return self.kind == "motor" and "links" in self.blocks
+
+    @property
     def unknowns(self) -> int:
         """The number of coefficients: a tabulated term has a size and a velocity, a signal a gain
         and a delay; drift is fitted later and does not count."""
         few = {"coulomb": 2, "stribeck": 2, "load": 1, "signal": 2, "sensor": 1}
         few |= {"viscous drift": 0, "coulomb drift": 0, "known friction": 0}
+        few["positional"] = 0
+        few |= {f"link {name}": few[name] for name in OF_LINK if name in few}
         return sum(few.get(name, each.stop - each.start) for name, each in self.blocks.items())
 
 
 class Options(NamedTuple):
-    """The optional terms of the equations."""
+    """The optional terms of the equations. joined : joints whose motor is used together with its
+    link. positional : joints at whose link a torque a sin q + b cos q acts that the torque of the
+    motor does not show: of a balancer that the drive compensates, or an eccentric encoder."""
 
     stribeck: bool = False
     load_friction: bool = False
+    joined: frozenset[int] = frozenset()
+    positional: frozenset[int] = frozenset()
+
+
+OF_LINK = ("viscous", "offset", "coulomb", "stribeck", "load")
+"""Friction of the link in the joined equation of a motor: "link viscous", ..."""
 
 
 class Filters(NamedTuple):
@@ -252,30 +274,36 @@ class DriveEquations:
         if kind in ("rigid", "motor"):
             widths["signal"] = SIGNAL_ORDERS
             widths["inertia"] = 1
+        joined = kind == "motor" and j in self.options.joined
         by_spring = self.has_deflection[j] and (kind != "link" or not self.sources.sensor[j])
+        by_spring = by_spring and not joined
         if by_spring:
             springs = self.springs[j]
             assert springs is not None
             widths["spring"] = self.spring_columns(Channel(kind, j, motor, {}, 0)).width
             if springs.damped:
                 widths["damping"] = 1
-        if kind == "spring" or (kind in ("motor", "link") and not by_spring):
+        if kind == "spring" or (kind in ("motor", "link") and not by_spring and not joined):
             widths["sensor"] = 3
         if kind == "spring":
             widths["bias"] = 1
-        if kind in ("rigid", "link"):
+        if kind in ("rigid", "link") or joined:
             carried = np.flatnonzero(self.model.moved_by[:, j]).tolist()
             widths["links"] = 10 * len(carried)
             widths |= {f"payload {name}": 10 for name, b in self.payloads.items() if b in carried}
             if self.known_friction is not None:
                 widths["known friction"] = 1
+        if kind == "link" and by_spring:
+            widths["positional"] = 2
         if kind != "spring":
-            widths |= {"viscous": 1, "offset": 1, "coulomb": NODES}
+            friction = {"viscous": 1, "offset": 1, "coulomb": NODES}
             if self.options.stribeck:
-                widths["stribeck"] = NODES
+                friction["stribeck"] = NODES
             if self.options.load_friction:
-                widths["load"] = NODES
-            widths |= {"viscous drift": 1, "coulomb drift": 1}
+                friction["load"] = NODES
+            widths |= friction | {"viscous drift": 1, "coulomb drift": 1}
+            if joined:
+                widths |= {f"link {name}": width for name, width in friction.items()}
         ends = np.cumsum([0, *widths.values()]).tolist()
         blocks = {name: slice(a, b) for name, a, b in zip(widths, ends[:-1], ends[1:], strict=True)}
         return Channel(kind, j, motor, blocks, ends[-1])
@@ -412,6 +440,21 @@ class DriveEquations:
             columns["stribeck"] = nodes.stribeck(v)
         if loads is not None:
             columns["load"] = coulomb * loads[:, j, None]
+        if channel.is_joined:
+            w, own = state.links[1, part, j], self.nodes["link"][j]
+            of_link = {
+                "viscous": w[:, None],
+                "offset": columns["offset"],
+                "coulomb": own.coulomb(w),
+            }
+            if "stribeck" in channel.blocks:
+                of_link["stribeck"] = own.stribeck(w)
+            if loads is not None:
+                of_link["load"] = of_link["coulomb"] * loads[:, j, None]
+            columns |= {f"link {name}": rows for name, rows in of_link.items()}
+        if "positional" in channel.blocks:
+            q = state.links[0, part, j]
+            columns["positional"] = np.stack([np.sin(q), np.cos(q)], axis=1)
         if "spring" in channel.blocks:
             own = state.motors[0, part][:, self.motors_of(j)]
             at = Positions(state.links[0, part, j], own, state.stiffness[part, j])

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ...core import Array
 from ..bodies.consistent_inertia import nearest_consistent
 from .drive_equations import Channel, DriveEquations
+from .friction_terms import VelocityNodes
 
 FRICTION = ("viscous", "coulomb", "offset")
 WIDE = 10.0  # standard deviations of wide priors, in units of the signals
@@ -167,7 +168,15 @@ class Coefficients:
         if name.startswith("payload "):
             return self._bodies([name], theta)
         if name in ("coulomb", "stribeck", "load"):
-            return self._of_velocity(channel, site, name, theta)
+            return self._of_velocity(self.equations.nodes_of(channel), site, name, theta)
+        if name.startswith("link "):
+            site, name = f"link {joint}", name.removeprefix("link ")
+            if name not in ("viscous", "offset"):
+                nodes = self.equations.nodes["link"][channel.joint]
+                return self._of_velocity(nodes, site, name, theta)
+        if name == "positional":
+            where = [at[f"{joint}.{each} of position"] for each in ("sine", "cosine")]
+            return theta[where], where, np.eye(2)
         if name == "spring":
             where = self._of_springs(channel.joint)
             value, slope = self.equations.spring_columns(channel).coefficients(theta[where])
@@ -181,12 +190,11 @@ class Coefficients:
         return theta[where], where, np.eye(len(where))
 
     def _of_velocity(
-        self, channel: Channel, site: str, name: str, theta: Array
+        self, nodes: VelocityNodes, site: str, name: str, theta: Array
     ) -> tuple[Array, Sequence[int], Array]:
         velocity = "stribeck_velocity" if name == "stribeck" else "coulomb_velocity"
         where = [self._index[f"{site}.{name}"], self._index[f"{site}.{velocity}"]]
         size, log_velocity = theta[where]
-        nodes = self.equations.nodes_of(channel)
         weights, slope = nodes.weights(log_velocity)
         return size * weights, where, np.stack([weights, size * slope], axis=1)
 
@@ -206,6 +214,14 @@ class Coefficients:
             z, D = z / size, D / size
             D[:, self._of_springs(channel.joint)] -= np.outer(z, slope / size)
         return z, D
+
+    def stiffness(self, joint: int, theta: Array) -> tuple[float, float]:
+        """A stiffness of the joint, N m/rad, and its ratio to the initial one."""
+        springs = self.equations.springs[joint]
+        assert springs is not None
+        initial = float(springs.weights @ springs.torque.coefficients(springs.values)[0])
+        ratio = self._stiffness(joint, theta)[0]
+        return ratio * initial, ratio
 
     def _stiffness(self, joint: int, theta: Array) -> tuple[float, Array]:
         """A stiffness of the joint relative to the initial one, and its derivative (r,)."""

@@ -337,6 +337,10 @@ class LeastSquares:
             across[np.ix_(used, used)] += 2.0 / counts * np.outer(slope, slope)
         return Quadratic(cost, gradient, H, H - across)
 
+    def total(self, k: int) -> Array:
+        """A_k^T A_k (c, c) of one equation over all frequencies."""
+        return self._totals()[k]
+
     def _totals(self) -> list[Array]:
         """A_j^T A_j (c, c) of all channels."""
         if self._total is None:

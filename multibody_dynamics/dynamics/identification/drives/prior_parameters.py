@@ -82,7 +82,8 @@ class PriorParameters:
 
     friction : of the links as known so far. gains : (m,) mask of the motors of which only the
     current was measured. resting : sites of friction (see :meth:`.DriveEquations.site_of`) that
-    did not move, whose friction stays as it is known.
+    did not move, whose friction stays as it is known. command : mean and standard deviation of the
+    delays of the commands, s.
 
     >>> parameters = PriorParameters(equations, settings, friction, payloads, gains).of(sums)
     """
@@ -94,6 +95,7 @@ class PriorParameters:
     gains: NDArray[np.bool_]
     cutoff: float
     resting: Collection[str] = ()
+    command: tuple[float, float] = (0.0, DELAY_SPREAD)
 
     def of(self, sums: EquationSums) -> Parameters:
         """All parameters, on the scale of the signals in these sums. Raises InputError for a motor
@@ -145,7 +147,7 @@ class PriorParameters:
         spread = self.settings.rotor_spread * rotor if rotor > 0.0 else widest
         parameters.add(f"{name}.inertia", rotor, spread, 0.0, np.inf,
                        free=bool(driving) and self.settings.rotors)  # fmt: skip
-        self._add_delay(parameters, f"{name}.command delay", used=bool(driving))
+        self._add_delay(parameters, f"{name}.command delay", *self.command, used=bool(driving))
         gain = np.log(self.settings.gains.get(name, 1.0))
         weighed = any(each.mass is not None for each in self.payloads)
         free = bool(self.gains[i]) and weighed and bool(driving)
@@ -158,16 +160,19 @@ class PriorParameters:
         """Friction of a link, and the delay of its sensor."""
         channels = [each for each in self.equations.channels if each.joint == j]
         sensed = any("sensor" in each.blocks for each in channels)
-        self._add_delay(parameters, f"{joint}.sensor delay", used=sensed)
+        self._add_delay(parameters, f"{joint}.sensor delay", 0.0, DELAY_SPREAD, used=sensed)
         used = any(self.equations.side_of(each) == "link" for each in channels
                    if each.kind != "spring")  # fmt: skip
         sizes = scales.torque[j], scales.velocity["link"][j]
         self._add_friction(parameters, "link", j, sizes, used=used)
 
-    def _add_delay(self, parameters: Parameters, name: str, *, used: bool) -> None:
+    def _add_delay(
+        self, parameters: Parameters, name: str, mean: float, spread: float, *, used: bool
+    ) -> None:
         largest = LARGEST_PHASE / (2.0 * np.pi * self.cutoff)
         free = self.settings.delays and used
-        parameters.add(name, 0.0, DELAY_SPREAD, -largest, largest, free=free)
+        mean = mean if free else 0.0
+        parameters.add(name, mean, spread, -largest, largest, free=free)
 
     def _add_friction(
         self, parameters: Parameters, side: str, k: int, sizes: tuple[float, float], *, used: bool
@@ -240,6 +245,9 @@ class PriorParameters:
         parameters.add(f"{joint}.damping", damping, wide, free=damped)
         both = here and bool(self.equations.sources.sensor[j])
         parameters.add(f"{joint}.bias", 0.0, WIDE * torque, free=both)
+        found = j in self.equations.options.positional
+        for name in ("sine", "cosine"):
+            parameters.add(f"{joint}.{name} of position", 0.0, WIDE * torque, free=found)
 
     def _plausible_gain(
         self, parameters: Parameters, coefficients: Coefficients, sums: EquationSums, i: int

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...core import Array, DynamicsError, InputError
 from ...elastic import Actuators
@@ -37,12 +38,19 @@ from .identified_robot import IdentifiedCovariance, IdentifiedRobot, IdentifiedV
 from .identified_values import Reader
 from .measured_run import CarriedPayload, MeasuredRun
 from .prior_parameters import IdentificationSettings, PriorParameters
+from .sensor_errors import SensorErrors, recognised, shifted
 
 LOWEST_CUTOFF, HIGHEST_CUTOFF = 2.0, 25.0  # Hz, range of cut-offs chosen from the data
 LOADS = 2  # rounds in which friction that depends on the load takes the load from the last fit
 REJECTIONS = 2  # rounds of leaving out outliers
 SMALL_BIAS = 0.1  # standard errors: a smaller bias is not reported
 DRIFT_SIGNIFICANCE = 4.0  # standard errors
+LARGEST_DRIFT = 1.0  # of the friction parameter that changes: a larger one is none of temperature
+VAGUE = 0.1  # relative standard error above which a stiffness is no better known than before
+CONTRADICTING = 3.0  # standard errors between a stiffness and the one known before
+HARDLY = 0.005  # of the rms velocity of the fastest joint: slower ones count as resting
+LOWERINGS = 2  # of a cut-off chosen from the data, by half, for delays that are too long for it
+RECOGNITIONS = 8  # fits after each of which errors of the encoders are corrected
 DRIFT_SIZE = 0.02  # of the friction parameter that changes
 
 
@@ -121,7 +129,18 @@ def identify_robot(
     Raises InputError, naming joint and run, for missing signals, different rates, and too few
     samples.
     """
-    found = _Identification(model, runs, actuators, friction, held_out, settings)
+    sensors, chosen = SensorErrors(np.zeros(model.n)), settings or IdentificationSettings()
+    lowerings = 0 if chosen.cutoff else LOWERINGS
+    for _ in range(RECOGNITIONS):
+        found = _Identification(model, runs, actuators, friction, held_out, chosen, sensors)
+        found.begin()
+        if lowerings and found.has_delay_at_bound():
+            lowerings -= 1
+            chosen = chosen._replace(cutoff=max(found.cutoff / 2.0, LOWEST_CUTOFF))
+            continue
+        before, sensors = sensors, found.recognised()
+        if sensors is before:
+            break
     return found.result(progress)
 
 
@@ -136,8 +155,10 @@ class _Identification:
         friction: JointFriction | None,
         held_out: Sequence[MeasuredRun],
         settings: IdentificationSettings | None,
+        sensors: SensorErrors,
     ) -> None:
-        self.model, self.runs, self.actuators = model, [*runs], actuators
+        self.model, self.actuators, self.sensors = model, actuators, sensors
+        self.runs = sensors.corrected(runs)
         self.friction = friction or JointFriction.none(model.n)
         self.held, self.settings = [*held_out], settings or IdentificationSettings()
         self.notes: list[str] = []
@@ -154,7 +175,12 @@ class _Identification:
             sources,
             _speeds(self.runs, self.cutoff, model.n, len(self.motor_names)),
             {each.name: model.body_index(each.body) for each in self.payloads},
-            Options(self.settings.stribeck, self.settings.load_friction),
+            Options(
+                self.settings.stribeck,
+                self.settings.load_friction,
+                sensors.joined,
+                sensors.positional,
+            ),
             None if self.settings.friction else self.friction,
         )
         self.gains = sources.current & ~sources.motor_torque
@@ -162,25 +188,47 @@ class _Identification:
         begin = min(run.start for run in self.runs)
         self.middle = (0.5 * (begin + max(ends)), max(max(ends) - begin, 1e-3))
 
+    def begin(self) -> None:
+        """The first fit, from the prior."""
+        self.blocks, resting = self._filtered()
+        self.sums = self._sums(self.blocks)
+        self.parameters = PriorParameters(
+            self.equations, self.settings, self.friction, self.payloads, self.gains, self.cutoff,
+            resting, self.sensors.command,
+        ).of(self.sums)  # fmt: skip
+        self.prior = np.array(self.parameters.mean)
+        self.coefficients = Coefficients(self.equations, self.parameters, self.gains)
+        self._fit_first()
+
+    def has_delay_at_bound(self) -> bool:
+        """Whether a delay is as large as the equations can represent, and a lower cut-off helps."""
+        parameters, theta = self.parameters, self.fit.theta
+        rows = (parameters.names, parameters.free, parameters.upper, theta.tolist())
+        at_bound = any(
+            free and name.endswith(" delay") and abs(value) > upper * (1.0 - 1e-9)
+            for name, free, upper, value in zip(*rows, strict=True)
+        )
+        return at_bound and self.cutoff > LOWEST_CUTOFF
+
+    def recognised(self) -> SensorErrors:
+        """The errors of the encoders that the first fit shows; those known so far if no others."""
+        if not (self.settings.friction and self.settings.springs):
+            return self.sensors
+        return recognised(
+            self.sensors, self.equations, self.coefficients, self.solver, self.fit, self.blocks
+        )
+
     def result(
         self, progress: Callable[[int, int], None] = lambda done, total: None
     ) -> RobotIdentification:
-        """All steps in order, from the prior to the values and their errors."""
+        """All steps after the first fit in order, to the values and their errors."""
         steps = (
-            self._fit_first, self._leave_out_outliers, self._correct_noise, self._let_drift,
+            self._leave_out_outliers, self._correct_noise, self._let_drift,
             self._keep_known, self._fit_again, self._widen,
         )  # fmt: skip
         total, is_complete = len(steps) + 2, True
         self.widenings: dict[str, Widening] = {}
         progress(0, total)
-        self.blocks, resting = self._filtered()
-        self.sums = self._sums(self.blocks)
-        self.parameters = PriorParameters(
-            self.equations, self.settings, self.friction, self.payloads, self.gains, self.cutoff,
-            resting,
-        ).of(self.sums)  # fmt: skip
-        self.prior = np.array(self.parameters.mean)
-        self.coefficients = Coefficients(self.equations, self.parameters, self.gains)
         initial = [self.coefficients.of(each, self.prior)[0] for each in self.equations.channels]
         for k, step in enumerate(steps):
             before = deepcopy(self.parameters)
@@ -188,23 +236,30 @@ class _Identification:
                 progress(k + 1, total)
                 step()
             except KeyboardInterrupt:
-                if k == 0:
-                    raise
                 vars(self.parameters).update(vars(before))
                 self.notes.append(
-                    f"stopped after {k} of {len(steps)} steps: outliers, noise, drift and what the "
-                    "recordings do not determine may not have been considered yet"
+                    f"stopped after {k + 1} of {len(steps) + 1} steps: outliers, noise, drift and "
+                    "what the recordings do not determine may not have been considered yet"
                 )
                 is_complete = False
                 break
         reader = Reader(self.coefficients, self.solver, self.fit, self.widenings, self.friction)
         robot = reader.robot(self.settings.links)
+        robot = replace(robot, delays=self.sensors.with_delays(robot.delays, self.model))
         combinations = reader.combinations() if self.settings.links else {}
+        index = self.parameters.index
+        self.notes += self.sensors.notes(
+            self.model.joint_names,
+            {
+                j: tuple(
+                    float(self.fit.theta[index[f"{self.model.joint_names[j]}.{name} of position"]])
+                    for name in ("sine", "cosine")
+                )
+                for j in self.sensors.positional
+            },
+        )
         self._remark(reader)
-        held: list[Block] = []
-        if self.held:
-            plan = Plan(self.held, self.cutoff)
-            held = filtered_blocks(self.equations, plan, plan.pieces, self.middle)
+        held = self._held_blocks()
         found = RobotIdentification(
             robot,
             combinations,
@@ -221,6 +276,20 @@ class _Identification:
         )
         progress(total, total)
         return found
+
+    def _held_blocks(self) -> list[Block]:
+        """The filtered equations of the runs that were held out, with their own zeros of encoders
+        that differ from run to run."""
+        if not self.held:
+            return []
+        sensors = self.sensors.of_others(len(self.held))
+        for _ in range(1 + sensors.is_shifted):
+            plan = Plan(sensors.corrected(self.held), self.cutoff)
+            held = filtered_blocks(self.equations, plan, plan.pieces, self.middle)
+            sensors = shifted(
+                sensors, self.equations, self.coefficients, self.solver, self.fit, held
+            )
+        return held
 
     def _fit_first(self) -> None:
         """The fit from the prior; with friction that depends on the load, repeated with the torques
@@ -277,7 +346,7 @@ class _Identification:
         if not blocks:
             raise InputError(f"no stretch is long enough for the filter at {self.cutoff:g} Hz")
         channels, counts = self.equations.channels, self._counts(blocks)
-        few = counts < [channel.unknowns for channel in channels]
+        few = (counts < [channel.unknowns for channel in channels]) | self._slow()
         if few.all():
             joint = self.model.joint_names[channels[0].joint]
             raise InputError(
@@ -300,6 +369,25 @@ class _Identification:
                 self.notes.append(text)
         kept = [replace(block, used=block.used & ~few) for block in blocks]
         return kept, frozenset(resting - moving)
+
+    def _slow(self) -> NDArray[np.bool_]:
+        """(channels,) whose joint hardly moves beside others of its type: what it says of friction
+        would not hold at any speed that matters."""
+        types = self.model.joint_types
+        speeds = [
+            0.0 if each.kind == "spring" else self.equations.nodes_of(each).speed
+            for each in self.equations.channels
+        ]
+        fastest: dict[str, float] = {}
+        for channel, speed in zip(self.equations.channels, speeds, strict=True):
+            kind = types[channel.joint]
+            fastest[kind] = max(fastest.get(kind, 0.0), speed)
+        return np.array(
+            [
+                each.kind != "spring" and speed < HARDLY * fastest[types[each.joint]]
+                for each, speed in zip(self.equations.channels, speeds, strict=True)
+            ]
+        )
 
     def _require_enough(self, kept: Sequence[Block]) -> None:
         """Raise InputError if too few samples are left without outliers."""
@@ -365,7 +453,15 @@ class _Identification:
             base = float(found.theta[index[f"{site}.{kind}"]])
             change = float(found.theta[index[name]])
             moves = each.determined and abs(change) > DRIFT_SIGNIFICANCE * each.error
-            if moves and abs(change) > DRIFT_SIZE * abs(base):
+            if moves and abs(change) > LARGEST_DRIFT * abs(base):
+                notes.append(
+                    f"{site}: {kind} friction would change by {change / base:+.0%} within "
+                    f"{self.middle[1]:.3g} s, which no friction does: this was not fitted; another "
+                    "effect is missing in the model, such as friction that depends on the load"
+                    if base
+                    else f"{site}: {kind} friction of zero would change in time: not fitted"
+                )
+            elif moves and abs(change) > DRIFT_SIZE * abs(base):
                 significant.append(name)
                 share = f" ({change / base:+.0%})" if base else ""
                 notes.append(
@@ -387,7 +483,9 @@ class _Identification:
         parameters, index, prior = self.parameters, self.parameters.index, self.prior
         channels = [each for each in self.equations.channels if each.kind != "spring"]
         sites = dict.fromkeys(map(self.equations.site_of, channels))
-        solver, fit = self.solver, self.fit
+        solver, fit = self._without_hidden(), self.fit
+        if solver is not self.solver:
+            fit = solver.fit(self._at_prior(fit.theta))
         while True:
             names = [
                 name
@@ -412,10 +510,44 @@ class _Identification:
                 if name.endswith(".coulomb") and not parameters.free[index[f"{site}.load"]]:
                     parameters.keep(velocity, float(np.exp(prior[index[velocity]])))
             solver = solver.renewed()
-            kept = [index[name] for name in parameters.kept]
-            theta = fit.theta.copy()
-            theta[kept] = prior[kept]
-            fit = solver.fit(theta)
+            fit = solver.fit(self._at_prior(fit.theta))
+
+    def _at_prior(self, theta: Array) -> Array:
+        """theta with the values known before of the parameters that are no longer identified."""
+        kept = [self.parameters.index[name] for name in self.parameters.kept]
+        found = theta.copy()
+        found[kept] = self.prior[kept]
+        return found
+
+    def _without_hidden(self) -> LeastSquares:
+        """The solver without what errors of the encoders hide: friction of the link, the damping of
+        the spring, and a stiffness with a large error that does not contradict the known one."""
+        parameters, index = self.parameters, self.parameters.index
+        names: list[str] = []
+        for j, joint in enumerate(self.model.joint_names):
+            springs = self.equations.springs[j]
+            if springs is None or not self.sensors.has(j):
+                continue
+            names += [f"link {joint}.{kind}" for kind in (*FRICTION, "coulomb_velocity")]
+            names.append(f"{joint}.damping")
+            rows = np.eye(len(self.fit.theta))[[index[name] for name in springs.names]]
+            for name, each in zip(
+                springs.names, self.solver.uncertainties(self.fit, rows), strict=True
+            ):
+                value, known = float(self.fit.theta[index[name]]), float(self.prior[index[name]])
+                is_vague = each.error > VAGUE * abs(value)
+                agrees = abs(value - known) < CONTRADICTING * each.error
+                if not each.determined or (is_vague and agrees):
+                    names.append(name)
+                    self.notes.append(
+                        f"{name} {value:.3g} +- {each.error:.1g} is no better known than the "
+                        f"{known:.3g} known before, which is kept"
+                    )
+        names = [name for name in names if parameters.free[index[name]]]
+        for name in names:
+            value = float(self.prior[index[name]])
+            parameters.keep(name, float(np.exp(value)) if name.endswith("_velocity") else value)
+        return self.solver.renewed() if names else self.solver
 
     def _fit_again(self) -> None:
         """A last fit with the prior centred on the result of the one before, so that a wrong data

@@ -114,12 +114,12 @@ class TorqueColumns(IndependentCopies):
 
     def pull_back(self, motion: Array, weights: Array) -> Array:
         """df/d(q, q', q'') (k, 3, n) of f with the derivatives df/dcolumns (k, n, r)."""
-        n, rank = self.model.n, self.base.rank
-        full = np.zeros((len(motion), n, 11 * n))
+        n, rank, inertial = self.model.n, self.base.rank, 10 * self.model.body_count
+        full = np.zeros((len(motion), n, inertial + n))
         full[..., self.base.indices] = weights[..., :rank]
-        result = self._stack.gradient(motion, full[..., : 10 * n])
+        result = self._stack.gradient(motion, full[..., :inertial])
         own = np.arange(n)
-        result[:, 2] += full[:, own, 10 * n + own]
+        result[:, 2] += full[:, own, inertial + own]
         slopes = {
             "viscous": np.ones((len(motion), n)),
             "coulomb": (1.0 - np.tanh(motion[:, 1] / self._speed) ** 2) / self._speed,

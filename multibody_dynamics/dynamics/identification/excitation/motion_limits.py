@@ -58,8 +58,11 @@ class MotorLimits:
     travel: Array
 
     def motor_motion(self, rows: Array, torque: Array) -> MotorMotion:
-        """The motion of the motors (k, m) for rows q, q', q'' and Q, Q', Q'', both (k, 3, n)."""
+        """The motion of the motors (k, m) for rows q, q', q'' (and further ones) and Q, Q', Q'',
+        (k, 3, n); of the friction of links, F'' without the third derivative of q neglects it."""
         bent = None
+        if rows.shape[-2] == 3:
+            rows = np.concatenate([rows, np.zeros_like(rows[..., :1, :])], axis=-2)
         if self.actuators.is_damped.any():
             bent = self.actuators.settled_deflection(torque, beyond="continue")
         return motor_motion(
@@ -82,7 +85,7 @@ class MotorLimits:
     def uses(self, times: Array, states: Array, torque: Array) -> list[LimitUse]:
         """How much of every finite limit a motion uses; torque (k, 3, n) rows Q, Q', Q''."""
         names = self.actuators.motor_names
-        moved = self.motor_motion(states[:, :3], torque)
+        moved = self.motor_motion(states, torque)
         rate = np.diff(moved.torque, axis=0) / np.diff(times)[:, None]
         middle, half = middle_and_half(self.travel)
         found = _uses(names, "motor torque", moved.torque, self.torque)
@@ -170,7 +173,7 @@ class ExcitationLimits:
         room = 0.5 * margin * (upper - lower)
         given: dict[str, Any] = {
             "velocity": model.limits.velocity,
-            "acceleration": np.inf if acceleration is None else acceleration,
+            "acceleration": model.limits.acceleration if acceleration is None else acceleration,
             "torque": model.limits.effort if torque is None else torque,
             "torque_rate": np.inf if torque_rate is None else torque_rate,
         }

@@ -181,7 +181,7 @@ class _ElasticColumns:
         """Equations (k, m + n, r) of states (k, 5, n), divided by their noise."""
         model, actuators = self._columns.model, self._actuators
         n, m, rank = model.n, len(actuators.motors), self._columns.base.rank
-        moved = self._motors.motor_motion(states[:, :3], link_torques(model, states))
+        moved = self._motors.motor_motion(states, link_torques(model, states))
         speed, acceleration = moved.velocity, moved.acceleration
         load = moved.torque - actuators.motor_torque(speed, acceleration, np.zeros(m))
         stiffness = actuators.springs(

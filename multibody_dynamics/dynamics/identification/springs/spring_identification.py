@@ -20,7 +20,7 @@ true K is then between the estimate and the estimate divided by R^2.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, log
 from typing import Any, NamedTuple
 
@@ -35,6 +35,7 @@ from ...elastic import (
     LinearSpring,
     Motor,
     PolynomialSpring,
+    SlipElement,
     Spring,
     TableSpring,
     smooth_friction,
@@ -50,7 +51,10 @@ OUTLIER = 5.0  # robust standard deviations
 BINS = 20  # intervals of the deflection; the scale of the residuals is the median over these
 BLOCK = 100_000  # samples whose spectrum is computed together
 MANY = 0.1  # of the samples or of the deflection range: leaving out more gives a warning
-SLOW = 0.1  # share of the rms of phi' below which a sample belongs to no branch of a hysteresis
+REACHES = 0.01, 0.3  # of the range of deflections, at which a slip element is tried
+NODES = 12  # of them
+SLIP_ROUNDS = 2  # of fitting law and slip element in turn
+CLEAR = 10.0  # difference of BIC from which a slip element belongs to the law
 SOFTEST = 0.02  # least slope of a table, as a share of the mean stiffness
 
 
@@ -73,8 +77,10 @@ class SpringFit:
     spring, damping : the law s and d >= 0, N m s/rad. bias : b, N m. parameters : all of these
     with standard errors; for a table, the torques at its points. covered : the deflections that
     occurred, rad. rms : of the residuals, N m. hysteresis : width between the branches of rising
-    and falling deflection, N m, with standard error; NaN without rates. count, independent,
-    outliers : samples used, the equivalent number of independent samples, and samples left out.
+    and falling deflection, N m, with standard error, NaN if the deflection never reverses. slip :
+    the element that explains it, if it is significant, with which the law was then fitted, without
+    damping. count, independent, outliers : samples used, the equivalent number of independent
+    samples, and samples left out.
     tried : BIC of every law that was tried, the best first. recorded : the deflections of all
         samples, outliers too.
     """
@@ -95,6 +101,7 @@ class SpringFit:
     tried: tuple[tuple[str, float], ...]
     prismatic: bool = False
     recorded: tuple[float, float] | None = None
+    slip: SlipElement | None = None
 
     def torque(self, deflection: Any, rate: Any = 0.0) -> Array:
         """Predicted torque samples at phi and phi', with damping and bias, N m."""
@@ -157,6 +164,8 @@ class SpringFit:
             unit = f"{force} s/{angle}"
             value = f"{{value: {self.damping:.6g}, unit: {unit}, side: link}}"
             entries.append((f"damping: {value}", "damping"))
+        if self.slip is not None:
+            entries.append((_described(self.slip, force, angle), ""))
         lower, upper = self.covered
         lines = [
             f"# identified from {lower:.4g} to {upper:.4g} {angle}; {self.rms:.2g} {force} rms"
@@ -165,6 +174,21 @@ class SpringFit:
             lines.append(f"# WARNING: {self.warning()}")
         lines += [f"{text}  # +- {errors[name]:.2g}" if name else text for text, name in entries]
         return "\n".join(["spring:", *(f"  {each}" for each in lines)])
+
+
+def _belongs(slip: _Slip, residuals: Array, independent: float) -> bool:
+    """Whether a slip element is significant, and explains clearly more than its two parameters."""
+    total = float(residuals @ residuals)
+    gain = independent * log(total / max(total - slip.explained, 1e-9 * total))
+    error = slip.error(residuals - slip.torque * slip.across)
+    return slip.torque > SIGNIFICANT * error and gain > CLEAR
+
+
+def _described(slip: SlipElement, force: str, angle: str) -> str:
+    """A slip element in the `spring` of an actuator file."""
+    stiffness = f"{{value: {slip.stiffness:.6g}, unit: {force}/{angle}, side: link}}"
+    torque = f"{{value: {slip.torque:.6g}, unit: {force}, side: link}}"
+    return f"hysteresis: [{{stiffness: {stiffness}, torque: {torque}}}]"
 
 
 def identify_spring(
@@ -183,7 +207,7 @@ def identify_spring(
 
     Parameters
     ----------
-    rate : phi' in rad/s; without it, damping and hysteresis are not identified.
+    rate : phi' in rad/s; without it, damping is not identified.
     law : one of LAWS, or "auto": the smallest BIC decides.
     damping : whether the spring has a damper; None: the smallest BIC decides.
     bias : whether the torque may have a constant error. It is zero for a table whose deflections do
@@ -217,7 +241,21 @@ def identify_spring(
     richest = min(found, key=lambda fit: float(fit.residuals @ fit.residuals))
     independent = len(Q) / correlation_time(richest.residuals)
     ranked = sorted(found, key=lambda fit: fit.bic(independent))
-    best = ranked[0]
+    best, slip = ranked[0], _hysteresis(ranked[0], phi)
+    width, element = (float("nan"), float("nan")), None
+    if slip is not None and _belongs(slip, best.residuals, independent):
+        for _ in range(SLIP_ROUNDS):
+            ranked = _fits(phi, Q - slip.torque * slip.shape, phid, law, False, bias)
+            independent = len(Q) / correlation_time(ranked[-1].residuals)
+            ranked = sorted(ranked, key=lambda fit: fit.bic(independent))
+            best = ranked[0]
+            whole = replace(best, residuals=best.residuals + slip.torque * slip.shape)
+            slip = _hysteresis(whole, phi) or slip
+        element = SlipElement(slip.torque / slip.reach, slip.torque)
+        width = abs(2.0 * slip.torque), 2.0 * slip.error(best.residuals)
+    elif slip is not None:
+        left = best.residuals - slip.torque * slip.across
+        width = abs(2.0 * slip.torque), 2.0 * slip.error(left)
     return SpringFit(
         joint,
         best.name,
@@ -228,13 +266,14 @@ def identify_spring(
         (float(phi.min()), float(phi.max())),
         float(np.sqrt(np.mean(best.residuals**2))),
         float(1.0 - np.var(best.residuals) / np.var(Q)),
-        _hysteresis(best, phid),
+        width,
         len(Q),
         independent,
         int((~keep).sum()),
         tuple((fit.name, fit.bic(independent)) for fit in ranked),
         prismatic,
         recorded,
+        element,
     )
 
 
@@ -257,6 +296,22 @@ def correlation_time(residuals: Array) -> float:
     times = 2.0 * np.cumsum(correlation / correlation[0]) - 1.0
     enough = np.arange(len(times)) >= 5.0 * times
     return float(max(1.0, times[np.argmax(enough) if enough.any() else -1]))
+
+
+class _Slip(NamedTuple):
+    """torque : at which the element slips, N m. reach : its deflection then, rad. shape : (k,) its
+    torque over `torque`, and across : (k,) what the law leaves of it. explained : sum of
+    squares."""
+
+    torque: float
+    reach: float
+    shape: Array
+    across: Array
+    explained: float
+
+    def error(self, left: Array) -> float:
+        """The standard error of the torque, from the residuals (k,) that law and element leave."""
+        return float(_standard_errors(self.across[:, None], left, np.eye(1))[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -460,20 +515,30 @@ def _least_squares(X: Array, y: Array, lower: Array) -> Array:
     return np.asarray(values / scale)
 
 
-def _hysteresis(best: _Fit, phid: Array | None) -> tuple[float, float]:
-    """Twice the coefficient of sign(phi') in addition to the law, and its standard error."""
-    if phid is None:
-        return float("nan"), float("nan")
-    side = np.where(np.abs(phid) > SLOW * np.sqrt(np.mean(phid**2)), np.sign(phid), 0.0)
-    X = best.design
-    across = side - X @ np.linalg.lstsq(X, side, rcond=None)[0]
-    size = float(across @ across)
-    if size < 1e-6 * len(side):
-        return float("nan"), float("nan")
-    coefficient = float(across @ best.residuals) / size
-    left = best.residuals - coefficient * across
-    (error,) = _standard_errors(across[:, None], left, np.eye(1))
-    return abs(2.0 * coefficient), 2.0 * float(error)
+def _hysteresis(best: _Fit, phi: Array) -> _Slip | None:
+    """The slip element that explains most of the residuals beside the law; None if the deflection
+    never reverses."""
+    reaches = np.geomspace(*REACHES, NODES) * float(np.ptp(phi))
+    X, found = best.design, None
+    for reach, own in zip(reaches, play(phi, reaches).T, strict=True):
+        across = own - X @ np.linalg.lstsq(X, own, rcond=None)[0]
+        size = float(across @ across)
+        if size < 1e-6 * len(own):
+            continue
+        torque = float(across @ best.residuals) / size
+        if found is None or torque**2 * size > found.explained:
+            found = _Slip(torque, float(reach), own, across, torque**2 * size)
+    return found
+
+
+def play(phi: Array, reaches: Array) -> Array:
+    """z (k, r) of slip elements with the given deflections at which they slip: each follows phi and
+    is limited to -1 and 1 there. It starts at zero."""
+    state, found = np.zeros(len(reaches)), np.empty((len(phi), len(reaches)))
+    for k, step in enumerate(np.diff(phi, prepend=phi[:1])):
+        state = np.clip(state + step / reaches, -1.0, 1.0)
+        found[k] = state
+    return found
 
 
 def _inliers(phi: Array, Q: Array, phid: Array | None) -> NDArray[np.bool_]:

@@ -41,8 +41,8 @@ static void copy_row(const double *from, double *to, int count)
 
 static void settle_springs(robot_feedforward *flat)
 {
-    for (int i = 0; i < JOINTS; ++i) {
-        flat->filtered[i] = IS_DAMPED[i] ? NAN : 0.0;
+    for (int i = 0; i < ROBOT_STATES; ++i) {
+        flat->filtered[i] = i < JOINTS && HAS_MEMORY[i] ? NAN : 0.0;
     }
 }
 
@@ -55,15 +55,15 @@ static void map_motion(robot_controller *c, robot_feedforward *flat, double dt)
                              flat->state[4], flat->torque[0], flat->torque[1], flat->torque[2]);
     robot_subtract_known(flat->torque, c->external_torque, c->disturbances.link,
                          c->disturbances.link_rate);
-    robot_motor_feedforward(flat->state, flat->torque, c->second, flat->filtered, flat->bent,
-                            flat->load, flat->result, flat->flags);
+    robot_motor_feedforward(flat->state, flat->torque, flat->carried, c->second, flat->filtered,
+                            flat->bent, flat->load, flat->result, flat->flags);
     for (int j = 0; j < MOTORS; ++j) {
         const double left = 1.0 - c->parameters.friction[j];
         if (left > 0.0) {
-            flat->result[3][j] -= left * robot_motor_friction(j, flat->result[1][j]);
+            flat->result[3][j] -= left * robot_motor_friction(j, flat->result[1][j], flat->load[j]);
         }
     }
-    robot_advance_springs(flat->torque, flat->filtered, dt);
+    robot_advance_springs(flat->carried, flat->filtered, dt);
 }
 
 /* Springs at the measured state. */
@@ -73,6 +73,7 @@ static void measure_springs(robot_controller *c)
     robot_springs *s = &c->springs;
     robot_spring_torques(x->q, x->qd, x->theta, x->thetad, c->second, s->torque, s->rate, s->felt,
                          s->load, s->deflection);
+    robot_add_slip(c->now.filtered, s->torque, s->load);
 }
 
 static void observe_disturbances(robot_controller *c, double elapsed)
@@ -80,12 +81,14 @@ static void observe_disturbances(robot_controller *c, double elapsed)
     const robot_parameters *p = &c->parameters;
     const robot_samples *x = &c->samples;
     const robot_springs *s = &c->springs;
-    double momentum[JOINTS], bias[JOINTS];
+    const robot_feedforward *last = p->lead > 0.0 ? &c->later : &c->now;
+    double momentum[JOINTS], bias[JOINTS], known[JOINTS];
     robot_momentum(x->q, x->qd, momentum, bias);
+    robot_known_torques(c->external_torque, c->desired[1], last->torque[0], known);
     robot_observe_disturbances(&c->disturbances, p->disturbance_bandwidth,
-                               p->link_disturbance_limit, p->motor_disturbance_limit, elapsed,
-                               x->qd, x->thetad, momentum, bias, s->torque, s->load, c->torque,
-                               c->external_torque);
+                               p->link_disturbance_bandwidth, p->link_disturbance_limit,
+                               p->motor_disturbance_limit, elapsed, x->qd, x->thetad, momentum,
+                               bias, s->torque, s->load, c->torque, known);
 }
 
 /* The chosen law along c->desired, `elapsed` after the last cycle, of which it uses at most `dt`. */
@@ -176,8 +179,8 @@ static void hold_at(robot_controller *c, const double q[JOINTS], const double ex
         flat->torque[0][i] -= external[i];
     }
     settle_springs(flat);
-    robot_motor_feedforward(flat->state, flat->torque, still, flat->filtered, flat->bent,
-                            flat->load, flat->result, flat->flags);
+    robot_motor_feedforward(flat->state, flat->torque, flat->carried, still, flat->filtered,
+                            flat->bent, flat->load, flat->result, flat->flags);
 }
 
 /* A slow stop, without states of the motors. */
@@ -645,9 +648,13 @@ static void take_input(robot_controller *c, const robot_input *in)
 {
     const robot_parameters *p = &c->parameters;
     robot_samples *s = &c->samples;
+    double q[JOINTS], theta[MOTORS];
+    copy_row(in->q, q, JOINTS);
+    copy_row(in->theta, theta, MOTORS);
+    robot_unwrap_samples(p, s, q, theta);
     const int frozen =
-        robot_notice_frozen_sides(p->frozen_distance, &c->counts, &c->frozen, in->q, in->theta,
-                                  c->has_motion ? c->desired[0] : in->q);
+        robot_notice_frozen_sides(p->frozen_distance, &c->counts, &c->frozen, q, theta,
+                                  c->has_motion ? c->desired[0] : q);
     const double link_time = frozen & LINKS_FROZEN ? s->link_time : in->link_time;
     const double motor_time = frozen & MOTORS_FROZEN ? s->motor_time : in->motor_time;
     int agrees = -1;
@@ -655,10 +662,10 @@ static void take_input(robot_controller *c, const robot_input *in)
         robot_believe_samples(s);
     } else if (robot_follow_silence(p, s, link_time, motor_time)) {
         double misfit[JOINTS];
-        const int worst = worst_joint(c, in->q, in->theta, misfit);
+        const int worst = worst_joint(c, q, theta, misfit);
         agrees = worst < 0 ? -1 : fabs(misfit[worst]) <= 1.0;
     }
-    robot_take_samples(p, s, &c->counts, in->time, link_time, motor_time, in->q, in->theta, agrees,
+    robot_take_samples(p, s, &c->counts, in->time, link_time, motor_time, q, theta, agrees,
                        c->clock.elapsed, c->desired, c->now.result);
 }
 

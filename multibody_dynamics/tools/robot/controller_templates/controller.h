@@ -41,8 +41,8 @@ typedef struct {
 /* The feedforward of one motion: inputs, memory of the springs, results. */
 typedef struct {
     double state[5][ROBOT_JOINTS];
-    double torque[3][ROBOT_JOINTS];
-    double filtered[ROBOT_JOINTS];
+    double torque[3][ROBOT_JOINTS], carried[3][ROBOT_JOINTS];
+    double filtered[ROBOT_STATES];
     double bent[ROBOT_MOTORS];
     double load[ROBOT_MOTORS];
     double result[4][ROBOT_MOTORS]; /* theta, theta', theta'', tau */

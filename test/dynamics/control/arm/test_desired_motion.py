@@ -179,6 +179,40 @@ def test_a_stop_is_smooth_and_has_the_given_duration(motion):
     assert 0.0 < end[0, 0] - before[0, 0] < 0.4 * before[1, 0]
 
 
+def test_a_stop_takes_as_long_as_the_acceleration_limits_require():
+    peaks = []
+    for allowed in (np.inf, 8.0):
+        limits = LIMITS._replace(acceleration=np.array([allowed, 30.0]))
+        motion = DesiredMotion(NAMES, limits)
+        motion.hold(Q0, START)
+        follow(motion, request([1.0], [[1.5, 1.0]]))
+        now = START + SECOND // 2
+        begin = state(motion, now)
+        motion.stop(0.05)
+        rows = np.array([state(motion, now + k * SECOND // 1000) for k in range(1500)])
+        assert motion.mode == "holding"
+        assert abs(begin[2, 0]) < 8.0
+        peaks.append(np.abs(rows[:, 2, 0]).max())
+    assert peaks[0] > 20.0
+    assert peaks[1] <= 1.1 * 8.0  # the jerk at the start does not allow less
+
+
+def test_trajectories_of_continuous_joints_begin_in_the_nearest_turn():
+    """As a whole: what is between their points stays. Other joints do not repeat."""
+    turn = 2.0 * np.pi
+    motion = DesiredMotion(NAMES, LIMITS._replace(upper=np.array([np.inf, 2.0])), [turn, 0.0])
+    here = np.array([2.0 * turn - 0.2, -0.2])
+    motion.hold(here, START)
+    follow(motion, request([2.0, 8.0], [[0.3, 0.5], [0.3 + turn, 0.5]]), measured=here)
+    assert state(motion, START + 2 * SECOND)[0] == pytest.approx([2.0 * turn + 0.3, 0.5])
+    assert state(motion, START + 8 * SECOND)[0] == pytest.approx([3.0 * turn + 0.3, 0.5])
+    now = START + 9 * SECOND
+    reached = state(motion, now)[0]
+    late = request([-1.0, 1.0], [[0.0, 0.4], [0.6, 0.6]], start=now)  # at 0.3 now
+    follow(motion, late, measured=reached, tolerance=0.1)
+    assert state(motion, now + SECOND)[0] == pytest.approx([3.0 * turn + 0.6, 0.6])
+
+
 @pytest.mark.parametrize("delay", [0, SECOND // 4])  # starting now, and at a stamp in the future
 def test_a_motion_is_as_exact_after_a_day_as_at_the_start(delay):
     """Points every 20 ms: q'''' amplifies the rounding of their times by more than a million."""

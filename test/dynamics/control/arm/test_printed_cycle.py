@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from elastic_arms import antagonistic_arm, elastic_panda, mixed_panda
+from elastic_arms import antagonistic_arm, elastic_panda, mixed_panda, series, two_links
 from generated_controllers import designed
 from multibody_dynamics.dynamics.control.arm import printed_cycle as printing
 from multibody_dynamics.dynamics.control.arm.cycle_settings import CycleSettings
@@ -59,3 +59,13 @@ def test_cases_that_a_robot_does_not_have_vanish():
     mixed = printing.printed_cycle(design.actuators, settings).files
     assert "IS_RIGID" in mixed["disturbances.c"]
     assert "IS_RIGID" in mixed["control.c"]
+
+
+def test_the_motion_of_the_links_does_not_depend_on_the_number_of_motors():
+    """Positions of links have as many limits as links, although limits of motors share the name."""
+    motions = set()
+    for arm in (antagonistic_arm(), two_links(series(400.0), series(300.0))):
+        design = designed(arm)
+        settings = CycleSettings(**design.parameters)
+        motions.add(printing.printed_cycle(design.actuators, settings).files["reference.c"])
+    assert len(motions) == 1

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import qmc
 
-from elastic_arms import law_of, linear_arm, shipped
+from elastic_arms import law_of, linear_arm, shipped, without_coulomb
 from multibody_dynamics.dynamics.control import (
     Arm,
     ControllerSettings,
@@ -19,6 +19,7 @@ from multibody_dynamics.dynamics.control import (
     LoopJudge,
     RobotErrors,
     StateEstimation,
+    StateFeedbackGains,
     judge_loop,
     sampled_loop,
     spread_poses,
@@ -26,6 +27,8 @@ from multibody_dynamics.dynamics.control import (
 from multibody_dynamics.dynamics.control.stability.loop_sampling import RestingPlants
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import LinearArm
+from multibody_dynamics.dynamics.elastic_arm import SoftBase
+from multibody_dynamics.dynamics.plant import DriveEffects, ElasticRobot
 from multibody_dynamics.dynamics.rigid import inverse_dynamics_derivatives, mass_matrix
 
 ENCODERS = StateEstimation("link_and_motor_encoders", bandwidth=100.0)
@@ -151,7 +154,8 @@ def test_the_laws_of_a_cycle_are_judged_by_name():
     found = cycle.laws.judge("motor_pd", arm.rest, delay=1e-3, poses=3)
     assert found is not None
     own = law_of(arm)
-    wanted = judge_loop(own, arm.rest, delay=1e-3, estimation=ENCODERS, poses=3)
+    conditions = {"delay": 1e-3, "estimation": ENCODERS, "poses": 3}
+    wanted = judge_loop(own, arm.rest, base_frequency=5.0, **conditions)
     np.testing.assert_array_equal(found.growth, wanted.growth)
     assert cycle.laws.judge("hold", arm.rest, poses=0) is not None
     for law in ("computed_torque", "esp", "joint_impedance"):
@@ -168,6 +172,45 @@ def test_the_laws_of_a_cycle_are_judged_by_name():
     cycle = Arm(arm.model, arm.actuators, on_motors)
     assert cycle.laws.judge("state_feedback", arm.rest, poses=0) is None
     assert cycle.laws.judge("motor_pd", arm.rest, poses=0) is not None
+
+
+@pytest.mark.parametrize("inertia", [0.2, 0.5, 1.0])
+@pytest.mark.parametrize("frequency", [5.0, 7.0, 10.0, 15.0, 20.0])
+def test_the_default_law_is_stable_on_soft_bases(frequency, inertia):
+    """That for a rigid base is not, and the judgement sees it."""
+    arm = shipped("panda")
+    default, fast = law_of(arm), law_of(arm, base_frequency=0.0)
+    base = SoftBase(frequency, inertia, 0.005)
+    for q in (arm.rest, *spread_poses(arm.model, 3)):
+        assert sampled_loop(default, q, estimation=ENCODERS, base=base).growth < 0.0
+    if frequency <= 15.0 and inertia < 1.0:
+        assert sampled_loop(fast, arm.rest, estimation=ENCODERS, base=base).growth > 0.0
+
+
+def test_a_law_for_a_rigid_base_is_refused_on_a_soft_one():
+    arm = shipped("panda")
+    conditions = {"estimation": ENCODERS, "poses": 0}
+    fast = law_of(arm, base_frequency=0.0)
+    assert not judge_loop(fast, arm.rest, **conditions).is_unstable.any()
+    found = judge_loop(fast, arm.rest, base_frequency=5.0, **conditions)
+    assert found.is_unstable.all()
+    assert "also on bases from 5 Hz" in str(found)
+    assert not judge_loop(law_of(arm), arm.rest, base_frequency=5.0, **conditions).is_unstable.any()
+
+
+def test_a_soft_base_is_that_of_the_plant():
+    """The undriven loop oscillates with the modes of the plant, which has other equations."""
+    arm = without_coulomb(shipped("panda"))
+    arm = arm._replace(model=replace(arm.model, gravity=np.zeros(3)))
+    effects = DriveEffects(base_frequency=8.0, base_inertia=0.4, base_damping=0.02)
+    straight = np.zeros(arm.model.n)  # at which the base of the plant is described
+    values, _ = ElasticRobot(arm.model, arm.actuators, effects=effects).modes(straight)
+    law = law_of(arm, disturbance_bandwidth=0.0)
+    law.gains = StateFeedbackGains(arm.actuators.motor_names, 0.0 * law.gains.values)
+    poles = sampled_loop(law, straight, base=SoftBase(8.0, 0.4, 0.02)).poles
+    fast = values[np.abs(values) > 20.0]
+    nearest = np.abs(poles[:, None] - fast).min(axis=0)
+    assert (nearest < 1e-6 * np.abs(fast)).all()
 
 
 def test_wrong_arguments_are_rejected():

@@ -78,7 +78,7 @@ def test_it_is_stable_for_other_robots_of_the_box_too(name, design):
         law = {"law": "state_feedback", "gain_design": design, "delay": 1e-3}
         law = law if design == "coupled" else {"law": "motor_pd", "bandwidth": 45.0}
         given = control.ControllerSettings(
-            position=arm.rest, disturbance_bandwidth=bandwidth, **law
+            position=arm.rest, disturbance_bandwidth=bandwidth, base_frequency=0.0, **law
         )
         return control.make_controller(arm.model, arm.actuators, given)
 

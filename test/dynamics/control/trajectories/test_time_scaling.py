@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -69,13 +71,13 @@ def motors_of(joints: Actuators, states: np.ndarray, torque) -> MotorMotion:
 
 
 def brute_force(reference: Reference, model, joints, count: int = 8001) -> np.ndarray:
-    """The six quantities (6, k, n) at dense times, with the dynamics computed anew at each."""
+    """The eight quantities (8, k, n) at dense times, with the dynamics computed anew at each."""
     states = reference.sample(np.linspace(reference.start_time, reference.end_time, count))
     torque = inverse_dynamics(model, *np.moveaxis(states, 1, 0))
     motor = motors_of(joints, states, torque)
     return np.stack(
-        [torque.tau, torque.tau_dot, states[:, 1], motor.torque, motor.velocity,
-         motor.position - states[:, 0]]
+        [torque.tau, torque.tau_dot, *(states[:, k] for k in (1, 2, 3)), motor.torque,
+         motor.velocity, motor.position - states[:, 0]]
     )  # fmt: skip
 
 
@@ -85,7 +87,7 @@ def limits_between(reference: Reference, which: str, model, joints) -> MotionLim
     path = reference.sample(np.linspace(reference.start_time, reference.end_time, 501))
     path[:, 1:] = 0.0
     g = np.abs(inverse_dynamics(model, *np.moveaxis(path, 1, 0)).tau).max(axis=0)
-    still = np.array([g, 0 * g, 0 * g, g, 0 * g, g * compliance(joints)])
+    still = np.array([g, *np.zeros((4, len(g))), g, 0 * g, g * compliance(joints)])
     values = dict(zip(QUANTITIES, 3.0 * np.maximum(moving, still), strict=True))
     i = QUANTITIES.index(which)
     values[which] = np.maximum(0.5 * (still + moving)[i], 1.05 * still[i])
@@ -121,6 +123,19 @@ def test_limits_of_the_robot_and_its_motors():
     assert worst(result.trajectory, model, joints, limits) == pytest.approx(1.0, abs=1e-5)
     np.testing.assert_array_equal(limits.motor_torque, joints.torque_limit)
     np.testing.assert_array_equal(limits.joint_speed, model.limits.velocity)
+
+
+@pytest.mark.parametrize(("quantity", "order"), [("acceleration", 2), ("jerk", 3)])
+def test_acceleration_and_jerk_of_the_urdf_slow_a_motion_by_their_power_of_time(quantity, order):
+    joints, reference = panda_joints(), fast_motion()
+    model, peaks = panda(), np.abs(reference.peak_values()[order])
+    allowed = np.where(np.arange(model.n) == 2, peaks / 3.0, np.inf)
+    loose = model.limits._replace(velocity=np.full(model.n, np.inf), **{quantity: allowed})
+    limits = MotionLimits.of_robot(replace(model, limits=loose), joints)
+    limits = replace(limits, joint_torque=np.inf, motor_torque=np.inf, motor_speed=np.inf)
+    result = scale_time(reference, model, joints, limits)
+    assert result.factor == pytest.approx(3.0 ** (1.0 / order), rel=1e-3)
+    assert result.binding.quantity == f"joint_{quantity}"
 
 
 def swing() -> tuple[Trajectory, Actuators]:
@@ -290,7 +305,7 @@ def test_the_report_agrees_with_brute_force_before_and_after():
             state = motion(use.time)
             torque = inverse_dynamics(model, *state)
             motor = motors_of(joints, state, torque)
-            there = (torque.tau, torque.tau_dot, state[1], motor.torque, motor.velocity)
+            there = (torque.tau, torque.tau_dot, *state[1:4], motor.torque, motor.velocity)
             assert there[i][j] == pytest.approx(use.value, rel=1e-6)
     history = result.history
     start, k = reference.start_time, len(history.times) // 3

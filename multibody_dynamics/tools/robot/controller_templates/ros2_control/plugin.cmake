@@ -22,7 +22,8 @@ enable_language(CXX)
 find_package(ament_cmake REQUIRED)
 set(PLUGIN_DEPENDS
   control_msgs controller_interface diagnostic_msgs generate_parameter_library hardware_interface
-  pluginlib rclcpp rclcpp_lifecycle realtime_tools std_srvs trajectory_msgs)
+  pluginlib rclcpp rclcpp_action rclcpp_lifecycle realtime_tools sensor_msgs std_srvs
+  trajectory_msgs)
 foreach(package IN LISTS PLUGIN_DEPENDS)
   find_package(${package} REQUIRED)
 endforeach()
@@ -30,7 +31,8 @@ endforeach()
 generate_parameter_library(ROBOT_ros2_control_parameters ros2_control/parameters.yaml)
 
 add_library(ROBOT_controller_plugin SHARED
-  ros2_control/plugin.cpp ros2_control/rehearsal.cpp ros2_control/trajectory.cpp)
+  ros2_control/action.cpp ros2_control/plugin.cpp ros2_control/rehearsal.cpp ros2_control/simulated_arm.cpp
+  ros2_control/trajectory.cpp ros2_control/simulated_arm.c)
 target_compile_features(ROBOT_controller_plugin PUBLIC cxx_std_17)
 target_compile_options(ROBOT_controller_plugin PRIVATE -Wall -Wextra -Wshadow)
 target_include_directories(ROBOT_controller_plugin PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/ros2_control)
@@ -41,15 +43,17 @@ target_link_libraries(ROBOT_controller_plugin PUBLIC
   hardware_interface::hardware_interface
   pluginlib::pluginlib
   rclcpp::rclcpp
+  rclcpp_action::rclcpp_action
   rclcpp_lifecycle::rclcpp_lifecycle
   realtime_tools::realtime_tools
   ${control_msgs_TARGETS}
   ${diagnostic_msgs_TARGETS}
+  ${sensor_msgs_TARGETS}
   ${std_srvs_TARGETS}
   ${trajectory_msgs_TARGETS})
 
 pluginlib_export_plugin_description_file(controller_interface ros2_control/plugin.xml)
-pluginlib_export_plugin_description_file(hardware_interface ros2_control/rehearsal.xml)
+pluginlib_export_plugin_description_file(hardware_interface ros2_control/hardware.xml)
 
 install(TARGETS ROBOT_controller ROBOT_controller_plugin
   ARCHIVE DESTINATION lib

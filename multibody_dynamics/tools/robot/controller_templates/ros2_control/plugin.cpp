@@ -29,7 +29,9 @@ constexpr double SAME_TIME = 1e-3;
 constexpr double DIAGNOSTICS_PERIOD = 1.0; /* s; changes are published at once */
 constexpr double RATE_TOLERANCE = 0.01;
 constexpr std::size_t MOST_WAITING = 10; /* messages of a topic */
+constexpr double SHORTEST_CHANGE = 0.1; /* s, of a stiffness */
 
+//INTERFACES//
 constexpr const char * ANSWERS[] = {
   "accepted",
   "a number is not finite",
@@ -156,7 +158,13 @@ bool ElasticJointController::start(double now)
     (void)robot_judge(&core_, output_.q, output_.theta, 0, &report_.implausible);
     return false;
   }
-  return !is_starting_ || now - starting_since_ <= parameters_.start_timeout;
+  const auto is_finite = [](double x) {return std::isfinite(x);};
+  report_.is_overdue = is_starting_ && now - starting_since_ > parameters_.start_timeout;
+  report_.lacks_links = input_.link_time < now ||
+    !std::all_of(input_.q, input_.q + ROBOT_JOINTS, is_finite);
+  report_.lacks_motors = input_.motor_time < now ||
+    !std::all_of(input_.theta, input_.theta + ROBOT_MOTORS, is_finite);
+  return !report_.is_overdue;
 }
 
 void ElasticJointController::write(const double torque[ROBOT_MOTORS])
@@ -170,11 +178,13 @@ void ElasticJointController::write(const double torque[ROBOT_MOTORS])
 
 void ElasticJointController::take_requests()
 {
-  if (stop_is_requested_.exchange(false)) {
-    motion_.count = 0;
-    while (motions_.pop(motion_)) { /* what came before the stop; the queue is short */
+  if (stop_is_requested_.exchange(false)) { /* what came before the stop is dropped */
+    while (motion_ != nullptr || upcoming_ != nullptr || motions_.pop(upcoming_)) {
+      take_motion();
+      report_.stopped = motion_->id;
+      leave_motion();
     }
-    motion_.count = next_point_ = 0;
+    report_.stopped = std::max(report_.stopped, report_.motion);
     robot_stop(&core_);
   }
   if (clearing_is_requested_.exchange(false)) {
@@ -182,10 +192,82 @@ void ElasticJointController::take_requests()
   }
 }
 
+/* The next motion takes the place of the present one, if there is one. */
+void ElasticJointController::take_motion()
+{
+  if (upcoming_ != nullptr) {
+    leave_motion();
+    motion_ = std::exchange(upcoming_, nullptr);
+    report_.motion = motion_->id;
+  }
+}
+
+void ElasticJointController::leave_motion()
+{
+  if (motion_ != nullptr) {
+    motion_->is_used.store(false);
+  }
+  motion_ = nullptr;
+  next_point_ = 0;
+}
+
+/* A known external torque ends when it is no longer renewed. */
+void ElasticJointController::take_external_torque(double now)
+{
+  bool is_new = false;
+  while (external_torques_.pop(external_)) {
+    is_new = true;
+  }
+  if (is_new) {
+    external_time_ = now;
+  } else if (is_pushed_ && now - external_time_ > parameters_.external_torque_timeout) {
+    external_ = ExternalTorque{};
+  } else {
+    return;
+  }
+  is_pushed_ = is_new;
+  (void)robot_set_external_torque(&core_, external_.torque);
+}
+
+/* Move the second outputs to the last target, by polynomials of degree 5. */
+void ElasticJointController::follow_second(double now)
+{
+  while (second_targets_.pop(target_)) {
+    std::copy_n(&second_[0][0], 3 * ROBOT_SECOND, &second_start_[0][0]);
+    second_since_ = now;
+    is_changing_ = true;
+  }
+  if (!is_changing_) {
+    return;
+  }
+  const double T = target_.duration;
+  const double s = std::fmin((now - second_since_) / T, 1.0);
+  for (std::size_t v = 0; v != ROBOT_VARIABLE; ++v) {
+    const double x = second_start_[0][v];
+    const double c1 = second_start_[1][v] * T;
+    const double c2 = 0.5 * second_start_[2][v] * T * T;
+    const double h = (std::isfinite(target_.value[v]) ? target_.value[v] : x) - x - c1 - c2;
+    const double dv = -c1 - 2.0 * c2;
+    const double da = -2.0 * c2;
+    const double c3 = 10.0 * h - 4.0 * dv + 0.5 * da;
+    const double c4 = -15.0 * h + 7.0 * dv - da;
+    const double c5 = 6.0 * h - 3.0 * dv + 0.5 * da;
+    second_[0][v] = x + s * (c1 + s * (c2 + s * (c3 + s * (c4 + s * c5))));
+    second_[1][v] = (c1 + s * (2.0 * c2 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))) / T;
+    second_[2][v] = (2.0 * c2 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / (T * T);
+  }
+  const bool is_moving = output_.state >= ROBOT_HOLDING && output_.state <= ROBOT_BRAKING;
+  is_changing_ = s < 1.0 && is_moving;
+  if (!is_changing_) { /* there, or stopped by a fault */
+    std::fill_n(&second_[1][0], 2 * ROBOT_SECOND, 0.0);
+  }
+  (void)robot_set_second_outputs(&core_, second_);
+}
+
 /* Replace the motion after the start of the new one, and wait there if it begins later. */
 robot_answer ElasticJointController::begin_motion(double now)
 {
-  const double start = motion_.start;
+  const double start = motion_->start;
   if (output_.state == ROBOT_HOLDING) {
     motion_end_ = now;
     for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
@@ -212,30 +294,45 @@ robot_answer ElasticJointController::begin_motion(double now)
   return robot_append(&core_, start, motion_end_state_);
 }
 
-/* Pass one point to the core after writing the torque; it costs less than a cycle of the law. */
+/* Pass one point to the core after writing the torque; it costs less than a cycle of the law. The
+ * points of a long motion wait until segments have ended. */
 void ElasticJointController::take_point(double now)
 {
-  if (next_point_ >= motion_.count) {
-    next_point_ = 0;
-    motion_.count = 0;
-    if (!motions_.pop(motion_)) {
-      return;
-    }
+  if (upcoming_ == nullptr && !motions_.pop(upcoming_)) {
+    upcoming_ = nullptr;
   }
-  const std::size_t k = next_point_++;
+  const bool is_over = motion_ == nullptr || next_point_ >= motion_->points.size();
+  const bool is_replaced = upcoming_ != nullptr && next_point_ > 0 &&
+    motion_end_ >= upcoming_->start - SAME_TIME;
+  if (is_over) {
+    leave_motion();
+  }
+  if (is_over || is_replaced) {
+    take_motion();
+  }
+  if (motion_ == nullptr) {
+    return;
+  }
+  const std::size_t k = next_point_;
+  const bool cuts = k == 0 && motion_->start < motion_end_ - SAME_TIME;
+  if (!cuts && core_.reference.used >= ROBOT_SEGMENTS - 1) {
+    return;
+  }
   robot_answer answer = ROBOT_ACCEPTED;
   if (k == 0) {
     answer = begin_motion(now);
   }
+  Knot & point = motion_->points[k];
   if (answer == ROBOT_ACCEPTED) {
-    answer = robot_append(&core_, motion_.time[k], motion_.state[k]);
+    answer = robot_append(&core_, point.time, point.state);
   }
   if (answer == ROBOT_ACCEPTED) {
-    motion_end_ = motion_.time[k];
-    std::copy_n(&motion_.state[k][0][0], 5 * ROBOT_JOINTS, &motion_end_state_[0][0]);
+    next_point_ = k + 1;
+    motion_end_ = point.time;
+    std::copy_n(&point.state[0][0], 5 * ROBOT_JOINTS, &motion_end_state_[0][0]);
     return;
   }
-  motion_.count = 0; /* the rest of the message is dropped */
+  leave_motion(); /* the rest of the message is dropped */
   report_.refusal = answer;
   report_.refused_point = k;
   tell(now, true);
@@ -248,11 +345,17 @@ void ElasticJointController::tell(double now, bool is_urgent)
     report_.output.state != output_.state || report_.output.fault != output_.fault;
   report_.output = output_;
   report_.time = now;
+  cycle_time_.store(now);
+  for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
+    report_.largest_error[i] =
+      std::fmax(report_.largest_error[i], std::fabs(output_.desired[0][i] - output_.q[i]));
+  }
   if (is_urgent || has_changed || ++cycles_since_report_ >= cycles_per_report_) {
     cycles_since_report_ = 0;
     /* The queue is full if the callbacks do not run; the next report counts what was lost. */
     if (reports_.push(report_)) {
       report_.time_to_torque = 0.0;
+      std::fill_n(report_.largest_error, ROBOT_JOINTS, 0.0);
     } else {
       report_.lost_reports += 1;
     }
@@ -279,6 +382,8 @@ return_type ElasticJointController::update(const rclcpp::Time & time, const rclc
     return may_go_on ? return_type::OK : return_type::ERROR;
   }
   take_requests();
+  take_external_torque(now);
+  follow_second(now);
   take_point(now);
   tell(now, false);
   return return_type::OK;
@@ -334,7 +439,7 @@ CallbackReturn ElasticJointController::on_activate(const rclcpp_lifecycle::State
 {
   if (
     state_interfaces_.size() != state_names_.size() || command_interfaces_.size() != ROBOT_MOTORS ||
-    robot_initialise(&core_, &core_parameters_) != 0)
+    robot_initialise(&core_, &core_parameters_) != 0 || !can_read_interfaces())
   {
     return CallbackReturn::ERROR;
   }
@@ -349,12 +454,18 @@ CallbackReturn ElasticJointController::on_activate(const rclcpp_lifecycle::State
   is_starting_ = true;
   is_balanced_ = false;
   starting_since_ = 0.0; /* the first cycle is the origin of time */
-  while (motions_.pop(motion_)) {
+  cycle_time_.store(0.0);
+  for (leave_motion(); upcoming_ != nullptr || motions_.pop(upcoming_); leave_motion()) {
+    take_motion();
   }
-  motion_.count = next_point_ = 0;
+  while (external_torques_.pop(external_) || second_targets_.pop(target_)) {
+  }
+  is_pushed_ = is_changing_ = false;
+  std::copy_n(&core_.second[0][0], 3 * ROBOT_SECOND, &second_[0][0]);
   stop_is_requested_.store(false);
   clearing_is_requested_.store(false);
   report_ = Report{};
+  report_.motion = report_.stopped = motion_count_;
   set_active(true);
   return CallbackReturn::SUCCESS;
 }
@@ -376,6 +487,23 @@ CallbackReturn ElasticJointController::on_deactivate(const rclcpp_lifecycle::Sta
 }
 
 /* The callbacks: outside of the real-time thread */
+
+/* An interface whose numbers are not floating-point ones throws in every cycle. */
+bool ElasticJointController::can_read_interfaces()
+{
+  try {
+    for (const auto & each : state_interfaces_) {
+      (void)each.get_optional();
+    }
+    for (const auto & each : command_interfaces_) {
+      (void)each.get_optional();
+    }
+  } catch (const std::exception & error) {
+    RCLCPP_ERROR(get_node()->get_logger(), "not activated: %s", error.what());
+    return false;
+  }
+  return true;
+}
 
 CallbackReturn ElasticJointController::on_init()
 {
@@ -446,6 +574,12 @@ CallbackReturn ElasticJointController::on_configure(const rclcpp_lifecycle::Stat
     std::max(1.0, std::round(1.0 / (rate * core_parameters_.period))));
   next_diagnostics_ = steady_clock_.now();
 
+  open_topics();
+  return CallbackReturn::SUCCESS;
+}
+
+void ElasticJointController::open_topics()
+{
   using std_srvs::srv::Trigger;
   subscription_ = get_node()->create_subscription<trajectory_msgs::msg::JointTrajectory>(
     "~/joint_trajectory", rclcpp::QoS(MOST_WAITING).reliable(), /* a long motion comes in parts */
@@ -461,14 +595,43 @@ CallbackReturn ElasticJointController::on_configure(const rclcpp_lifecycle::Stat
     [this](Trigger::Request::ConstSharedPtr, Trigger::Response::SharedPtr response) {
       request(clearing_is_requested_, *response);
     });
+  using sensor_msgs::msg::JointState;
+  external_subscription_ = get_node()->create_subscription<JointState>(
+    "~/external_torque", rclcpp::QoS(MOST_WAITING),
+    [this](const JointState::ConstSharedPtr message) {receive_external_torque(*message);});
+  if (ROBOT_VARIABLE > 0) {
+    second_subscription_ = get_node()->create_subscription<trajectory_msgs::msg::JointTrajectory>(
+      "~/stiffness_reference", rclcpp::QoS(MOST_WAITING).reliable(),
+      [this](const trajectory_msgs::msg::JointTrajectory::ConstSharedPtr message) {
+        receive_second(*message);
+      });
+  }
+  action_.open(
+    get_node(), parameters_.links, tolerances(),
+    [this](const trajectory_msgs::msg::JointTrajectory & message, Pursuit & pursuit) {
+      return accept(message, pursuit);
+    },
+    [this]() {stop_is_requested_.store(true);});
   state_publisher_ =
     get_node()->create_publisher<control_msgs::msg::JointTrajectoryControllerState>(
     "~/controller_state", rclcpp::QoS(MOST_WAITING));
   diagnostics_publisher_ = get_node()->create_publisher<diagnostic_msgs::msg::DiagnosticArray>(
     "/diagnostics", rclcpp::QoS(MOST_WAITING));
   timer_ = get_node()->create_wall_timer(
-    std::chrono::duration<double>(1.0 / rate), [this]() {publish();});
-  return CallbackReturn::SUCCESS;
+    std::chrono::duration<double>(1.0 / parameters_.state_rate), [this]() {publish();});
+}
+
+Tolerances ElasticJointController::tolerances() const
+{
+  const auto or_any = [](double x) {
+      return x > 0.0 ? x : std::numeric_limits<double>::infinity();
+    };
+  Tolerances found;
+  found.path.fill(or_any(parameters_.path_tolerance));
+  found.goal.fill(or_any(parameters_.goal_tolerance));
+  found.speed.fill(or_any(parameters_.stopped_velocity_tolerance));
+  found.goal_time = or_any(parameters_.goal_time_tolerance);
+  return found;
 }
 
 CallbackReturn ElasticJointController::on_cleanup(const rclcpp_lifecycle::State &)
@@ -494,7 +657,10 @@ CallbackReturn ElasticJointController::on_shutdown(const rclcpp_lifecycle::State
 void ElasticJointController::close_topics()
 {
   timer_.reset();
+  action_.close();
   subscription_.reset();
+  external_subscription_.reset();
+  second_subscription_.reset();
   stop_service_.reset();
   clear_service_.reset();
   state_publisher_.reset();
@@ -516,19 +682,114 @@ double ElasticJointController::cycle_time_of(const builtin_interfaces::msg::Time
   return 1e-9 * static_cast<double>(now + ahead - origin_.load());
 }
 
+Verdict ElasticJointController::accept(
+  const trajectory_msgs::msg::JointTrajectory & message, Pursuit & pursuit)
+{
+  using Result = FollowJointTrajectory::Result;
+  if (!is_active_.load()) {
+    return {Result::INVALID_GOAL, "the controller is not active"};
+  }
+  const auto slot = std::find_if(
+    slots_.begin(), slots_.end(), [](const Motion & each) {return !each.is_used.load();});
+  if (slot == slots_.end()) {
+    return {Result::INVALID_GOAL, "too many are waiting"};
+  }
+  const std::string refusal = reader_.read(message, cycle_time_of(message.header.stamp), *slot);
+  if (!refusal.empty()) {
+    const bool is_matched = reader_.match(message.joint_names).empty();
+    return {is_matched ? Result::INVALID_GOAL : Result::INVALID_JOINTS, refusal};
+  }
+  if (slot->points.back().time <= cycle_time_.load()) {
+    return {Result::OLD_HEADER_TIMESTAMP, "it ends in the past"};
+  }
+  slot->id = motion_count_ + 1;
+  slot->is_used.store(true);
+  pursuit.id = slot->id;
+  pursuit.start = slot->start;
+  pursuit.end = slot->points.back().time;
+  std::copy_n(slot->points.back().state[0], ROBOT_JOINTS, pursuit.target.begin());
+  if (!motions_.push(&*slot)) {
+    slot->is_used.store(false);
+    return {Result::INVALID_GOAL, "too many are waiting"};
+  }
+  motion_count_ = pursuit.id;
+  action_.end(Result::INVALID_GOAL, "replaced by another trajectory");
+  return {Result::SUCCESSFUL, ""};
+}
+
 void ElasticJointController::receive(const trajectory_msgs::msg::JointTrajectory & message)
 {
-  const auto logger = get_node()->get_logger();
-  Motion motion;
-  if (!is_active_.load()) {
-    RCLCPP_ERROR(logger, "trajectory refused: the controller is not active");
+  Pursuit unused;
+  const Verdict verdict = accept(message, unused);
+  if (!verdict.text.empty()) {
+    RCLCPP_ERROR(get_node()->get_logger(), "trajectory refused: %s", verdict.text.c_str());
+  }
+}
+
+void ElasticJointController::receive_external_torque(const sensor_msgs::msg::JointState & message)
+{
+  ExternalTorque external{};
+  std::string wrong = message.name.size() == message.effort.size() ? "" :
+    "it needs an effort for every name";
+  for (std::size_t k = 0; k < message.name.size() && wrong.empty(); ++k) {
+    const auto joint = std::find(parameters_.links.begin(), parameters_.links.end(), message.name[k]);
+    if (joint == parameters_.links.end()) {
+      continue; /* a message may name more joints than ours */
+    }
+    const auto i = static_cast<std::size_t>(joint - parameters_.links.begin());
+    external.torque[i] = message.effort[k];
+    if (!(std::fabs(message.effort[k]) <= LARGEST_EXTERNAL_TORQUE[i])) {
+      wrong = "that of '" + *joint + "' is " + std::to_string(message.effort[k]) +
+        "; the joint can carry " + std::to_string(LARGEST_EXTERNAL_TORQUE[i]);
+    }
+  }
+  if (wrong.empty() && !is_active_.load()) {
+    wrong = "the controller is not active";
+  }
+  if (!wrong.empty()) {
+    RCLCPP_ERROR_THROTTLE(
+      get_node()->get_logger(), steady_clock_, 1000, "external torque refused: %s", wrong.c_str());
     return;
   }
-  const std::string refusal = reader_.read(message, cycle_time_of(message.header.stamp), motion);
-  if (!refusal.empty()) {
-    RCLCPP_ERROR(logger, "trajectory refused: %s", refusal.c_str());
-  } else if (!motions_.push(motion)) {
-    RCLCPP_ERROR(logger, "trajectory refused: too many are waiting");
+  (void)external_torques_.push(external); /* if many wait, another one will follow */
+}
+
+void ElasticJointController::receive_second(const trajectory_msgs::msg::JointTrajectory & message)
+{
+  SecondTarget target;
+  std::fill_n(target.value, ROBOT_SECOND, NOT_A_NUMBER);
+  std::string wrong;
+  if (message.points.size() != 1 || message.joint_names.empty() ||
+    message.points[0].positions.size() != message.joint_names.size())
+  {
+    wrong = "it needs one point, with a position for every joint that it names";
+  }
+  for (std::size_t k = 0; k < message.joint_names.size() && wrong.empty(); ++k) {
+    std::size_t v = 0;
+    while (v != ROBOT_VARIABLE && parameters_.links[VARIABLE_JOINT[v]] != message.joint_names[k]) {
+      ++v;
+    }
+    const double value = message.points[0].positions[k];
+    if (v == ROBOT_VARIABLE) {
+      wrong = "'" + message.joint_names[k] + "' is not a joint with variable stiffness";
+    } else if (!(value >= LEAST_SECOND[v] && value <= LARGEST_SECOND[v])) {
+      wrong = "that of '" + message.joint_names[k] + "' is " + std::to_string(value) +
+        "; possible: " + std::to_string(LEAST_SECOND[v]) + " to " +
+        std::to_string(LARGEST_SECOND[v]);
+    } else {
+      target.value[v] = value;
+    }
+  }
+  if (wrong.empty()) {
+    target.duration = rclcpp::Duration(message.points[0].time_from_start).seconds();
+    const bool may_change =
+      announced_state_ >= ROBOT_HOLDING && announced_state_ <= ROBOT_BRAKING;
+    wrong = !(target.duration >= SHORTEST_CHANGE) ? "time_from_start must be at least 0.1 s" :
+      !may_change ? "the arm is neither holding nor following" :
+      !second_targets_.push(target) ? "too many are waiting" : "";
+  }
+  if (!wrong.empty()) {
+    RCLCPP_ERROR(get_node()->get_logger(), "stiffness refused: %s", wrong.c_str());
   }
 }
 
@@ -552,6 +813,7 @@ void ElasticJointController::publish()
     has_changed = has_changed || report.output.state != announced_state_ ||
       report.output.fault != announced_fault_ || report.refusal != ROBOT_ACCEPTED;
     announce(report);
+    action_.observe({report.time, &report.output, report.largest_error, report.stopped});
   }
   if (!has_report) {
     return;
@@ -571,6 +833,17 @@ void ElasticJointController::announce(const Report & report)
     RCLCPP_ERROR(
       logger, "trajectory refused from point %zu on: %s", report.refused_point,
       ANSWERS[report.refusal]);
+    if (action_.follows(report.motion)) {
+      action_.end(FollowJointTrajectory::Result::INVALID_GOAL, ANSWERS[report.refusal]);
+    }
+  }
+  if (report.is_overdue) {
+    RCLCPP_ERROR(
+      logger, "not activated within start_timeout (%g s): %s", parameters_.start_timeout,
+      report.lacks_links && report.lacks_motors ? "no valid states of links and motors" :
+      report.lacks_links ? "no valid states of the links" :
+      report.lacks_motors ? "no valid states of the motors" :
+      "the filters of the positions have not settled");
   }
   if (report.is_implausible) {
     const auto & found = report.implausible;

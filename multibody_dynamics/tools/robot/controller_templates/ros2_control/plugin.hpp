@@ -18,15 +18,30 @@
 #include "diagnostic_msgs/msg/diagnostic_array.hpp"
 #include "rclcpp/rclcpp.hpp"
 #include "realtime_tools/lock_free_queue.hpp"
+#include "sensor_msgs/msg/joint_state.hpp"
 #include "std_srvs/srv/trigger.hpp"
 #include "trajectory_msgs/msg/joint_trajectory.hpp"
 
 #include "robot_controller/robot_ros2_control_parameters.hpp"
+#include "action.hpp"
 #include "robot_controller.h"
 #include "trajectory.hpp"
 
 namespace robot_ros2_control
 {
+/* External joint torques in the order of the core, N m or N. */
+struct ExternalTorque
+{
+  double torque[ROBOT_JOINTS];
+};
+
+/* Second outputs to be reached; not a number where one is to stay. */
+struct SecondTarget
+{
+  double value[ROBOT_SECOND];
+  double duration; /* s */
+};
+
 /*
  * The controller of robot_controller.h inside ros2_control: positions of links and motors in,
  * efforts of the motors out.
@@ -75,6 +90,11 @@ private:
     unsigned long lost_reports; /* before this one: refusals, changes or periodic reports */
     robot_answer refusal;
     std::size_t refused_point;
+    double largest_error[ROBOT_JOINTS]; /* |desired - q| since the last report */
+    std::uint64_t motion;  /* that the cycle has taken last */
+    std::uint64_t stopped; /* motions up to this one were ended by a stop */
+    bool is_overdue;       /* no valid states within start_timeout, for which reason: */
+    bool lacks_links, lacks_motors;
     bool is_implausible; /* the states at activation */
     robot_refusal implausible;
   };
@@ -87,6 +107,10 @@ private:
   void write(const double torque[ROBOT_MOTORS]);
   void take_requests();
   void take_point(double now);
+  void take_motion();
+  void leave_motion();
+  void take_external_torque(double now);
+  void follow_second(double now);
   robot_answer begin_motion(double now);
   void tell(double now, bool is_urgent);
   void rehearse_cycle();
@@ -94,7 +118,13 @@ private:
 
   /* The callbacks */
   robot_parameters chosen_parameters() const;
+  Tolerances tolerances() const;
+  bool can_read_interfaces();
+  void open_topics();
+  Verdict accept(const trajectory_msgs::msg::JointTrajectory & message, Pursuit & pursuit);
   void receive(const trajectory_msgs::msg::JointTrajectory & message);
+  void receive_external_torque(const sensor_msgs::msg::JointState & message);
+  void receive_second(const trajectory_msgs::msg::JointTrajectory & message);
   double cycle_time_of(const builtin_interfaces::msg::Time & stamp) const;
   void request(std::atomic<bool> & flag, std_srvs::srv::Trigger::Response & response) const;
   void publish();
@@ -122,10 +152,19 @@ private:
   bool is_balanced_ = false;
   double starting_since_ = 0.0;
   bool has_origin_ = false;
-  Motion motion_{};
+  Motion * motion_ = nullptr; /* whose points pass to the core */
+  Motion * upcoming_ = nullptr;
   std::size_t next_point_ = 0;
   double motion_end_ = 0.0; /* s, and the state there: the last accepted point */
   double motion_end_state_[5][ROBOT_JOINTS] = {};
+  ExternalTorque external_{};
+  double external_time_ = 0.0; /* s, of the last message */
+  bool is_pushed_ = false;
+  SecondTarget target_{};
+  double second_[3][ROBOT_SECOND] = {}; /* second outputs with two rates */
+  double second_start_[3][ROBOT_SECOND] = {};
+  double second_since_ = 0.0; /* s */
+  bool is_changing_ = false;
   Report report_{};
   unsigned int cycles_since_report_ = 0;
   robot_controller rehearsed_{};
@@ -139,20 +178,28 @@ private:
   /* Between the threads */
   std::atomic<std::int64_t> origin_{0}; /* ns, of the times of the core */
   std::atomic<int> clock_type_{RCL_STEADY_TIME};
+  std::atomic<double> cycle_time_{0.0}; /* s, of the last cycle */
   std::atomic<bool> is_active_{false};
   std::atomic<bool> stop_is_requested_{false};
   std::atomic<bool> clearing_is_requested_{false};
-  realtime_tools::LockFreeSPSCQueue<Motion, 4> motions_;
+  std::array<Motion, 8> slots_; /* more than may wait, and two for the cycle */
+  realtime_tools::LockFreeSPSCQueue<Motion *, 4> motions_;
+  realtime_tools::LockFreeSPSCQueue<ExternalTorque, 4> external_torques_;
+  realtime_tools::LockFreeSPSCQueue<SecondTarget, 4> second_targets_;
   realtime_tools::LockFreeSPSCQueue<Report, 16> reports_;
 
   /* The callbacks */
   rclcpp::Clock steady_clock_{RCL_STEADY_TIME};
   TrajectoryReader reader_;
+  TrajectoryAction action_;
+  std::uint64_t motion_count_ = 0;
   robot_state announced_state_ = ROBOT_INACTIVE;
   robot_fault announced_fault_ = ROBOT_NO_FAULT;
   double longest_time_to_torque_ = 0.0; /* s, since the last diagnostics */
   rclcpp::Time next_diagnostics_{0, 0, RCL_STEADY_TIME};
   rclcpp::Subscription<trajectory_msgs::msg::JointTrajectory>::SharedPtr subscription_;
+  rclcpp::Subscription<sensor_msgs::msg::JointState>::SharedPtr external_subscription_;
+  rclcpp::Subscription<trajectory_msgs::msg::JointTrajectory>::SharedPtr second_subscription_;
   rclcpp::Service<std_srvs::srv::Trigger>::SharedPtr stop_service_;
   rclcpp::Service<std_srvs::srv::Trigger>::SharedPtr clear_service_;
   rclcpp::Publisher<control_msgs::msg::JointTrajectoryControllerState>::SharedPtr state_publisher_;

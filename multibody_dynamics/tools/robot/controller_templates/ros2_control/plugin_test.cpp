@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <future>
 #include <limits>
 #include <memory>
 #include <thread>
@@ -114,6 +115,19 @@ void test_motions(Bench & bench)
     bench.state() == ROBOT_HOLDING && bench.plugin.output().counts.late_references == braked &&
     std::fabs(bench.q[0] - before) < 1e-9, "and the rest in the next one, without braking");
 
+  auto longer = bench.goal(distance, 1.0); /* with more points than the core holds */
+  longer.points.resize(2 * ROBOT_SEGMENTS, longer.points[0]);
+  for (std::size_t k = 0; k < longer.points.size(); ++k) {
+    const double share = static_cast<double>(k + 1) / static_cast<double>(longer.points.size());
+    longer.points[k].positions.back() = before + share * distance;
+    longer.points[k].time_from_start = rclcpp::Duration::from_seconds(2.0 * share);
+  }
+  bench.send(longer);
+  bench.run(2100);
+  expect(std::fabs(bench.q[0] - before - distance) < 1e-9, "it follows a long trajectory");
+  bench.send(bench.goal(-distance, 1.0));
+  bench.run(1100);
+
   auto wrong = bench.goal(distance, 1.0);
   wrong.joint_names[0] = "unknown";
   bench.send(wrong);
@@ -136,6 +150,37 @@ void test_motions(Bench & bench)
   expect(bench.state() == ROBOT_BRAKING, "it brakes on request");
   bench.run(2000);
   expect(bench.state() == ROBOT_HOLDING, "and holds the arm");
+}
+
+void test_action()
+{
+  Bench bench(false);
+  bench.keeps_torques = false;
+  bench.measure(true);
+  (void)bench.activate();
+  bench.run(3000);
+  using Action = robot_ros2_control::FollowJointTrajectory;
+  const auto client =
+    rclcpp_action::create_client<Action>(bench.node, "/robot_controller/follow_joint_trajectory");
+  expect(
+    bench.spin_until([&client]() {return client->action_server_is_ready();}), "the action is served");
+  for (const bool is_wrong : {true, false}) {
+    Action::Goal goal;
+    goal.trajectory = bench.goal(0.01, 0.5);
+    goal.trajectory.joint_names[0] = is_wrong ? "unknown" : goal.trajectory.joint_names[0];
+    const auto sent = client->async_send_goal(goal);
+    bench.executor.spin_until_future_complete(sent, std::chrono::seconds(10));
+    const auto result = client->async_get_result(sent.get());
+    const bool has_ended = bench.spin_until(
+      [&bench, &result]() {
+        bench.run(20);
+        return result.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+      });
+    expect(
+      has_ended && result.get().result->error_code ==
+      (is_wrong ? Action::Result::INVALID_JOINTS : Action::Result::SUCCESSFUL),
+      is_wrong ? "a wrong goal ends with its reason" : "a goal ends when it is reached");
+  }
 }
 
 void test_faults(Bench & bench)
@@ -228,6 +273,7 @@ int main(int argc, char ** argv)
   test_rates();
   const auto torques = test_all(false);
   expect(torques == test_all(true), "rehearsals change no torque");
+  test_action();
   test_switches_beside_rehearsals();
   test_component();
   rclcpp::shutdown();

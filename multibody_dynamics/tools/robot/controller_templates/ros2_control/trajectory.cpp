@@ -137,16 +137,15 @@ std::string TrajectoryReader::match(const std::vector<std::string> & names)
   return "";
 }
 
-std::string TrajectoryReader::check(const Motion & motion)
+std::string TrajectoryReader::check(Motion & motion)
 {
   robot_reference & reference = *scratch_;
-  const double no_motion[ROBOT_JOINTS] = {};
-  robot_reference_hold(&reference, no_motion, motion.time[0]);
-  std::copy_n(&motion.state[0][0][0], 5 * ROBOT_JOINTS, &reference.last[0][0]);
-  for (std::size_t k = 1; k < motion.count; ++k) {
-    double state[5][ROBOT_JOINTS];
-    std::copy_n(&motion.state[k][0][0], 5 * ROBOT_JOINTS, &state[0][0]);
-    const int row = robot_reference_append(&reference, motion.time[k], state);
+  for (std::size_t k = 1; k < motion.points.size(); ++k) {
+    Knot & from = motion.points[k - 1];
+    Knot & to = motion.points[k];
+    robot_reference_hold(&reference, from.state[0], from.time);
+    std::copy_n(&from.state[0][0], 5 * ROBOT_JOINTS, &reference.last[0][0]);
+    const int row = robot_reference_append(&reference, to.time, to.state);
     if (
       row < 0 || !robot_segment_is_within(
         &reference, row, parameters_.lower, parameters_.upper, parameters_.velocity))
@@ -169,11 +168,10 @@ std::string TrajectoryReader::read(const Message & message, double start, Motion
   const std::size_t first =
     points.size() > 1 && seconds(points[0].time_from_start) == 0.0 ? 1 : 0;
   motion.start = start;
-  motion.count = points.size() - first;
-  if (motion.count < 1 || motion.count > MOST_POINTS) {
-    return "it has " + std::to_string(points.size()) + " points; 1 to " +
-           std::to_string(MOST_POINTS) + " are possible";
+  if (points.empty()) {
+    return "it has no points; ~/stop brakes the arm";
   }
+  motion.points.resize(points.size() - first);
   double before = 0.0;
   for (std::size_t k = 0; k < points.size(); ++k) {
     const std::string wrong = defect(points[k]);
@@ -187,14 +185,14 @@ std::string TrajectoryReader::read(const Message & message, double start, Motion
     }
     before = time;
   }
-  for (std::size_t k = 0; k < motion.count; ++k) {
-    motion.time[k] = start + seconds(points[k + first].time_from_start);
+  for (std::size_t k = 0; k < motion.points.size(); ++k) {
+    motion.points[k].time = start + seconds(points[k + first].time_from_start);
     for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
       const auto value = column_of(points[k + first], column_[i]);
       const auto rate = rates(points, k + first, column_[i]);
       const double row[5] = {value[0], value[1], value[2], rate[0], rate[1]};
       for (std::size_t d = 0; d < 5; ++d) {
-        motion.state[k][d][i] = row[d];
+        motion.points[k].state[d][i] = row[d];
       }
     }
   }

@@ -5,7 +5,9 @@
 #define ROBOT_ROS2_CONTROL_TRAJECTORY_HPP
 
 #include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,15 +20,20 @@ namespace robot_ros2_control
 {
 /* One segment stays free for the path to rest, and one for waiting until the motion begins. */
 static_assert(ROBOT_SEGMENTS >= 3, "the plugin needs a segment for at least one point");
-constexpr std::size_t MOST_POINTS = ROBOT_SEGMENTS - 2;
 
-/* The points of one message, as they pass to the cycle: q..q'''' in the order of the core. */
+struct Knot
+{
+  double time; /* s, of the core's clock */
+  double state[5][ROBOT_JOINTS]; /* q..q'''' in the order of the core */
+};
+
+/* The points of one message, as they pass to the cycle. */
 struct Motion
 {
-  double start; /* s, of the core's clock: the motion after this time is replaced */
-  std::size_t count;
-  double time[MOST_POINTS];
-  double state[MOST_POINTS][5][ROBOT_JOINTS];
+  std::uint64_t id = 0; /* increases from motion to motion */
+  double start = 0.0; /* s, of the core's clock: the motion after this time is replaced */
+  std::vector<Knot> points;
+  std::atomic<bool> is_used{false}; /* from its message until the cycle has done with it */
 };
 
 /*
@@ -51,9 +58,11 @@ public:
   std::string read(
     const trajectory_msgs::msg::JointTrajectory & message, double start, Motion & motion);
 
-private:
+  /* Why these are not the joints of the controller, or an empty text. */
   std::string match(const std::vector<std::string> & names);
-  std::string check(const Motion & motion);
+
+private:
+  std::string check(Motion & motion);
 
   std::vector<std::string> names_;
   robot_parameters parameters_{};

@@ -17,6 +17,7 @@ from elastic_arms import (
     antagonistic_arm,
     at_rest_under,
     at_start,
+    differential_wrist,
     elastic_panda,
     law_of,
     linear_arm,
@@ -60,7 +61,8 @@ NEED_MOTORS = ("torque_control", "joint_impedance", "cartesian_impedance")
 
 
 @pytest.mark.parametrize(
-    "arm", [linear_arm, antagonistic_arm, elastic_panda, mixed_panda, *OTHER_ARMS]
+    "arm",
+    [linear_arm, antagonistic_arm, elastic_panda, mixed_panda, differential_wrist, *OTHER_ARMS],
 )
 @pytest.mark.parametrize("law", LAWS)
 def test_every_law_holds_an_arm_at_rest_or_names_the_joint_that_it_does_not_support(arm, law):

@@ -1,0 +1,123 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What kind of robot a description is: an arm, a hand, a humanoid, a quadruped, ...
+
+The usual names of joints and links decide where they say it, and otherwise the tree: a long chain
+is an arm, several short ones on a light base are the fingers of a hand.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from ...dynamics.model import MultibodyModel
+
+PARTS = {
+    "leg": r"(^|[\W_\d]|left|right|[lrfhb])(hip|knee|ankle|thigh|calf|shank|leg|foot|haa|[hk]fe)",
+    "wheel": r"wheel|caster",
+    "finger": r"finger|thumb|index|middle|pinky|little|knuckle|gripper|jaw|claw|palm",
+    "rotor": r"rotor|propeller",
+    "head": r"head|neck|eye|pupil|lidar|camera|kinect",
+    "torso": r"torso|waist|chest|spine|trunk|abdomen",
+    "arm": r"shoulder|elbow|wrist|(^|[\W_\d]|left|right)arm|forearm|uparm",
+}  # in the order in which they claim a joint
+ARM = 4  # least joints of an arm
+FINGERS, LONGEST = (3, 5), 5  # of a hand, and the joints of one of them
+GRIPPER = 2  # most driven joints of a gripper
+LIGHT = 3.0  # kg; a hand
+
+
+def robot_kind(model: MultibodyModel) -> str:
+    """The kind of robot in a few words, with the number of its limbs."""
+    part = [_part(f"{joint} {body}") for joint, body in _names(model)]
+    limbs = {name: _limbs(model, part, name) for name in PARTS}
+    legs, wheels, arms, rotors = (len(limbs[name]) for name in ("leg", "wheel", "arm", "rotor"))
+    chains = _leaf_chains(model)
+    if not (arms or legs or rotors):
+        long = [c for c in chains if sum(part[i] not in ("finger", "head") for i in c) >= ARM]
+        arms = len({chain[0] for chain in long})
+        arms = arms if arms <= 2 else 0
+    grip = _grip(model, part, len(limbs["finger"]), max(arms, 1))
+    more = [f"{arms} arms" if arms > 1 else "an arm"] if arms else []
+    if legs >= 3:
+        kind = {4: "quadruped", 6: "hexapod"}.get(legs, f"robot with {legs} legs")
+    elif legs == 2:
+        kind = "humanoid" if arms >= 2 else "biped"
+    elif wheels:
+        kind = f"mobile base with {wheels} wheels"
+    elif rotors > 2:
+        kind = f"aircraft with {rotors} rotors"
+    elif legs:
+        kind = "leg"
+    elif arms > 1:
+        kind = "upper body"
+    elif arms:
+        moved = sum(part[i] not in ("finger", "head") for i in model.first_bodies)
+        kind, more = f"arm with {moved} joints", []
+    elif grip:
+        return grip.removeprefix("a ")
+    else:
+        return _by_tree(model, chains)
+    more += [f"a {name}" for name in ("head", "torso") if limbs[name] and name not in kind]
+    more += [grip] if grip else []
+    joined = " and ".join(filter(None, (", ".join(more[:-1]), *more[-1:])))
+    link = (
+        " and " if " with " in kind and len(more) == 1 else ", " if " with " in kind else " with "
+    )
+    return f"{kind}{link}{joined}" if joined else kind
+
+
+def _names(model: MultibodyModel) -> list[tuple[str, str]]:
+    return list(zip(model.tree_joint_names, model.body_names, strict=True))
+
+
+def _part(text: str) -> str:
+    found = (name for name, words in PARTS.items() if re.search(words, text.lower()))
+    return next(found, "")
+
+
+def _limbs(model: MultibodyModel, part: list[str], name: str) -> list[int]:
+    """The first joints of the limbs of one sort: those that none of the sort carries."""
+    carried = [False] * model.body_count
+    first = []
+    for i, parent in enumerate(model.parents.tolist()):
+        carried[i] = parent >= 0 and (carried[parent] or part[parent] == name)
+        if part[i] == name and not carried[i]:
+            first.append(i)
+    return first
+
+
+def _leaf_chains(model: MultibodyModel) -> list[list[int]]:
+    """The joints from the base to each last body."""
+    chains = []
+    for leaf in sorted(set(range(model.body_count)) - set(model.parents.tolist())):
+        chain, i = [], leaf
+        while i >= 0:
+            chain.append(i)
+            i = int(model.parents[i])
+        chains.append(chain[::-1])
+    return chains
+
+
+def _grip(model: MultibodyModel, part: list[str], fingers: int, hands: int) -> str:
+    """What the fingers form; "" without any."""
+    driven = sum(part[i] == "finger" for i in model.first_bodies)
+    what = "gripper" if driven <= GRIPPER * hands or fingers < FINGERS[0] else "hand"
+    if not fingers:
+        return ""
+    if hands > 1 and fingers >= 2 * hands:
+        return f"{hands} {what}s"
+    return f"a hand with {fingers} fingers" if what == "hand" else "a gripper"
+
+
+def _by_tree(model: MultibodyModel, chains: list[list[int]]) -> str:
+    lengths = [len(chain) for chain in chains]
+    mass = float(np.sum(model.inertias[:, 5, 5]))
+    if FINGERS[0] <= len(chains) <= FINGERS[1] and 2 <= max(lengths) <= LONGEST and mass < LIGHT:
+        return f"hand with {len(chains)} fingers"
+    count = model.body_count
+    shape = "chain" if len(chains) == 1 else f"tree with {len(chains)} ends"
+    return f"{shape} of {count} moving bod{'y' if count == 1 else 'ies'}"
