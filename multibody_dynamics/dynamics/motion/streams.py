@@ -26,8 +26,8 @@ Three steps, each of which keeps what the one before has ensured:
 
 On a steady motion q(t) = p(t): the delay is that of the points, which :func:`begin_message` adds to
 their times. It is what a stream needs of its interval T: points that reach T ahead need none. The
-functions run over the records :class:`Stream` and :class:`StreamLimits`, compiled in Python and
-printed as C.
+functions run over records, compiled by Numba, in the style of :mod:`.segments`; generated
+controllers do not have them yet.
 """
 
 from __future__ import annotations
