@@ -36,6 +36,7 @@ from .following.feedforward_setup import FeedforwardSetup
 from .following.followed_motion import FollowedMotion
 from .following.motor_limits import MotorLimits
 from .following.stiffness_input import StiffnessInput
+from .following.stream_input import StreamInput
 from .following.torque_ramp import TorqueRamp
 from .following.trajectory_action import TrajectoryAction
 from .following.trajectory_input import TrajectoryInput
@@ -62,6 +63,7 @@ class FeedforwardNode(ManagedNode[FeedforwardParameters]):
         motion = DesiredMotion(robot.model.joint_names, robot.soft_limits, joint_turns(robot.model))
         self._cycle = cycle = FeedforwardCycle(self, self._setup, motion, action=self._action)
         TrajectoryInput(self, cycle.inputs, cycle.followed, self._action, robot.model.transmissions)
+        cycle.follow_streams()
 
     def reconfigure(self, values: FeedforwardParameters) -> None:
         if not self.activation.is_over:
@@ -121,6 +123,15 @@ class FeedforwardCycle:
         self.diagnostics = Diagnostics(node, robot.model.name, self._statuses)
         self.diagnostics.add(OtherControllers(node, self._outputs.command_topic).statuses)
         node.get_logger().info(f"active; gravity is {setup.gravity}; springs: {p.variant}")
+
+    def follow_streams(self) -> None:
+        """Listen to streams of targets for the joints."""
+        stiffness = self._stiffness.feasible(
+            self._node.parameters.initial_stiffness, self._law.joint_torque
+        )
+        StreamInput(
+            self._node, self.inputs, self.followed, self._setup.robot, self._limits, stiffness
+        )
 
     def reconfigure(self, p: FeedforwardParameters) -> None:
         """Take over live parameters."""

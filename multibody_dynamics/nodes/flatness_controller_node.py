@@ -38,6 +38,7 @@ from .following.motor_limits import MotorLimits
 from .following.newest_pair import NewestPair
 from .following.state_pairs import StateInputs
 from .following.stiffness_input import StiffnessInput
+from .following.stream_input import StreamInput
 from .following.trajectory_action import TrajectoryAction
 from .following.trajectory_input import TrajectoryInput
 from .following.wrench_input import WrenchInput
@@ -112,6 +113,7 @@ class ControllerCycle:
         )  # fmt: skip
         node.activation.callback(self._end)
         TrajectoryInput(node, inputs, followed, action, robot.model.transmissions)
+        StreamInput(node, inputs, followed, robot, self._limits, arm.second.rows[0])
         self._wrench = WrenchInput(
             node, robot.model, inputs, supervisor,
             arm.measured.estimator.state.q, self._limits.joint_torque,

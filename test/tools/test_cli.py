@@ -33,7 +33,7 @@ COMMANDS = (
     "generate", "trajectory",
     "record", "record-demo", "identify", "identify-springs", "write-back", "scale-time",
     "gazebo", "monitor", "compose", "validate", "collision-thresholds", "study",
-    "excite", "prove", "loop", "send-pose",
+    "excite", "prove", "loop", "send-pose", "stream",
 )  # fmt: skip
 
 

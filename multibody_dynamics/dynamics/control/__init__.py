@@ -233,6 +233,8 @@ trajectory_key           a hash that identifies a trajectory
 
 Time scaling:
 
+design_stream            limits of streamed motions that the motors of a robot can follow
+StreamSettings           how streams of targets are followed
 scale_time               slows a motion down by the smallest factor that satisfies all limits
 TimeScaling              result of scale_time: the slower motion and the use of every limit
 MotionLimits             limits on torques, torque rates, speeds and spring deflections
@@ -397,6 +399,7 @@ from .trajectories.iterative_learning import (
     trajectory_key,
 )
 from .trajectories.learned_correction import FadingCorrection, LearnedCorrection
+from .trajectories.stream_design import StreamSettings, design_stream
 from .trajectories.time_scaling import (
     JOINT_QUANTITIES,
     QUANTITIES,
@@ -466,6 +469,7 @@ __all__ = [
     "IterativeLearning", "LearningSettings", "CUTOFF", "LearnedCorrection", "FadingCorrection",
     "Run", "RunFigures", "trajectory_key",
     # time scaling
+    "design_stream", "StreamSettings",
     "scale_time", "TimeScaling", "MotionLimits", "slow_down", "JOINT_QUANTITIES", "QUANTITIES",
 ]  # fmt: skip
 

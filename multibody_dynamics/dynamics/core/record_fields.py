@@ -94,6 +94,12 @@ def zeros(record: type[Record], **sizes: int) -> Record:
     return record(*values)
 
 
+def copied(record: Record) -> Record:
+    """A copy of a record of memory, whose fields are arrays."""
+    arrays: Any = record
+    return type(record)(*(each.copy() for each in arrays))
+
+
 def outside(record: Any) -> str:
     """The name of the first field of a record of constants with a value outside its interval; empty
     if there is none. NaN is in no interval."""

@@ -13,6 +13,9 @@ stop                 trajectory from the state of a running reference to rest
 hold                 trajectory at rest
 sum_of_sines         periodic exciting motion for identification, from rest to rest
 brake                path to rest, found in bounded time: the stop of a generated controller
+StreamedMotion       reference that follows a stream of targets while they arrive
+StreamLimits         what a streamed motion may do
+compile_streams      compiles what a stream needs, before a control cycle follows one
 chain_rule           (5, 5) matrix from derivatives along s to time derivatives, for a time law s(t)
 match_joints         indices (n,) that reorder joints by name
 REST                 speed below which a point is at rest, rad/s or m/s
@@ -33,6 +36,7 @@ Code in other languages:
 
 braking              tables and constants of `brake` and of `Trajectory`
 segments             a motion in a queue of fixed size, as functions over a record
+streams              a motion from a stream of targets, as functions over records
 limit_torque         the torques that limits permit, a function over arrays
 unwrap               `in_nearest_turn` in place, a function over arrays
 TORQUE_LIMITED       flag of `limit_torque`: a torque was limited
@@ -50,7 +54,7 @@ reproduction_error   largest error of a motion interpolated from its points, (5,
 DERIVATIVES          q and its four derivatives as column titles
 """
 
-from . import braking, segments
+from . import braking, segments, streams
 from .braking import brake
 from .demo_motions import (
     DERIVATIVES,
@@ -71,6 +75,8 @@ from .limits import (
     distance_to_limits,
     limit_torque,
 )
+from .streamed_motion import StreamedMotion, compile_streams
+from .streams import StreamLimits
 from .trajectories import (
     REST,
     Reference,
@@ -89,8 +95,9 @@ __all__ = [
     # references
     "Reference", "Trajectory", "interpolate", "splice", "stop", "hold", "sum_of_sines",
     "brake", "chain_rule", "match_joints", "REST",
+    "StreamedMotion", "StreamLimits", "compile_streams",
     # code in other languages
-    "braking", "segments", "limit_torque", "unwrap", "TORQUE_LIMITED", "RATE_LIMITED",
+    "braking", "segments", "streams", "limit_torque", "unwrap", "TORQUE_LIMITED", "RATE_LIMITED",
     # turns of continuous joints
     "joint_turns", "in_nearest_turn",
     # limits

@@ -15,6 +15,16 @@ because the natural spline of degree 9 overshoots wildly between unevenly spaced
 cost is an integral over time, the remainder of an optimal motion is optimal: resending the
 remaining points of a trajectory changes nothing at one of its points, and little in between.
 
+The `shape` of a motion says what happens between points of which only positions are given:
+
+    "least_jerk"  only the above; such a motion overshoots: 0.5, 1.5, 1.5, 1.5 reaches 1.76
+    "held"        a joint whose position is the same in two successive points rests between them,
+                  and does not leave the range of the points in the segments on either side; only
+                  from the first point, where the motion begins, it may take a run-up
+    "monotone"    the same, and no segment leaves the range of its two points: a joint turns round
+                  at points only, as in piecewise cubic Hermite interpolation (Fritsch and Butland
+                  1984). More jerk, and less surprise
+
 Times are seconds on the time axis of the trajectory. Keep them near zero (since the start, not
 since 1970), or the rounding of t becomes visible in q''''. Positions are in rad, or in m for
 prismatic joints.
@@ -48,6 +58,9 @@ from ..core import (
 
 SHORTEST = 1e-9  # s, least time between points, the resolution of messages
 BATCH = 1024  # times that are evaluated at once, which bounds memory
+SHAPES = ("least_jerk", "held", "monotone")
+STEEPEST = 1.125  # times the mean velocities on either side, at a point with no acceleration
+ROUNDING = 1e-9  # rad or m, by which a segment may leave the range of its points
 REST = float(np.finfo(np.float32).eps)  # speed below which a point is at rest, rad/s or m/s
 
 # Hermite basis on [0, 1]: ten polynomials, of which polynomial k has datum k equal to one and the
@@ -117,6 +130,20 @@ def evaluate_polynomial(table, u, state):
 
 
 _EVALUATE = compiled_exactly(evaluate_polynomial)
+
+
+@inlined_exactly
+def smooth_step(t, ramp):
+    """s..s'''' at 0 <= t <= ramp, where s' is a C3 step from 0 to 1; s rises from 0 to ramp / 2."""
+    u = t / ramp
+    r = u * (1.0 - u)
+    return (
+        ramp * (u * u * u * u * u * (7.0 + u * (-14.0 + u * (10.0 - 2.5 * u)))),
+        u * u * u * u * (35.0 + u * (-84.0 + u * (70.0 - 20.0 * u))),
+        140.0 * (r * r * r) / ramp,
+        420.0 * (r * r) * (1.0 - 2.0 * u) / (ramp * ramp),
+        840.0 * r * (1.0 - 5.0 * r) / (ramp * ramp * ramp),
+    )
 
 
 @cache
@@ -308,11 +335,13 @@ class SumOfSines(Reference):
 
     def _inside(self, t: float) -> Array:
         elapsed, left = t - self.start_time, self.end_time - t
+        half = 0.5 * self._ramp
         if elapsed < self._ramp:
-            s = _ramp_up(elapsed, self._ramp)
+            s0, *rates = smooth_step(elapsed, self._ramp)
+            s = (s0 - half, *rates)
         elif left < self._ramp:
-            s0, s1, s2, s3, s4 = _ramp_up(left, self._ramp)
-            s = (self._length - s0, s1, -s2, s3, -s4)
+            s0, s1, s2, s3, s4 = smooth_step(left, self._ramp)
+            s = (self._length - (s0 - half), s1, -s2, s3, -s4)
         else:
             s = (elapsed - self._ramp, 1.0, 0.0, 0.0, 0.0)
         phase = self._omega * s[0]
@@ -337,6 +366,7 @@ def interpolate(
     *,
     start: Any = None,
     end: Any = None,
+    shape: str = "held",
 ) -> Trajectory:
     """Minimum-jerk trajectory through given points, as in trajectory_msgs/JointTrajectory.
 
@@ -348,6 +378,7 @@ def interpolate(
     start, end : (5, n) states at the first and last time. Default: rest at the first and the last
         position. In that case a velocity given there is an error, and an acceleration is ignored:
         planners give the one just after the start, but a motion from rest begins with zero.
+    shape : one of SHAPES, see the module.
 
     Raises TrajectoryError that names the point and the joint.
     """
@@ -355,7 +386,7 @@ def interpolate(
     data = _checked_points(joint_names, len(knots), positions, velocities, accelerations)
     _put_state(data[0], "start", "first", start, joint_names)
     _put_state(data[-1], "end", "last", end, joint_names)
-    return Trajectory(joint_names, knots, _least_jerk(knots, data))
+    return Trajectory(joint_names, knots, _shaped(knots, data, shape))
 
 
 def splice(
@@ -368,6 +399,7 @@ def splice(
     *,
     end: Any = None,
     lead: float = 1e-3,
+    shape: str = "held",
 ) -> Trajectory:
     """Trajectory from the state of `running` at time t through new points, continuous to q''''.
 
@@ -390,7 +422,7 @@ def splice(
     _put_state(data[-1], "end", "last", end, names)
     knots = np.concatenate(([t], knots[later]))
     data = np.concatenate((start[None], data[later]))
-    return Trajectory(names, knots, _least_jerk(knots, data))
+    return Trajectory(names, knots, _shaped(knots, data, shape))
 
 
 def hold(joint_names: Sequence[str], q: Any, time: float = 0.0) -> Trajectory:
@@ -508,18 +540,6 @@ def chain_rule(s: Sequence[float]) -> Array:
     )
 
 
-def _ramp_up(t: float, ramp: float) -> tuple[float, float, float, float, float]:
-    """s..s'''' at 0 <= t <= ramp; s' is a C3 step from 0 to 1, and s ends at zero."""
-    u = t / ramp
-    return (
-        ramp * (u**5 * (7.0 + u * (-14.0 + u * (10.0 - 2.5 * u))) - 0.5),
-        u**4 * (35.0 + u * (-84.0 + u * (70.0 - 20.0 * u))),
-        140.0 * (u * (1.0 - u)) ** 3 / ramp,
-        420.0 * (u * (1.0 - u)) ** 2 * (1.0 - 2.0 * u) / ramp**2,
-        840.0 * u * (1.0 - u) * (1.0 - 5.0 * u * (1.0 - u)) / ramp**3,
-    )
-
-
 def _powers(step: Array) -> Array:
     """(5, m - 1): powers 0 to 4 of the lengths of segments."""
     rows = np.ones((5, len(step)))
@@ -536,6 +556,68 @@ def _segments(states: Array, step: Array) -> Array:
     data[0] = 0.0
     data *= np.tile(_powers(step), (2, 1))[:, :, None]
     return data
+
+
+def _shaped(knots: Array, data: Array, shape: str) -> Array:
+    """Complete the states at the knots (m, 5, n) in one of SHAPES."""
+    if shape not in SHAPES:
+        raise TrajectoryError(f"shape is '{shape}': expected one of {', '.join(SHAPES)}")
+    states = _least_jerk(knots, data)
+    q = data[:, 0]
+    if shape == SHAPES[0] or len(knots) < 3 or np.isnan(q).any():
+        return states
+    data, step = data.copy(), np.diff(knots)
+    is_free = np.isnan(data[:, 1:]).all(axis=1)  # (m, n) of this joint, only the position is given
+    change = np.diff(q, axis=0)
+    is_held: NDArray[np.bool_] = np.asarray(change == 0.0)
+    is_held[0] &= shape == "monotone"  # the first point may be passed at speed
+    ends_hold: NDArray[np.bool_] = np.zeros(q.shape, dtype=bool)
+    ends_hold[1:] |= is_held
+    ends_hold[:-1] |= is_held
+    data[:, 1:] = np.where((ends_hold & is_free)[:, None], 0.0, data[:, 1:])
+    judged = ends_hold[1:] | ends_hold[:-1]
+    if shape == "monotone":
+        judged[:] = True
+        turns = np.zeros(q.shape, dtype=bool)
+        turns[1:-1] = change[1:] * change[:-1] < 0.0
+        data[:, 1] = np.where(turns & is_free, 0.0, data[:, 1])
+    if not ends_hold.any() and shape == "held":
+        return states
+    slopes = np.zeros(q.shape)
+    for k, j in np.argwhere(is_free[1:-1]).tolist():
+        before, after = change[k : k + 2, j] / step[k : k + 2]
+        slope = monotone_slope(before, after, step[k], step[k + 1])
+        # of degree 9, with higher derivatives zero, is monotone if 4 (v + w) <= 9 times its mean
+        most = STEEPEST * min(abs(before), abs(after))
+        slopes[k + 1, j] = np.clip(slope, -most, most)
+    while True:  # each time, there is less to choose
+        states = _least_jerk(knots, data)
+        local = np.tensordot(hermite_basis(0, _GRID), _segments(states, step), 1)
+        beyond = np.maximum(-local, local - np.abs(change)) * (change >= 0.0)
+        beyond += np.maximum(local, -local - np.abs(change)) * (change < 0.0)
+        far = beyond.max(axis=0) > ROUNDING * (1.0 + np.abs(change))
+        turns_late = np.minimum(states[:-1, 1] * change, states[1:, 1] * change) < 0.0
+        leaves = judged & (far | turns_late)
+        bent = np.isnan(data[:, 2:]).any(axis=1) & is_free
+        worse = np.zeros(q.shape, dtype=bool)  # ends of segments that leave their range
+        worse[1:] |= leaves
+        worse[:-1] |= leaves
+        worse &= bent
+        if not worse.any():
+            return states
+        data[:, 1] = np.where(worse, slopes, data[:, 1])
+        data[:, 2:] = np.where(worse[:, None], 0.0, data[:, 2:])
+
+
+@inlined_exactly
+def monotone_slope(before, after, h, k):
+    """The velocity at a point between intervals h and k with these mean velocities: their weighted
+    harmonic mean, zero at extrema, so that the cubic spline is monotone on either side."""
+    if before * after <= 0.0:
+        return 0.0
+    a = h + 2.0 * k
+    b = 2.0 * h + k
+    return (a + b) / (a / before + b / after)
 
 
 def _least_jerk(knots: Array, data: Array) -> Array:

@@ -13,7 +13,7 @@ from std_srvs.srv import SetBool
 
 from ...dynamics.control import DesiredMotion, Planned, TrajectoryRequest
 from ...dynamics.core import Array
-from ...dynamics.motion import distance_to_limits
+from ...dynamics.motion import StreamLimits, distance_to_limits
 from ..base.diagnostics import OK, EventCounter, Status
 from ..base.messages import SECOND, MessageError
 from ..base.runtime import ManagedNode
@@ -42,7 +42,8 @@ class FollowedMotion:
     action : told how goals end, if there is one. obstacle : what else may forbid motions.
     on_enable : called when ~/enable allows motions.
 
-    Attribute `enabled`: whether ~/enable allows motions.
+    Attributes: `enabled`, whether ~/enable allows motions; `stream_limits`, None unless the node
+    follows streams.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class FollowedMotion:
         self._action, self._obstacle, self._on_enabled = action, obstacle, on_enable
         self._goal: TrajectoryGoal | None = None  # of the current motion until that ends
         self.enabled = node.parameters.enable_at_activation
+        self.stream_limits: StreamLimits | None = None  # if the node follows streams
         node.activation.service(SetBool, "~/enable", self._on_enable)
 
     # Beginnings
@@ -85,6 +87,19 @@ class FollowedMotion:
             tolerance=p.start_tolerance, lead=p.splice_lead, planned=planned,
         )  # fmt: skip
         self.begin_goal(tolerances)
+
+    def stream(self, request: TrajectoryRequest) -> None:
+        """Follow the points of a message as targets of a stream. If it raises MessageError, the
+        motion goes on as before."""
+        self.check_may_move()
+        assert self.stream_limits is not None
+        had_begun = self.motion.streamed is not None
+        self.motion.stream(
+            request, self.position, self.stream_limits,
+            tolerance=self._node.parameters.start_tolerance,
+        )  # fmt: skip
+        if not had_begun:
+            self.end_goal("replaced by a stream")
 
     def stop(self) -> None:
         """Come to rest."""
@@ -168,6 +183,13 @@ class FollowedMotion:
     def status(self, text: str, more: Mapping[str, object]) -> Status:
         """What is followed, and what has happened to motions, with more values."""
         _, values = self.events.report()
+        if (streamed := self.motion.streamed) is not None:
+            values |= {
+                "stream: interval [s]": streamed.interval,
+                "stream: delay [s]": streamed.delay,
+                "stream: messages": streamed.counts.messages,
+                "stream: points without room or out of order": streamed.counts.points_refused,
+            }
         return Status("reference", OK, text, values | {"enabled": self.enabled} | more)
 
     # The service

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...dynamics.control import ArmSettings
+from ...dynamics.control import ArmSettings, StreamSettings
 from ...dynamics.core import declared
 from ...dynamics.elastic import VARIANTS
 from ..base.external_wrench import WrenchParameters
@@ -21,6 +21,7 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
     """Parameters for reference, inputs and limits.
 
     usual : the names of those that the node lists; others are listed once they have been used.
+    streams : the topics that may bring streams.
     """
 
     usual: ClassVar[tuple[str, ...]] = (
@@ -29,6 +30,7 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         "goal_tolerance", "goal_time_tolerance", "position_margin", "torque_limit_scale",
         "torque_rate_limits",
     )  # fmt: skip
+    streams: ClassVar[tuple[str, ...]] = ("joint_targets", "position_commands", "joint_trajectory")
 
     variant: str = parameter(
         "full",
@@ -136,6 +138,16 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         unit="Hz",
         bounds=(0.0, 1000.0),
     )
+    stream_topics: tuple[str, ...] = parameter(
+        (),
+        "topics that bring streams of targets: joint_targets (sensor_msgs/JointState),"
+        " position_commands (std_msgs/Float64MultiArray), both ignored otherwise, joint_trajectory,"
+        " each of whose messages is a trajectory otherwise, and, in task_space_node, target_pose;"
+        " see docs/streams.md",
+    )
+    stream_delay: float = declared(StreamSettings, "stream_delay")
+    stream_smoothing: float = declared(StreamSettings, "stream_smoothing")
+    stream_acceleration: tuple[float, ...] = declared(StreamSettings, "stream_acceleration")
     position_margin: float = parameter(
         0.0,
         "margin of the soft position limits inside the robot's limits",
@@ -181,6 +193,11 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
 
     def check(self) -> None:
         super().check()
+        for topic in self.stream_topics:
+            if topic not in self.streams:
+                raise ParameterError(
+                    f"stream_topics: no topic '{topic}'; expected some of {', '.join(self.streams)}"
+                )
         rates = self.torque_rate_limits
         if len(rates) not in (0, 1, len(self.command_joints)):
             raise ParameterError(

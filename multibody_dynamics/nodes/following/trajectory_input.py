@@ -45,10 +45,11 @@ class TrajectoryInput:
 
     def _on_trajectory(self, data: bytes) -> None:
         p, large, followed = self._node.parameters, self._large, self._followed
+        is_stream = TOPIC in p.stream_topics
         if large.drop():
             newer = MessageError("superseded", "a newer one arrived while it was being planned")
             self._inputs.reject(TOPIC, newer)
-        if len(data) > LARGE and large.has_time(data, followed.motion):
+        if not is_stream and len(data) > LARGE and large.has_time(data, followed.motion):
             followed.check_may_move()
             large.plan(
                 data, followed.motion, tolerance=p.start_tolerance, lead=p.splice_lead,
@@ -58,6 +59,9 @@ class TrajectoryInput:
         request = read_trajectory(deserialize_message(data, JointTrajectory), self._matcher)
         if request.times.size == 0:
             followed.stop()
+        elif is_stream:
+            followed.stream(request)
+            return
         else:
             followed.follow(request)
         followed.events.add("trajectories accepted")

@@ -192,11 +192,22 @@ class PathPlanner:
         self._kinematics = InverseKinematicsSolver(
             model, task, limits=(limits.lower, limits.upper), starts=STARTS
         )
+        self._near = InverseKinematicsSolver(
+            model, task, limits=(limits.lower, limits.upper), starts=1
+        )
         self._kinematics.solve(self.pose(self._kinematics.middle))  # compiles
 
     def pose(self, q: Array) -> Array:
         """The pose of the tool, (..., 4, 4)."""
         return frame_pose(self.model, q, self.task.body) @ self.task.offset
+
+    def near(self, pose: Array, q: Array) -> Array:
+        """(n,) the position next to q that has the tool at a pose (4, 4), without a search for
+        others. Raises MessageError if there is none."""
+        found = self._near.solve(pose, initial=q)
+        if not found.success:
+            raise MessageError("unreachable", f"near the last target: {found.reason}")
+        return found.q
 
     def manipulability(self, q: Array) -> Manipulability:
         weights, length = self.resolution.weights, self.resolution.length

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
 from rclpy.serialization import deserialize_message
@@ -64,6 +65,7 @@ class ToolInput:
         self._planner, self._process = planner, process
         self._activation = node.activation
         self.planning: list[str] = []
+        self._streamed: Array = desired[0].copy()  # (n,) the last target of a stream
         node.activation.callback(process.drop)
         inputs.listen(PoseStamped, "target_pose", self._on_target, RELIABLE)
         inputs.listen(Path, "cartesian_path", self._on_path, RELIABLE, raw=True)
@@ -76,7 +78,18 @@ class ToolInput:
         )
 
     def _on_target(self, message: PoseStamped) -> None:
-        self._on_poses("target_pose", message, read_target)
+        topic = "target_pose"
+        if topic not in self._node.parameters.stream_topics:
+            self._on_poses(topic, message, read_target)
+            return
+        stamp = nanoseconds(message.header.stamp)
+        self._check_start(stamp)
+        (pose,) = read_target(message, self._frame)
+        before = self._desired_position() if self._motion.streamed is None else self._streamed
+        self._streamed = self._planner.near(pose, before)
+        self._followed.stream(
+            TrajectoryRequest(stamp or None, np.zeros(1), self._streamed[None], None, None)
+        )
 
     def _on_path(self, data: bytes) -> None:
         topic = "cartesian_path"

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...dynamics.control import DesiredMotion, TrajectoryRequest, reject_jump
 from ...dynamics.core import Array, InputError
-from ...dynamics.motion import Points, Reference, Trajectory, stop
+from ...dynamics.motion import Points, Reference, StreamedMotion, Trajectory, stop
 from ..base.messages import MessageError
 from .path_planning import PathMotion
 
@@ -40,6 +40,11 @@ class ToolMotion(DesiredMotion):
     def follow(self, request: TrajectoryRequest, measured: Array, **options: Any) -> None:
         super().follow(request, measured, **options)
         self.version += 1
+
+    def stream(self, request: TrajectoryRequest, *arguments: Any, **options: Any) -> None:
+        had_begun = self.streamed is not None
+        super().stream(request, *arguments, **options)
+        self.version += not had_begun
 
     def stop(self, duration: float) -> None:
         running = self._require()
@@ -109,7 +114,7 @@ class ToolMotion(DesiredMotion):
         begin = self._origin + round(1e9 * self._now)
         times, states = [], []
         for origin, motion, first in parts:
-            if motion.end_time > first:
+            if motion.end_time > first and not isinstance(motion, StreamedMotion):
                 count = max(int(np.ceil((motion.end_time - first) / period)), 1)
                 own = np.linspace(first, motion.end_time, count + 1)[1:]
                 times.append(own + 1e-9 * (origin - begin))

@@ -44,6 +44,7 @@ COMMANDS = (  # in the order of --help
     "prove",
     "collision_thresholds",
     "scale_time",
+    "stream",
 )
 
 

@@ -730,3 +730,65 @@ def test_the_hermite_basis_equals_that_of_scipy():
         np.testing.assert_allclose(
             hermite_basis(k, x), expected, atol=1e-13 * np.abs(expected).max()
         )
+
+
+def range_left(motion, positions):
+    """How far each segment (m - 1, n) leaves the range of its two points."""
+    found = []
+    for k in range(len(positions) - 1):
+        q = motion.sample(np.linspace(*motion.knots[k : k + 2], 301))[:, 0]
+        low, high = np.sort(positions[k : k + 2], axis=0)
+        found.append(np.maximum(low - q, q - high).max(axis=0))
+    return np.array(found)
+
+
+def test_held_points_are_not_overshot():
+    points = np.array([[0.5], [1.5], [1.5], [1.5]])
+    times = [0.0, 0.5, 1.0, 1.5]
+    loose = interpolate(["a"], times, points, shape="least_jerk")
+    assert range_left(loose, points).max() > 0.25
+    for shape in ("held", "monotone"):
+        motion = interpolate(["a"], times, points, shape=shape)
+        assert range_left(motion, points).max() < 1e-12
+        assert not motion(0.8)[1:].any()
+    spliced = splice(hold(["a"], [0.5]), 0.0, times[1:], points[1:])
+    np.testing.assert_allclose(spliced(0.3), interpolate(["a"], times, points)(0.3))
+
+
+@pytest.mark.parametrize("shape", ["held", "monotone"])
+def test_the_shape_is_kept_for_any_points(shape):
+    rng = np.random.default_rng(5)
+    judged = 0
+    for _ in range(60):
+        count = int(rng.integers(3, 12))
+        times = np.cumsum(rng.uniform(0.05, 1.0, count))
+        points = rng.choice(rng.uniform(-1.0, 1.0, 4), (count, 2))
+        beyond = range_left(interpolate(["a", "b"], times, points, shape=shape), points)
+        rests = points[1:] == points[:-1]
+        rests[0] &= shape == "monotone"
+        beside = rests.copy()
+        beside[1:] |= rests[:-1]
+        beside[:-1] |= rests[1:]
+        if shape == "monotone":
+            beside[:] = True
+        assert beyond[beside].max(initial=0.0) < 1e-7
+        judged += int(beside.sum())
+    assert judged > 200
+
+
+def test_without_repeated_points_nothing_changes():
+    rng = np.random.default_rng(6)
+    times, points = np.arange(6.0), rng.uniform(-1.0, 1.0, (6, 2))
+    one, other = (interpolate(["a", "b"], times, points, shape=s) for s in ("held", "least_jerk"))
+    np.testing.assert_array_equal(one.states, other.states)
+
+
+def test_velocities_that_are_given_count_even_at_repeated_points():
+    velocities = [[0.0], [0.7], None, [0.0]]
+    motion = interpolate(["a"], [0.0, 1.0, 2.0, 3.0], [[0.0], [1.0], [1.0], [0.0]], velocities)
+    np.testing.assert_allclose(motion(1.0)[1], [0.7])
+
+
+def test_an_unknown_shape_is_refused():
+    with pytest.raises(TrajectoryError, match=r"'round': expected one of least_jerk, held, mono"):
+        interpolate(["a"], [0.0, 1.0], [[0.0], [1.0]], shape="round")

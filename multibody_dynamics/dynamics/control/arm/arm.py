@@ -23,7 +23,13 @@ import numpy as np
 from ...core import Array, DynamicsError, IndependentCopies, record_fields
 from ...elastic import Actuators, MotorFeedforward
 from ...model import MultibodyModel
-from ...motion import JointCommandLimits, LimitEvent, in_nearest_turn, joint_turns
+from ...motion import (
+    JointCommandLimits,
+    LimitEvent,
+    StreamLimits,
+    in_nearest_turn,
+    joint_turns,
+)
 from ...motion.segments import MODES
 from ...rigid import InverseDynamicsSolver
 from ..controllers.bumpless_transfer import BumplessTransfer
@@ -40,10 +46,11 @@ from ..records.actuation import actuation, motor_turns
 from ..records.cycle_counts import CycleCounts
 from ..signals import frozen_sides
 from ..signals.derivative_filter import MAX_STEP
+from ..trajectories.stream_design import design_stream
 from .acting_state import ActingState
 from .arm_settings import ArmSettings
 from .collision_reaction import LAWS_OF_REACTIONS, OFF, REPORT, RETRACT, CollisionReaction, Contact
-from .desired_motion import DesiredMotion
+from .desired_motion import DesiredMotion, TrajectoryRequest
 from .measured_arm import MeasuredArm
 from .modes import (
     CONTACT,
@@ -193,6 +200,7 @@ class Arm(IndependentCopies):
         self._frozen = record_fields.zeros(
             frozen_sides.FrozenSides, n=model.n, m=len(actuators.motors)
         )
+        self._stream_limits: StreamLimits | None = None
         self._counts = record_fields.zeros(CycleCounts)
         self._notice_frozen(still, np.zeros(len(actuators.motors)))  # compiles
         self._events: list[Event] = []
@@ -254,6 +262,7 @@ class Arm(IndependentCopies):
     def limit(self, limits: JointCommandLimits) -> None:
         """Keep torques within these limits of the motors from the next cycle on."""
         self.transfer.limits = limits
+        self._stream_limits = None
         self.supervisor.rules = self._rules()
         self.laws.limit(limits.torque)
 
@@ -320,6 +329,40 @@ class Arm(IndependentCopies):
         delay = 1e-9 * (now - self._stamp)
         now_s = self._seconds(self._stamp)
         self._note(self.supervisor.note_delay(now_s, delay, *self.measured.velocities))
+
+    @property
+    def stream_limits(self) -> StreamLimits:
+        """What a stream may do, by the limits of the motors; designed when it is first used, which
+        takes some tenths of a second."""
+        if self._stream_limits is None:
+            self._stream_limits = design_stream(
+                self.model, self.actuators, self.motion.limits, self.transfer.limits,
+                stiffness=self.second.rows[0],
+            )  # fmt: skip
+        return self._stream_limits
+
+    def stream(
+        self,
+        positions: Array,
+        times: Any = 0.0,
+        velocities: Array | None = None,
+        *,
+        start: int | None = None,
+        tolerance: float = 0.1,
+    ) -> None:
+        """Follow targets of a stream from the next cycle on, see :meth:`.DesiredMotion.stream`.
+
+        positions, velocities : (n,) or (k, n). times : s, one for each point, after `start` (ns;
+        None: when this message should have arrived). tolerance : rad or m, for the first message.
+        Raises RequestError for targets that cannot begin or continue a stream, and before the first
+        cycle.
+        """
+        rates = None if velocities is None else np.atleast_2d(velocities)
+        request = TrajectoryRequest(
+            start, np.atleast_1d(np.float64(times)), np.atleast_2d(positions), rates, None
+        )
+        q, limits = self.acting.state.q, self.stream_limits
+        self.motion.stream(request, q, limits, tolerance=tolerance)
 
     # For reports
 

@@ -7,7 +7,7 @@ later.
 Trajectories behave as in joint_trajectory_controller: stamp 0 means now, past points are dropped,
 an empty trajectory stops the motion, and a trajectory of continuous joints is moved as a whole by
 full turns to begin near the current motion. It is spliced into that and stays continuous up to
-q''''.
+q''''. A stream of targets is followed as they arrive.
 """
 
 from __future__ import annotations
@@ -20,8 +20,18 @@ import numpy as np
 
 from ...core import Array, IndependentCopies, RequestError, TrajectoryError
 from ...model import JointLimits
-from ...motion import Reference, check_reference, hold, in_nearest_turn, interpolate, stop
+from ...motion import (
+    Reference,
+    StreamedMotion,
+    StreamLimits,
+    check_reference,
+    hold,
+    in_nearest_turn,
+    interpolate,
+    stop,
+)
 from ...motion.braking import compiled_braking_duration as braking_duration
+from ...motion.streams import LONGEST_INTERVAL
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,11 +176,67 @@ class DesiredMotion(IndependentCopies):
             raise RequestError("overtaken", "the motion has changed since this one was planned")
         reject_jump(self.joint_names, "the measured position", measured, position, tolerance)
         begin = now if planned.splice.begin is None else planned.splice.begin
+        if begin > now and self.streamed is not None and self.mode == "moving":
+            raise RequestError(
+                "streaming",
+                f"the trajectory begins in {1e-9 * (begin - now):.3g} s, but the robot follows a"
+                " stream, which may lead elsewhere until then; stop the stream first, or send the"
+                " trajectory with the stamp 0",
+            )
         if begin > now:
             self._next = begin, planned.motion
         else:
             self._origin, self._now = begin, 0.0
             self._running, self._next = planned.motion, None
+
+    def stream(
+        self,
+        request: TrajectoryRequest,
+        measured: Array,
+        limits: StreamLimits,
+        *,
+        tolerance: float,
+    ) -> None:
+        """Follow the points of a message as targets of a stream: they replace the future of those
+        before. The first message begins the stream, at the current motion.
+
+        measured, tolerance: the first message is refused if the measured position, or its own first
+        one, is farther than this from the current motion. limits: of the stream that begins now.
+        Raises RequestError for points without positions, or all overdue.
+        """
+        q, times, now = request.positions, request.times, self._now
+        if q is None or np.isnan(q).any():
+            raise RequestError(
+                "stream", "every point of a stream needs the positions of all joints"
+            )
+        for k in np.flatnonzero(np.diff(times) <= 0.0):
+            raise RequestError(
+                "stream", f"times must increase, but point {k + 1} is not later than point {k}"
+            )
+        start = None if request.start is None else 1e-9 * (request.start - self._origin)
+        late = now - times[-1] - (now if start is None else start)
+        if late > LONGEST_INTERVAL:
+            raise RequestError("in the past", f"the last point was due {late:.3f} s ago")
+        q = q + (in_nearest_turn(self.turn, self.wanted[0], q[0]) - q[0])
+        rates = request.velocities
+        if len(times) == 1 and rates is not None and not rates.any():
+            rates = None  # drivers and policies fill in zeros
+        streamed = self.streamed
+        if streamed is None:
+            state = self._require()(now)
+            reject_jump(self.joint_names, "the measured position", measured, state[0], tolerance)
+            reject_jump(self.joint_names, "the stream", q[0], state[0], tolerance)
+            start = None if start is None else start - now
+            self._origin, self._now, now = self.time, 0.0, 0.0
+            streamed = StreamedMotion(self.joint_names, limits, 0.0, state)
+            self._running = streamed
+        self._next = None
+        streamed.add(now, times, q, rates, start=start)
+
+    @property
+    def streamed(self) -> StreamedMotion | None:
+        """The stream that is followed, if any."""
+        return self._running if isinstance(self._running, StreamedMotion) else None
 
     def splice(self, start: int | None, notice: int = 0) -> Splice:
         """Where a trajectory with the stamp `start` (ns; None: now) leaves the current motion, if

@@ -133,6 +133,13 @@ class LearnedMotion(DesiredMotion):
         if self._learner is not None:
             self._prepare(self._learner, request)
 
+    def stream(self, request: TrajectoryRequest, *arguments: Any, **options: Any) -> None:
+        had_begun = self.streamed is not None
+        super().stream(request, *arguments, **options)
+        if not had_begun:  # what was learned of a trajectory does not apply
+            self._end_run()
+            self._change(None, self._time)
+
     def record(self, time: int, error: Array) -> None:
         """Record the error (n,) against `wanted` at `time`, if a run is being recorded."""
         recording = self._recording

@@ -11,6 +11,7 @@ import pytest
 from multibody_dynamics.dynamics.control.arm.desired_motion import DesiredMotion, TrajectoryRequest
 from multibody_dynamics.dynamics.core.errors import RequestError
 from multibody_dynamics.dynamics.model.multibody_model import JointLimits
+from multibody_dynamics.dynamics.motion import StreamLimits
 from multibody_dynamics.dynamics.motion.trajectories import hold, splice
 
 SECOND = 1_000_000_000  # ns
@@ -241,3 +242,68 @@ def test_a_way_begins_at_the_position_that_is_held_and_ends_at_rest_at_its_goal(
     np.testing.assert_allclose(state[0], [0.15, -0.225], atol=1e-12)
     motion.evaluate(7 * SECOND, state)
     np.testing.assert_allclose(state, [[0.2, -0.25], *np.zeros((4, 2))], atol=1e-9)
+
+
+STREAM = StreamLimits(
+    LIMITS.lower, LIMITS.upper, LIMITS.velocity, np.full(2, 20.0), smoothing=0.08, delay=1.0
+)
+
+
+def stream(motion, q, measured=Q0, times=(0.0,), **options) -> None:
+    wanted = request(times, np.atleast_2d(q), **options)
+    motion.stream(wanted, measured, STREAM, tolerance=0.1)
+
+
+def test_a_stream_is_followed_ends_at_rest_and_hands_over(motion):
+    for k in range(100):
+        now = START + k * SECOND // 50
+        at = state(motion, now)
+        stream(motion, Q0 + np.array([0.01 * k, 0.0]), start=now)
+    assert motion.mode == "moving"
+    assert motion.streamed.delay == pytest.approx(0.02, rel=0.05)
+    before = state(motion, now + SECOND // 100)
+    assert before[1, 0] == pytest.approx(0.5, rel=0.02)
+    later = request([2.0], [[0.0, 0.0]], start=now + SECOND)
+    assert rejection(motion, later, measured=before[0]).reason == "streaming"
+    follow(motion, request([1.0], [[0.0, 0.0]]), measured=before[0])
+    assert motion.streamed is None
+    np.testing.assert_allclose(state(motion, now + SECOND // 100), before, rtol=1e-9, atol=1e-6)
+    assert at.shape == (5, 2)
+
+
+def test_a_stream_begins_in_a_motion_and_may_pause(motion):
+    follow(motion, request([1.0], [[1.0, 1.0]]))
+    before = state(motion, START + SECOND // 2)
+    stream(motion, before[0], measured=before[0])
+    np.testing.assert_allclose(state(motion, START + SECOND // 2), before, rtol=1e-9, atol=1e-9)
+    rest = state(motion, START + 3 * SECOND)
+    np.testing.assert_allclose(rest[0], before[0], atol=1e-9)
+    assert motion.mode == "holding"
+    stream(motion, rest[0] + 0.5)  # mid-stream, nothing is refused for being far
+    assert motion.mode == "moving"
+    state(motion, START + 3 * SECOND + SECOND // 10)
+    motion.stop(0.5)
+    assert not state(motion, START + 5 * SECOND)[1:].any()
+
+
+def test_targets_that_begin_no_stream_are_refused_with_the_reason(motion):
+    def refused(q=Q0, **options):
+        with pytest.raises(RequestError) as caught:
+            stream(motion, q, **options)
+        assert motion.streamed is None
+        return caught.value
+
+    assert refused(Q0 + 0.2).reason == "jump"
+    assert refused(measured=Q0 - 0.2).reason == "jump"
+    assert "positions of all joints" in str(refused([np.nan, 0.0]))
+    assert refused(start=START - SECOND).reason == "in the past"
+    assert "point 1 is not later" in str(refused([Q0, Q0], times=(0.1, 0.1)))
+    motion.release()
+    assert refused().reason == "no state"
+
+
+def test_zero_velocities_of_single_points_are_no_velocities(motion):
+    for k in range(50):
+        state(motion, START + k * SECOND // 20)
+        stream(motion, Q0 + np.array([0.02 * k, 0.0]), velocities=[[0.0, 0.0]])
+    assert state(motion, START + 49 * SECOND // 20 + SECOND // 50)[1, 0] > 0.35

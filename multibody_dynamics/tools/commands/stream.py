@@ -1,0 +1,81 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The command `stream`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..base.arguments import add_gravity, positive
+
+KINDS = ("policy", "pilot")
+HELP = "Replay the targets of a recorded policy or pilot against a simulated robot"
+DETAILS = (
+    "The targets are a table with a header (.csv): t, when they are due, 'q JOINT' for every"
+    " joint and, if known, arrival of their message, in s and rad (m); an episode of LeRobot"
+    " (.parquet, requires pyarrow); or a generated stream: policy or pilot. Writes a report with"
+    " delay, smoothness, utilisation of the limits and errors. See docs/streams.md."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help=f".csv or .parquet file, or {KINDS[0]} or"
+                        f" {KINDS[1]}: a stream that is generated like one")  # fmt: skip
+    parser.add_argument("--urdf", metavar="ROBOT", type=Path, help="URDF file (the Panda)")
+    parser.add_argument("--elastic-joints", "--springs", metavar="YAML", type=Path,
+                        help="springs and motors (those of the Panda)")  # fmt: skip
+    parser.add_argument("--plant", choices=("internal", "mujoco"), default="internal",
+                        help="simulator (%(default)s)")  # fmt: skip
+    parser.add_argument("--torque-rate", metavar="RATE", type=positive, default=1000.0,
+                        help="limit of the rates of the motor torques, N m/s"
+                        " (%(default)s)")  # fmt: skip
+    parser.add_argument("--unstamped", action="store_true",
+                        help="let times count from the arrival of each message, as if it had no"
+                        " stamp")  # fmt: skip
+    parser.add_argument("--save", metavar="CSV", type=Path,
+                        help="also write the targets to a file")  # fmt: skip
+    add_gravity(parser)
+    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("stream"),
+                        help="folder for report.html (%(default)s)")  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    import numpy as np
+
+    from ...dynamics import load_actuators, load_urdf
+    from ...reporting.progress import ProgressBar
+    from ...resources import share_directory
+    from ..streams.replay import replay, write_report
+    from ..streams.stream_files import pilot_stream, policy_stream, read_stream, write_stream
+
+    config = share_directory() / "config"
+    urdf = options.urdf or config / "robots" / "panda.urdf"
+    springs = options.elastic_joints or config / "elastic_joints" / "panda.yaml"
+    model = load_urdf(urdf, (0.0, 0.0, -options.gravity))
+    actuators = load_actuators(springs, model.joint_names, model.joint_types)
+    if options.file in KINDS:
+        lower, upper = np.maximum(model.limits.lower, -3.0), np.minimum(model.limits.upper, 3.0)
+        middle = 0.5 * (lower + upper)
+        make = policy_stream if options.file == KINDS[0] else pilot_stream
+        stream = make(model.joint_names, middle)
+    else:
+        stream = read_stream(Path(options.file))
+    if options.save:
+        write_stream(stream, options.save)
+    with_progress = ProgressBar("of the stream")
+    found = replay(
+        model, actuators, stream, plant=options.plant, torque_rate=options.torque_rate,
+        is_stamped=not options.unstamped, on_progress=with_progress,
+    )  # fmt: skip
+    with_progress(1.0)
+    file = write_report(found, stream, f"Stream {Path(options.file).name}", options.output)
+    rate = float((found.torque_rate / found.motors.torque_rate).max())
+    print(
+        f"links against the smoothed target: {1e3 * found.error_rms:.3g} mrad rms; delay"
+        f" {1e3 * float(found.delay.max()):.1f} ms; torque rates up to {rate:.0%} of their limit;"
+        f" {len(found.stops)} stops"
+    )
+    print(f"written: {file}")
+    return 0 if not found.stops else 1

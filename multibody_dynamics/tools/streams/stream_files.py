@@ -1,0 +1,209 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Recorded streams of targets, in files and generated.
+
+.csv      a row per point: `t` at which it is due and `arrival` of its message, in s; `q JOINT`
+          and, if it was sent, `qd JOINT`, in rad (m), for every joint. Rows with one arrival are
+          one message. Without `arrival`, every point is a message that arrives when it is due
+.parquet  an episode of LeRobot: `timestamp` in s and `action`, a row of joint positions, or one
+          value for each joint in the column `action.JOINT`; requires pyarrow
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ...dynamics.core import Array, InputError, file_reader
+from ...validation.recordings import read_columns, write_columns
+
+
+class StreamMessage(NamedTuple):
+    """Points (k, n) that arrived together, in s; velocities: None if not sent."""
+
+    arrival: float
+    times: Array
+    positions: Array
+    velocities: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedStream:
+    """Messages in the order of their arrival."""
+
+    joint_names: tuple[str, ...]
+    messages: tuple[StreamMessage, ...]
+
+    def __post_init__(self) -> None:
+        if not self.messages:
+            raise InputError("a stream without messages")
+        for before, after in zip(self.messages, self.messages[1:], strict=False):
+            if after.arrival < before.arrival:
+                raise InputError(f"messages are not in the order of arrival at {after.arrival:g} s")
+
+    def ordered(self, joint_names: Sequence[str]) -> RecordedStream:
+        """The same stream with its joints in this order. Raises InputError that names joints which
+        are missing; others are dropped."""
+        missing = [name for name in joint_names if name not in self.joint_names]
+        if missing:
+            raise InputError(
+                f"missing joint {', '.join(missing)}; the stream has {', '.join(self.joint_names)}"
+            )
+        order = [self.joint_names.index(name) for name in joint_names]
+        rows = (
+            each._replace(
+                positions=each.positions[:, order],
+                velocities=None if each.velocities is None else each.velocities[:, order],
+            )
+            for each in self.messages
+        )
+        return RecordedStream(tuple(joint_names), tuple(rows))
+
+
+@file_reader
+def read_stream(path: Path) -> RecordedStream:
+    """Read a file in one of the formats of the module's docstring. Raises InputError that names the
+    file and what is wrong with it."""
+    if path.suffix == ".csv":
+        return _of_columns(read_columns(path))
+    if path.suffix == ".parquet":
+        return _of_columns(_parquet_columns(path))
+    raise InputError(f"{path}: must end in .csv or .parquet")
+
+
+def write_stream(stream: RecordedStream, path: Path) -> None:
+    """Write a .csv file."""
+    rows = [
+        (each.arrival, t, *q) for each in stream.messages
+        for t, q in zip(each.times.tolist(), each.positions.tolist(), strict=True)
+    ]  # fmt: skip
+    heads = ("arrival", "t", *(f"q {name}" for name in stream.joint_names))
+    write_columns(path, dict(zip(heads, np.array(rows).T, strict=True)))
+
+
+def _of_columns(columns: dict[str, Array]) -> RecordedStream:
+    names = tuple(name[2:] for name in columns if name.startswith("q "))
+    if "t" not in columns or not names:
+        raise InputError(
+            "expected the columns t and 'q JOINT' for every joint, and possibly arrival and"
+            f" 'qd JOINT'; found {', '.join(columns)}"
+        )
+    time = columns["t"]
+    arrival = columns.get("arrival", time)
+    q = np.column_stack([columns[f"q {name}"] for name in names])
+    has_rates = all(f"qd {name}" in columns for name in names)
+    rates = np.column_stack([columns[f"qd {name}"] for name in names]) if has_rates else None
+    for name, rows in (("t", time), ("arrival", arrival), ("positions", q)):
+        if not np.isfinite(rows).all():
+            raise InputError(
+                f"{name}: row {int(np.argwhere(~np.isfinite(rows))[0][0])} is not finite"
+            )
+    ends = np.flatnonzero(np.diff(arrival)) + 1
+    parts = np.split(np.arange(len(time)), ends)
+    messages = [
+        StreamMessage(
+            float(arrival[k[0]]), time[k], q[k], None if rates is None else rates[k]
+        )
+        for k in parts
+    ]  # fmt: skip
+    return RecordedStream(names, tuple(messages))
+
+
+def _parquet_columns(path: Path) -> dict[str, Array]:
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise InputError(f"{path}: reading parquet requires pyarrow: pip install pyarrow") from None
+    table = parquet.read_table(path).to_pydict()
+    if "timestamp" not in table:
+        raise InputError(f"{path}: no column timestamp; found {', '.join(table)}")
+    columns = {"t": np.array(table["timestamp"], dtype=np.float64)}
+    if "action" in table:
+        rows = np.array(table["action"], dtype=np.float64)
+        return columns | {f"q joint{j + 1}": rows[:, j] for j in range(rows.shape[1])}
+    return columns | {
+        f"q {name.removeprefix('action.').removesuffix('.pos')}": np.array(values, dtype=np.float64)
+        for name, values in table.items()
+        if name.startswith("action.")
+    }
+
+
+def policy_stream(
+    joint_names: Sequence[str],
+    start: Array,
+    *,
+    rate: float = 15.0,
+    chunk: int = 16,
+    executed: int = 8,
+    duration: float = 20.0,
+    jitter: float = 0.5,
+    lost: float = 0.05,
+    anchor: float = 0.05,
+    reach: float = 0.4,
+    seed: int = 0,
+) -> RecordedStream:
+    """A stream like that of a policy with action chunks: every `executed` points at `rate` (Hz), a
+    chunk of `chunk` positions arrives, up to `jitter` intervals of the points late, and is anchored
+    up to `anchor` (rad) beside the one before; a share `lost` of the chunks never arrives."""
+    rng = np.random.default_rng(seed)
+    n, interval = len(start), 1.0 / rate
+    size = reach * rng.uniform(0.3, 1.0, (3, n))
+    pace = rng.uniform(0.1, 0.45, (3, n))  # Hz
+    phase = rng.uniform(0.0, 2.0 * np.pi, (3, n))
+
+    def wave(t: Array) -> Array:
+        return np.asarray(
+            (size * np.sin(2.0 * np.pi * pace * t[:, None, None] + phase)).mean(axis=1)
+        )
+
+    messages = []
+    for k, due in enumerate(np.arange(0.0, duration, executed * interval).tolist()):
+        late, is_lost, beside = rng.random(), rng.random() < lost, rng.uniform(-1.0, 1.0, n)
+        if is_lost and k:
+            continue
+        times = due + interval * np.arange(1.0, chunk + 1.0)
+        rise = np.minimum(times / 2.0, 1.0)[:, None]
+        points = start + rise * (wave(times) - wave(np.zeros(1)))
+        points += anchor * beside * (k > 0)
+        messages.append(StreamMessage(due + late * jitter * interval, times, points, None))
+    return RecordedStream(tuple(joint_names), tuple(messages))
+
+
+def pilot_stream(
+    joint_names: Sequence[str],
+    start: Array,
+    *,
+    rate: float = 50.0,
+    duration: float = 20.0,
+    jitter: float = 0.25,
+    lost: float = 0.05,
+    speed: float = 0.6,
+    seed: int = 0,
+) -> RecordedStream:
+    """A stream like that of a joystick: one target per message, as far as velocities of a few
+    joints, which are pushed and released at random, have led; arrivals vary by `jitter` intervals,
+    and a share `lost` of them is missing."""
+    rng = np.random.default_rng(seed)
+    n, interval = len(start), 1.0 / rate
+    q, pushed, velocity = start.copy(), np.zeros(n), np.zeros(n)
+    messages, change = [], 0.5
+    for k in range(int(duration * rate)):
+        due = k * interval
+        if due >= change:
+            pushed[:] = 0.0
+            if rng.random() < 0.7 and due < duration - 2.0:
+                some = rng.choice(n, 2, replace=False)
+                pushed[some] = speed * rng.uniform(-1.0, 1.0, 2)
+                pushed[np.abs(q - start) > 0.5] *= 0.0
+            change = due + rng.uniform(0.3, 1.2)
+        velocity += (pushed - velocity) * min(interval / 0.1, 1.0)  # the pilot's hand
+        q = q + velocity * interval
+        if rng.random() >= lost or not k:
+            arrival = max(due + jitter * interval * rng.uniform(-1.0, 1.0), 0.0)
+            messages.append(StreamMessage(arrival, np.array([due]), q[None], None))
+    return RecordedStream(tuple(joint_names), tuple(sorted(messages, key=lambda m: m.arrival)))

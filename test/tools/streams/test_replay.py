@@ -1,0 +1,50 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Streams against simulated robots: what the links do, what the motors must do, and the report."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics import load_actuators, load_urdf
+from multibody_dynamics.resources import share_directory
+from multibody_dynamics.tools import cli
+from multibody_dynamics.tools.streams.replay import replay
+from multibody_dynamics.tools.streams.stream_files import (
+    pilot_stream,
+    policy_stream,
+    write_stream,
+)
+
+CONFIG = share_directory() / "config"
+PANDA = load_urdf(CONFIG / "robots" / "panda.urdf")
+SPRINGS = load_actuators(CONFIG / "elastic_joints" / "panda.yaml", PANDA.joint_names)
+START = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5])
+
+
+@pytest.mark.parametrize("is_stamped", [True, False])
+@pytest.mark.parametrize("kind", [policy_stream, pilot_stream])
+def test_links_follow_and_motors_keep_their_rates(kind, is_stamped):
+    stream = kind(PANDA.joint_names, START, duration=6.0)
+    run = replay(PANDA, SPRINGS, stream, is_stamped=is_stamped)
+    assert not run.stops
+    assert not run.refused
+    assert run.error_rms < 1e-4
+    assert (run.torque_rate <= 1000.0 * (1.0 + 1e-9)).all()
+    assert np.ptp(run.desired[:, 0], axis=0).max() > 0.2
+    assert np.abs(run.desired[-1, 1:]).max() < 1e-9  # the end of a stream is a stop
+    np.testing.assert_allclose(run.desired[-1, 0], stream.messages[-1].positions[-1], atol=1e-9)
+
+
+def test_the_command_writes_a_report(tmp_path, capsys):
+    file = tmp_path / "pilot.csv"
+    write_stream(pilot_stream(PANDA.joint_names, START, duration=2.5), file)
+    assert cli.main(["stream", str(file), "-o", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().out
+    assert "mrad rms; delay" in printed
+    assert "0 stops" in printed
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "panda_joint4" in page
+    assert "share of its bound" in page
