@@ -47,7 +47,13 @@ class _Gap(Spring):
         return s, 1.0 / p1, -p2 / p1**3, (3.0 * p2**2 - p1 * p3) / p1**5
 
     def potential(self, phi: Array) -> Array:
-        raise NotImplementedError
+        """The spring's own, and the integral of s over the travel of the gap."""
+        whole = self.whole
+        psi = whole.deflection_of_spring(phi)
+        x = whole.base.derivatives(psi, beyond="continue")[0] / whole.contact_torque
+        log_cosh = np.logaddexp(x, -x) - np.log(2.0)
+        of_gap = whole.gap / 2.0 * whole.contact_torque * (x * np.tanh(x) - log_cosh)
+        return np.asarray(whole.base.potential(psi) + of_gap)
 
 
 @dataclass(frozen=True)

@@ -567,7 +567,8 @@ def _shaped(knots: Array, data: Array, shape: str) -> Array:
     if shape == SHAPES[0] or len(knots) < 3 or np.isnan(q).any():
         return states
     data, step = data.copy(), np.diff(knots)
-    is_free = np.isnan(data[:, 1:]).all(axis=1)  # (m, n) of this joint, only the position is given
+    # (m, n): of this joint, only the position is given
+    is_free: NDArray[np.bool_] = np.asarray(np.isnan(data[:, 1:]).all(axis=1))
     change = np.diff(q, axis=0)
     is_held: NDArray[np.bool_] = np.asarray(change == 0.0)
     is_held[0] &= shape == "monotone"  # the first point may be passed at speed

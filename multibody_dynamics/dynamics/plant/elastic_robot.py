@@ -484,9 +484,9 @@ class ElasticRobot(IndependentCopies):
             stiffness, damping = self._base.stiffness, self._base.damping
             tables = tables._replace(base=np.stack((stiffness, damping, np.zeros_like(damping))))
             self._base_inertia = base.own_inertia(carried)
-        memories = (EffectMemory.of(n, m) for _ in range(3))
+        now, before, after = (EffectMemory.of(n, m) for _ in range(3))
         rows = np.zeros((2, n)), np.zeros((2, m)), np.ones(m), np.zeros(m)
-        self._effects = _Effects(tables, *memories, *rows)
+        self._effects = _Effects(tables, now, before, after, *rows)
 
     def _on_base(self, model: MultibodyModel) -> MultibodyModel:
         """The robot with the coordinates of its base."""

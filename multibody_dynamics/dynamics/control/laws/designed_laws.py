@@ -246,8 +246,9 @@ class DesignedLaws(IndependentCopies):
             )
         settings = self.settings.controllers[name]
         base = settings.base_frequency if settings.lowers else 0.0
-        own = {"estimation": estimation, "plants": self._plants, "base_frequency": base}
-        return LoopJudge(law, q, **own, **conditions)
+        return LoopJudge(
+            law, q, estimation=estimation, plants=self._plants, base_frequency=base, **conditions
+        )
 
     def redesign(self, name: str, q: Array, lowered: Mapping[str, Any]) -> Controller:
         """A controller of the law `name` for rest at q (n,), with `lowered` settings; for
