@@ -49,6 +49,7 @@ LARGEST_DRIFT = 1.0  # of the friction parameter that changes: a larger one is n
 VAGUE = 0.1  # relative standard error above which a stiffness is no better known than before
 CONTRADICTING = 3.0  # standard errors between a stiffness and the one known before
 HARDLY = 0.005  # of the rms velocity of the fastest joint: slower ones count as resting
+STEPS = 9  # that `progress` counts: the first fits, six more steps, and the values
 LOWERINGS = 2  # of a cut-off chosen from the data, by half, for delays that are too long for it
 RECOGNITIONS = 8  # fits after each of which errors of the encoders are corrected
 DRIFT_SIZE = 0.02  # of the friction parameter that changes
@@ -131,6 +132,8 @@ def identify_robot(
     """
     sensors, chosen = SensorErrors(np.zeros(model.n)), settings or IdentificationSettings()
     lowerings = 0 if chosen.cutoff else LOWERINGS
+    for done in range(2):  # nothing, and the first fits have begun
+        progress(done, STEPS)
     for _ in range(RECOGNITIONS):
         found = _Identification(model, runs, actuators, friction, held_out, chosen, sensors)
         found.begin()
@@ -226,14 +229,13 @@ class _Identification:
             self._leave_out_outliers, self._correct_noise, self._let_drift,
             self._keep_known, self._fit_again, self._widen,
         )  # fmt: skip
-        total, is_complete = len(steps) + 2, True
+        is_complete = True
         self.widenings: dict[str, Widening] = {}
-        progress(0, total)
         initial = [self.coefficients.of(each, self.prior)[0] for each in self.equations.channels]
         for k, step in enumerate(steps):
             before = deepcopy(self.parameters)
             try:
-                progress(k + 1, total)
+                progress(k + 2, STEPS)
                 step()
             except KeyboardInterrupt:
                 vars(self.parameters).update(vars(before))
@@ -274,7 +276,7 @@ class _Identification:
             self._course(held or self.blocks),
             is_complete,
         )
-        progress(total, total)
+        progress(STEPS, STEPS)
         return found
 
     def _held_blocks(self) -> list[Block]:

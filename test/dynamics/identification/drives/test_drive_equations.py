@@ -100,6 +100,8 @@ def test_the_equations_of_an_arm_with_springs_hold():
             f"{joint}.cubic_stiffness": spring.K3,
             f"{joint}.damping": 0.0,
             f"{joint}.bias": 0.0,
+            f"{joint}.sine of position": 0.0,
+            f"{joint}.cosine of position": 0.0,
         }
         values |= friction_values(
             f"motor {joint}", motor.viscous, motor.coulomb, 0.0, motor.coulomb_velocity
