@@ -275,7 +275,8 @@ def workshop(tmp_path_factory):
     shutil.copytree(road().files.identified, folder / "identified")  # of the same arm
     (folder / "plan").mkdir()
     for node in reference.NODES:
-        (block,) = yaml_blocks(ROOT / "docs" / f"{node}.md")
+        blocks = yaml_blocks(ROOT / "docs" / f"{node}.md")
+        (block,) = (each for each in blocks if each.startswith(node))
         (folder / f"{node.removesuffix('_node')}.yaml").write_text(block)
     (folder / "elastic_robot_simulator.yaml").rename(folder / "simulator.yaml")
     (folder / "plan" / "fourier.yaml").write_text((folder / "trajectory.yaml").read_text())
@@ -302,9 +303,11 @@ def test_yaml_blocks_can_be_read(tmp_path, ros_domain_id):
             content = yaml.safe_load(block)
             if content.keys() & {"friction", "payload"}:
                 load_robot(ROOT / "config" / "robots" / "panda.urdf", file)
-            elif "couplings" in content:
-                assert content.keys() == {"couplings"}
+            elif content.keys() & {"couplings", "transmission"}:
+                assert len(content) == 1
                 assert dyn.model.load_couplings(file)
+            elif "effects" in content:
+                dyn.plant.load_effects(file)
             elif "bodies" in content:
                 dyn.integration.load_system(file)
             elif "moveit_controller_manager" in content:  # MoveIt's configuration for our nodes

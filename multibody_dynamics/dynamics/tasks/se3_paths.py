@@ -246,9 +246,8 @@ class PoseSpline(PosePath):
         for i in range(count - 1):
             states[i + 1 :, 0, i] = 1.0
             seen = slice(max(i - WINDOW, 0), i + WINDOW + 2)
-            states[seen, :, i] = interpolate(["q"], at[seen], states[seen, 0, i : i + 1]).states[
-                ..., 0
-            ]
+            steps = interpolate(["q"], at[seen], states[seen, 0, i : i + 1], shape="least_jerk")
+            states[seen, :, i] = steps.states[..., 0]
         self._pieces = []
         for k in range(count - 1):
             moving = slice(max(k - WINDOW, 0), k + WINDOW + 1)

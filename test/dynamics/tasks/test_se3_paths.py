@@ -226,7 +226,8 @@ def test_with_equal_orientations_a_spline_is_the_minimum_jerk_trajectory():
     at, points = np.array([0.0, 1.0, 1.7, 3.0, 3.5]), np.random.default_rng(4).normal(size=(5, 3))
     R = random_pose(np.random.default_rng(6))[:3, :3]
     path = dyn.tasks.spline(at, se3.from_rotation_translation(R, points))
-    wanted = dyn.interpolate(["x", "y", "z"], at, points).sample(np.linspace(0, 3.5, 50))
+    law = dyn.interpolate(["x", "y", "z"], at, points, shape="least_jerk")
+    wanted = law.sample(np.linspace(0, 3.5, 50))
     motion = path.sample(np.linspace(0, 3.5, 50))
     np.testing.assert_allclose(motion.pose[:, :3, 3], wanted[:, 0], atol=1e-12)
     for k, rate in enumerate(motion.rates):

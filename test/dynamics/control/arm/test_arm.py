@@ -706,7 +706,11 @@ def test_a_stop_that_drives_the_arm_away_is_damped_and_then_silent():
     drives the arm. The stop moved the shoulder by 5.3 rad."""
     arm, resolution, rate = shipped("planar_two_link"), 2.0 * np.pi / 2**8, 1000.0
     cycle = ArmSettings(frozen_distance=0.0)  # between two counts, springs bend by that
-    made = control.Arm(arm.model, arm.actuators, FlatnessSettings(law="motor_pd"), cycle)
+    rigid_base = {
+        name: ControllerSettings(law=name, base_frequency=0.0) for name in ("motor_pd", "hold")
+    }
+    settings = FlatnessSettings(law="motor_pd", controllers=rigid_base)
+    made = control.Arm(arm.model, arm.actuators, settings, cycle)
     made.design(arm.rest)
     limit, names = arm.actuators.torque_limit, arm.actuators.motor_names
     rates = np.full(2, rate)

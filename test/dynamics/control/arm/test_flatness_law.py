@@ -63,9 +63,9 @@ ARMS = {"linear": linear_arm, "antagonistic": antagonistic_arm, "variable": vari
 
 
 def run(make, arm, *, then="hold", **options):
-    """A motion of 0.3 s, from whose middle on another law acts."""
+    """A motion of 0.3 s on a rigid base, from whose middle on another law acts."""
     law_name = options.pop("law", "motor_pd")
-    laws = {name: ControllerSettings(law=name) for name in (law_name, "hold")}
+    laws = {name: ControllerSettings(law=name, base_frequency=0.0) for name in (law_name, "hold")}
     settings = FlatnessSettings(law=law_name, controllers=laws, **options)
     law = make(arm.model, arm.actuators, settings)
     law.design(arm.rest)

@@ -173,7 +173,7 @@ def test_an_arm_with_springs_follows_better(what):
     else:
         true = model.with_payload(model.body_names[-1], *PAYLOAD)
     for bandwidth in (0.0, 180.0):
-        chosen = {"disturbance_bandwidth": bandwidth}
+        chosen = {"disturbance_bandwidth": bandwidth, "base_frequency": 0.0}
         adapting = law_of(arm, adaptation=AdaptationSettings(adapts=what, rate=5.0), **chosen)
         without = rms_error(law_of(arm, **chosen), true, motion)
         first = rms_error(adapting, true, motion)

@@ -26,8 +26,10 @@ def test_the_record_has_the_numbers_of_the_actuators(make):
         assert row.shape == record_fields.shape_of(each.field, sizes)
         assert row.dtype == (np.int64 if each.kind == "int" else np.float64)
         assert not row.flags.writeable
-        if each.name != "motor_rows":
+        if each.name == "link_friction":
+            np.testing.assert_array_equal(row, [a.link_friction.row for a in actuators.actuators])
+        elif each.name != "motor_rows":
             np.testing.assert_array_equal(row, getattr(actuators, each.name))
     velocity = np.linspace(-1.0, 1.0, sizes["m"])
-    own = [friction(found.motor_rows, j, velocity[j]) for j in range(sizes["m"])]
+    own = [friction(found.motor_rows, j, velocity[j], 0.0) for j in range(sizes["m"])]
     np.testing.assert_allclose(own, actuators.friction(velocity), rtol=1e-14)
