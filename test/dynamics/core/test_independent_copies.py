@@ -138,6 +138,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     ),
     "ConstrainedModel": lambda: four_bar().system,
     "ControllerSettings": lambda: control.ControllerSettings(position=REST),
+    "Eccentricity": lambda: plant.Eccentricity(np.full(N, 1e-3), np.zeros(N)),
     "ElasticRobot": damped_arm,
     "ExponentialJoint": lambda: mechanisms.ExponentialJoint(dyn.planar()),
     "Expression": lambda: codegen.Graph().inputs("x", 2)[1],
@@ -158,6 +159,12 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
         elastic.PolynomialSpring((60.0, 400.0), travel=(0.0, 0.5))
     ),
     "ScheduledFeedback": scheduled_feedback,
+    "StreamedMotion": lambda: motion.StreamedMotion(
+        MODEL.joint_names,
+        motion.StreamLimits(*[np.full(N, x) for x in (-3.0, 3.0, 2.0, 10.0)], 0.1, 1.0),
+        0.0,
+        np.zeros((5, N)),
+    ),
     "TaskSpaceSolver": lambda: tasks.TaskSpaceSolver(panda(), tasks.Task("panda_link7")),
     "Trajectory": lambda: motion.interpolate(MODEL.joint_names, [0.0, 1.0], [[0, 0], [1, 0.5]]),
 }

@@ -158,10 +158,11 @@ class _Identification:
         friction: JointFriction | None,
         held_out: Sequence[MeasuredRun],
         settings: IdentificationSettings | None,
-        sensors: SensorErrors,
+        sensors: SensorErrors | None = None,
     ) -> None:
-        self.model, self.actuators, self.sensors = model, actuators, sensors
-        self.runs = sensors.corrected(runs)
+        self.model, self.actuators = model, actuators
+        self.sensors = sensors or SensorErrors(np.zeros(model.n))
+        self.runs = self.sensors.corrected(runs)
         self.friction = friction or JointFriction.none(model.n)
         self.held, self.settings = [*held_out], settings or IdentificationSettings()
         self.notes: list[str] = []
