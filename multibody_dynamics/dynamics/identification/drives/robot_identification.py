@@ -182,8 +182,8 @@ class _Identification:
             Options(
                 self.settings.stribeck,
                 self.settings.load_friction,
-                sensors.joined,
-                sensors.positional,
+                self.sensors.joined,
+                self.sensors.positional,
             ),
             None if self.settings.friction else self.friction,
         )

@@ -26,6 +26,7 @@ def test_derivatives_of_all_coefficients_by_differences():
         "a", run.rate, q=currents.q, theta=currents.theta, current=run.motor_torque, payload=load
     )
     work = _Identification(model, [given], actuators, None, (), settings)
+    work.begin()
     work.result()
     theta = np.array(work.parameters.mean) + 0.01 * np.cos(np.arange(len(work.parameters.names)))
     # Splines end at the bounds of velocities, where differences are one-sided.

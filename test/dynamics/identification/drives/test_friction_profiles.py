@@ -145,6 +145,7 @@ def test_velocities_and_sizes_of_friction_are_found_from_a_wrong_minimum():
 
 def test_a_fit_in_the_right_minimum_is_left_alone():
     whole, sums = searched(0.1)
+    whole.begin()
     result = whole.result()
     for joint in whole.model.joint_names:
         assert result.robot.joints[joint]["stribeck"].value == pytest.approx(0.4, abs=0.05)
