@@ -37,7 +37,7 @@ PAGES = [*PAGES, ROOT / "CONTRIBUTING.md"]
 PEERS = {"dynibo", "casadi"}  # of the benchmark, which compares with them if installed
 # These need minutes, nodes, a cluster or another bag, and are tested elsewhere.
 NOT_RUN = {"demo", "study", "task-demo", "compose", "monitor", "record"}
-NOT_RUN |= {"identify", "prove", "loop", "send-pose", "view"}
+NOT_RUN |= {"identify", "prove", "loop", "send-pose", "view", "stream"}
 NOT_RUN |= {"--live", "--dask", "--processes", "--identify", "--limit", "--prefix", "--seconds"}
 ELSEWHERE = {
     "colcon",

@@ -5,18 +5,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-from pathlib import Path
 
 import pytest
 
 from robots import CONFIG
+from robots_script import robots_page
 
-SCRIPT = Path(__file__).parents[1] / "scripts" / "robots.py"
-spec = importlib.util.spec_from_file_location("robots_page", SCRIPT)
-robots_page = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(robots_page)
 PAGE = robots_page.PAGE.read_text(encoding="utf-8")
 
 

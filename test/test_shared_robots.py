@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from conftest import SHARED
-from test_robots_page import robots_page
+from robots_script import robots_page
 
 ROBOTS = sorted((SHARED / "robots").glob("*.urdf"))
 

@@ -42,6 +42,7 @@ Helpers for functions that take a model:
 
 screw_type         "revolute", "prismatic" or "helical", determined from a screw (6,)
 model_state        q, q', ... of a robot as one batch of states
+finite_range       position limits, and a usual range for joints without
 check_model        InputError unless the argument is a MultibodyModel
 check_parent       ModelError unless a parent is the base or an earlier body
 motor_columns      how values by joint become values by motor of transmissions
@@ -69,6 +70,7 @@ from .multibody_model import (
     MultibodyModel,
     check_model,
     check_parent,
+    finite_range,
     model_from_screws,
     model_state,
     screw_type,
@@ -86,7 +88,8 @@ __all__ = [
     # modules
     "joints", "inertia", "records",
     # helpers for functions that take a model
-    "screw_type", "model_state", "check_model", "check_parent", "motor_columns", "MotorColumns",
+    "screw_type", "model_state", "finite_range", "check_model", "check_parent", "motor_columns",
+    "MotorColumns",
 ]  # fmt: skip
 
 

@@ -637,6 +637,14 @@ def check_model(model: Any) -> None:
         raise InputError(f"model: expected a MultibodyModel, got {model!r}")
 
 
+def finite_range(model: MultibodyModel) -> tuple[Array, Array]:
+    """Lower and upper position limits (n,); pi rad or 0.2 m on both sides of zero if unlimited."""
+    lower, upper = model.limits.lower, model.limits.upper
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    free = np.array([0.2 if kind == "prismatic" else np.pi for kind in model.joint_types])
+    return np.where(bounded, lower, -free), np.where(bounded, upper, free)
+
+
 def model_state(model: MultibodyModel, *rows: Any) -> tuple[Array, tuple[int, ...], int]:
     """q, q', ... of a robot as one batch, see :func:`.as_state`; also checks `model`."""
     check_model(model)

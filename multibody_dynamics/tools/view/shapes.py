@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from ...dynamics.core import Array, InputError
 from ...dynamics.identification import link_skeleton
 from ...dynamics.lie import se3, so3
-from ...dynamics.model import MultibodyModel
-from ...dynamics.model.urdf import urdf_document
+from ...dynamics.model import MultibodyModel, urdf_document
 
 PLAIN = (206, 211, 217)  # colour of shapes that have none
 JOINT = (120, 128, 138)  # of the joints between capsules

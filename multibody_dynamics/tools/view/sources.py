@@ -15,8 +15,7 @@ import numpy as np
 
 from ...dynamics.core import Array
 from ...dynamics.elastic import Actuators
-from ...dynamics.identification.excitation.link_capsules import finite_range
-from ...dynamics.model import MultibodyModel
+from ...dynamics.model import MultibodyModel, finite_range
 from .viewed_motion import RobotState, ViewedMotion
 
 STEP = 0.001  # rad or m, of a slider

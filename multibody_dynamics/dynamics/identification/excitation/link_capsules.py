@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ...core import Array, InputError, as_array, read_only
 from ...lie import se3
-from ...model import MultibodyModel, inertia
+from ...model import MultibodyModel, finite_range, inertia
 from ...rigid import forward_kinematics
 
 RADIUS = 0.06  # m, of capsules without geometry
@@ -112,14 +112,6 @@ def capsules_with_pairs(model: MultibodyModel, bodies: Any, ends: Any, radii: An
     near = 0.5 * every.radii[pairs].sum(axis=1)
     apart = np.median(clearances(model, every, q).distance, axis=0) > near
     return Capsules(owner, every.ends, every.radii, pairs[apart], moving)
-
-
-def finite_range(model: MultibodyModel) -> tuple[Array, Array]:
-    """Lower and upper position limits (n,); pi rad or 0.2 m on both sides of zero if unlimited."""
-    lower, upper = model.limits.lower, model.limits.upper
-    bounded = np.isfinite(lower) & np.isfinite(upper)
-    free = np.array([0.2 if kind == "prismatic" else np.pi for kind in model.joint_types])
-    return np.where(bounded, lower, -free), np.where(bounded, upper, free)
 
 
 def end_points(model: MultibodyModel, capsules: Capsules, q: Array) -> Array:

@@ -18,10 +18,10 @@ import numpy as np
 
 from ...core import Array, InputError, as_array, read_only
 from ...elastic import Actuators, MotorMotion, motor_motion
-from ...model import MultibodyModel
+from ...model import MultibodyModel, finite_range
 from ...rigid import inverse_dynamics
 from ..bodies.joint_friction import JointFriction
-from .link_capsules import Capsules, box_distances, distances, finite_range
+from .link_capsules import Capsules, box_distances, distances
 
 TINY = 1e-9  # m
 NAMES = ("velocity", "acceleration", "torque", "torque_rate")
