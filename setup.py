@@ -92,6 +92,8 @@ setup(
         # For `multibody_dynamics view`, a robot in the browser; they have no rosdep keys.
         # pycollada reads the meshes of many robots.
         "view": ["pycollada>=0.7", "trimesh>=4.0", "viser>=1.0.10"],
+        # For episodes of LeRobot: `multibody_dynamics stream FILE.parquet`; it has no rosdep key.
+        "parquet": ["pyarrow>=14"],
         # For building the documentation site with `make docs`; ROS tools do not install it.
         "docs": [
             "furo>=2023.9",

@@ -77,7 +77,7 @@ make_environment() {
     if [[ $ros == wheels ]]; then
         case $needs in
         demo) install=("$root[ros,mujoco,view]") size="0.8 GB" ;;
-        *) install=("$root[ros,docs,pinocchio,mujoco,dask,view,test]") size="2.3 GB" ;;
+        *) install=("$root[ros,docs,pinocchio,mujoco,dask,parquet,view,test]") size="2.3 GB" ;;
         esac
         if is_current; then
             echo "Adding the packages for tests and documentation to $venv: $size in all ..." >&2
@@ -89,7 +89,7 @@ make_environment() {
         echo "Creating $venv on top of the $ros ROS 2 ..." >&2
         is_current || "$python" -m venv --clear --system-site-packages "$venv"
         numpy=$("$python" -c "import numpy; print(numpy.__version__)")
-        extras=docs,mujoco,dask,view,test
+        extras=docs,mujoco,dask,parquet,view,test
         [[ $needs == demo ]] && extras=mujoco,view
         install=("$root[$extras]" "numpy==$numpy")
         "$python" -c "import pinocchio" 2>/dev/null ||

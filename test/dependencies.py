@@ -29,6 +29,7 @@ IMPORTS = {
     "numba": Dependency("python3-numba", "numba"),
     "numpy": Dependency("python3-numpy", "numpy"),
     "pinocchio": Dependency("pinocchio", "pin"),
+    "pyarrow": Dependency(None, "pyarrow"),
     "rosbags": Dependency(None, "rosbags"),  # optional: its only key is one for pip
     "scipy": Dependency("python3-scipy", "scipy"),
     "tqdm": Dependency("python3-tqdm", "tqdm"),

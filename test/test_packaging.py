@@ -37,7 +37,7 @@ GAZEBO = {"controller_manager", "robot_state_publisher", "ros_gz_bridge", "ros_g
 SYSTEMS = ROOT / NAME / "tools" / "live" / "launched_systems.py"
 # Only for launch files; test_launch_files.py runs them with stand-ins for launch and launch_ros.
 NEEDS_LAUNCH = f"{NAME}.tools.launch_arguments"
-OPTIONAL = {"mujoco", "dask", "pin", "viser", "trimesh"}  # extras of their own
+OPTIONAL = {"mujoco", "dask", "pin", "pyarrow", "viser", "trimesh"}  # extras of their own
 OLDEST = 3, 10  # of the supported versions of Python
 LATER = {  # names of the standard library that came after it
     "builtins.BaseExceptionGroup", "builtins.ExceptionGroup", "contextlib.chdir", "datetime.UTC",
@@ -156,6 +156,7 @@ def test_setup_py_declares_what_is_imported(arguments):
         "sphinx",
     }
     assert distributions(extras["dask"]) == {"dask"}
+    assert distributions(extras["parquet"]) == {"pyarrow"}
     assert distributions(extras["view"]) == {"viser", "trimesh", "pycollada"}
     others = runtime | ros | OPTIONAL
     assert distributions(extras["test"]) == development - others | COMMANDS.keys()

@@ -118,7 +118,7 @@ def _parquet_columns(path: Path) -> dict[str, Array]:
     try:
         from pyarrow import parquet
     except ImportError:
-        raise InputError(f"{path}: reading parquet requires pyarrow: pip install pyarrow") from None
+        raise InputError(f"{path}: reading parquet requires pyarrow, the extra 'parquet'") from None
     table = parquet.read_table(path).to_pydict()
     if "timestamp" not in table:
         raise InputError(f"{path}: no column timestamp; found {', '.join(table)}")

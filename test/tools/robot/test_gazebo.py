@@ -274,7 +274,9 @@ def test_the_nodes_of_gazebo_have_the_parameters_of_the_file():
 
 # Controllers and those of their parameters that we set, as the sources have them.
 CONTROLLERS = {
-    "joint_state_broadcaster/JointStateBroadcaster": {"use_local_topics"},
+    "joint_state_broadcaster/JointStateBroadcaster": {
+        *("use_local_topics", "joints", "interfaces", "map_interface_to_joint_state")
+    },
     "forward_command_controller/ForwardCommandController": {"joints", "interface_name"},
     "joint_trajectory_controller/JointTrajectoryController": {
         *("joints", "command_interfaces", "state_interfaces", "interpolation_method"),
@@ -316,17 +318,18 @@ def test_a_point_arrives_before_it_is_due_and_is_due_before_the_next():
     """joint_trajectory_controller rejects a point in the past, and drops one that is not due within
     the cycle that receives it, which is the first or the second after that of the state."""
     made = yaml.safe_load((CONFIG / "ros2_control" / "trajectory_effort.yaml").read_text())
-    period = 1.0 / made["controller_manager"]["ros__parameters"]["update_rate"]
+    period = 1.0 / made["/**/controller_manager"]["ros__parameters"]["update_rate"]
     lookahead = made["/**/feedforward_node"]["ros__parameters"]["lookahead"]
     assert period < lookahead < 2.0 * period
-    assert made["joint_trajectory_controller"]["ros__parameters"]["interpolate_from_desired_state"]
+    assert made["/**/joint_trajectory_controller"]["ros__parameters"]["interpolate_from_desired_state"]
 
 
 def test_examples_of_ros2_control_are_consistent():
     joints = list(panda().joint_names)
     for file in EXAMPLES:
-        made = yaml.safe_load(file.read_text())
-        made.pop("/**/feedforward_node", None)
+        content = yaml.safe_load(file.read_text())
+        made = {name.removeprefix("/**/"): entry for name, entry in content.items()}
+        made.pop("feedforward_node", None)
         manager = made.pop("controller_manager")["ros__parameters"]
         assert all(name in manager for name in made)
         made.pop("joint_state_broadcaster")

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.tools.streams.stream_files import (
@@ -58,6 +60,19 @@ def test_rows_without_arrival_arrive_when_they_are_due(tmp_path):
     first, second = read_stream(file).messages
     assert (first.arrival, second.arrival) == (0.0, 0.1)
     np.testing.assert_array_equal(second.velocities, [[1.0]])
+
+
+@pytest.mark.parametrize("action", ["action", "action.b.pos"])
+def test_an_episode_of_lerobot_is_a_stream(tmp_path, action):
+    one = action != "action"
+    actions = pyarrow.array([0.1, 0.2] if one else [[0.1, 0.3], [0.2, 0.4]])
+    table = pyarrow.table({"timestamp": [0.0, 0.02], action: actions})
+    parquet.write_table(table, tmp_path / "episode.parquet")
+    stream = read_stream(tmp_path / "episode.parquet")
+    assert stream.joint_names == (("b",) if one else ("joint1", "joint2"))
+    assert [each.arrival for each in stream.messages] == [0.0, 0.02]
+    wanted = [0.2] if one else [0.2, 0.4]
+    np.testing.assert_array_equal(stream.messages[1].positions, [wanted])
 
 
 @pytest.mark.parametrize(
