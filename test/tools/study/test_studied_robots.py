@@ -61,7 +61,7 @@ def test_ones_own_robot_gets_a_motion_within_its_limits():
     source = own_robot(urdf, CONFIG / "elastic_joints" / "planar_two_link.yaml")
     arm = load_arm(source)
     assert arm.source.name == "planar_two_link"
-    lower, upper, _, _ = arm.model.limits
+    lower, upper = arm.model.limits.lower, arm.model.limits.upper
     q = arm.motion.sample(np.linspace(0.0, arm.motion.end_time, 200))
     assert ((lower < q[:, 0]) & (q[:, 0] < upper)).all()
     for factor in STIFFNESSES:
