@@ -110,9 +110,9 @@ def browser(folder: Path, width: int = 1300, height: int = 800) -> Iterator[Brow
 
 
 def wait(condition: Callable[[], Any], what: str, seconds: float) -> Any:
-    """The value of a condition as soon as it is true; fails after some seconds."""
+    """The value of a condition as soon as it is true, or an array; fails after some seconds."""
     end = time.monotonic() + seconds
-    while not (value := condition()):
+    while not isinstance(value := condition(), np.ndarray) and not value:
         assert time.monotonic() < end, f"timed out waiting for {what}"
         time.sleep(0.1)
     return value

@@ -34,7 +34,7 @@ def cases():
     yield Effects(error=error, order=200.0), {"kinematic_error": gear}, 1.8e-4
 
 
-@pytest.mark.parametrize("case", cases(), ids=("friction", "hysteresis", "gear"))
+@pytest.mark.parametrize("case", [*cases()], ids=("friction", "hysteresis", "gear"))
 def test_the_terms_remove_most_of_the_error(case):
     effects, terms, limit = case
     actuators = panda().actuators
