@@ -61,7 +61,10 @@ def react(ros: RosHarness, arm: Arm, reaction: str) -> None:
 
 
 def test_a_hit_is_found_and_answered_by_the_chosen_reaction(ros, tmp_path):
-    arm = Arm(ros, collision_thresholds=str(thresholds(tmp_path)), collision_reaction="report")
+    arm = Arm(
+        ros, collision_thresholds=str(thresholds(tmp_path)), collision_reaction="report",
+        base_frequency=0.0,
+    )  # fmt: skip
     contacts = ros.record(JointState, f"{NODE}/collision")
     external = ros.record(JointState, f"{NODE}/external_torque")
     arm.start()

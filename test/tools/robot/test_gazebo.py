@@ -321,7 +321,9 @@ def test_a_point_arrives_before_it_is_due_and_is_due_before_the_next():
     period = 1.0 / made["/**/controller_manager"]["ros__parameters"]["update_rate"]
     lookahead = made["/**/feedforward_node"]["ros__parameters"]["lookahead"]
     assert period < lookahead < 2.0 * period
-    assert made["/**/joint_trajectory_controller"]["ros__parameters"]["interpolate_from_desired_state"]
+    assert made["/**/joint_trajectory_controller"]["ros__parameters"][
+        "interpolate_from_desired_state"
+    ]
 
 
 def test_examples_of_ros2_control_are_consistent():
