@@ -359,8 +359,8 @@ def test_a_stop_that_drives_the_arm_away_is_damped_and_ends(ros, tmp_path):
     """Motor encoders of 8 bits, and torques that change by 2 N m per cycle."""
     rate = 1000.0
     limits = {"torque_rate_limits": [rate, rate]}
-    c = Generated(two_links(), tmp_path, torque_rate=rate)
-    for arm in (c, Node(ros, law="motor_pd", **limits)):
+    c = Generated(two_links(), tmp_path, torque_rate=rate, base_frequency=0.0)
+    for arm in (c, Node(ros, law="motor_pd", base_frequency=0.0, **limits)):
         set_resolution(arm, 2.0 * np.pi / 2**8)
         arm.move(arm.plant.q + 1.0, 1.0)
         for _ in range(round(2.0 / PERIOD)):

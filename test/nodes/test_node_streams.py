@@ -32,9 +32,13 @@ def motors_at(q):
     return dyn.elastic.motor_motion(ACTUATORS, np.array([q, 0 * q, 0 * q]), rows).position
 
 
+# Slow: targets that a busy computer sends 0.1 s late are then late by one interval only
+DURATION, INTERVAL = 3.0, 0.1  # s
+
+
 def path(t: float) -> np.ndarray:
-    """Half a cosine of 1 s."""
-    share = 0.5 - 0.5 * np.cos(np.pi * min(max(t, 0.0), 1.0))
+    """Half a cosine."""
+    share = 0.5 - 0.5 * np.cos(np.pi * min(max(t / DURATION, 0.0), 1.0))
     return np.asarray(Q0 + share * (GOAL - Q0))
 
 
@@ -52,7 +56,7 @@ def test_feedforward_node_follows_a_stream_without_stopping(ros: RosHarness, tmp
         nonlocal last
         arm.send()
         t = time.monotonic() - begin
-        if t - last < 0.02 or t > 1.6:
+        if t - last < INTERVAL or last > DURATION + 0.3:
             return
         last, q = t, path(t)
         if topic == "joint_targets":
@@ -63,20 +67,22 @@ def test_feedforward_node_follows_a_stream_without_stopping(ros: RosHarness, tmp
             order = [NAMES.index(name) for name in COMMAND_JOINTS]
             targets.publish(Float64MultiArray(data=[float(x) for x in q[order]]))
         else:
-            arm.move([q], [0.02])
+            arm.move([q], [INTERVAL])
 
-    ros.until(lambda: time.monotonic() > begin + 2.5, "the end of the stream", each=each)
+    ros.until(lambda: time.monotonic() > begin + DURATION + 1.5, "the end", each=each)
     speeds = np.array([message.points[0].velocities for message in arm.motor])
-    moving = np.flatnonzero(np.abs(speeds[:, 0]) > 0.1)
-    assert (np.abs(speeds[moving[0] : moving[-1], 0]) > 0.02).all()  # no stop on the way
-    assert np.abs(speeds).max() < 2.0
+    top = 0.5 * np.pi * (GOAL - Q0)[0] / DURATION
+    moving = np.flatnonzero(np.abs(speeds[:, 0]) > 0.5 * top)
+    known = moving[len(moving) // 3]  # it takes some messages until their interval is known
+    assert (np.abs(speeds[known : moving[-1], 0]) > 0.1 * top).all()  # no stop on the way
+    assert np.abs(speeds[:, 0]).max() < 3.0 * top
     np.testing.assert_allclose(arm.motor[-1].points[0].positions, motors_at(GOAL), atol=1e-6)
     reference = ros.until(
         lambda: "stream: delay [s]" in ros.diagnosis(": reference")[2] and
         ros.diagnosis(": reference")[2], "the stream in the diagnostics", each=arm.send,
     )  # fmt: skip
-    assert float(reference["stream: interval [s]"]) == pytest.approx(0.02, abs=0.01)
-    assert float(reference["stream: delay [s]"]) < 0.06
+    assert float(reference["stream: interval [s]"]) == pytest.approx(INTERVAL, abs=0.05)
+    assert float(reference["stream: delay [s]"]) < 3.0 * INTERVAL
     assert not ros.diagnosis(": inputs")[2].get("last")
 
 
@@ -157,15 +163,16 @@ def test_task_space_node_follows_a_stream_of_poses(ros: RosHarness, tmp_path):
         nonlocal last
         send()
         t = time.monotonic() - begin
-        if t - last < 0.04 or t > 1.6:
+        if t - last < INTERVAL or last > DURATION + 0.3:
             return
         last = t
         x, y, z = dyn.frame_pose(MODEL, path(t), "tool")[:3, 3].tolist()
         message = PoseStamped(
             pose=Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(w=1.0))
         )
+        message.header.frame_id = MODEL.base_name
         set_stamp(message.header.stamp, time.time_ns())
         poses.publish(message)
 
-    ros.until(lambda: time.monotonic() > begin + 3.0, "the end of the stream", each=each)
+    ros.until(lambda: time.monotonic() > begin + DURATION + 1.5, "the end", each=each)
     np.testing.assert_allclose(motor[-1].points[0].positions, motors_at(GOAL), atol=1e-5)
