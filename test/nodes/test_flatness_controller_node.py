@@ -742,7 +742,7 @@ def test_the_stiffness_of_an_impedance_changes_by_topic(ros):
     the joint; setting one parameter changes no other value; activation returns to the parameters.
     """
     stiff = {"link_stiffness": [40.0, 30.0], "stiffness_time": 0.2}
-    arm = Arm(ros, law="joint_impedance", judged_poses=5, **stiff)
+    arm = Arm(ros, law="joint_impedance", judged_poses=5, base_frequency=0.0, **stiff)
     reference = ros.publisher(JointTrajectory, "impedance_reference")
     arm.start()
     arm.run(0.3)
