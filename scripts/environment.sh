@@ -77,7 +77,7 @@ make_environment() {
     if [[ $ros == wheels ]]; then
         case $needs in
         demo) install=("$root[ros,mujoco,view]") size="0.8 GB" ;;
-        *) install=("$root[ros,docs,pinocchio,mujoco,dask,parquet,view,test]") size="2.3 GB" ;;
+        *) install=("$root[ros,docs,pinocchio,mujoco,dask,parquet,view,test]") size="2.7 GB" ;;
         esac
         if is_current; then
             echo "Adding the packages for tests and documentation to $venv: $size in all ..." >&2

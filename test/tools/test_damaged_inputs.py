@@ -55,6 +55,8 @@ from multibody_dynamics.tools.motions.demo_motion import demo_motion
 from multibody_dynamics.tools.recordings.identification_recordings import read_run
 from multibody_dynamics.tools.recordings.spring_recordings import read_motion
 from multibody_dynamics.tools.robot.identified_results import read_results
+from multibody_dynamics.tools.streams.stream_files import read_stream
+from multibody_dynamics.tools.view.viewed_motion import read_view
 from multibody_dynamics.validation.recordings import Recording
 from multibody_dynamics.validation.settings import load_robot
 from multibody_dynamics.validation.trajectory_files import read_points, write_points
@@ -131,7 +133,8 @@ def springs(data, folder):
     joints = tuple(yaml.safe_load(file.read_text())["joints"])
     path = _write(folder, "springs.yaml", data.draw(damaged_yaml(file.read_bytes())))
     types = valid.arm().joint_types if file.stem == "planar_two_link" else None
-    return partial(dyn.load_actuators, path, joints, types)
+    couplings = partial(dyn.model.load_couplings, path)
+    return data.draw(st.sampled_from((partial(dyn.load_actuators, path, joints, types), couplings)))
 
 
 def systems(data, folder):
@@ -154,6 +157,17 @@ def results(data, folder):
     if what == "thresholds":
         return partial(load_collision_thresholds, path, arm.joint_names, arm.joint_types)
     return partial(read_results, path)
+
+
+def effects(data, folder):
+    text = data.draw(damaged_yaml(b"effects: {link_coulomb: [3.0, 1.0], backlash: 1.0e-3}"))
+    path = _write(folder, "effects.yaml", text)
+    return lambda: dyn.plant.load_effects(path).row("link_coulomb", valid.arm().joint_names)
+
+
+def streams(data, folder):
+    text = data.draw(damaged(valid.table("q", "qd", every=8)))
+    return partial(read_stream, _write(folder, "stream.csv", text))
 
 
 def trajectories(data, folder):
@@ -217,7 +231,8 @@ def of_recording(data, path):
 
     runs = [partial(read_run, path, arm, elastic=elastic) for elastic in (True, False)]
     motions = [partial(read_motion, path, arm), partial(read_motion, path)]
-    return data.draw(st.sampled_from([stream, *motions, *runs]))
+    view = partial(read_view, path, arm)
+    return data.draw(st.sampled_from([stream, view, *motions, *runs]))
 
 
 def of_trajectory(path):
@@ -229,8 +244,8 @@ def of_trajectory(path):
     return read
 
 
-KINDS = {urdf: 150, springs: 60, systems: 60, results: 150, trajectories: 100, tables: 100,
-         archives: 200, bags: 30}  # fmt: skip
+KINDS = {urdf: 150, springs: 80, systems: 60, results: 150, effects: 50, streams: 50,
+         trajectories: 100, tables: 120, archives: 200, bags: 30}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)

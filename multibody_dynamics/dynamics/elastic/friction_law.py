@@ -97,13 +97,13 @@ def friction_motion(law, motion, load):
     viscous, coulomb, coulomb_velocity, stribeck, stribeck_velocity, share, offset = law
     v, vd, vdd = motion
     Q, Qd, Qdd = load
-    size, slope, bend = _magnitude(Q, coulomb)
+    size, slope, curvature = _magnitude(Q, coulomb)
     x, xd, xdd = v / stribeck_velocity, vd / stribeck_velocity, vdd / stribeck_velocity
     E = stribeck * np.exp(-x * x)
     E_d = -2.0 * x * xd * E
     level = coulomb + share * size + E
     level_d = share * slope * Qd + E_d
-    level_dd = share * (slope * Qdd + bend * Qd * Qd)
+    level_dd = share * (slope * Qdd + curvature * Qd * Qd)
     level_dd = level_dd - 2.0 * ((xd * xd + x * xdd) * E + x * xd * E_d)
     y, yd, ydd = v / coulomb_velocity, vd / coulomb_velocity, vdd / coulomb_velocity
     t = np.tanh(y)
@@ -122,8 +122,8 @@ def _magnitude(x, coulomb):
     friction itself, so that the difference to |x| does not matter beside it."""
     width = coulomb + LEAST_WIDTH
     t = np.tanh(x / width)
-    bend = (1.0 - t * t) / width
-    return x * t, t + x * bend, 2.0 * bend * (1.0 - x * t / width)
+    slope = (1.0 - t * t) / width
+    return x * t, t + x * slope, 2.0 * slope * (1.0 - x * t / width)
 
 
 @inlined

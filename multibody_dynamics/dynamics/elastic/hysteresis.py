@@ -79,8 +79,8 @@ def _slipped(h, stiffness, limit, x, side):
         t = np.tanh(far / width)
         w = (w + t) / (1.0 + w * t)
     share = 1.0 - w * w
-    bend = -2.0 * w * share * side * stiffness * stiffness / (limit * width)
-    return side * limit * (CORNER + width * w), stiffness * share, bend
+    curvature = -2.0 * w * share * side * stiffness * stiffness / (limit * width)
+    return side * limit * (CORNER + width * w), stiffness * share, curvature
 
 
 @inlined
@@ -124,16 +124,16 @@ def slipping_deflection(joints, i, laws, pieces, own, k, torque, filtered, first
     side = 1.0 if x >= 0.0 else -1.0
     following = Qd if Qd != 0.0 else Qdd
     onwards = 1.0 if following >= 0.0 else -1.0
-    _, slope, bend, _ = spring_law(laws, pieces, own, k, filtered[i] + x)
+    _, slope, curvature, _ = spring_law(laws, pieces, own, k, filtered[i] + x)
     for e in range(count):
         column = first + SLIP_ROW * e
         stiffness, limit = joints[i, column + SLIP_STIFFNESS], joints[i, column + SLIP_TORQUE]
         h, _, _ = _slipped(filtered[state + e], stiffness, limit, x, side)
         _, h1, h2 = _slipped(h, stiffness, limit, 0.0, onwards)
         slope += h1
-        bend += h2
+        curvature += h2
     phid = Qd / slope
-    return filtered[i] + x, phid, (Qdd - bend * phid * phid) / slope
+    return filtered[i] + x, phid, (Qdd - curvature * phid * phid) / slope
 
 
 @inlined

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from ...dynamics.core import Array, InputError
+from ...dynamics.core import Array, InputError, file_reader, read_arrays
 from ...dynamics.elastic import Actuators, motor_motion, resting_second_outputs
 from ...dynamics.identification import HIGHEST, ZeroPhaseFilter
 from ...dynamics.model import MultibodyModel
@@ -21,6 +20,7 @@ from ...dynamics.rigid import gravity_forces, inverse_dynamics
 from ...validation.recordings import Bag, Recording, read_columns, read_signals
 from ...validation.recordings.bag_library import message_types
 from ...validation.trajectory_files import MESSAGE, read_points
+from ..base.recording import Recording as DemoRecording
 from ..motions.scaled_trajectory import motion_through
 
 RATE = 100.0  # Hz, at which planned motions are sampled
@@ -128,6 +128,7 @@ def planned(name: str, motion: Reference, robot: MultibodyModel, actuators: Actu
     return ViewedMotion(name, t - t[0], state[:, 0], motors, torque, nothing, nothing)
 
 
+@file_reader
 def read_view(
     path: Path,
     model: MultibodyModel,
@@ -201,20 +202,17 @@ def _table_series(path: Path) -> dict[str, list[_Series]]:
 def _npz_series(path: Path) -> dict[str, list[_Series]]:
     """Signals of a table of arrays, or of a run of the demo, whose motors have the names of its
     parameters."""
-    with np.load(path, allow_pickle=False) as arrays:
-        if "facts" not in arrays:
-            return _table_series(path)
-        names = tuple(json.loads(str(arrays["facts"]))["joint_names"])
-        found = {}
-        for key in (LINKS, MOTORS, *PUBLISHED):
-            if f"{key}.stamp" in arrays:
-                rows = arrays[f"{key}.values"]
-                if rows.shape[2] != len(names):
-                    continue  # two motors per joint, whose names the file does not have
-                found[key] = [_Series(arrays[f"{key}.stamp"], names, rows)]
-        if "torque_rate" not in found:  # of a control law: torques of motors, not of joints
-            found.pop("torque", None)
-        return found
+    if "facts" not in read_arrays(path):
+        return _table_series(path)
+    run, found = DemoRecording.load(path), {}
+    for key in (LINKS, MOTORS, *PUBLISHED):
+        series = run.series.get(key)
+        if series is None or series.values.shape[2] != len(run.joint_names):
+            continue  # two motors per joint, whose names the file does not have
+        found[key] = [_Series(series.stamp, run.joint_names, series.values)]
+    if "torque_rate" not in found:  # of a control law: torques of motors, not of joints
+        found.pop("torque", None)
+    return found
 
 
 def _bag_series(path: Path, topics: Sequence[str], motor_topic: str) -> dict[str, list[_Series]]:

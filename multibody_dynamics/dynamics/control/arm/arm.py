@@ -409,7 +409,9 @@ class Arm(IndependentCopies):
     def measure(self, sample: Sample) -> None:
         """Update the measured and the acting state, as :meth:`update` does. Raises InputError for
         invalid signals, and then leaves the state unchanged."""
-        sample = self._unwrapped(sample)
+        self._measure(self._unwrapped(sample))
+
+    def _measure(self, sample: Sample) -> None:
         assert sample.signals is not None
         signals, second = sample.signals, self.second.rows
         self._origin = self._origin or sample.stamp
@@ -457,7 +459,7 @@ class Arm(IndependentCopies):
         contact = torque = None
         try:
             if sample.signals is not None:
-                self.measure(sample)
+                self._measure(sample)
                 if self._is_active and not (self.motion.is_there or self.supervisor.is_final):
                     self._begin(now)
                 if self.motion.is_there:

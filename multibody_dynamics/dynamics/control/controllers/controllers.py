@@ -511,6 +511,7 @@ class LinearFeedback(Controller):
         self._last_Q = self._inverse.result[0]  # of the last cycle, until the next flat map
         self._actuation = actuation(actuators)
         self._joint_of_motor = self._actuation.joint_of_motor
+        self._links_have_friction = bool(actuators.has_link_friction.any())
         LinearFeedback._feed_back(self)  # compiles
         _KNOWN(self._actuation, *np.zeros((4, actuators.n)))
         _SUBTRACT(self._inverse.result, self.external_torque, *np.zeros((2, actuators.n)))
@@ -544,8 +545,10 @@ class LinearFeedback(Controller):
         compensation.springs.states[:] = self._now.states
         past = self._past or Past(tuple(self._links), tuple(self._motors), self.applied_torque)
         springs = self._computed.springs if self._past is None else None
-        known = self._known
-        _KNOWN(self._actuation, self.external_torque, self._desired[1], self._last_Q, known)
+        known = self.external_torque
+        if self._links_have_friction:
+            known = self._known
+            _KNOWN(self._actuation, self.external_torque, self._desired[1], self._last_Q, known)
         compensation.update(step, past.links, past.motors, past.torque, known, springs)
 
     def _inverse_dynamics(self, motion: Array) -> None:
