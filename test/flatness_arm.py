@@ -132,12 +132,15 @@ class Arm:
         return answered
 
     def wait(self, patience: float) -> bool:
-        end = time.monotonic() + patience
+        """Whether this state was answered; the newest torque acts, whichever state it answers."""
+        end, told = time.monotonic() + patience, len(self.answers)
         while time.monotonic() < end:
             self.ros.executor.spin_once(timeout_sec=0.002)
-            if self.answers and nanoseconds(self.answers[-1].header.stamp) >= self.now:
+            if len(self.answers) > told:
+                told = len(self.answers)
                 self.torque = np.array(self.answers[-1].effort)
-                return True
+                if nanoseconds(self.answers[-1].header.stamp) >= self.now:
+                    return True
         return False
 
     def run(self, seconds: float, **what: bool) -> None:
