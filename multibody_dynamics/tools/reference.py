@@ -128,14 +128,12 @@ def packages() -> list[str]:
 
 
 def packages_table() -> str:
-    """The title of each package, with its docstring behind the link."""
-    source = "../multibody_dynamics/dynamics"
+    """The title of each package."""
     titles = {
         name: (getdoc(getattr(dynamics, name)) or "").partition("\n\n")[0] for name in packages()
     }
     return "| package | subject |\n|---|---|\n" + "".join(
-        f"| [`dyn.{name}`]({source}/{name}/__init__.py) | {' '.join(title.split())} |\n"
-        for name, title in titles.items()
+        f"| `dyn.{name}` | {' '.join(title.split())} |\n" for name, title in titles.items()
     )
 
 
