@@ -166,6 +166,7 @@ def test_hold_only_stops_and_holds(tmp_path):
 
 
 NOTHING_NEW = ({"links": False}, {"motors": False}, {"links": False, "motors": False})
+ODD = 1.003e-3  # s, of which no deadline is a multiple: rounding decides nothing
 STEPS = (0.0, -0.3, 0.0099, 0.0101, 0.02, 0.06, 0.15)  # s; 10 ms are allowed
 EVENTS = st.one_of(
     st.tuples(st.just("run"), st.integers(1, 80), st.just({})),
@@ -184,7 +185,7 @@ EVENTS = st.one_of(
 def play(twins: Twins, kind: str, *arguments) -> None:
     """Let one thing happen to both."""
     if kind == "run":
-        twins.run(arguments[0], **arguments[1])
+        twins.run(arguments[0], **{"step": ODD, **arguments[1]})
     elif kind == "damage":
         cycles, what = arguments
         first = twins.cycles
@@ -197,7 +198,7 @@ def play(twins: Twins, kind: str, *arguments) -> None:
             else:
                 q[-1] += min(0.005 * (twins.cycles - first), 0.25)
 
-        twins.run(cycles, damage=damage)
+        twins.run(cycles, damage=damage, step=ODD)
     elif kind == "append":
         twins.append(twins.time + arguments[0], goal(twins, arguments[1]))
     elif kind == "cut":
@@ -205,7 +206,7 @@ def play(twins: Twins, kind: str, *arguments) -> None:
     elif kind == "delay":
         for _ in range(arguments[1]):
             twins.both("note_delay", arguments[0])
-            twins.run(1, step=1.003e-3)  # rounding decides nothing
+            twins.run(1, step=ODD)
     elif kind == "activate":
         try:
             twins.c.activate(None)

@@ -813,7 +813,8 @@ class Arm(IndependentCopies):
             self._events.append(event)
 
     def _seconds(self, stamp: int) -> float:
-        return 1e-9 * (stamp - self._origin)
+        """Since the first sample; until there is one, as after a jump in time, no time passes."""
+        return 1e-9 * (stamp - self._origin) if self._origin else 0.0
 
     def _step_to(self, stamp: int) -> float:
         """s since the last torque; 0 for the first one."""
