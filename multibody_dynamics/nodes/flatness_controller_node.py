@@ -165,7 +165,7 @@ class ControllerCycle:
         except MessageError as error:
             self._inputs.reject(topic, error)
             is_pair = False
-        is_alone = states.runs_on(side)
+        is_alone = not is_pair and states.runs_on(side)
         if is_pair or is_alone:
             states.read()
         if supervisor.has_timer:
@@ -200,7 +200,9 @@ class ControllerCycle:
         measured, wanted = self._arm.measured.estimator.state, self._arm.motion.wanted
         external = self._wrench.joint_torque(stamp, wanted, measured.q)
         age = max(1e-9 * (self._supervisor.now() - stamp), 0.0)
-        sample = Sample(stamp, states.signals, states.missing, states.why, external, is_late, age)
+        missing = states.missing
+        why = states.why if missing else ""
+        sample = Sample(stamp, states.signals, missing, why, external, is_late, age)
         if not self._is_checked:  # takes too long for a cycle: start with the next state
             self._is_checked = self._setup.check_first(sample)
             self._answer(self._arm.command(stamp))
@@ -214,11 +216,12 @@ class ControllerCycle:
                     throttle_duration_sec=1.0,
                 )
         command = self._arm.update(sample)
-        self._answer(command)
         if command.torque is None:
+            self._answer(command)
             self._supervisor.last_stamp = stamp  # no output is due
             return
         self._publish(command)
+        self._answer(command)
         states.has_begun = True
         now = self._supervisor.record(begin, stamp)
         self._arm.note_delay(now)
@@ -249,13 +252,14 @@ class ControllerCycle:
             self._diagnostics.publish()
 
     def _publish(self, command: Command) -> None:
-        self._limits.count(command.cuts)
-        for reason, text in report.springs_beyond_travel(self._arm):
-            self._limits.cuts.add(reason, text)
+        """Send the torque, then everything else."""
+        limits, (position, speed, *_) = self._limits, command.reference
         self._supervisor.last_stamp = command.stamp
-        position, speed, *_ = command.reference
-        limits = self._limits
+        self._outputs.send(command)
         self._outputs.publish(command, limits.position(position), limits.speed(speed))
+        limits.count(command.cuts)
+        for reason, text in report.springs_beyond_travel(self._arm):
+            limits.cuts.add(reason, text)
         self._is_silent = False
 
     # Missing states

@@ -24,7 +24,7 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ...dynamics.control import TrajectoryRequest
-from ...dynamics.core import Array, RequestError
+from ...dynamics.core import Array, RequestError, compiled_exactly
 from ...dynamics.model import MotorColumns, Transmission, motor_columns
 from ...dynamics.motion import Points, in_nearest_turn
 from .position_check import PositionCheck
@@ -40,6 +40,15 @@ MessageError = RequestError  # an input message that is rejected
 def unusable(numbers: Array) -> NDArray[np.intp]:
     """Flat indices of numbers that are not finite, or larger than any quantity of a robot."""
     return np.flatnonzero(~(np.abs(numbers) <= LARGEST))
+
+
+@compiled_exactly
+def _are_usable(numbers):
+    """Whether :func:`unusable` finds none in a row, without temporary arrays."""
+    usable = True
+    for k in range(numbers.shape[0]):
+        usable = usable and abs(numbers[k]) <= LARGEST
+    return usable
 
 
 def nanoseconds(stamp: Time) -> int:
@@ -63,9 +72,15 @@ class Match:
     complete: bool
     columns: MotorColumns
 
+    def __post_init__(self) -> None:
+        every = np.arange(len(self.columns.names))
+        chosen = slice(None) if np.array_equal(self.source, every) else self.source
+        object.__setattr__(self, "_chosen", chosen)  # a view, if nothing is left out or reordered
+
     def take(self, field: str, numbers: Array) -> Array:
-        """Ours (..., k), in the order of `target`, of theirs (..., all names)."""
-        return self.columns.convert(field, numbers)[..., self.source]
+        """Ours (..., k), in the order of `target`, of theirs (..., all names): a view if that is
+        their order, too."""
+        return self.columns.convert(field, numbers)[..., self._chosen]
 
 
 class JointMatcher:
@@ -173,11 +188,13 @@ class JointStates:
         self._matcher = JointMatcher(joint_names, transmissions, prefix)
         self._check = check
         self._stamps = np.zeros(n, dtype=np.int64)
+        self._newest = 0  # of them
+        _are_usable(self.position)  # compiles
         self._is_new = np.zeros(n, dtype=bool)
 
     def restart(self) -> None:
         """Forget all stamps, because time jumped and older ones are valid again."""
-        self.stamp = 0
+        self.stamp = self._newest = 0
         self._stamps[:] = 0
         self._is_new[:] = False
 
@@ -229,7 +246,8 @@ class JointStates:
             if numbers is None:
                 raise MessageError("wrong length", f"{field} is empty but required")
             numbers = match.take(field, numbers)[is_new]
-            for k in unusable(numbers):
+            if not _are_usable(numbers):
+                k = unusable(numbers)[0]
                 joint = self._matcher.joint_names[targets[k]]
                 raise MessageError("not finite", f"{field} of '{joint}' is {numbers[k]}")
             if field == "position" and self._check is not None:
@@ -243,11 +261,14 @@ class JointStates:
                 match.take(field, np.frombuffer(numbers))[is_new] if numbers else np.nan
             )
         self._stamps[targets] = stamp
-        if len(targets) < len(self._stamps):
-            self._is_new[targets] = True
-            if not self._is_new.all():
-                return False
-            self._is_new[:] = False
+        self._newest = max(self._newest, stamp)
+        if len(targets) == len(self._stamps):
+            self.stamp = stamp
+            return True
+        self._is_new[targets] = True
+        if not self._is_new.all():
+            return False
+        self._is_new[:] = False
         self.stamp = int(self._stamps.max())
         return True
 
@@ -257,18 +278,21 @@ class JointStates:
         """The positions in the turn nearest the last ones, which they must be able to follow."""
         stamps = self._stamps[joints]
         old = np.where(stamps > 0, self.position[joints], np.nan)  # none after a restart
-        new = in_nearest_turn(check.turn[joints], old, new)
+        if check.has_turns:
+            new = in_nearest_turn(check.turn[joints], old, new)
         if fault := check.fault(joints, old, new, 1e-9 * (stamp - stamps)):
             raise MessageError("jump", fault)
         return new
 
-    def _not_yet_given(self, match: Match, stamp: int) -> NDArray[np.bool_]:
-        """Mask of the matched joints for which no state with this stamp was used: messages may
+    def _not_yet_given(self, match: Match, stamp: int) -> NDArray[np.bool_] | slice:
+        """Which of the matched joints have not had a state with this stamp: messages may
         overlap."""
+        if stamp > self._newest:
+            return slice(None)
         stamps = self._stamps[match.target]
         newest = int(stamps.max())
         if stamp > newest:
-            return np.full(len(stamps), True)
+            return slice(None)
         if stamp < newest:
             raise MessageError(
                 "out of order",

@@ -24,6 +24,8 @@ from .messages import (
 from .qos import RELIABLE
 from .runtime import ManagedNode
 
+ALL = slice(None)
+
 
 class Outputs:
     """Publishers that publish together, in the order of their creation, until a node is cleaned up.
@@ -67,10 +69,10 @@ class Outputs:
         rows = point.positions, point.velocities, point.accelerations, point.effort
         return point, [view(row) for row in rows]
 
-    def publish_all(self, stamp: int) -> None:
-        """Publish all messages with this stamp (ns)."""
+    def publish_all(self, stamp: int, which: slice = ALL) -> None:
+        """Publish all messages, or some of them, with this stamp (ns)."""
         set_stamp(self._stamp, stamp)
-        for publisher, message in self._publishers:
+        for publisher, message in self._publishers[which]:
             publisher.publish(message)
 
     def close(self) -> None:

@@ -12,12 +12,13 @@ wrong.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf, isnan
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...dynamics.control import motor_turns
-from ...dynamics.core import Array
+from ...dynamics.core import Array, compiled_exactly
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import joint_turns
@@ -51,11 +52,18 @@ class PositionCheck:
     ) -> None:
         self.names = tuple(names)
         self.factor = factor
-        self._speed = np.array(speed)
+        self._speed = np.array(speed, dtype=np.float64)
         self.turn = np.array(turn, dtype=np.float64)
-        self._lower, self._upper = (np.broadcast_to(row, len(names)) for row in (lower, upper))
+        self.has_turns = bool(self.turn.any())
+        n = len(names)
+        self._lower, self._upper = np.full(n, lower, float), np.full(n, upper, float)
         self._longest: Array = np.full(len(names), np.inf)  # s that count, since a rejection
         self._is_believed = np.full(len(names), False)
+        none, no_numbers = np.empty(0, dtype=np.intp), np.empty(0)
+        _first_fault(
+            none, no_numbers, no_numbers, no_numbers, float(factor), self._speed, self._lower,
+            self._upper, self._longest, self._is_believed,
+        )  # compiles # fmt: skip
 
     def believe(self) -> None:
         """Accept the next position of every joint, whatever it is."""
@@ -68,28 +76,46 @@ class PositionCheck:
         """
         if not self.factor:
             return None
-        step = np.abs(new - old)
-        elapsed = np.minimum(elapsed, self._longest[joints])
-        allowed = SMALL_STEP + self.factor * self._speed[joints] * elapsed
-        beyond = np.maximum(self._lower[joints] - new, new - self._upper[joints])
-        is_first = np.isnan(old)
-        is_wrong = np.where(is_first, beyond > OUTSIDE, step > allowed)
-        is_wrong &= ~self._is_believed[joints]
-        for k in np.flatnonzero(is_wrong):
-            self._longest[joints] = elapsed
-            if is_first[k]:
-                return (
-                    f"position of '{self.names[joints[k]]}' is {new[k]:.4g}, {beyond[k]:.4g} beyond"
-                    " its limits; is its zero lost, or its count of turns? ~/enable accepts it"
-                )
+        k = _first_fault(
+            joints, old, new, elapsed, self.factor, self._speed, self._lower, self._upper,
+            self._longest, self._is_believed,
+        )  # fmt: skip
+        if k < 0:
+            return None
+        joint, seconds = joints[k], self._longest[joints[k]]
+        if np.isnan(old[k]):
+            beyond = max(self._lower[joint] - new[k], new[k] - self._upper[joint])
             return (
-                f"position of '{self.names[joints[k]]}' changed from {old[k]:.4g} to {new[k]:.4g}"
-                f" in {elapsed[k]:.4g} s, more than {self.factor:g} times its velocity limit allows"
-                " (state_speed_factor); is there a second publisher?"
+                f"position of '{self.names[joint]}' is {new[k]:.4g}, {beyond:.4g} beyond"
+                " its limits; is its zero lost, or its count of turns? ~/enable accepts it"
             )
-        self._longest[joints] = np.inf
-        self._is_believed[joints] = False
-        return None
+        return (
+            f"position of '{self.names[joint]}' changed from {old[k]:.4g} to {new[k]:.4g}"
+            f" in {seconds:.4g} s, more than {self.factor:g} times its velocity limit allows"
+            " (state_speed_factor); is there a second publisher?"
+        )
+
+
+@compiled_exactly
+def _first_fault(joints, old, new, elapsed, factor, speed, lower, upper, longest, is_believed):
+    """The first of `joints` that went too far, -1 if none did. Sets `longest`, the time that counts
+    from then on, and ends the belief in positions that are accepted."""
+    first = -1
+    for k in range(joints.shape[0]):
+        i = joints[k]
+        seconds = min(elapsed[k], longest[i])
+        if isnan(old[k]):
+            is_wrong = max(lower[i] - new[k], new[k] - upper[i]) > OUTSIDE
+        else:
+            is_wrong = abs(new[k] - old[k]) > SMALL_STEP + factor * speed[i] * seconds
+        if is_wrong and not is_believed[i]:
+            first = k
+            break
+    for k in range(joints.shape[0]):
+        i = joints[k]
+        longest[i] = inf if first < 0 else min(elapsed[k], longest[i])
+        is_believed[i] = is_believed[i] and first >= 0
+    return first
 
 
 def position_checks(model: MultibodyModel, actuators: Actuators) -> dict[str, PositionCheck]:

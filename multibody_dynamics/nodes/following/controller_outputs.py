@@ -19,6 +19,8 @@ from ..base.runtime import ManagedNode
 from .controlled_robot import ControlledRobot
 from .flatness_controller_parameters import FlatnessControllerParameters
 
+TORQUES, REPORTS = slice(0, 2), slice(2, None)  # topics, in the order of their creation
+
 
 class ControllerOutputs(Outputs):
     """The publishers of the controller; commands are published first, because robots wait for them.
@@ -59,12 +61,18 @@ class ControllerOutputs(Outputs):
             self.joint_state("~/stiffness_command", names, "position", "velocity") if names else []
         )
 
-    def publish(self, command: Command, position: Array, speed: Array) -> None:
-        """Publish one cycle; position, speed: (m,) theta and theta' of the reference, limited."""
+    def send(self, command: Command) -> None:
+        """Publish the torque alone, on both of its topics: the robot waits for it."""
         assert command.torque is not None
-        set_stamp(self._point.time_from_start, int(SECOND * command.ahead_by))
         np.take(command.torque, self._order, out=self._commands)
         self._torque[:] = command.torque
+        self.publish_all(command.stamp, TORQUES)
+
+    def publish(self, command: Command, position: Array, speed: Array) -> None:
+        """Publish the rest of a cycle; position, speed: (m,) theta and theta' of the reference,
+        limited."""
+        assert command.torque is not None
+        set_stamp(self._point.time_from_start, int(SECOND * command.ahead_by))
         rows = (position, speed, command.reference[2], command.torque)
         self._fill(self._motor_rows, rows)
         self._fill(self._state_rows, (*command.estimated, command.joint_torque))
@@ -74,7 +82,7 @@ class ControllerOutputs(Outputs):
             self._external[0][:] = command.external
         for row, values in zip(self._free_rows, command.second, strict=False):
             row[:] = values[self._free]
-        self.publish_all(command.stamp)
+        self.publish_all(command.stamp, REPORTS)
 
     def publish_collision(self, contact: Contact, command: Command) -> None:
         """Publish a contact: the state, and the external torques as effort."""

@@ -420,3 +420,36 @@ def test_a_wrench_has_its_force_first_in_the_message_and_its_moment_first_here()
     np.testing.assert_array_equal(read_wrench(message), [4, 5, 6, 1, 2, 3])
     message.wrench.force.y = np.nan
     assert rejection(read_wrench, message).reason == "not finite"
+
+
+def test_values_in_our_order_are_not_copied_and_others_are_reordered():
+    matcher, numbers = JointMatcher(("a", "b")), np.array([1.0, 2.0, 3.0])
+    same = matcher.match(["a", "b"]).take("position", numbers[:2])
+    assert np.shares_memory(same, numbers)
+    cases = (
+        (["b", "a"], {"a": 2.0, "b": 1.0}),
+        (["a", "b", "x"], {"a": 1.0, "b": 2.0}),
+        (["x", "b"], {"b": 2.0}),
+    )
+    for names, wanted in cases:
+        match = matcher.match(names)
+        taken = match.take("position", numbers[: len(names)])
+        assert {
+            matcher.joint_names[i]: x for i, x in zip(match.target, taken, strict=True)
+        } == wanted
+
+
+def test_of_overlapping_messages_the_newer_stamp_counts_for_each_joint():
+    states, second = JointStates(("a", "b")), 10**9
+    for names, values, stamp, complete in (
+        (["a", "b"], [1.0, 2.0], second, True),
+        (["a"], [3.0], second + 5, False),
+        (["a", "b"], [9.0, 4.0], second + 5, True),  # b is new, a is not
+        (["b", "a"], [6.0, 5.0], second + 9, True),
+    ):
+        message = JointState(name=names, position=values)
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, second)
+        assert states.accept(message, stamp) is complete
+        if complete:
+            assert states.stamp == stamp
+    np.testing.assert_array_equal(states.position, [5.0, 6.0])
