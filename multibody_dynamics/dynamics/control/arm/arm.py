@@ -72,8 +72,8 @@ from .torque_steps import CycleTimes, feedback_share, next_period, torque_step
 SECOND = 1_000_000_000  # ns
 STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
 SLOWED = (
-    "the links oscillate in a way that the desired motion does not explain, as on a soft base: until"
-    " the next activation, their disturbances are compensated more slowly (base_frequency)"
+    "the links oscillate, and the desired motion does not explain it: until the next activation,"
+    " their disturbances are compensated as slowly as a soft base requires (base_frequency)"
 )
 LINKS, MOTORS, BOTH = "links", "motors", "links and motors"
 SIDES = ("link_position", "motor_position")  # signals that are compared

@@ -9,9 +9,9 @@ at a deterministic sequence of poses that fills the joint range evenly, for each
 robot's parameters at a different corner of a given box of errors. Unless the base is said to be
 rigid, some poses are also judged on a light base on springs, which turns the torques of the arm
 into accelerations of its links, and with a joint that has lost a share of its stiffness, as with a
-backlash: there, a law that notices oscillations is judged as it is after that, which must be stable
-on a rigid base, too. A law whose gains follow the pose is judged with the gains that it has at each pose, and
-one whose stiffness may change while it runs with a different stiffness at each pose
+backlash. There, a law that notices oscillations is judged as it is after that, which must be stable
+on a rigid base, too. A law whose gains follow the pose is judged with the gains that it has at each
+pose, and one whose stiffness may change while it runs with a different stiffness at each pose
 (:meth:`.Controller.vary`).
 
 The poses are those of the additive recurrence p_k = frac(1/2 + k a), a_i = g^-i, where g is the
