@@ -118,7 +118,8 @@ def soft_limit(value, limit):
 
 @inlined_exactly
 def _observe_links(
-    a, d, bandwidth, limit, step, weights, qd, momentum, beta, springs, sent, known, wanted_rate
+    a, d, bandwidth, lowered_bandwidth, limit, step, weights, qd, momentum, beta, springs, sent,
+    known, wanted_rate
 ):  # fmt: skip
     for i in range(qd.shape[0]):
         bias = beta[i]
@@ -137,7 +138,8 @@ def _observe_links(
             value, slope = soft_limit(d.link_lags[3, i], limit[i])
             along = wanted_rate[i] + d.link_rate[i]  # the map has subtracted the last d'
             rate = bandwidth * (d.link_lags[2, i] - d.link_lags[3, i])
-            if oscillates(d, i, d.link_lags[3, i], rate, along, limit[i], step):
+            is_new = oscillates(d, i, d.link_lags[3, i], rate, along, limit[i], step)
+            if is_new and bandwidth > lowered_bandwidth:
                 d.is_lowered[0] = 1
             d.link[i] = value
             d.link_rate[i] = slope * rate
@@ -193,8 +195,8 @@ def observe_disturbances(
     of_links = lowered_bandwidth if was_lowered != 0 else link_bandwidth
     weights = low_pass_weights(of_links, step)
     _observe_links(
-        a, d, of_links, link_limit, step, weights, qd, momentum, beta, springs, sent, known,
-        wanted_rate,
+        a, d, of_links, lowered_bandwidth, link_limit, step, weights, qd, momentum, beta, springs,
+        sent, known, wanted_rate,
     )  # fmt: skip
     if d.is_lowered[0] != was_lowered:
         _settle_links(d)
