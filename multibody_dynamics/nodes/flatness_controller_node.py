@@ -238,6 +238,9 @@ class ControllerCycle:
             if self._node.parameters.collision_reaction == REPORT:
                 self._node.get_logger().warning(f"contact: {contact.text}")
                 self._supervisor.events.add("contact", contact.text)
+        if command.slowed:
+            self._node.get_logger().warning(command.slowed)
+            self._supervisor.events.add("oscillation", command.slowed)
         if command.mode is Mode.HOLDING and not self._mode.is_following:
             self._followed.warn_outside(command.q)
         self._mode = command.mode
@@ -248,7 +251,7 @@ class ControllerCycle:
             lookahead = int(SECOND * self._node.parameters.lookahead)
             self._arm.motion.record(command.stamp + lookahead, command.error[0])
             self._followed.judge(command.stamp, command.desired, command.qd)
-        if command.events:
+        if command.events or command.slowed:
             self._diagnostics.publish()
 
     def _publish(self, command: Command) -> None:

@@ -190,6 +190,7 @@ def _parameters(
         "lead": 0.5 * options.period + options.delay,
         "disturbance_bandwidth": law.disturbance_bandwidth,
         "link_disturbance_bandwidth": law.link_disturbance_bandwidth,
+        "lowered_link_bandwidth": law.lowered_link_bandwidth,
         "link_disturbance_limit": np.bincount(joint, motor_share, n),
         "motor_disturbance_limit": motor_share,
         "hold_gains": hold.gains.values[2:],

@@ -71,6 +71,10 @@ from .torque_steps import CycleTimes, feedback_share, next_period, torque_step
 
 SECOND = 1_000_000_000  # ns
 STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
+SLOWED = (
+    "the links oscillate, and the desired motion does not explain it: until the next activation,"
+    " their disturbances are compensated as slowly as a soft base requires (base_frequency)"
+)
 LINKS, MOTORS, BOTH = "links", "motors", "links and motors"
 SIDES = ("link_position", "motor_position")  # signals that are compared
 
@@ -110,7 +114,8 @@ class Command(NamedTuple):
     of the springs; external : (n,) external torques, None without detection of contacts. second :
     (3, v) second outputs.
     ahead_by : s, from `stamp` to the time of `desired`. mode, events, cuts : what has changed, and
-    what was limited. contact : one that has just been noticed.
+    what was limited. contact : one that has just been noticed. slowed : what has become slower
+    because an oscillation was just noticed, or "".
     """
 
     stamp: int
@@ -129,6 +134,7 @@ class Command(NamedTuple):
     events: tuple[Event, ...]
     cuts: tuple[LimitEvent, ...]
     contact: Contact | None
+    slowed: str = ""
 
 
 class Arm(IndependentCopies):
@@ -205,6 +211,7 @@ class Arm(IndependentCopies):
         self._notice_frozen(still, np.zeros(len(actuators.motors)))  # compiles
         self._events: list[Event] = []
         self._cuts: list[LimitEvent] = []
+        self._slowed = ""
         self.supervisor = Supervisor(model.joint_names, self._rules())
         self.restart()
         self.deactivate()
@@ -686,6 +693,7 @@ class Arm(IndependentCopies):
         if abs(self._lead - law.lead) > 0.1 * self._lead:
             law.lead = self._lead
         law.external_torque[:] = self._external_torque()
+        had_oscillated = law.has_oscillated
         transfer.update(
             dt,
             self._wanted.state,
@@ -697,6 +705,8 @@ class Arm(IndependentCopies):
             elapsed=step,
             feedback_share=self._share,
         )
+        if law.has_oscillated and not had_oscillated:
+            self._slowed = SLOWED
         reference = law.motor_reference
         if reference is None:
             self._map_motors(dt)
@@ -793,9 +803,11 @@ class Arm(IndependentCopies):
             events=tuple(self._events),
             cuts=tuple(self._cuts),
             contact=contact,
+            slowed=self._slowed,
         )
         self._events.clear()
         self._cuts.clear()
+        self._slowed = ""
         return command
 
     def _commanded(self, torque: Array) -> Array:

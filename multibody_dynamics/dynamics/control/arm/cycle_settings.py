@@ -56,7 +56,11 @@ class CycleSettings(NamedTuple):
         section="Compensation of disturbances.",
     )]
     link_disturbance_bandwidth: Annotated[float, Field(
-        "rad/s, the same for the links, which a soft base permits", within="[0, inf)",
+        "rad/s, the same for the links", within="[0, inf)",
+    )]
+    lowered_link_bandwidth: Annotated[float, Field(
+        "rad/s, the same once they have oscillated, as on a soft base; see disturbances.is_lowered",
+        within="[0, inf)",
     )]
     link_disturbance_limit: Annotated[Array, Field(
         "N m or N, largest disturbance of each link that is compensated", ("n",), "[0, inf]"

@@ -52,13 +52,14 @@ NAMES: c_records.Names = {
 SHAPES: dict[str, tuple[int | str, ...]] = {
     **dict.fromkeys((
         "now", "link_time", "motor_time", "time", "dt", "done", "bandwidth", "link_bandwidth",
+        "lowered_bandwidth",
         "step", "stop_time", "elapsed", "duration", "share", "lead", "late", "delay", "period",
         "far",
     ), ()),
     **dict.fromkeys((
         "q", "qd", "momentum", "beta", "known", "link_limit", "velocity", "acceleration", "excess",
         "stiffness", "springs", "external", "disturbance", "disturbance_rate",
-        "weight", "felt", "allowed", "misfit", "scale",
+        "weight", "felt", "allowed", "misfit", "scale", "wanted_rate",
     ), ("n",)),
     **dict.fromkeys((
         "theta", "thetad", "sent", "load", "loads", "motor_limit", "torque", "held", "wanted",

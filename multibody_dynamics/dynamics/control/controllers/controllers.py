@@ -321,6 +321,16 @@ class Controller(IndependentCopies, ABC):
         """Clear the effects of earlier updates: integrators and the filters of damped springs."""
         self.torque[:] = self.applied_torque[:] = self.elapsed = 0.0
 
+    @property
+    def has_oscillated(self) -> bool:
+        """Whether the law has noticed an oscillation, and is slower than it was designed. Laws that
+        notice none ignore a new value."""
+        return False
+
+    @has_oscillated.setter
+    def has_oscillated(self, value: bool) -> None:
+        pass
+
     def vary(self, k: int) -> None:
         """Set the numbers that may change while the law runs, such as a stiffness, to the k-th of a
         fixed sequence of values; 0: to the present target. Stability is judged with these values;
@@ -447,7 +457,7 @@ class LinearFeedback(Controller):
         delivers less than requested (:meth:`applied`), its integral does not grow in that
         direction.
     integrates : the error of the "link", or of the "motor" where there are no link encoders.
-    disturbance_bandwidth, link_disturbance_bandwidth, disturbance_share : settings of a
+    disturbance_bandwidth, lowered_link_bandwidth, disturbance_share : settings of a
         :class:`.DisturbanceCompensation`, the second None for the same as the first, which takes
         the place of an integral; a bandwidth of 0 turns it off. Call :meth:`applied` whenever the
         torque that is sent differs from `torque`.
@@ -471,7 +481,7 @@ class LinearFeedback(Controller):
         integral: Any = 0.0,
         integrates: str = "link",
         disturbance_bandwidth: float = 0.0,
-        link_disturbance_bandwidth: float | None = None,
+        lowered_link_bandwidth: float | None = None,
         disturbance_share: float = SHARE,
         adaptation: AdaptationSettings | None = None,
         friction: Any = 1.0,
@@ -486,29 +496,31 @@ class LinearFeedback(Controller):
         self._now, self._later = self._flat_map(variant), self._flat_map(variant)
         self._reported_map = self._now
         self.disturbance_bandwidth = disturbance_bandwidth
-        if link_disturbance_bandwidth is None:
-            link_disturbance_bandwidth = disturbance_bandwidth
-        self.link_disturbance_bandwidth = link_disturbance_bandwidth
+        if lowered_link_bandwidth is None:
+            lowered_link_bandwidth = disturbance_bandwidth
+        self.lowered_link_bandwidth = lowered_link_bandwidth
         self.disturbance_share = disturbance_share
         self.compensation = (
             DisturbanceCompensation(
                 model,
                 actuators,
                 disturbance_bandwidth,
-                link_bandwidth=link_disturbance_bandwidth,
+                lowered_bandwidth=lowered_link_bandwidth,
                 share=disturbance_share,
             )
             if disturbance_bandwidth
             else None
         )
         self.adaptive = (
-            AdaptiveFeedforward(model, adaptation, lag_bandwidth=link_disturbance_bandwidth)
+            AdaptiveFeedforward(model, adaptation, lag_bandwidth=disturbance_bandwidth)
             if adaptation is not None
             else None
         )
         self.adaptation = adaptation
         self._undisturbed, self._known = np.zeros((2, actuators.n))
-        self._last_Q = self._inverse.result[0]  # of the last cycle, until the next flat map
+        self._last_Q, self._last_rate = self._inverse.result[
+            :2
+        ]  # of the last cycle, until the next flat map
         self._actuation = actuation(actuators)
         self._joint_of_motor = self._actuation.joint_of_motor
         self._links_have_friction = bool(actuators.has_link_friction.any())
@@ -549,7 +561,24 @@ class LinearFeedback(Controller):
         if self._links_have_friction:
             known = self._known
             _KNOWN(self._actuation, self.external_torque, self._desired[1], self._last_Q, known)
-        compensation.update(step, past.links, past.motors, past.torque, known, springs)
+        compensation.update(
+            step, past.links, past.motors, past.torque, known, self._last_rate, springs
+        )
+
+    @property
+    def link_disturbance_bandwidth(self) -> float:
+        """rad/s, poles of the disturbance observers of the links; 0 without compensation."""
+        return 0.0 if self.compensation is None else self.compensation.link_bandwidth
+
+    @property
+    def has_oscillated(self) -> bool:
+        """See :attr:`.Controller.has_oscillated`."""
+        return self.compensation is not None and self.compensation.is_lowered
+
+    @has_oscillated.setter
+    def has_oscillated(self, value: bool) -> None:
+        if self.compensation is not None:
+            self.compensation.is_lowered = value
 
     def _inverse_dynamics(self, motion: Array) -> None:
         super()._inverse_dynamics(motion)
@@ -567,7 +596,7 @@ class LinearFeedback(Controller):
         step = self._time_passed()
         if self.compensation is not None:
             self._compensate(self.compensation, step)
-        if self.adaptive is not None:
+        if self.adaptive is not None and not self.has_oscillated:
             unexplained = self._undisturbed if self.compensation is None else self.compensation.link
             self.adaptive.update(step, self._links, self._desired, unexplained)
         torque = self._map(self._now, self._desired)

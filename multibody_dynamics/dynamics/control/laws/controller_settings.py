@@ -138,9 +138,9 @@ class ControllerSettings:
     )
     base_frequency: float = setting(
         5.0,
-        "lowest natural frequency that the base may have with the arm on it: loops are judged with"
-        " bases from this frequency on, and disturbances of links are compensated no faster than"
-        " such a base permits; 0: the base is rigid",
+        "lowest natural frequency that the base may have with the arm on it: once the compensation"
+        " of links oscillates, it becomes as slow as such a base requires, and the law is judged as"
+        " it is then on bases from this frequency on; 0: the base is rigid",
         unit="Hz",
         bounds=(0.0, 1000.0),
         check=zero_or_more,

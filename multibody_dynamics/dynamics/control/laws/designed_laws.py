@@ -93,8 +93,10 @@ class DesignedLaws(IndependentCopies):
 
     def renew(self) -> None:
         """Forget what earlier runs have shown: estimates of adaptations, stiffness and damping that
-        were not set by `settings`, and that torques were late."""
+        were not set by `settings`, that torques were late, and that laws have oscillated."""
         self.forget_adaptation()
+        for law in self._laws.values():
+            law.has_oscillated = False
         for name in self._own:
             self.renew_impedance(name)
         if self._holds:
@@ -258,6 +260,7 @@ class DesignedLaws(IndependentCopies):
 
     def install(self, name: str, law: Controller) -> None:
         """Use `law` under this name from its next start on."""
+        law.has_oscillated = name in self._laws and self._laws[name].has_oscillated
         self._laws[name] = law
         self.undesigned.pop(name, None)
         if isinstance(law, LiveImpedance):

@@ -20,8 +20,8 @@ from ..observers.disturbance_compensation import SHARE
 from .controller_settings import ControllerSettings, Cycle
 
 BASE_SHARE = 0.8
-"""Largest ratio of the poles of the link-side disturbance observers to the natural frequency of the
-base: the Panda on a base of 5 to 20 Hz is stable up to about 0.85 to 1.2."""
+"""Ratio of the poles of the link-side disturbance observers, once they have oscillated, to the
+natural frequency of the base: the Panda on a base of 5 to 20 Hz is stable up to 0.85 to 1.2."""
 Own = TypeVar("Own", bound="LinearFeedbackSettings")
 
 
@@ -34,7 +34,7 @@ class LinearFeedbackSettings(ControllerSettings):
         "variant",
         "integrates",
         "disturbance_bandwidth",
-        "link_disturbance_bandwidth",
+        "lowered_link_bandwidth",
         "disturbance_share",
         "adaptation",
     )
@@ -61,9 +61,9 @@ class LinearFeedbackSettings(ControllerSettings):
     )
     disturbance_bandwidth: float = setting(
         120.0,
-        "poles of the disturbance observers of motors and, up to 0.8 times the frequency of the"
-        " base, of links, whose estimates are compensated; 0: no compensation; always 0 without"
-        " link encoders",
+        "poles of the disturbance observers of motors and links, whose estimates are compensated;"
+        " those of the links fall to 0.8 times base_frequency once they oscillate; 0: no"
+        " compensation; always 0 without link encoders",
         unit="rad/s",
         bounds=(0.0, 1000.0),
     )
@@ -80,8 +80,8 @@ class LinearFeedbackSettings(ControllerSettings):
     )
 
     @property
-    def link_disturbance_bandwidth(self) -> float:
-        """rad/s, poles of the disturbance observers of the links."""
+    def lowered_link_bandwidth(self) -> float:
+        """rad/s, poles of the disturbance observers of the links once they have oscillated."""
         if not self.base_frequency:
             return self.disturbance_bandwidth
         return min(self.disturbance_bandwidth, BASE_SHARE * 2.0 * np.pi * self.base_frequency)

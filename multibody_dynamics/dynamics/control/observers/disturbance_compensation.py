@@ -9,10 +9,12 @@
 Whatever the model does not explain appears in d or d_m: wrong inertias, a payload, a contact, wrong
 friction or rotors. The momentum on each side (:mod:`momentum_balance`) gives their mean over every
 cycle without differentiating velocities; four equal poles smooth it and give d' as well
-(:mod:`low_pass`). That of the links may be slower: a base that yields to the arm's torques moves
-the links, which the observer takes for a disturbance, and compensates; above about 0.8 times the
-natural frequency of the base, this loop is unstable. It does not reach the motors, whose momentum
-does not depend on the base. The flat map then takes Q - d and Q' - d' in place of Q and Q', so the
+(:mod:`low_pass`). A base that yields to the arm's torques moves the links, which the observer takes
+for a disturbance, and compensates. The lag of the estimate then drives the oscillation of the base,
+unless it is more than half a period, as with poles below about 0.8 times the natural frequency of
+the base. Once the estimate of a link oscillates (:mod:`oscillation_monitor`), the poles of the
+links are therefore lowered, and stay there. The base does not reach the motors, whose momentum does
+not depend on it. The flat map then takes Q - d and Q' - d' in place of Q and Q', so the
 motors move to where the springs carry the disturbance, and -d_m is added to the torque.
 
 A spring whose stiffness is K appears as d = (K - K_model) phi and is compensated, too: at low
@@ -51,6 +53,7 @@ from ..records.actuation import actuation
 from ..signals.derivative_filter import MAX_STEP, positive
 from ..signals.low_pass import advance_low_pass, low_pass_weights
 from .momentum_balance import driven_links
+from .oscillation_monitor import oscillates, reset_oscillation
 
 SHARE = 0.5
 """Share of the motors' torque limits that may compensate disturbances, by default."""
@@ -72,15 +75,24 @@ class Disturbances(NamedTuple):
     link: Annotated[Array, Field("N m or N, d of the links", ("n",))]
     link_rate: Annotated[Array, Field("N m/s or N/s, d'", ("n",))]
     motor: Annotated[Array, Field("N m or N, d of the motors", ("m",))]
+    is_lowered: Annotated[Integers, Field("whether an estimate of the links has oscillated")]
+    turn: Annotated[Array, Field("of the links at their last turning points", ("n",))]
+    swing: Annotated[Array, Field("sizes of their last swings", ("n",))]
+    explained: Annotated[Array, Field("variation of the reference since", ("n",))]
+    since: Annotated[Array, Field("s, since the last turning points", ("n",))]
+    direction: Annotated[Integers, Field("whether they rise", ("n",))]
+    swings: Annotated[Integers, Field("unexplained ones in a row", ("n",))]
 
 
 @inlined_exactly
 def reset_disturbances(d):
-    """Set the estimates to zero; the next update is the first."""
+    """Set the estimates to zero; the next update is the first. Links that have oscillated stay
+    slow."""
     d.is_started[0] = 0
     for i in range(d.link.shape[0]):
         d.link[i] = 0.0
         d.link_rate[i] = 0.0
+        reset_oscillation(d, i)
         for k in range(4):
             d.link_lags[k, i] = 0.0
     for j in range(d.motor.shape[0]):
@@ -105,7 +117,10 @@ def soft_limit(value, limit):
 
 
 @inlined_exactly
-def _observe_links(a, d, bandwidth, limit, step, weights, qd, momentum, beta, springs, sent, known):
+def _observe_links(
+    a, d, bandwidth, lowered_bandwidth, limit, step, weights, qd, momentum, beta, springs, sent,
+    known, wanted_rate
+):  # fmt: skip
     for i in range(qd.shape[0]):
         bias = beta[i]
         held = 0.5  # torques of springs are sampled, those of motors have been held for a step
@@ -121,11 +136,28 @@ def _observe_links(a, d, bandwidth, limit, step, weights, qd, momentum, beta, sp
             mean = held * d.driving[i] + (1.0 - held) * driving - 0.5 * (d.bias[i] + bias)
             advance_low_pass(d.link_lags, i, weights, (momentum[i] - d.momentum[i]) / step - mean)
             value, slope = soft_limit(d.link_lags[3, i], limit[i])
+            along = wanted_rate[i] + d.link_rate[i]  # the map has subtracted the last d'
+            rate = bandwidth * (d.link_lags[2, i] - d.link_lags[3, i])
+            is_new = oscillates(d, i, d.link_lags[3, i], rate, along, limit[i], step)
+            if is_new and bandwidth > lowered_bandwidth:
+                d.is_lowered[0] = 1
             d.link[i] = value
-            d.link_rate[i] = slope * (bandwidth * (d.link_lags[2, i] - d.link_lags[3, i]))
+            d.link_rate[i] = slope * rate
         d.momentum[i] = momentum[i]
         d.bias[i] = bias
         d.driving[i] = driving
+
+
+@inlined_exactly
+def _settle_links(d):
+    """Let the estimates approach the middle of their last swings: the oscillation in the low-passes
+    would otherwise leave them slowly."""
+    for i in range(d.link.shape[0]):
+        middle = d.link_lags[3, i]
+        if d.swings[i] > 0:
+            middle = d.turn[i] + (d.direction[i] - 0.5) * d.swing[i]
+        for k in range(3):
+            d.link_lags[k, i] = middle
 
 
 @inlined_exactly
@@ -149,18 +181,25 @@ def _observe_motors(a, d, limit, step, weights, thetad, load, sent):
 
 @inlined_exactly
 def observe_disturbances(
-    a, d, bandwidth, link_bandwidth, link_limit, motor_limit, step, qd, thetad, momentum, beta,
-    springs, load, sent, known
+    a, d, bandwidth, link_bandwidth, lowered_bandwidth, link_limit, motor_limit, step, qd, thetad,
+    momentum, beta, springs, load, sent, known, wanted_rate
 ):  # fmt: skip
-    """Estimate what the model does not explain, `step` after the last estimate.
+    """Estimate what the model does not explain, `step` after the last estimate; once the links have
+    oscillated, theirs with the lowered bandwidth.
 
     The torques `sent` to the motors have acted since then; those of the springs, the loads of the
-    motors behind them, and the known external torques act now.
+    motors behind them, and the known external torques act now. wanted_rate : of the joint torques
+    along the desired motion, less the disturbance.
     """
-    weights = low_pass_weights(link_bandwidth, step)
+    was_lowered = d.is_lowered[0]
+    of_links = lowered_bandwidth if was_lowered != 0 else link_bandwidth
+    weights = low_pass_weights(of_links, step)
     _observe_links(
-        a, d, link_bandwidth, link_limit, step, weights, qd, momentum, beta, springs, sent, known
-    )
+        a, d, of_links, lowered_bandwidth, link_limit, step, weights, qd, momentum, beta, springs,
+        sent, known, wanted_rate,
+    )  # fmt: skip
+    if d.is_lowered[0] != was_lowered:
+        _settle_links(d)
     weights = low_pass_weights(bandwidth, step)
     _observe_motors(a, d, motor_limit, step, weights, thetad, load, sent)
     d.is_started[0] = 1
@@ -180,7 +219,9 @@ class DisturbanceCompensation(IndependentCopies):
     ----------
     bandwidth : magnitude in rad/s of the four equal poles of each estimate; the estimates lag by
         4 / bandwidth.
-    link_bandwidth : that of the estimates of the links; None: the same.
+    lowered_bandwidth : that of the links once they have oscillated; None: the same. If a limit of
+        the torques is infinite, nothing tells an oscillation from noise, and it applies from the
+        start.
     share : largest disturbance that is compensated, as a share (0 to 1) of the motors' torque
         limits; at a joint with two motors, of the sum of their limits.
 
@@ -196,7 +237,7 @@ class DisturbanceCompensation(IndependentCopies):
         actuators: Actuators,
         bandwidth: float,
         *,
-        link_bandwidth: float | None = None,
+        lowered_bandwidth: float | None = None,
         share: float = SHARE,
     ) -> None:
         n, m = actuators.n, len(actuators.motors)
@@ -208,14 +249,16 @@ class DisturbanceCompensation(IndependentCopies):
             np.bincount(actuators.joint_of_motor, limit, n), dtype=np.float64
         )
         self.bandwidth = positive("bandwidth", bandwidth, "rad/s")
-        own = bandwidth if link_bandwidth is None else link_bandwidth
-        self.link_bandwidth = positive("link_bandwidth", own, "rad/s")
+        own = bandwidth if lowered_bandwidth is None else lowered_bandwidth
+        self.lowered_bandwidth = min(positive("lowered_bandwidth", own, "rad/s"), bandwidth)
+        is_known = bool(np.isfinite(self._link_limit).all())
+        self._fastest = self.bandwidth if is_known else self.lowered_bandwidth
         self._actuation = actuation(actuators)
         self._memory = record_fields.zeros(Disturbances, n=n, m=m)
         self.link, self.link_rate = self._memory.link, self._memory.link_rate
         self.motor: Array = self._memory.motor
         self._q, self._theta = np.zeros((2, n)), np.zeros((2, m))
-        self._sent, self._known = np.zeros(m), np.zeros(n)
+        self._sent, self._known, self._wanted_rate = np.zeros(m), np.zeros(n), np.zeros(n)
         self.springs = SpringSolver(actuators, *self._q, *self._theta)
         self.set_model(model)
 
@@ -224,14 +267,29 @@ class DisturbanceCompensation(IndependentCopies):
         links = driven_links(model, self.actuators, has_sensors=False).model
         self._solver = MomentumSolver(links)
         momentum, beta, _ = self._solver.result
-        self._constants = (self._actuation, self._memory, self.bandwidth, self.link_bandwidth)
+        bandwidths = self.bandwidth, self._fastest, self.lowered_bandwidth
+        self._constants = (self._actuation, self._memory, *bandwidths)
         self._limits = (self._link_limit, self._limit)
         self._arguments = (
             self._q[1], self._theta[1], momentum, beta, self.springs.torque, self.springs.load,
-            self._sent, self._known,
+            self._sent, self._known, self._wanted_rate,
         )  # fmt: skip
         _OBSERVE(*self._constants, *self._limits, np.inf, *self._arguments)  # compiles
         self._memory.is_started[0] = 0  # the momentum of another model is not comparable
+
+    @property
+    def is_lowered(self) -> bool:
+        """Whether the links use `lowered_bandwidth`, since one has oscillated."""
+        return bool(self._memory.is_lowered[0])
+
+    @is_lowered.setter
+    def is_lowered(self, value: bool) -> None:
+        self._memory.is_lowered[0] = value
+
+    @property
+    def link_bandwidth(self) -> float:
+        """rad/s, the present poles of the links."""
+        return self.lowered_bandwidth if self.is_lowered else self._fastest
 
     @property
     def memory(self) -> tuple[Array, ...]:
@@ -241,7 +299,7 @@ class DisturbanceCompensation(IndependentCopies):
         return (d.momentum, d.driving, d.bias, *own)
 
     def reset(self) -> None:
-        """Set the estimates to zero; the next update is the first."""
+        """Set the estimates to zero; the next update is the first. `is_lowered` remains."""
         _RESET(self._memory)
 
     def update(
@@ -251,6 +309,7 @@ class DisturbanceCompensation(IndependentCopies):
         motors: Any,
         sent: Array,
         known: Any = 0.0,
+        wanted_rate: Any = 0.0,
         springs: SpringSolver | None = None,
     ) -> None:
         """Update the estimates to the present state.
@@ -259,10 +318,11 @@ class DisturbanceCompensation(IndependentCopies):
         links : q, q' (n,); motors : theta, theta' (m,).
         sent : (m,) motor torques that acted since the last update.
         known : (n,) external joint torques that the law already takes into account.
+        wanted_rate : (n,) rate of the joint torques along the desired motion, less `link_rate`.
         springs : at this state, if the caller has evaluated them.
         """
         self._q[:], self._theta[:] = links, motors
-        self._sent[:], self._known[:] = sent, known
+        self._sent[:], self._known[:], self._wanted_rate[:] = sent, known, wanted_rate
         if springs is None:
             self.springs.update()
         else:

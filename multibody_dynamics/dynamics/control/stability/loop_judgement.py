@@ -9,8 +9,9 @@ at a deterministic sequence of poses that fills the joint range evenly, for each
 robot's parameters at a different corner of a given box of errors. Unless the base is said to be
 rigid, some poses are also judged on a light base on springs, which turns the torques of the arm
 into accelerations of its links, and with a joint that has lost a share of its stiffness, as with a
-backlash. A law whose gains follow the pose is judged with the gains that it has at each pose, and
-one whose stiffness may change while it runs with a different stiffness at each pose
+backlash. There, a law that notices oscillations is judged as it is after that, which must be stable
+on a rigid base, too. A law whose gains follow the pose is judged with the gains that it has at each
+pose, and one whose stiffness may change while it runs with a different stiffness at each pose
 (:meth:`.Controller.vary`).
 
 The poses are those of the additive recurrence p_k = frac(1/2 + k a), a_i = g^-i, where g is the
@@ -218,6 +219,7 @@ class LoopJudge(IndependentCopies):
     def exact(self, controller: Controller) -> SampledLoop:
         """The loop at the design pose with an exact model."""
         controller.vary(0)
+        controller.has_oscillated = False
         return self._sampled(controller, 0, None)
 
     def loops(self, controller: Controller, k: int) -> Iterator[SampledLoop]:
@@ -230,16 +232,20 @@ class LoopJudge(IndependentCopies):
         cases: list[tuple[RobotErrors, SoftBase | None]] = []
         if size or k:  # otherwise, this is the exact loop
             cases = [(errors, None)]
+        slow: list[tuple[RobotErrors, SoftBase | None]] = []
         if self._base_frequency and k % SOFT == 0:
             ratios = FREQUENCIES if k == 0 else FREQUENCIES[k // SOFT % len(FREQUENCIES)][None]
             bases = (SoftBase(f, *LIGHT_BASE) for f in self._base_frequency * ratios)
-            cases += [(errors, base) for base in bases]
+            slow += [(errors, base) for base in bases]
             springs = np.ones(actuators.n) + errors.springs
             springs[k // SOFT % actuators.n] *= WITHIN_GAP
-            cases.append((replace(errors, springs=springs - 1.0), None))
-        for case in cases:
-            with suppress(DynamicsError):  # also InputError
-                yield self._sampled(controller, k, *case)
+            slow += [(errors, None), (replace(errors, springs=springs - 1.0), None)]
+        for has_oscillated, each in ((False, cases), (True, slow)):
+            for case in each:
+                controller.has_oscillated = has_oscillated
+                with suppress(DynamicsError):  # also InputError
+                    yield self._sampled(controller, k, *case)
+        controller.has_oscillated = False
 
     def _sampled(
         self,

@@ -86,9 +86,10 @@ static void observe_disturbances(robot_controller *c, double elapsed)
     robot_momentum(x->q, x->qd, momentum, bias);
     robot_known_torques(c->external_torque, c->desired[1], last->torque[0], known);
     robot_observe_disturbances(&c->disturbances, p->disturbance_bandwidth,
-                               p->link_disturbance_bandwidth, p->link_disturbance_limit,
-                               p->motor_disturbance_limit, elapsed, x->qd, x->thetad, momentum,
-                               bias, s->torque, s->load, c->torque, known);
+                               p->link_disturbance_bandwidth, p->lowered_link_bandwidth,
+                               p->link_disturbance_limit, p->motor_disturbance_limit, elapsed,
+                               x->qd, x->thetad, momentum, bias, s->torque, s->load, c->torque,
+                               known, last->torque[1]);
 }
 
 /* The chosen law along c->desired, `elapsed` after the last cycle, of which it uses at most `dt`. */
@@ -574,7 +575,7 @@ int robot_activate(robot_controller *c, const double *torque)
         robot_balance(c, c->samples.q, c->samples.theta, c->torque);
     }
     c->is_active = 1;
-    c->has_begun = c->has_motion = c->has_torque = 0;
+    c->has_begun = c->has_motion = c->has_torque = c->disturbances.is_lowered = 0;
     c->period = 0.0;
     return 0;
 }
