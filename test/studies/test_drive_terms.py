@@ -16,7 +16,7 @@ MOST = (0.1, 0.25, 0.6, 0.2, 0.025, 0.05, 0.25, 0.25, 0.35)  # mrad rms with the
 
 
 @pytest.mark.parametrize(
-    ("case", "most"), zip(CASES, MOST, strict=True), ids=[each.title for each in CASES]
+    ("case", "most"), [*zip(CASES, MOST, strict=True)], ids=[each.title for each in CASES]
 )
 def test_the_terms_remove_most_of_the_error(case, most):
     without, found = errors(case, None, UNTIL), errors(case, 1.0, UNTIL)
