@@ -124,7 +124,7 @@ def real_arm() -> Arm:
     )
     elbow = SeriesElastic(
         SMALL, BacklashSpring(LinearSpring(200.0), 1e-3), hysteresis=slip[:1],
-        link_friction=friction,
+        link_friction=replace(friction, presliding=1e-3),
     )  # fmt: skip
     return two_links(shoulder, elbow)
 

@@ -112,6 +112,7 @@ _FRICTION_QUANTITIES = {
     "coulomb": ("coulomb", "force"),
     "coulomb_velocity": ("coulomb_velocity", "velocity"),
     **_MORE_FRICTION,
+    "presliding": ("presliding", "angle"),
 }
 
 

@@ -70,11 +70,13 @@ spring_tables           the spring laws over scalars, and the tables that descri
 friction                friction torque of one motor, for compiled code
 link_friction           friction torque of one link, for compiled code
 friction_torque         friction torque of a law in numbers, for compiled code
+directed_friction       the same with a direction of its own
 friction_row            these numbers in a table
 FRICTION_ROW            their count
 springs_recursion       joint torques and motor loads of one state, for compiled code
 advance_filters         deflections of damped springs, some time later, for compiled code
 compiled_advance_filters  the same, compiled
+advance_bristles        bristles of links, some time later, for compiled code
 add_slip                torques of slip elements, for compiled code
 by_kind                 one compiled function from those of all kinds
 
@@ -97,13 +99,20 @@ from .actuator_cycle import (
     resting_second_outputs,
 )
 from .actuator_description import described_kind, load_actuators
-from .actuator_tables import friction, link_friction
+from .actuator_tables import advance_bristles, friction, link_friction
 from .actuators import Actuators
 from .backlash import BacklashSpring
 from .damped_springs import advance_filters, compiled_advance_filters
 from .flat_map import springs_recursion
 from .flatness import LimitMargin, MotorMotion, filtered_deflection, limit_margins, motor_motion
-from .friction_law import FRICTION_ROW, Friction, friction_row, friction_torque, smooth_friction
+from .friction_law import (
+    FRICTION_ROW,
+    Friction,
+    directed_friction,
+    friction_row,
+    friction_torque,
+    smooth_friction,
+)
 from .hysteresis import SlipElement, add_slip
 from .kinds import KINDS, Antagonistic, Rigid, SeriesElastic, VariableStiffness, by_kind
 from .kinematic_error import GearHarmonic
@@ -139,8 +148,9 @@ __all__ = [
     "resting_second_outputs",
     # building blocks for other compiled cycles
     "actuator_rows", "actuator_tables", "flat_map", "spring_tables", "friction",
-    "link_friction", "friction_torque", "friction_row", "FRICTION_ROW",
-    "springs_recursion", "advance_filters", "compiled_advance_filters", "add_slip", "by_kind",
+    "link_friction", "friction_torque", "directed_friction", "friction_row", "FRICTION_ROW",
+    "springs_recursion", "advance_filters", "compiled_advance_filters", "advance_bristles",
+    "add_slip", "by_kind",
     # identification
     "JointSprings", "SpringColumns", "Positions", "Identified",
 ]  # fmt: skip

@@ -36,6 +36,7 @@ from .actuator_tables import (
     LINK_FRICTION,
     MOTOR,
     OWN,
+    PRESLIDING,
     RIGID,
     SECOND,
     SECOND_OUTPUT_CLIPPED,
@@ -391,6 +392,7 @@ class Actuator(ABC):
             row[column] = value
         row[HAS_LINK_FRICTION] = not self.link_friction.is_zero
         row[LINK_FRICTION:OWN] = self.link_friction.row
+        row[PRESLIDING] = self.link_friction.presliding
         return row
 
     def columns(self) -> dict[int, float]:

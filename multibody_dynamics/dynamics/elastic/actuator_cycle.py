@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 from ..core import Array, IndependentCopies, InputError
 from .actuator_tables import (
     BEYOND_TRAVEL,
+    BRISTLE_STATE,
     DAMPING,
     MOTOR,
     MOTOR_ROW,
     OWN,
     SECOND_OUTPUT_CLIPPED,
     SLIP_STATE,
+    compiled_advance_bristles,
 )
 from .actuators import Actuators
 from .damped_springs import compiled_advance_filters
@@ -78,6 +80,7 @@ def actuator_rows(actuators: Actuators) -> ActuatorRows:
         if actuator.slip_count:
             joints[i, SLIP_STATE] = slips
             slips += actuator.slip_count
+    joints[:, BRISTLE_STATE] = actuators.bristle_state
     motors = np.array([motor.row for motor in actuators.motors]).reshape(-1, MOTOR_ROW)
     laws, pieces, _ = spring_tables(springs)
     return ActuatorRows(joints, motors, laws, pieces)
@@ -110,7 +113,8 @@ class MotorFeedforward(IndependentCopies):
         their first two rates; written by the caller, initially constant in the middle of the range.
     deflection : (n,) state of the joints with dampers or hysteresis; NaN, the initial value, is
         replaced by the settled deflection at the next update.
-    states : `deflection` and behind it the torques of all slip elements after the last `advance`.
+    states : `deflection`, behind it the torques of all slip elements, and behind these the bristles
+        of links, after the last `advance`.
     result : (4, m), whose rows are `command`.
     carried : (3, n) Q, Q', Q'' that springs and rigid joints carry: `torque` and the friction of
         the links, along `state`; the array `torque` itself if there is no such friction.
@@ -140,7 +144,7 @@ class MotorFeedforward(IndependentCopies):
         self.carried = np.zeros((3, n)) if has_friction else self.torque
         self.stiffness = np.zeros((3, len(actuators.variable_joints)))
         self.stiffness[0] = resting_second_outputs(actuators)
-        self.states = np.zeros(n + actuators.slip_count)
+        self.states = np.zeros(actuators.state_count)
         self.deflection = self.states[:n]
         self.settle()
         self.result = np.zeros((4, m))
@@ -169,6 +173,8 @@ class MotorFeedforward(IndependentCopies):
         )
         tables = (joints, laws, pieces, None)
         self._advance = partial(compiled_advance_filters, *tables, self.carried, self.states)
+        self._advance_bristles = partial(compiled_advance_bristles, joints, self.state, self.states)
+        self._has_bristles = bool(actuators.bristle_state.any())
         self._has_memory = bool(actuators.has_memory.any())
 
     def update(self) -> MotorCommand:
@@ -178,13 +184,15 @@ class MotorFeedforward(IndependentCopies):
 
     def advance(self, dt: float) -> None:
         """Advance damped deflections by dt in s, and slip elements, under the torques that they
-        carry."""
+        carry, and the bristles of links along `state`."""
         if self._has_memory:
             self._advance(dt)
+        if self._has_bristles:
+            self._advance_bristles(dt)
 
     def settle(self) -> None:
-        """Settle damped deflections and relax slip elements at the next update, as at the start of
-        a new motion."""
+        """Settle damped deflections and relax slip elements and bristles at the next update, as at
+        the start of a new motion."""
         self.states[:] = 0.0
         self.deflection[self.actuators.has_memory] = np.nan
 
@@ -234,7 +242,7 @@ class SpringSolver(IndependentCopies):
         self.load = np.where(rigid[actuators.joint_of_motor], np.nan, 0.0)
         self.deflection = np.zeros(m)
         joints, _, laws, pieces = actuator_rows(actuators)
-        self.states = np.zeros(n + actuators.slip_count)
+        self.states = np.zeros(actuators.state_count)
         self.update: Callable[[], None] = partial(
             compiled_springs,
             joints,

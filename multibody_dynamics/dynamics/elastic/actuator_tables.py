@@ -13,6 +13,8 @@
     HAS_LINK_FRICTION        1 if the link has friction, which follows from LINK_FRICTION on
     SLIP_STATE               index of the state of its first slip element, behind those of all
                              joints; 0: none
+    BRISTLE_STATE            index of the state of the bristles of its link, behind these; 0: none
+    PRESLIDING               their presliding distance
     LINK_FRICTION            the FRICTION row of the link, see :mod:`.friction_law`
     OWN ...                  columns that the kind itself defines
 
@@ -26,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Array, inlined
+from ..core import Array, compiled, inlined
 from .friction_law import (
     COULOMB,
     COULOMB_VELOCITY,
@@ -35,9 +37,12 @@ from .friction_law import (
     LOAD_FRICTION,
     STRIBECK,
     VISCOUS,
-    friction_motion,
+    bent_bristles,
+    bristle_direction,
+    directed_friction_motion,
     friction_row,
     friction_torque,
+    sliding_direction,
     smooth_friction,
 )
 from .spring_tables import LOWER, UPPER
@@ -53,7 +58,9 @@ SOFTEST = 7
 STIFFEST = 8
 HAS_LINK_FRICTION = 9
 SLIP_STATE = 10
-LINK_FRICTION = 11
+BRISTLE_STATE = 11
+PRESLIDING = 12
+LINK_FRICTION = 13
 OWN = LINK_FRICTION + FRICTION_ROW
 
 INERTIA = FRICTION_ROW
@@ -109,22 +116,41 @@ def link_friction(joints, i, velocity, torque):
 
 
 @inlined
-def carry(joints, i, state, torque, carried):
+def carry(joints, i, state, torque, carried, filtered):
     """Write Q, Q', Q'' that the springs of joint i carry along `state` (4 or more, n) to `carried`
-    (3, n): those of the rigid links, `torque`, and the friction of its link."""
+    (3, n): those of the rigid links, `torque`, and the friction of its link, whose bristles are
+    among the states `filtered`."""
     Q, Qd, Qdd = torque[0, i], torque[1, i], torque[2, i]
     if joints[i, HAS_LINK_FRICTION] != 0.0:
         law, motion = (
             friction_row(joints, i, LINK_FRICTION),
             (state[1, i], state[2, i], state[3, i]),
         )
-        F, Fd, Fdd = friction_motion(law, motion, (Q, Qd, Qdd))
+        if joints[i, BRISTLE_STATE] != 0.0:
+            y = filtered[int(joints[i, BRISTLE_STATE])]
+            direction = bristle_direction(y, motion, joints[i, PRESLIDING])
+        else:
+            direction = sliding_direction(law, motion)
+        F, Fd, Fdd = directed_friction_motion(law, motion, (Q, Qd, Qdd), direction)
         Q += F
         Qd += Fd
         Qdd += Fdd
     carried[0, i] = Q
     carried[1, i] = Qd
     carried[2, i] = Qdd
+
+
+@inlined
+def advance_bristles(joints, state, filtered, dt):
+    """Bend the bristles of all links along `state` (4 or more, n) for dt in s."""
+    for i in range(joints.shape[0]):
+        if joints[i, BRISTLE_STATE] != 0.0:
+            k = int(joints[i, BRISTLE_STATE])
+            way = dt * (state[1, i] + 0.5 * dt * (state[2, i] + dt * state[3, i] / 3.0))
+            filtered[k] = bent_bristles(filtered[k], way, joints[i, PRESLIDING])
+
+
+compiled_advance_bristles = compiled(advance_bristles)
 
 
 @inlined

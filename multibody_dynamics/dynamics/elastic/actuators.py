@@ -167,6 +167,19 @@ class Actuators(IndependentCopies):
         return len(self.joint_of_slip)
 
     @cached_array
+    def bristle_state(self) -> NDArray[np.intp]:
+        """(n,) index of the state of the bristles of each link, behind those of all joints and slip
+        elements; 0: none."""
+        has_bristles = np.array([each.link_friction.presliding > 0.0 for each in self.actuators])
+        first = self.n + self.slip_count
+        return np.where(has_bristles, first + np.cumsum(has_bristles) - 1, 0)
+
+    @property
+    def state_count(self) -> int:
+        """How many states a feedforward has: of joints, slip elements, and bristles of links."""
+        return self.n + self.slip_count + int(np.count_nonzero(self.bristle_state))
+
+    @cached_array
     def needs_stiffness(self) -> NDArray[np.bool_]:
         """(n,) mask of the joints whose stiffness is an input that no motor sets."""
         return np.array([each.input_range is not None for each in self.actuators])
@@ -351,10 +364,14 @@ class Actuators(IndependentCopies):
         return np.stack(friction_motion(law, motion, load), axis=-2)
 
     def without_link_friction(self) -> Actuators:
-        """The same actuators, for laws that take no friction of links into account."""
+        """The same actuators, with the same states, for laws that take no friction of links into
+        account."""
         if not self.has_link_friction.any():
             return self
-        rows = tuple(replace(each, link_friction=Friction()) for each in self.actuators)
+        rows = tuple(
+            replace(each, link_friction=Friction(presliding=each.link_friction.presliding))
+            for each in self.actuators
+        )
         return replace(self, actuators=rows)
 
     def without_coulomb_friction(self) -> Actuators:

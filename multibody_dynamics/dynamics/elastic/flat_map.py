@@ -26,9 +26,9 @@ _springs_of_joint = by_kind("spring_torques")
 
 
 @inlined
-def _bend(joints, i, bending, state, torque, carried):
+def _bend(joints, i, bending, state, torque, carried, filtered):
     """The torque that deflects the springs of joint i, with its rates; writes all of `carried`."""
-    carry(joints, i, state, torque, carried)
+    carry(joints, i, state, torque, carried, filtered)
     moves = bending[1]
     return bending[0] * carried[0, i], moves * carried[1, i], moves * carried[2, i]
 
@@ -48,7 +48,7 @@ def feedforward_cycle(
     """
     given, outputs = LinkRows(state, carried, second), MotorArrays(bent, load, result, flags)
     for i in range(joints.shape[0]):
-        bend = _bend(joints, i, bending, state, torque, carried)
+        bend = _bend(joints, i, bending, state, torque, carried, filtered)
         _feedforward_of_joint(
             joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
         )
@@ -61,7 +61,7 @@ def single_feedforward_cycle(
     """`feedforward_cycle` for a robot without second outputs; compiled in half the time."""
     given, outputs = LinkRows(state, carried, second), MotorArrays(bent, load, result, flags)
     for i in range(joints.shape[0]):
-        bend = _bend(joints, i, bending, state, torque, carried)
+        bend = _bend(joints, i, bending, state, torque, carried, filtered)
         _feedforward_without_second(
             joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
         )

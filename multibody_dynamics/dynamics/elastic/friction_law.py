@@ -11,6 +11,17 @@ F = offset: nothing is assumed about the direction in which a joint sticks, so a
 cannot make the compensation hunt; a reversal takes place within +- v_c. The friction of links adds
 to Q, and the springs carry the sum; that of motors adds to tau_m.
 
+At a reversal, true friction changes sign with the way, not with the speed. With a presliding
+distance d, a link has bristles that bend along the desired motion, and their state y takes the
+place of tanh(v / v_c) wherever a motion has a past,
+
+    y' = (v - |v| y) / d,    y'' = (v' - |v|' y - |v| y') / d.
+
+y' is continuous, and y'' jumps at reversals alone. Over a way s in one direction,
+y = sign(s) + (y_0 - sign(s)) exp(-|s| / d). Bristles move with the reference alone and rest with
+it, bent as the motion left them, so they cannot hunt either. They are those of P. Dahl, Solid
+friction damping of mechanical vibrations, AIAA Journal 14 (1976).
+
 The law without load is that of H. Olsson et al., Friction models and friction compensation,
 European Journal of Control 4 (1998), with tanh in place of the sign; the share of the load is that
 of gears: P. Hamon et al., Dynamic identification of robot with a dry friction model depending on
@@ -44,6 +55,8 @@ class Friction:
 
     stribeck : excess of the breakaway torque over Coulomb friction, which vanishes with the speed.
     load_friction : share of the magnitude of the joint torque that adds to `coulomb`.
+    presliding : of links only, the way after a reversal in which 63 % of the change of friction
+        takes place; 0: friction depends on the velocity alone.
     Raises InputError for values that are not physical.
     """
 
@@ -54,6 +67,7 @@ class Friction:
     stribeck_velocity: float = 1.0  # rad/s
     load_friction: float = 0.0
     offset: float = 0.0  # N m, may be negative
+    presliding: float = 0.0  # rad
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -64,7 +78,7 @@ class Friction:
     @property
     def row(self) -> tuple[float, ...]:
         """The FRICTION row that compiled code reads."""
-        return tuple(getattr(self, each.name) for each in fields(self))
+        return tuple(getattr(self, name) for name in FRICTION_NAMES)
 
     @property
     def is_simple(self) -> bool:
@@ -76,6 +90,10 @@ class Friction:
         return self.is_simple and not any((self.viscous, self.coulomb))
 
 
+FRICTION_NAMES = tuple(each.name for each in fields(Friction))[:FRICTION_ROW]
+"""Fields of the FRICTION row, which links and motors have in common."""
+
+
 @inlined
 def smooth_friction(velocity, viscous, coulomb, coulomb_velocity):
     """Viscous and smoothed Coulomb friction torque, for scalars or arrays."""
@@ -85,16 +103,52 @@ def smooth_friction(velocity, viscous, coulomb, coulomb_velocity):
 @inlined
 def friction_torque(law, velocity, load):
     """F of a FRICTION row `law` under the joint torque `load`; scalars or arrays."""
-    viscous, coulomb, coulomb_velocity, stribeck, stribeck_velocity, share, offset = law
+    return directed_friction(law, velocity, load, np.tanh(velocity / law[COULOMB_VELOCITY]))
+
+
+@inlined
+def directed_friction(law, velocity, load, direction):
+    """`friction_torque` with a direction of sliding, from -1 to 1, of its own."""
+    viscous, coulomb, _, stribeck, stribeck_velocity, share, offset = law
     x = velocity / stribeck_velocity
     level = coulomb + share * _magnitude(load, coulomb)[0] + stribeck * np.exp(-x * x)
-    return smooth_friction(velocity, viscous, level, coulomb_velocity) + offset
+    return viscous * velocity + level * direction + offset
 
 
 @inlined
 def friction_motion(law, motion, load):
     """F, F', F'' along `motion` = (v, v', v'') under `load` = (Q, Q', Q''); scalars or arrays."""
-    viscous, coulomb, coulomb_velocity, stribeck, stribeck_velocity, share, offset = law
+    return directed_friction_motion(law, motion, load, sliding_direction(law, motion))
+
+
+@inlined
+def sliding_direction(law, motion):
+    """tanh(v / v_c) with two rates along `motion` = (v, v', v'')."""
+    y, yd, ydd = (
+        motion[0] / law[COULOMB_VELOCITY],
+        motion[1] / law[COULOMB_VELOCITY],
+        motion[2] / law[COULOMB_VELOCITY],
+    )
+    t = np.tanh(y)
+    t_d = (1.0 - t * t) * yd
+    return t, t_d, (1.0 - t * t) * ydd - 2.0 * t * t_d * yd
+
+
+@inlined
+def bristle_direction(y, motion, presliding):
+    """y of bristles with two rates, in place of `sliding_direction`."""
+    v, vd, _ = motion
+    onwards = v if v != 0.0 else vd
+    side = 1.0 if onwards >= 0.0 else -1.0
+    slope = (1.0 - side * y) / presliding
+    y_d = slope * v
+    return y, y_d, slope * vd - side * y_d * v / presliding
+
+
+@inlined
+def directed_friction_motion(law, motion, load, direction):
+    """`friction_motion` with a direction of sliding and two rates of its own."""
+    viscous, coulomb, _, stribeck, stribeck_velocity, share, offset = law
     v, vd, vdd = motion
     Q, Qd, Qdd = load
     size, slope, curvature = _magnitude(Q, coulomb)
@@ -105,10 +159,7 @@ def friction_motion(law, motion, load):
     level_d = share * slope * Qd + E_d
     level_dd = share * (slope * Qdd + curvature * Qd * Qd)
     level_dd = level_dd - 2.0 * ((xd * xd + x * xdd) * E + x * xd * E_d)
-    y, yd, ydd = v / coulomb_velocity, vd / coulomb_velocity, vdd / coulomb_velocity
-    t = np.tanh(y)
-    t_d = (1.0 - t * t) * yd
-    t_dd = (1.0 - t * t) * ydd - 2.0 * t * t_d * yd
+    t, t_d, t_dd = direction
     return (
         viscous * v + level * t + offset,
         viscous * vd + level_d * t + level * t_d,
@@ -138,6 +189,13 @@ def friction_row(rows, k, first):
         rows[k, first + LOAD_FRICTION],
         rows[k, first + FRICTION_OFFSET],
     )
+
+
+@inlined
+def bent_bristles(y, way, presliding):
+    """y after a way in one direction."""
+    side = 1.0 if way >= 0.0 else -1.0
+    return side + (y - side) * np.exp(-abs(way) / presliding)
 
 
 def check_friction(name: str, value: float, what: str) -> None:

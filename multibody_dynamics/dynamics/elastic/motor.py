@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..core import InputError
-from .friction_law import Friction, check_friction, one_number
+from .friction_law import FRICTION_NAMES, Friction, check_friction, one_number
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,11 @@ class Motor:
     offset: float = field(default=0.0, kw_only=True)  # N m
 
     def __post_init__(self) -> None:
-        frictional = [each.name for each in fields(Friction)]
         for each in fields(self):
             what = f"{each.name} of the motor"
             value = one_number(what, getattr(self, each.name))
             object.__setattr__(self, each.name, value)
-            if each.name in frictional:
+            if each.name in FRICTION_NAMES:
                 check_friction(each.name, value, what)
                 continue
             may_be_zero = each.name == "inertia"
@@ -54,7 +53,7 @@ class Motor:
     @property
     def friction(self) -> Friction:
         """Its friction alone."""
-        return Friction(**{each.name: getattr(self, each.name) for each in fields(Friction)})
+        return Friction(**{name: getattr(self, name) for name in FRICTION_NAMES})
 
     @property
     def row(self) -> tuple[float, ...]:

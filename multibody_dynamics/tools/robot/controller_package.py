@@ -37,6 +37,7 @@ from ...dynamics.control import (
 from ...dynamics.elastic import (
     actuator_rows,
     add_slip,
+    advance_bristles,
     advance_filters,
     flat_map,
     friction,
@@ -227,7 +228,7 @@ def _entries(design: ControllerDesign, tables: Mapping[str, Any]) -> list[Entry]
     def row(*shape: int, kind: str = "double") -> c_types.ArrayType:
         return c_types.ArrayType(kind, shape)
 
-    states = row(n + actuators.slip_count)
+    states = row(actuators.state_count)
     common = {"own": c_types.NONE, "second": row(3, v)} | dict(tables)
     return [  # friction first: the feedforward then calls it by its public name
         Entry("robot_motor_friction", friction, common | {
@@ -248,6 +249,9 @@ def _entries(design: ControllerDesign, tables: Mapping[str, Any]) -> list[Entry]
         Entry("robot_advance_springs", advance_filters, common | {
             "torque": row(3, n), "filtered": states, "dt": "double",
         }, "Deflections of damped springs, dt later, and of slip elements."),
+        Entry("robot_advance_bristles", advance_bristles, common | {
+            "state": row(5, n), "filtered": states, "dt": "double",
+        }, "Bristles of links along a motion, dt later."),
         Entry("robot_add_slip", add_slip, common | {
             "filtered": states, "torque": row(n), "load": row(m),
         }, "Torques of slip elements, added to those of springs and to loads of motors."),
@@ -275,14 +279,14 @@ def _actuators(design: ControllerDesign) -> tuple[str, str]:
         declared.append(c_source.comment([purpose]) + module.add(name, function, chosen) + ";\n")
     v = len(actuators.variable_joints)
     sizes = {"MOTORS": len(actuators.motors), "VARIABLE": v, "SECOND": max(v, 1)}
-    sizes["STATES"] = actuators.n + actuators.slip_count
+    sizes["STATES"] = actuators.state_count
     parts = [
         "".join(f"#define ROBOT_{key} {value}\n" for key, value in sizes.items()),
         c_source.comment(
             [
                 "ROBOT_VARIABLE joints have a second output, stiffness or pretension; arrays of",
                 "second outputs have ROBOT_SECOND columns, at least one. ROBOT_STATES are the",
-                "deflections of all joints, and the torques of slip elements.",
+                "deflections of all joints, the torques of slip elements, and bristles of links.",
             ]
         ),
         *declared,

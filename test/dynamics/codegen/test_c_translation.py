@@ -116,7 +116,7 @@ def flat_code(chosen):
 
     types = tables | {
         "state": row(5, n), "torque": row(3, n), "carried": row(3, n), "second": row(3, v),
-        "filtered": row(n + chosen.slip_count), "bent": row(m), "load": row(m),
+        "filtered": row(chosen.state_count), "bent": row(m), "load": row(m),
         "result": row(4, m), "flags": row(m, kind="int"),
         "dt": "double",
     }  # fmt: skip
@@ -154,7 +154,7 @@ def test_the_flat_map_of_every_kind_is_the_same_in_c(tmp_path, name):
         state, torque = rng.normal(size=(5, n)), size * rng.normal(size=(3, n))
         second = np.zeros((3, max(v, 1)))
         second[:, :v] = [[1.0], [0.0], [0.0]] * middle + 0.3 * rng.normal(size=(3, v)) * middle
-        filtered = np.zeros(n + chosen.slip_count)
+        filtered = np.zeros(chosen.state_count)
         filtered[:n][chosen.has_memory] = np.nan if trial % 3 else 0.01
         found = []
         for is_c in (False, True):

@@ -10,6 +10,7 @@ from dataclasses import fields, replace
 import mpmath
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from elastic_arms import exciting, linear_arm
 from multibody_dynamics.dynamics.control.observers.integrator_chain import chain_state
@@ -18,6 +19,7 @@ from multibody_dynamics.dynamics.elastic.actuator_cycle import MotorFeedforward
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.elastic.friction_law import (
+    FRICTION_NAMES,
     Friction,
     friction_motion,
     friction_torque,
@@ -78,6 +80,7 @@ def test_impossible_numbers_are_named(each):
     if each.name != "offset":
         with pytest.raises(InputError, match=f"{each.name} of the friction must be .*, got -1"):
             Friction(**{each.name: -1.0})
+    if each.name in FRICTION_NAMES and each.name != "offset":
         with pytest.raises(InputError, match=f"{each.name} of the motor must be .*, got -1"):
             Motor(0.1, **{each.name: -1.0})
     with pytest.raises(InputError, match=f"{each.name} of the friction"):
@@ -159,3 +162,73 @@ def test_the_load_of_a_motor_adds_to_its_friction():
         (actuators.friction(v + 1e-6, load) - actuators.friction(v - 1e-6, load)) / 2e-6,
         rtol=1e-6,
     )
+
+
+BENT = replace(FULL, presliding=0.02)
+
+
+def along_motion(actuators: Actuators, times) -> np.ndarray:
+    """(k, 3) F with two rates that the springs carry along `motion_and_torque`, at joint b."""
+    flat, found = MotorFeedforward(actuators), []
+    for t in times:
+        flat.state[:], flat.torque[:] = motion_and_torque(t)
+        flat.update()
+        found.append((flat.carried - flat.torque)[:, 1])
+        flat.advance(times[1] - times[0])
+    return np.array(found)
+
+
+def test_bristles_bend_along_the_desired_motion():
+    """Dahl's equation, integrated by another method, in the law with its direction y for tanh."""
+    h = 5e-4
+    times = np.arange(0.0, 3.0, h)
+    states, torques = (np.array(x) for x in zip(*map(motion_and_torque, times), strict=True))
+
+    def bending(t, y):
+        v = motion_and_torque(t)[0][1, 1]
+        return (v - abs(v) * y) / BENT.presliding
+
+    y = solve_ivp(bending, (0.0, 3.0), [0.0], t_eval=times, rtol=1e-9, atol=1e-9, max_step=5e-3).y[
+        0
+    ]
+    v, Q = states[:, 1, 1], torques[:, 0, 1]
+    level = 2.0 + 0.06 * Q * np.tanh(Q / 2.1) + 0.7 * np.exp(-((v / 0.1) ** 2))
+    F, rate, acceleration = along_motion(joints(BENT), times).T
+    np.testing.assert_allclose(F, 1.5 * v + level * y - 0.3, atol=5e-5)
+    turns = np.flatnonzero(np.diff(np.sign(v)))
+    assert len(turns) == 4
+    between = np.ones(len(times), dtype=bool)
+    between[[0, 1, -2, -1]] = False
+    for k in turns:
+        between[k - 3 : k + 5] = False
+    for found, of in ((rate, F), (acceleration, rate)):
+        error = np.abs(found - np.gradient(of, h))[between]
+        assert error.max() < 2e-3 * np.abs(found).max()
+
+
+def test_bristles_remember_rest_and_forget_at_a_new_motion():
+    """Nothing moves them at rest, so nothing hunts; friction keeps the direction of the motion."""
+    flat = MotorFeedforward(joints(replace(BENT, offset=0.0)))
+    flat.state[1] = 0.5
+    flat.update()
+    assert not (flat.carried - flat.torque)[0, 0] > 1.5 * 0.5  # relaxed: only viscous friction
+    for _ in range(400):
+        flat.advance(1e-3)
+    flat.state[1] = 0.0
+    flat.update()
+    held = flat.carried.copy()
+    assert held[0] == pytest.approx(np.full(2, 2.7), rel=1e-4)
+    for _ in range(3):
+        flat.advance(1e-3)
+        flat.update()
+        np.testing.assert_array_equal(flat.carried, held)
+    flat.settle()
+    flat.update()
+    np.testing.assert_array_equal(flat.carried, flat.torque)
+
+
+def test_a_law_that_is_not_told_of_friction_has_the_same_states():
+    actuators = joints(BENT)
+    plain = actuators.without_link_friction()
+    assert not plain.has_link_friction.any()
+    assert plain.state_count == actuators.state_count == 4

@@ -688,7 +688,7 @@ class Arm(IndependentCopies):
         self._wanted.update()
         self._ahead.update()
         if self._links_have_friction:
-            along = self._wanted.state[1], self._wanted.result[0]
+            along = self._wanted.state[1], self._wanted.result[0], self.measured.springs.states
             compiled_link_friction(self._actuation, *along, self.measured.link_friction)
         if abs(self._lead - law.lead) > 0.1 * self._lead:
             law.lead = self._lead
@@ -715,7 +715,7 @@ class Arm(IndependentCopies):
         if not isfinite(transfer.torque.dot(transfer.torque) + self._motors.sum()):
             raise DynamicsError("the computed torque is not finite")
         acting.send(transfer.torque)
-        if self.actuators.slip_count and law.spring_states is not None:
+        if self.actuators.state_count > self.actuators.n and law.spring_states is not None:
             self.measured.springs.states[:] = law.spring_states
         self._cuts += transfer.events
         if self.measured.observes_links and isinstance(law, HoldController):

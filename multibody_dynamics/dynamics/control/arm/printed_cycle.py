@@ -66,6 +66,7 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
         "before", "limit", "rate", "lower", "upper", "damping",
     ), ("m",)),
     "desired": (5, "n"), "state": (5, "n"), "gains": (4, "m"), "reference": (4, "m"),
+    "states": ("states",),
 }  # fmt: skip
 """The shapes of arguments by name, in all functions but those of OTHER_SHAPES."""
 
@@ -250,7 +251,7 @@ class _Printer:
         n, m = actuators.n, len(actuators.motors)
         self._sizes = {
             "n": n, "m": m, "n + m": n + m, "segments": segments.SEGMENTS,
-            "recoveries": MOST_RECOVERIES,
+            "recoveries": MOST_RECOVERIES, "states": actuators.state_count,
         }  # fmt: skip
         own = actuation(actuators)
         self._tables = {name.upper(): row for name, row in own._asdict().items()}

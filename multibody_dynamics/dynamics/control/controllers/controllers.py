@@ -61,6 +61,7 @@ from ...elastic import (
     Actuators,
     MotorFeedforward,
     SpringSolver,
+    directed_friction,
     friction_row,
     friction_torque,
 )
@@ -158,7 +159,7 @@ class Controller(IndependentCopies, ABC):
         self.feedback_share = 1.0
         self.lead = 0.0
         self._inverse = InverseDynamicsSolver(model, "body")
-        self._has_memory = bool(actuators.has_memory.any())
+        self._has_memory = bool(actuators.has_memory.any() or actuators.bristle_state.any())
         self._desired, self._ahead = np.zeros((2, 5, n))
         self._links, self._motors = np.zeros((2, n)), np.zeros((2, m))
         self._past: Past | None = None
@@ -242,8 +243,8 @@ class Controller(IndependentCopies, ABC):
 
     @property
     def spring_states(self) -> Array | None:
-        """States of dampers and slip elements along the desired motion, as in `MotorFeedforward`;
-        None if the law has no flat map."""
+        """States of dampers, slip elements and bristles along the desired motion, as in
+        `MotorFeedforward`; None if the law has no flat map."""
         return None if self._reported_map is None else self._reported_map.states
 
     def _time_passed(self) -> float:
@@ -419,22 +420,25 @@ def subtract_known(torque, external, disturbance, disturbance_rate):
 
 
 @inlined_exactly
-def link_friction(a, velocity, torque, friction):
+def link_friction(a, velocity, torque, states, friction):
     """Write the friction torques (n,) of the links at their desired velocities under the torques
-    Q."""
+    Q, with their bristles among the states of the feedforward."""
     for i in range(velocity.shape[0]):
         friction[i] = 0.0
         if a.has_link_friction[i]:
-            friction[i] = friction_torque(
-                friction_row(a.link_friction, i, 0), velocity[i], torque[i]
-            )
+            law = friction_row(a.link_friction, i, 0)
+            if a.bristle_state[i] != 0:
+                y = states[a.bristle_state[i]]
+                friction[i] = directed_friction(law, velocity[i], torque[i], y)
+            else:
+                friction[i] = friction_torque(law, velocity[i], torque[i])
 
 
 @inlined_exactly
-def known_torques(a, external, velocity, torque, known):
+def known_torques(a, external, velocity, torque, states, known):
     """Write what acts on the links besides springs, motors and their own inertia to `known`: the
     external torques, and the friction of links at their desired velocity under the torques Q."""
-    link_friction(a, velocity, torque, known)
+    link_friction(a, velocity, torque, states, known)
     for i in range(external.shape[0]):
         known[i] = external[i] - known[i]
 
@@ -525,7 +529,9 @@ class LinearFeedback(Controller):
         self._joint_of_motor = self._actuation.joint_of_motor
         self._links_have_friction = bool(actuators.has_link_friction.any())
         LinearFeedback._feed_back(self)  # compiles
-        _KNOWN(self._actuation, *np.zeros((4, actuators.n)))
+        _KNOWN(
+            self._actuation, *np.zeros((3, actuators.n)), self._now.states, np.zeros(actuators.n)
+        )
         _SUBTRACT(self._inverse.result, self.external_torque, *np.zeros((2, actuators.n)))
         self.torque[:] = 0.0
 
@@ -560,7 +566,8 @@ class LinearFeedback(Controller):
         known = self.external_torque
         if self._links_have_friction:
             known = self._known
-            _KNOWN(self._actuation, self.external_torque, self._desired[1], self._last_Q, known)
+            along = self._desired[1], self._last_Q, self._now.states
+            _KNOWN(self._actuation, self.external_torque, *along, known)
         compensation.update(
             step, past.links, past.motors, past.torque, known, self._last_rate, springs
         )

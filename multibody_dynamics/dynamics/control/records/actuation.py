@@ -28,6 +28,9 @@ class Actuation(NamedTuple):
     ]
     has_link_friction: Annotated[Integers, Field("whether a link has friction", ("n",))]
     link_friction: Annotated[Array, Field("of each link, see `friction_law`", ("n", FRICTION_ROW))]
+    bristle_state: Annotated[
+        Integers, Field("index of its bristles in the states; 0: none", ("n",))
+    ]
 
 
 def motor_turns(actuators: Actuators, turn: Array) -> Array:
@@ -56,4 +59,5 @@ def actuation(actuators: Actuators) -> Actuation:
         motor_rows=numbers(actuator_rows(actuators).motors),
         has_link_friction=whole(actuators.has_link_friction),
         link_friction=numbers([each.link_friction.row for each in actuators.actuators]),
+        bristle_state=whole(actuators.bristle_state),
     )

@@ -64,6 +64,7 @@ static void map_motion(robot_controller *c, robot_feedforward *flat, double dt)
         }
     }
     robot_advance_springs(flat->carried, flat->filtered, dt);
+    robot_advance_bristles(flat->state, flat->filtered, dt);
 }
 
 /* Springs at the measured state. */
@@ -84,7 +85,8 @@ static void observe_disturbances(robot_controller *c, double elapsed)
     const robot_feedforward *last = p->lead > 0.0 ? &c->later : &c->now;
     double momentum[JOINTS], bias[JOINTS], known[JOINTS];
     robot_momentum(x->q, x->qd, momentum, bias);
-    robot_known_torques(c->external_torque, c->desired[1], last->torque[0], known);
+    robot_known_torques(c->external_torque, c->desired[1], last->torque[0], c->now.filtered,
+                        known);
     robot_observe_disturbances(&c->disturbances, p->disturbance_bandwidth,
                                p->link_disturbance_bandwidth, p->lowered_link_bandwidth,
                                p->link_disturbance_limit, p->motor_disturbance_limit, elapsed,
