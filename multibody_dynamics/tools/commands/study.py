@@ -71,7 +71,7 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
                         " included")  # fmt: skip
     parser.add_argument("--conditions", metavar="NAME", type=names,
                         help="comma-separated: exact, error, parts, delay, jitter, contact,"
-                        " encoders, rate, speed; or all (all)")  # fmt: skip
+                        " encoders, rate, speed, effects; or all (all)")  # fmt: skip
     parser.add_argument("--plant", choices=PLANTS, default="internal",
                         help="simulator; with both, MuJoCo repeats exact, error and contact of the"
                         " main laws (%(default)s)")  # fmt: skip

@@ -16,14 +16,14 @@ bodies with the same base parameters move alike.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import least_squares
 
 from ...dynamics.core import Array, InputError, refused_as
-from ...dynamics.elastic import Actuator, Actuators, Identified, Motor, Spring
+from ...dynamics.elastic import Actuator, Actuators, Friction, Identified, Motor, Spring
 from ...dynamics.identification import (
     IdentifiedCovariance,
     base_parameters,
@@ -38,14 +38,15 @@ from ...dynamics.model import MultibodyModel
 CLOSENESS = 1e-3  # w: a change of a log-Cholesky number by 1 counts as this many standard errors
 LEAST_STIFFNESS = 1e-3  # of the identified one
 LEAST_INERTIA = 1e-3  # of the identified one
+LINK_FRICTION = {each.name: each.name for each in fields(Friction)} | {"load_friction": "load"}
+"""Terms of the friction of a link: their keys in the covariance."""
 
 
 class PossibleRobot(NamedTuple):
-    """A robot that the recordings do not rule out; link_viscous (n,) in N m s/rad."""
+    """A robot that the recordings do not rule out, with the friction of its links."""
 
     model: MultibodyModel
     actuators: Actuators
-    link_viscous: Array
 
 
 class RobotDistribution:
@@ -74,12 +75,6 @@ class RobotDistribution:
         names = self.known.names
         values = dict(zip(names, drawn.tolist(), strict=True))
         means = dict(zip(names, self.known.values.tolist(), strict=True))
-        viscous = [
-            max(values.get(f"{joint}.viscous", 0.0), 0.0) if elastic else 0.0
-            for joint, elastic in zip(
-                self.actuators.joint_names, ~self.actuators.is_rigid, strict=True
-            )
-        ]
         found = tuple(
             _actuator(actuator, joint, values, means)
             for joint, actuator in zip(
@@ -87,7 +82,7 @@ class RobotDistribution:
             )
         )
         model = self._links(drawn[: self.known.links])
-        return PossibleRobot(model, replace(self.actuators, actuators=found), np.array(viscous))
+        return PossibleRobot(model, replace(self.actuators, actuators=found))
 
     def draws(self, count: int, seed: int = 0) -> list[PossibleRobot]:
         """`count` robots; equal seeds give equal robots."""
@@ -123,9 +118,9 @@ class RobotDistribution:
 def _actuator(
     actuator: Actuator, joint: str, values: Mapping[str, float], means: Mapping[str, float]
 ) -> Actuator:
-    """The actuator with drawn motor, spring and damping."""
+    """The actuator with drawn motor, spring, damping and friction of the link."""
     motors = [
-        _motor(motor, joint + suffix, values)
+        _motor(motor, joint + suffix, values, actuator.is_rigid)
         for motor, suffix in zip(actuator.motors, actuator.suffixes, strict=True)
     ]
     own = {
@@ -136,18 +131,33 @@ def _actuator(
     if "damping" in own:
         own["damping"] = (max(own["damping"], 0.0) or actuator.damping) if actuator.damping else 0.0
     with refused_as(InputError, f"joint '{joint}'"):
-        return actuator.identified(
+        drawn = actuator.identified(
             Identified(motors, lambda x, law: _spring(law, joint + x, values, means), own)
         )
+        return drawn if drawn.is_rigid else replace(drawn, link_friction=_friction(actuator, own))
 
 
-def _motor(motor: Motor, joint: str, values: Mapping[str, float]) -> Motor:
+def _friction(actuator: Actuator, own: Mapping[str, float]) -> Friction:
+    """The friction of the link with its drawn terms: viscous, and those that the identified robot
+    has."""
+    known, found = actuator.link_friction, {}
+    for name, key in LINK_FRICTION.items():
+        least = 0.0 if name != "offset" else -np.inf
+        if key in own and (name == "viscous" or getattr(known, name)):
+            found[name] = max(own[key], least)
+    for name in ("coulomb_velocity", "stribeck_velocity"):
+        if found.get(name) == 0.0:
+            del found[name]
+    return replace(known, **found)
+
+
+def _motor(motor: Motor, joint: str, values: Mapping[str, float], is_rigid: bool) -> Motor:
     """The motor with drawn parameters. Without actuator data, the friction of a rigid joint is that
     of its link."""
     found = {}
     for name in ("inertia", "viscous", "coulomb", "coulomb_velocity"):
         own = f"motor {joint}.{name}"
-        key = own if own in values or name == "inertia" else f"{joint}.{name}"
+        key = f"{joint}.{name}" if is_rigid and name != "inertia" and own not in values else own
         if key in values:
             found[name] = max(values[key], 0.0)
     least = LEAST_INERTIA * motor.inertia

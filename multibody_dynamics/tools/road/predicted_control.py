@@ -209,11 +209,7 @@ def true_robots(proof: Proof, case: str) -> list[PossibleRobot]:
     found = []
     for draw in range(proof.draws):
         rng = np.random.default_rng([draw, 1, proof.seed])
-        found.append(
-            PossibleRobot(
-                *with_model_errors(*known.before, proof.stated, rng), np.zeros(known.before[0].n)
-            )
-        )
+        found.append(PossibleRobot(*with_model_errors(*known.before, proof.stated, rng)))
     return found
 
 
@@ -229,11 +225,11 @@ def _plant(proof: Proof, robot: PossibleRobot) -> Plant:
             load_known(proof.files).sheet.model.with_reflected_inertia(np.zeros(robot.model.n)),
             robot.actuators,
             urdf,
-            link_viscous=robot.link_viscous,
+            link_viscous=[each.link_friction.viscous for each in robot.actuators.actuators],
         )
         plant.set_model(robot.model)
         return plant
-    return ElasticRobot(robot.model, robot.actuators, link_viscous=robot.link_viscous)
+    return ElasticRobot(robot.model, robot.actuators)
 
 
 # Executed in the processes

@@ -39,7 +39,6 @@ MILLI = 1e3
 CERTAIN = 1.96  # standard errors
 CASE_COLOURS = {"stated": ORANGE, "sheet": VERMILION, "identified": GREEN}
 DRIVE_QUANTITIES = ("inertia", "viscous", "coulomb", "stiffness", "cubic_stiffness", "scale")
-FRICTION_OF_LINKS = 3.0  # standard errors from which Coulomb friction of a link is mentioned
 PARAMETERS = {  # of flatness_controller_node: the one that a law's number sets
     "motor_pd": "motor_bandwidth",
     "state_feedback": "feedback_bandwidth",
@@ -302,19 +301,10 @@ def limits_of(road: ProofReport) -> list[str]:
             "Not determined by the recordings, and therefore drawn from the prior: "
             f"{'; '.join(open_ones)}."
         )
-    rubbing = [
-        joint for joint, figures in road.known.results.joints.items()
-        if road.known.is_elastic and "coulomb" in figures and figures["coulomb"].determined
-        and figures["coulomb"].value > FRICTION_OF_LINKS * figures["coulomb"].error
-    ]  # fmt: skip
-    if rubbing:
-        found.append(
-            f"Coulomb friction on the link side was identified at {', '.join(rubbing)}. The "
-            "simulated robots have only viscous friction there, so real errors will be larger."
-        )
     found.append(
         "Not included: contacts, delays, and dynamics that the model does not contain, such as "
-        "flexible links, play, or friction of another form. The residuals of the validation show "
+        "flexible links, play, or friction of another form (on MuJoCo, that of links is viscous "
+        "only). The residuals of the validation show "
         "how large they are."
     )
     return found

@@ -43,7 +43,7 @@ class Condition:
     has_link_encoders : otherwise the links are observed from the motor encoders, by the model.
     base_frequency : Hz, of the base for which the law is prepared; 0: rigid.
     effects : fields of :class:`.DriveEffects` of the robot with their values; torques as shares of
-        the joints' effort limits.
+        the joints' effort limits. has_terms : whether the law knows them, as terms of its model.
     """
 
     key: str
@@ -63,6 +63,7 @@ class Condition:
     has_link_encoders: bool = True
     base_frequency: float = 0.0
     effects: tuple[tuple[str, float], ...] = ()
+    has_terms: bool = False
 
     @property
     def period(self) -> float:
@@ -111,15 +112,23 @@ def _conditions() -> Iterator[Condition]:
         yield Condition(f"{name}-speed{end}", f"{name} speed{off}", "speed", e, slower=slower)
 
     friction = {"link_coulomb": 0.05 / 1.3, "link_static": 0.05}
+    gear = {"gear_error": 5e-4, "gear_harmonic": 200.0}
+    motors = {"motor_coulomb": 0.02, "motor_load": 0.02}
+    together = friction | motors | {"hysteresis": 0.015} | gear
     for key, title, own in (
         ("link-friction", "link friction of 5 %", friction),
         ("hysteresis", "hysteresis of 1.5 %", {"hysteresis": 0.015}),
         ("backlash", "backlash of 1 mrad", {"backlash": 1e-3}),
-        ("gear-error", "gear error of 0.5 mrad", {"gear_error": 5e-4, "gear_harmonic": 200.0}),
+        ("gear-error", "gear error of 0.5 mrad", gear),
+        ("drives", "friction of links and motors, hysteresis and gear error", together),
     ):
-        for base, end, told in ((0.0, "", ""), (PREPARED_FOR, "-default", PREPARED)):
+        for base, known, end, told in (
+            (0.0, False, "", ""),
+            (0.0, True, "-known", ", known"),
+            (PREPARED_FOR, False, "-default", PREPARED),
+        ):
             yield Condition(f"{key}{end}", f"{title}{told}", "effects", base_frequency=base,
-                            effects=tuple(own.items()))  # fmt: skip
+                            effects=tuple(own.items()), has_terms=known)  # fmt: skip
     for hertz in (5, 10, 20):
         soft = {"base_frequency": float(hertz), "base_inertia": 0.2}
         for base, end, told in ((0.0, "-unknown", ""), (PREPARED_FOR, "", PREPARED)):

@@ -18,6 +18,7 @@ from ...dynamics.model import MultibodyModel
 from ...dynamics.plant import DelayLine, Encoder, Plant
 from ...dynamics.rigid import forward_kinematics
 from .conditions import HIT_AT, PAYLOAD_AT, PUSHED_FOR, Condition
+from .drive_terms import with_drive_terms
 from .model_errors import with_model_errors
 from .studied_laws import StudiedLaw
 from .studied_robots import LEVER, StudiedArm, motion_rows
@@ -85,6 +86,8 @@ def simulate(
         model, actuators = with_model_errors(
             model, actuators, condition.error, rng, condition.parts
         )
+    if condition.has_terms:
+        actuators = with_drive_terms(actuators, arm.effects(condition.effects))
     times = _times(arm, condition, until, [draw, 2, seed])
     errors: Array = np.zeros((len(times.cycles), arm.model.n))
     torques: Array = np.zeros((len(times.cycles), len(actuators.motors)))

@@ -84,16 +84,19 @@ class StudiedArm:
             if effects:
                 raise InputError("the MuJoCo plant has no effects of real drives")
             return MujocoRobot(self.model, self.actuators, self.source.urdf.read_bytes())
-        if not effects:
-            return ElasticRobot(self.model, self.actuators)
+        own = self.effects(effects) if effects else None
+        return ElasticRobot(self.model, self.actuators, effects=own)
+
+    def effects(self, shares: tuple[tuple[str, float], ...]) -> DriveEffects:
+        """The effects of a :class:`.Condition` on this arm."""
         effort = self.model.limits.effort
         effort = np.where(np.isfinite(effort), effort, 0.0)
         declared = DriveEffects.__dataclass_fields__
         own = {
             key: value * effort if declared[key].metadata["unit"] == "N m" else value
-            for key, value in effects
+            for key, value in shares
         }
-        return ElasticRobot(self.model, self.actuators, effects=DriveEffects(**own))
+        return DriveEffects(**own)
 
 
 @lru_cache(maxsize=32)

@@ -221,7 +221,8 @@ def _effects(page: Page, tables: StudyTables) -> None:
         return
     page.heading("Effects of real drives, and soft bases")
     page.text(
-        "The robot has effects that the laws do not know; torques are shares of the effort limits. "
+        "The laws do not know these effects of the robot, except where they are called known: "
+        "terms of the model then describe them. Torques are shares of the effort limits. "
         "Bases move in six directions, with an own inertia of a fifth of the arm's. The laws are "
         "set up for a rigid base or, where stated, for bases from 5 Hz on, as by default."
     )

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.tools.road import predicted_control
 from multibody_dynamics.tools.road.drawn_robots import RobotDistribution
 from multibody_dynamics.tools.road.known_robots import driven, load_known
 from multibody_dynamics.validation.settings import Robot
@@ -42,8 +43,8 @@ def test_a_drawn_robot_has_the_drawn_parameters():
             for name in ("inertia", "viscous", "coulomb", "coulomb_velocity"):
                 assert getattr(actuator.motor, name) == values[f"motor {joint}.{name}"]
             assert actuator.damping == 0.0  # the laws know the robot as undamped
-        wanted = [max(values[f"{joint}.viscous"], 0.0) for joint in JOINTS]
-        np.testing.assert_array_equal(robot.link_viscous, wanted)
+            viscous = max(values[f"{joint}.viscous"], 0.0)
+            assert actuator.link_friction.viscous == viscous
 
 
 def test_the_mean_is_the_identified_robot_itself():
@@ -108,6 +109,33 @@ def test_every_law_of_springs_is_drawn():
             assert b.torque(phi) == pytest.approx(1.1 * second.torque(phi))
 
 
+def test_friction_of_links_is_drawn_once_with_the_terms_of_the_identified_robot():
+    model = distribution().model
+    friction = elastic.Friction(viscous=0.3, coulomb=0.5, coulomb_velocity=0.05, offset=-0.1)
+    spring, motor = elastic.LinearSpring(300.0), elastic.Motor(0.1)
+    arm = dyn.Actuators(
+        model.joint_names,
+        (
+            elastic.SeriesElastic(motor, spring, link_friction=friction),
+            elastic.SeriesElastic(motor, spring),
+        ),
+    )
+    terms = {"viscous": 0.4, "coulomb": -0.2, "coulomb_velocity": 0.06, "offset": -0.3}
+    rows = {f"{joint}.{name}": x for joint in model.joint_names for name, x in terms.items()}
+    known = idn.IdentifiedCovariance(tuple(rows), np.array([*rows.values()]), np.eye(8), 0)
+    drawn = RobotDistribution(model, arm, known).robot(known.values)
+    shoulder, elbow = (each.link_friction for each in drawn.actuators.actuators)
+    assert shoulder == elastic.Friction(0.4, 0.0, 0.06, offset=-0.3)
+    assert (elbow.viscous, elbow.coulomb, elbow.offset) == (0.4, 0.0, 0.0)
+    files = predicted_control.Proof(road().files)
+    plant = predicted_control._plant(files, drawn)
+    qd = np.array([0.5, -0.4])
+    plant.reset(np.zeros(2))
+    plant.qd[:] = plant.thetad[:] = qd
+    lost = 0.4 * qd @ qd - 0.3 * qd[0]
+    assert plant.dissipation() == pytest.approx(lost)
+
+
 def test_a_rigid_robot_has_motors_made_of_rotors_and_friction():
     model = dyn.load_urdf(CONFIG / "robots" / "planar_two_link.urdf")
     friction = idn.JointFriction.smooth_coulomb([0.3, 0.2], [0.5, 0.4], [0.0, 0.0], 0.05)
@@ -125,7 +153,7 @@ def test_a_rigid_robot_has_motors_made_of_rotors_and_friction():
     drawn = RobotDistribution(bare, actuators, known).robot(np.array([0.15, 0.35, -1.0]))
     motor = drawn.actuators.actuators[0].motor
     assert (motor.inertia, motor.viscous, motor.coulomb) == (0.15, 0.35, 0.0)
-    assert not drawn.link_viscous.any()  # it is counted once
+    assert drawn.actuators.actuators[0].link_friction.is_zero  # it is counted once
 
 
 def test_a_covariance_of_another_robot_is_refused():
