@@ -333,8 +333,9 @@ def test_the_wrench_on_a_floating_base_and_its_rates_are_the_forces_of_a_free_jo
         solver = dyn.InverseDynamicsSolver(floating, name)
         solver.set_base(base)
         solver(*joints)
-        seen = dyn.convert_twist(base.pose, [base.twist, base.acceleration], "spatial", name)
-        rows = dyn.convert_wrench(base.pose, seen, list(solver.base_wrench), name, "spatial")
+        axes = "body" if name == "mixed" else name
+        seen = dyn.convert_twist(base.pose, [base.twist, base.acceleration], "spatial", axes)
+        rows = dyn.convert_wrench(base.pose, seen, list(solver.base_wrench), axes, "spatial")
         assert error(np.array(rows), W) < 1e-12
 
 

@@ -73,6 +73,8 @@ class MeasuredArm(IndependentCopies):
         self.springs = SpringSolver(actuators, *self.estimator.state)
         self._weight = InverseDynamicsSolver(model, "body")
         self._no_velocity = np.zeros(model.n)
+        self._moving, self._still = None, None  # inverse dynamics, if the base moves
+        self._model = model
         self._gravity_is_current = False
         self._rigid = np.flatnonzero(actuators.is_rigid)
         self.observer = (
@@ -123,10 +125,31 @@ class MeasuredArm(IndependentCopies):
         driving = self._driving.of(self.springs.torque, signals, acted)
         if self._links_have_friction:
             driving = driving - self.link_friction
+        if self._moving is not None:
+            driving = driving - self._base_torque(state.q, state.qd)
         if self.observer is not None:
             self.observer.update(t, state.q, state.qd, driving)
         if self.detector is not None:
             self.detector.update(t, state.q, state.qd, driving, self.announced)
+
+    def move_base(self, pose: Array, rates: Array) -> None:
+        """Use this motion of the base from the next update on: in `gravity`, the torques at rest on
+        it, and in the torques that observers do not mistake for contacts."""
+        if self._moving is None:
+            self._moving = InverseDynamicsSolver(self._model, "body")
+            self._still = InverseDynamicsSolver(self._model, "body")
+        self._moving.move_base(pose, rates)
+        self._weight.move_base(pose, rates)
+        self._gravity_is_current = False
+
+    def _base_torque(self, q: Array, qd: Array) -> Array:
+        """(n,) that the motion of the base adds to the torques of the joints."""
+        assert self._moving is not None
+        assert self._still is not None
+        for solver in (self._moving, self._still):
+            solver.state[0], solver.state[1] = q, qd
+            solver.update()
+        return np.asarray(self._moving.result[0] - self._still.result[0])
 
     def carry(self, t: float, references: Sequence[Array], second: Array) -> None:
         """Take the arm to follow its reference as closely as before up to t in s, see

@@ -336,6 +336,11 @@ class Controller(IndependentCopies, ABC):
         self._inverse.set_model(model)
         self.model = model
 
+    def move_base(self, pose: Array, rates: Array) -> None:
+        """Use this motion of the base from the next update on, see
+        :meth:`.ModelSolver.move_base`."""
+        self._inverse.move_base(pose, rates)
+
     def _inverse_dynamics(self, motion: Array) -> None:
         """Q, Q', Q'' that the joints must provide, with the external torques subtracted."""
         inverse = self._inverse
