@@ -696,6 +696,7 @@ class Arm(IndependentCopies):
         law.external_torque[:] = self._external_torque()
         if self.base is not None:
             law.move_base(self.base.pose, self.base.rates)
+            law.base_torque[:] = self.measured.base_torque
         transfer.update(
             dt,
             self._wanted.state,

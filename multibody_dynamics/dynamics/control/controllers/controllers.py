@@ -120,6 +120,8 @@ class Controller(IndependentCopies, ABC):
         writes them. An example is the residual of a :class:`.DisturbanceObserver`, which then acts
         as an integrator that cannot wind up, provided that the observer receives the torque that
         was sent, not the requested one (at joints with springs it needs no motor torque).
+    base_torque : (n,) N m that the motion of the base adds at the measured state, for laws that
+        observe disturbances; zero unless the caller writes it, see :meth:`move_base`.
     stiffness : (3, v) second outputs to follow, with rates; initially mid-range.
     friction : share of the motor friction that is compensated, 0 to 1, a scalar or (m,).
     period : s from one update to the next; may be set before every update.
@@ -152,6 +154,7 @@ class Controller(IndependentCopies, ABC):
         self._reported_map: MotorFeedforward | None = None
         self.applied_torque: Array = np.zeros(m)
         self.external_torque: Array = np.zeros(n)
+        self.base_torque: Array = np.zeros(n)
         self.friction = friction
         self.period = period
         self.elapsed = 0.0
@@ -554,6 +557,7 @@ class LinearFeedback(Controller):
         if self._links_have_friction:
             known = self._known
             _KNOWN(self._actuation, self.external_torque, self._desired[1], self._last_Q, known)
+        known = known - self.base_torque
         compensation.update(step, past.links, past.motors, past.torque, known, springs)
 
     def _inverse_dynamics(self, motion: Array) -> None:
