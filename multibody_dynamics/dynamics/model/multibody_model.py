@@ -163,7 +163,7 @@ class MultibodyModel:
     tree_joint_names: tuple[str, ...] = ()
     couplings: Mapping[str, Coupling] = field(default_factory=dict)
     locked: Mapping[str, float] = field(default_factory=dict)
-    base_inertia: Array = None  # type: ignore[assignment]
+    base_inertia: Any = None
 
     def __post_init__(self) -> None:
         n = len(self.joint_names)

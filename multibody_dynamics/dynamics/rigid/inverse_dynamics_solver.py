@@ -85,6 +85,7 @@ class InverseDynamicsSolver(ModelSolver):
 
     _calls: Calls | None = None  # of the specialised kernel, if there is to be one
     _call: Callable[..., Any] | None = None
+    _ended: threading.Event  # set when the newest kernel is ready, or cannot be had
 
     def __init__(
         self,

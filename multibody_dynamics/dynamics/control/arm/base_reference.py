@@ -67,40 +67,27 @@ class BaseReference(IndependentCopies):
         twists and accelerations (k, 6), if known. A running motion is continued C4, and points that
         are not later than `begin` are dropped; the first motion starts at its first point, with the
         rates given there. Raises RequestError."""
-        near = self.state[0]
-        rows: list[Array] = []
+        near, rows = self.state[0], []
         for pose in poses:
             near = coordinates(pose, near)
             rows.append(near)
-        positions = np.array(rows)
-        rates = [_coordinate_rates(q, twists, accelerations, k) for k, q in enumerate(positions)]
-        velocities, accelerated = (
-            None if given is None else np.array([rate[order] for rate in rates])
-            for order, given in enumerate((twists, accelerations))
-        )
+        count = 1 + (twists is not None) + (accelerations is not None)
+        rates = [_coordinate_rates(q, twists, accelerations, k) for k, q in enumerate(rows)]
+        tables = np.array([(q, *rate) for q, rate in zip(rows, rates, strict=True)])
+        tables = tables.swapaxes(0, 1)[:count]  # (count, k, 6)
         if self._planned is None:
-            start, first = np.zeros((5, 6)), 0
-            begin, times = begin + round(SECOND * times[0]), times - times[0]
-            start[0] = positions[0]
-            for row, given in ((1, velocities), (2, accelerated)):
-                if given is not None:
-                    start[row] = given[0]
+            start, begin = np.zeros((5, 6)), begin + round(SECOND * times[0])
+            times = times - times[0]
+            start[:count] = tables[:, 0]
         else:
             start = self._planned(1e-9 * (begin - self._origin))
-            first = int(np.searchsorted(times, 0.0, side="right"))
-        later = slice(max(first, 1 if self._planned is None else 0), None)
-        tables = (
-            None if table is None else np.concatenate((np.full((1, 6), np.nan), table[later]))
-            for table in (positions, velocities, accelerated)
-        )
+        later = times > 0.0
+        if not later.any():
+            raise RequestError("trajectory", "no point lies in the future")
+        given = np.concatenate((np.full((count, 1, 6), np.nan), tables[:, later]), axis=1)
+        given[0, 0] = start[0]
         try:
-            q, *given = tables
-            assert q is not None
-            q[0] = start[0]
-            if len(q) > 1:
-                motion = interpolate(COORDINATES, [0.0, *times[later]], q, *given, start=start)
-            else:
-                raise TrajectoryError("no point lies in the future")
+            motion = interpolate(COORDINATES, [0.0, *times[later]], *given, start=start)
         except TrajectoryError as error:
             raise RequestError("trajectory", str(error)) from None
         self._planned, self._origin, self._is_measured = motion, begin, False
