@@ -30,6 +30,7 @@ from .base.other_controllers import OtherControllers
 from .base.qos import best_effort
 from .base.robot_source import RobotSource
 from .base.runtime import ManagedNode, run
+from .following.base_input import BaseInput
 from .following.controlled_robot import controlled_robot
 from .following.feedforward_parameters import FeedforwardParameters
 from .following.feedforward_setup import FeedforwardSetup
@@ -116,6 +117,7 @@ class FeedforwardCycle:
         self._wrench = WrenchInput(
             node, robot.model, inputs, supervisor, measured.position, limits.joint_torque
         )
+        self._base = BaseInput(node, robot.model, inputs, supervisor)
         StiffnessInput(node, inputs, setup.stiffness, followed, limits, lambda: law.joint_torque)
         quality = best_effort(p.state_queue_depth)
         inputs.listen(JointState, "joint_states", self._on_state, quality)
@@ -144,6 +146,7 @@ class FeedforwardCycle:
         self.followed.release(why)
         self._stiffness.release()
         self._wrench.wrench.restart()
+        self._base.restart()
         self._measured.restart()
         self._safe_position = None
         self._ramp.end()
@@ -177,6 +180,8 @@ class FeedforwardCycle:
             law.advance(step)
         desired_time = stamp + int(SECOND * self._node.parameters.lookahead)
         motion.evaluate(desired_time, law.desired)
+        if (base := self._base.at(desired_time)) is not None:
+            law.move_base(*base)
         self._limits.count(self._stiffness.evaluate(desired_time, law.joint_torque))
         law.stiffness[:] = self._stiffness.rows
         self.followed.judge(stamp, law.desired, self._measured.velocity)

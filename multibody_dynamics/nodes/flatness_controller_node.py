@@ -29,6 +29,7 @@ from .base.robot_source import RobotSource
 from .base.runtime import ManagedNode, run
 from .following import controller_report as report
 from .following.arm_faults import ArmFaults, approach_rest
+from .following.base_input import BaseInput
 from .following.controlled_robot import controlled_robot
 from .following.controller_setup import ControllerSetup
 from .following.flatness_controller_parameters import FlatnessControllerParameters
@@ -118,6 +119,8 @@ class ControllerCycle:
             node, robot.model, inputs, supervisor,
             arm.measured.estimator.state.q, self._limits.joint_torque,
         )  # fmt: skip
+        self._base = BaseInput(node, robot.model, inputs, supervisor)
+        arm.base = self._base.reference
         ImpedanceInput(inputs, supervisor, followed, setup.laws)
         StiffnessInput(node, inputs, arm.second, followed, self._limits, lambda: arm.joint_torque)
         for side, topic in states.topics.items():
@@ -142,6 +145,7 @@ class ControllerCycle:
         self._followed.end_goal(why)
         self._arm.restart(why)
         self._wrench.wrench.restart()
+        self._base.restart()
         self._states.restart()
         self._newest.cancel()
         self._late_stamp = self._sent_at = 0

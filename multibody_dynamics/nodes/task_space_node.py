@@ -24,6 +24,7 @@ from ..dynamics.tasks import Damping, RedundancyResolution, Task
 from .base.diagnostics import ERROR, OK, WARN, Status
 from .base.messages import trajectory_message
 from .base.parameters import ParameterError
+from .base.pose_messages import pose_matrix
 from .base.qos import RELIABLE
 from .base.robot_source import RobotSource
 from .base.runtime import ManagedNode, run
@@ -34,7 +35,6 @@ from .task_space.path_planning import PathPlanner
 from .task_space.planning_process import PlannerSetup, PlanningProcess
 from .task_space.task_space_parameters import TaskSpaceParameters
 from .task_space.tool_input import ToolInput
-from .task_space.tool_messages import pose_matrix
 from .task_space.tool_motion import ToolMotion
 
 

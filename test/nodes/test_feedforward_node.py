@@ -12,15 +12,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import Quaternion, Transform, WrenchStamped
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
+from nav_msgs.msg import Odometry
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import (
+    JointTrajectory,
+    JointTrajectoryPoint,
+    MultiDOFJointTrajectory,
+    MultiDOFJointTrajectoryPoint,
+)
 
 from feedforward_arm import (
     ACTUATORS,
@@ -381,6 +387,49 @@ def test_invalid_configurations_are_explained_and_can_be_corrected(ros, tmp_path
         assert ros.set_parameters(node, **{name: right[name]})[0].successful
     assert ros.transition(node, "configure")
     assert "Traceback" not in node.output
+
+
+@pytest.mark.parametrize("kind", ["trajectory", "odometry"])
+def test_a_base_that_turns_and_accelerates(ros, tmp_path, kind):
+    """Torques hold the arm on a base that has been tilted, and follow its planned motion."""
+    node = ros.start("feedforward_node", settings(tmp_path, base_motion=kind))
+    arm = Arm(ros)
+    arm.drive(lambda: arm.torque, "a torque")
+    tilted = dyn.se3.exp(np.array([0.4, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    tilt = Quaternion(x=float(np.sin(0.2)), w=float(np.cos(0.2)))
+    zero, base = np.zeros(3), dyn.BaseMotion(tilted)
+    held = dyn.inverse_dynamics(MODEL, Q0, zero, zero, base=base).tau
+    assert np.abs(held - gravity_torque()).max() > 0.1
+    if kind == "trajectory":
+        message = MultiDOFJointTrajectory(joint_names=[MODEL.base_name])
+        for seconds, turn in ((0, Quaternion(w=1.0)), (1, tilt)):
+            point = MultiDOFJointTrajectoryPoint(transforms=[Transform(rotation=turn)])
+            point.time_from_start.sec = seconds
+            message.points.append(point)
+        ros.publisher(MultiDOFJointTrajectory, "base_trajectory").publish(message)
+        arm.drive(lambda: np.abs(arm.torque[-1].effort - held).max() < 1e-9, "the tilted base")
+        torques = np.array([each.effort for each in arm.torque])
+        assert np.abs(np.diff(torques, axis=0)).max() < 0.5 * np.abs(held - gravity_torque()).max()
+        message.joint_names = ["forearm"]
+        unknown = message, ros.publisher(MultiDOFJointTrajectory, "base_trajectory")
+    else:
+        sensor = ros.publisher(Odometry, "base_odometry")
+        message = Odometry(child_frame_id=MODEL.base_name)
+        message.pose.pose.orientation = tilt
+
+        def sense() -> None:
+            set_stamp(message.header.stamp, time.time_ns())
+            sensor.publish(message)
+            arm.send()
+
+        ros.until(lambda: np.abs(arm.torque[-1].effort - held).max() < 1e-6, "the tilt", each=sense)
+        message.child_frame_id = "forearm"
+        set_stamp(message.header.stamp, time.time_ns())
+        unknown = message, sensor
+    topic = f"base_{kind}: unknown frame"
+    unknown[1].publish(unknown[0])
+    arm.drive(lambda: counted(ros, topic), "the rejection")
+    assert "'forearm' is not fixed to the base of the robot; expected" in node.output
 
 
 @pytest.mark.parametrize(("frame", "wrench_link"), [("tool", ""), ("stand", "forearm")])

@@ -282,7 +282,7 @@ class Calls(NeverCopied):
             raise ValueError(f"expected a multiple of {GUARD_STEP} guarded numbers")
         scratch = np.empty_like(state)
         addresses = np.array([array.ctypes.data for array in table])
-        self._context = np.zeros(len(FIELDS), dtype=np.int64)
+        self._context, self._addresses = np.zeros(len(FIELDS), dtype=np.int64), addresses
         values = {
             "table": addresses.ctypes.data,
             "guarded": guarded.ctypes.data, "guarded_count": guarded.size,
@@ -317,3 +317,9 @@ class Calls(NeverCopied):
     @kernel.setter
     def kernel(self, address: int | None) -> None:
         self._context[0] = address or 0
+
+    def replace(self, k: int, array: Array) -> None:
+        """Put another array, which the caller keeps alive, in the k-th place of the table; there
+        is no kernel until the next one is assigned."""
+        self.kernel = None
+        self._addresses[k] = array.ctypes.data

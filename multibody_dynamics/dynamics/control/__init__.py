@@ -194,6 +194,7 @@ ChainState               result of chain_state: q .. q''', Q and Q', each (..., 
 
 What an arm follows:
 
+BaseReference            the motion of a moving base, planned or measured
 DesiredMotion            the motion that an arm follows: a hold or a trajectory, and the next one
 TrajectoryRequest        points of a trajectory to follow
 plan                     the motion from a splice through the points of a trajectory
@@ -248,6 +249,7 @@ from warnings import warn
 from .arm import cycle_clock, modes
 from .arm.arm import BOTH, LINKS, MOTORS, Arm, Command, Sample
 from .arm.arm_settings import ArmSettings
+from .arm.base_reference import BaseReference
 from .arm.collision_reaction import OFF, REACTIONS, REPORT, CollisionReaction, Contact
 from .arm.cycle_settings import LONGEST_LEAD, MOST_RECOVERIES, CycleSettings
 from .arm.desired_motion import DesiredMotion, Planned, Splice, TrajectoryRequest, plan, reject_jump
@@ -420,7 +422,7 @@ __all__ = [
     "CollisionReaction", "Contact", "REACTIONS", "OFF", "REPORT", "ON_LINKS", "FeedforwardLaw",
     # what an arm follows
     "DesiredMotion", "TrajectoryRequest", "plan", "Planned", "Splice", "reject_jump",
-    "LearnedMotion", "StiffnessReference",
+    "LearnedMotion", "StiffnessReference", "BaseReference",
     # code in other languages
     "printed_cycle", "PrintedCycle", "CycleSettings", "CycleCounts", "Computed", "LONGEST_LEAD",
     "MOST_RECOVERIES", "motor_turns",

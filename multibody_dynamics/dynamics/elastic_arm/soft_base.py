@@ -121,6 +121,7 @@ def on_base(
         reflected_inertia=np.concatenate((np.zeros(b), model.reflected_inertia)),
         limits=JointLimits(*map(np.concatenate, zip(free, model.limits, strict=True))),
         base_name="ground under the base",
+        base_inertia=None,
         frames={name: each._replace(body=each.body + b) for name, each in model.frames.items()},
         payloads={name: each._replace(body=each.body + b) for name, each in model.payloads.items()},
         coordinates=np.concatenate((np.arange(b), model.coordinates + b)),

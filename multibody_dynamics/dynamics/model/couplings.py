@@ -312,6 +312,7 @@ def coupled_fields(model: Robot, couplings: Mapping[str, Coupling]) -> dict[str,
     screws: list[Array] = []
     poses: list[Array] = []
     inertias: list[Array] = []
+    base_inertia = model.base_inertia
     bodies: list[str] = []
     joints: list[str] = []
     coordinates: list[int] = []
@@ -330,6 +331,8 @@ def coupled_fields(model: Robot, couplings: Mapping[str, Coupling]) -> dict[str,
             shift[i] = A if parent < 0 else se3.inverse(poses[parent]) @ A
             if parent >= 0:
                 inertias[parent] = inertias[parent] + inertia.transform(M, shift[i])
+            else:
+                base_inertia = base_inertia + inertia.transform(M, A)
             continue
         for k, (name, factor) in enumerate(terms.items(), start=1):
             carries = k == len(terms)
@@ -353,6 +356,7 @@ def coupled_fields(model: Robot, couplings: Mapping[str, Coupling]) -> dict[str,
         "screws": np.array(screws),
         "poses": np.array(poses),
         "link_inertias": np.array(inertias),
+        "base_inertia": base_inertia,
         "coordinates": np.array(coordinates),
         "reflected_inertia": _rotors(model, names, own),
         "frames": {

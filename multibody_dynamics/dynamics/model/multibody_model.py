@@ -132,6 +132,8 @@ class MultibodyModel:
     tree_joint_names : (N,) names of the joints that move the bodies, also of dependent ones.
     couplings : {dependent joint: :class:`Coupling`}.
     locked : {joint: position in rad or m} of joints that were fixed, see :meth:`with_locked`.
+    base_inertia : (6, 6) of the base and the links merged into it, about the origin of its frame;
+        only :func:`.base_wrench` uses it, and it is not checked.
     gravity : (3,) in m/s^2, inertial axes, e.g. (0, 0, -9.81).
     reflected_inertia : (n,) rotor inertia on the link side of the gear, kg m^2 or kg, included in
         the torque of a rigid joint. It must be zero for an elastic joint, whose motor carries it.
@@ -161,6 +163,7 @@ class MultibodyModel:
     tree_joint_names: tuple[str, ...] = ()
     couplings: Mapping[str, Coupling] = field(default_factory=dict)
     locked: Mapping[str, float] = field(default_factory=dict)
+    base_inertia: Any = None
 
     def __post_init__(self) -> None:
         n = len(self.joint_names)
@@ -169,9 +172,11 @@ class MultibodyModel:
         if len(self.coordinates) == n or not self.tree_joint_names:
             object.__setattr__(self, "tree_joint_names", tuple(self.joint_names))
         N = len(self.tree_joint_names)
+        if self.base_inertia is None:
+            object.__setattr__(self, "base_inertia", np.zeros((6, 6)))
         shapes = {
             "screws": (N, 6), "poses": (N, 4, 4), "link_inertias": (N, 6, 6),
-            "gravity": (3,), "reflected_inertia": (n,),
+            "gravity": (3,), "reflected_inertia": (n,), "base_inertia": (6, 6),
         }  # fmt: skip
         if n == 0:
             raise ModelError(f"robot '{self.name}' has no moving joint")
@@ -496,6 +501,7 @@ class MultibodyModel:
             poses=T @ self.poses,
             gravity=T[:3, :3] @ self.gravity,
             frames=frames,
+            base_inertia=inertia.transform(self.base_inertia, T),
         )
 
     def _reduced(self, couplings: Mapping[str, Coupling]) -> MultibodyModel:
@@ -610,6 +616,15 @@ class MultibodyModel:
         return rows
 
     @cached_array
+    def base_row(self) -> Array:
+        """(1, JOINT_ROW): the base as the body of a joint that does not move."""
+        row = np.zeros((1, JOINT_ROW))
+        row[0, PLACEMENT : PLACEMENT + 9 : 4] = 1.0
+        row[0, MASS], row[0, COM : COM + 3], about_com = inertia.decompose(self.base_inertia)
+        row[0, INERTIA : INERTIA + 6] = about_com[np.triu_indices(3)]
+        return row
+
+    @cached_array
     def body_screws(self) -> Array:
         """X_i = Ad_{A_i}^-1 Y_i (N, 6), the joint screws in the frames of their bodies."""
         return times(se3.Ad(se3.inverse(self.poses)), self.screws)
@@ -668,6 +683,7 @@ def model_from_screws(
     frames: Mapping[str, Frame] | None = None,
     notes: Sequence[str] = (),
     strict: bool = False,
+    base_inertia: Any | None = None,
 ) -> MultibodyModel:
     """A robot from joint screws Y_i, reference poses A_i and inertias M^b_i, [M21] section II.
 
@@ -686,6 +702,7 @@ def model_from_screws(
     joint_types, reflected_inertia, limits : one per joint, counting each joint of a stack; by
         default the types follow from the screws.
     frames : named frames; `Frame.body` is an index like those of `parents`.
+    base_inertia : (6, 6) of the base, about the origin of its frame; default: massless.
 
     Raises ModelError. An inertia that violates the triangle inequality causes a ModelWarning, or a
     ModelError with `strict`.
@@ -719,6 +736,7 @@ def model_from_screws(
         base_name=base_name,
         frames={key: Frame(last[f.body], f.pose) for key, f in frames.items()},
         notes=tuple(notes),
+        base_inertia=base_inertia,
     )
     for body, M in zip(model.body_names, model.link_inertias, strict=True):
         inertia.check_triangle(M, f"body '{body}'", strict=strict)

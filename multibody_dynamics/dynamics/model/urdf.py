@@ -502,6 +502,7 @@ def _build(
     limits: list[Array] = []
     frames = {root: Frame(-1, np.eye(4))}
     notes: list[str] = []
+    base_inertia = _inertia(links[root])
     bases: list[Any] = []  # joints between the base and a mobile base
 
     waiting = carried[root][::-1]
@@ -517,6 +518,8 @@ def _build(
             if body >= 0:
                 M = _inertia(links[joint.child])
                 inertias[body] = inertias[body] + inertia.transform(M, mount)
+            else:
+                base_inertia = base_inertia + inertia.transform(_inertia(links[joint.child]), mount)
             continue
         A = mount if body < 0 else poses[body] @ mount
         kind = ignored.types[joint.name]
@@ -553,6 +556,7 @@ def _build(
         frames=frames,
         notes=notes,
         strict=strict,
+        base_inertia=base_inertia,
     )  # fmt: skip
     model = model.with_couplings(_mimics(robot, model, ignored))
     model = _on_fixed_base(model, bases, names, part, ignored)

@@ -61,7 +61,10 @@ from ..elastic_arm import (
     on_base,
 )
 from ..model import MultibodyModel
+from ..model.records import WRENCH
 from ..rigid import (
+    BaseMotion,
+    base_rows,
     gravity_forces,
     kinetic_energy,
     mass_matrix,
@@ -606,6 +609,13 @@ class ElasticRobot(IndependentCopies):
                 break
             theta = theta - (position - wanted)
         return theta, slope
+
+    def move_base(self, pose: Array, rates: Array) -> None:
+        """Let the base move, pose (4, 4) and spatial twist, acceleration, jerk and jounce (4, 6),
+        during the next steps: those in their middle give second order. Springs of a soft base are
+        mounted on it."""
+        row = base_rows(BaseMotion(pose, *rates), "spatial")
+        self._buffers[0].bodies[1][0, :WRENCH] = row
 
     def step(self, motor_torque: Any, dt: float, *, stiffness: Any = None) -> None:
         """Advance by dt in s under motor torques in N m, link side of the gear.

@@ -32,6 +32,7 @@ generic_passive_inverse_dynamics  the same over any scalars
 reference_motion                  twists J q' and J q_r' of all bodies with derivatives
 ReferenceMotion                   result: pose, twists, reference_twists
 interbody_wrenches                wrench that each joint transmits, with rates, in inertial axes
+base_wrench                       wrench that must act on the base, with rates: residual of a plan
 
 Matrices of the equations of motion, M q'' + C q' + g = tau:
 
@@ -216,6 +217,7 @@ from .rigid_body import (
 from .rnea import (
     CYCLES,
     InverseDynamics,
+    base_wrench,
     generic_inverse_dynamics,
     interbody_wrenches,
     inverse_dynamics,
@@ -234,7 +236,7 @@ __all__ = [
     "inverse_dynamics", "InverseDynamics", "InverseDynamicsSolver", "generic_inverse_dynamics",
     "BatchInverseDynamics", "specialise_solvers",
     "higher_order_inverse_dynamics", "generic_higher_order_inverse_dynamics",
-    "higher_order_kinematics", "interbody_wrenches", "passive_inverse_dynamics",
+    "higher_order_kinematics", "interbody_wrenches", "base_wrench", "passive_inverse_dynamics",
     "PassiveInverseDynamicsSolver", "generic_passive_inverse_dynamics", "reference_motion",
     "ReferenceMotion",
     # matrices of the equations of motion, M q'' + C q' + g = tau

@@ -43,7 +43,7 @@ from .tracing import (
     Objects,
     TracedInputs,
     TracedRobot,
-    resting_bodies,
+    initial_bodies,
     traced_robot,
 )
 from .vector_batches import vector_batch
@@ -150,7 +150,7 @@ def trace_mass_matrix(model: MultibodyModel, inputs: TracedInputs = STATE_ONLY) 
     InputError for unknown bodies.
     """
     robot = traced_robot(model, ("q",), inputs)
-    bodies = resting_bodies(robot, "spatial")
+    bodies = initial_bodies(robot, "spatial")
     spatial.forward_recursion(robot.parents, robot.joints, robot.trig, robot.state, 0, bodies)
     return robot.program({"M": traced_mass_matrix(robot, bodies)[0]})
 

@@ -73,7 +73,7 @@ from .tracing import (
     Objects,
     TracedInputs,
     TracedRobot,
-    resting_bodies,
+    initial_bodies,
     state_names,
     traced_robot,
 )
@@ -336,7 +336,7 @@ def trace_inverse_dynamics_derivatives(
 
 def _traced_derivatives(robot: TracedRobot) -> tuple[Objects, Objects, Objects]:
     """dQ/dq, dQ/dq' and M for the first three rows of the state."""
-    bodies = resting_bodies(robot, "spatial")
+    bodies = initial_bodies(robot, "spatial")
     forward_recursion(robot.parents, robot.joints, robot.trig, robot.state, 1, bodies)
     M, subtrees = traced_mass_matrix(robot, bodies, SUBTREE_ROW)
     result = np.zeros((2, robot.n, robot.n), dtype=object)

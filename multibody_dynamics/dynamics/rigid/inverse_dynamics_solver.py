@@ -18,11 +18,12 @@ from ..codegen import Calls, Queue, pause
 from ..core import STATE_ROWS, Array, CheckedRows
 from ..lie import Representation, check_representation
 from ..model import MultibodyModel
-from ..model.records import BODY_ROW, WRENCH
+from ..model.records import BODY_ROW, TWIST, WRENCH
+from .base_rates import compiled_body_rates
 from .kinematics import BaseMotion
-from .rnea import CYCLES, dynamic_base_rows
+from .rnea import CYCLES, dynamic_base_rows, wrench_on_base
 from .solvers import ModelSolver
-from .specialised_kernel import SpecialisedKernel, addresses, table
+from .specialised_kernel import BASE, SpecialisedKernel, addresses, table
 from .tracing import MOST_JOINTS
 
 CHECKED_STATES = 5  # random states on which a specialised kernel must agree with the general one
@@ -60,10 +61,13 @@ class InverseDynamicsSolver(ModelSolver):
         inertial axes about the inertial origin. Hybrid: in inertial axes about the origin of the
         joint frame. Body and mixed: in the joint frame, where the body has the pose
         `model.body_in_joint`.
+    base_wrench : (3, 6) wrench that must act on the base besides the applied ones, with two rates,
+        see :func:`.base_wrench`; axes and origin as for `interbody_wrenches`, with the frame of the
+        base in place of that of the joint.
     bodies : (N + 1, BODY_ROW) rows of the recursion, see `records`; every update overwrites them.
 
-    The base is at rest in the inertial frame until `set_base` gives it a motion. Use `set_model` to
-    add or remove a payload.
+    The base is at rest in the inertial frame until `set_base`, or `move_base` in every cycle, gives
+    it a motion. Use `set_model` to add or remove a payload.
 
     The constructor compiles and warms up; later processes load the machine code from disk. Use an
     instance from one thread only. `update()` checks nothing: NaN in, NaN out, with a specialised
@@ -71,16 +75,17 @@ class InverseDynamicsSolver(ModelSolver):
 
     With `specialise`, a second kernel, straight-line code for this robot, is compiled in a thread
     or loaded from the cache. It is compared with the general one on random states, and takes over
-    between two calls. The default of `specialise` is set by :func:`specialise_solvers`. The general
-    kernel stays in use for robots with more than 64 joints, with a moving base, with wrenches that
-    are not zero, and after the first access to `bodies` or `interbody_wrenches`, which the
-    specialised kernel does not fill. Payloads and gravity can be changed; where they replace zeros
-    of the model, such as the products of inertia of a body in the middle of the arm, the general
-    kernel is used, too.
+    between two calls. The default of `specialise` is set by :func:`specialise_solvers`. A moving
+    base has code of its own, compiled when the base first moves. The general kernel stays in use
+    for robots with more than 64 joints, with wrenches that are not zero, and after the first access
+    to `bodies`, `interbody_wrenches` or `base_wrench`, which the specialised kernel does not fill.
+    Payloads and gravity can be changed; where they replace zeros of the model, such as the products
+    of inertia of a body in the middle of the arm, the general kernel is used, too.
     """
 
     _calls: Calls | None = None  # of the specialised kernel, if there is to be one
     _call: Callable[..., Any] | None = None
+    _ended: threading.Event  # set when the newest kernel is ready, or cannot be had
 
     def __init__(
         self,
@@ -122,16 +127,23 @@ class InverseDynamicsSolver(ModelSolver):
         calls = Calls(self._general, self.state, self._results, arrays, self._wrench_numbers)
         self.__dict__.update(_calls=calls, _call=calls.call, update=calls.update)
         self._lock = threading.Lock()  # guards the choice of the kernel
-        self._kernel = SpecialisedKernel(self.model)
-        self._address: int | None = None
+        self._kernels: dict[bool, SpecialisedKernel] = {}  # by whether the base moves
+        self._addresses: dict[bool, int] = {}
         self._fills_rows = False
-        address = self._kernel.ready()
+        self._base_rates = np.zeros((4, 6))
+        self._prepare(moving=False)
+        self._renew_base()
+
+    def _prepare(self, *, moving: bool) -> None:
+        """Get a kernel from the cache, or compile it."""
+        self._kernels[moving] = kernel = SpecialisedKernel(self.model, moving=moving)
+        address = kernel.ready()
         if address is None:
-            self._ended = _queue.add(self._compile)
+            self.__dict__["_ended"] = _queue.add(partial(self._compile, moving))
         else:
-            self._adopt(address)
-            self._ended = threading.Event()
+            self.__dict__["_ended"] = threading.Event()
             self._ended.set()
+            self._adopt(moving, address)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the specialised kernel, which is bound to these buffers."""
@@ -141,8 +153,9 @@ class InverseDynamicsSolver(ModelSolver):
                 "_calls",
                 "_call",
                 "_lock",
-                "_kernel",
-                "_address",
+                "_kernels",
+                "_addresses",
+                "_base_rates",
                 "_ended",
                 "_fills_rows",
                 "update",
@@ -156,10 +169,10 @@ class InverseDynamicsSolver(ModelSolver):
             self.update = self._general
             self._specialise()
 
-    def _compile(self) -> None:
+    def _compile(self, moving: bool) -> None:
         """Runs in the thread."""
         try:
-            address = self._kernel.compile(pause)
+            address = self._kernels[moving].compile(pause)
         except Exception as error:
             warnings.warn(
                 f"the inverse dynamics of robot '{self.model.name}' cannot be specialised, and "
@@ -168,12 +181,12 @@ class InverseDynamicsSolver(ModelSolver):
                 stacklevel=2,
             )
         else:
-            self._adopt(address)
+            self._adopt(moving, address)
 
-    def _adopt(self, address: int) -> None:
+    def _adopt(self, moving: bool, address: int) -> None:
         """Use a kernel from the next call on if it agrees with the general one."""
-        if self._agrees(address):
-            self.__dict__["_address"] = address
+        if self._agrees(moving, address):
+            self._addresses[moving] = address
             self._choose_kernel()
         else:
             warnings.warn(
@@ -183,7 +196,7 @@ class InverseDynamicsSolver(ModelSolver):
                 stacklevel=2,
             )
 
-    def _agrees(self, address: int) -> bool:
+    def _agrees(self, moving: bool, address: int) -> bool:
         """Compare on random states, in buffers of its own: the solver may be at work."""
         n, N = self.model.n, self.model.body_count
         joints, gravity = self.model.joint_rows, self.model.gravity
@@ -193,7 +206,12 @@ class InverseDynamicsSolver(ModelSolver):
         rng = np.random.default_rng(1)
         for _ in range(CHECKED_STATES):
             state = rng.uniform(-3.0, 3.0, (5, n))
-            where = addresses(table(state, joints, gravity, found))
+            read = gravity
+            if moving:
+                base = BaseMotion(None, *rng.uniform(-3.0, 3.0, (4, 6)))
+                bodies[0, :WRENCH] = dynamic_base_rows(self.model, base, self.representation)
+                read = dynamic_base_rows(self.model, base, "body")[TWIST : TWIST + 24]
+            where = addresses(table(state, joints, read, found))
             kernel(where.ctypes.data)
             robot = (self.model.parents, joints, gravity)
             trig, applied = np.empty((2, N)), np.zeros((N, 18))
@@ -210,9 +228,11 @@ class InverseDynamicsSolver(ModelSolver):
             return
         with self._lock:
             _, joints, gravity = self._constants
-            usable = self._base is None and not self._fills_rows
-            usable = usable and self._kernel.fits(joints, gravity)
-            self._calls.kernel = self._address if usable else None
+            moving = self._base is not None
+            usable = moving in self._addresses and not self._fills_rows
+            usable = usable and self._kernels[moving].fits(joints, gravity)
+            self._calls.replace(BASE, self._base_rates if moving else gravity)
+            self._calls.kernel = self._addresses[moving] if usable else None
 
     @property
     def kernel(self) -> Literal["general", "specialised"]:
@@ -240,6 +260,12 @@ class InverseDynamicsSolver(ModelSolver):
         self._fill_rows()
         return self._bodies[1:, WRENCH:].reshape(-1, 3, 6)
 
+    @property
+    def base_wrench(self) -> Array:
+        """(3, 6) wrench that must act on the base besides the applied ones, with two rates."""
+        self._fill_rows()
+        return wrench_on_base(self.model, 2, self._bodies[None], self.representation)[0]
+
     def _fill_rows(self) -> None:
         """From now on, use the general kernel, which fills the rows of the bodies."""
         if self._calls is not None and not self._fills_rows:
@@ -249,6 +275,22 @@ class InverseDynamicsSolver(ModelSolver):
 
     def set_base(self, base: BaseMotion | None) -> None:
         super().set_base(base)
+        if self._calls is not None and base is not None:
+            row = dynamic_base_rows(self.model, base, "body")
+            self._base_rates[:] = row[TWIST : TWIST + 24].reshape(4, 6)
+        self._choose_for(base)
+
+    def move_base(self, pose: Array, rates: Array) -> None:
+        was_moving = self._base is not None
+        super().move_base(pose, rates)
+        if self._calls is not None:
+            compiled_body_rates(pose, rates, self._gravity, self._base_rates)
+            if not was_moving:
+                self._choose_for(self._base)
+
+    def _choose_for(self, base: Any) -> None:
+        if self._calls is not None and base is not None and True not in self._kernels:
+            self._prepare(moving=True)
         self._choose_kernel()
 
     def set_model(self, model: MultibodyModel) -> None:

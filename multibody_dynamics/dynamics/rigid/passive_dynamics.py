@@ -41,7 +41,7 @@ from ..recursions import body_fixed, passive, store_trig
 from .kinematics import BaseMotion, base_rows, forward_kinematics
 from .rnea import InverseDynamics, flat_batch
 from .solvers import ModelSolver
-from .tracing import generic_robot, resting_bodies, scalar_rows
+from .tracing import generic_robot, initial_bodies, scalar_rows
 from .wrenches import Wrenches
 
 STATE = ("q", "qd", "qdd", "qddd")
@@ -163,7 +163,7 @@ def generic_passive_inverse_dynamics(
     order = checked_order(state, reference)
     robot = generic_robot(model, dict(zip(STATE, state, strict=False)), sin, cos)
     rates = scalar_rows(model, dict(zip(REFERENCE, reference, strict=False)))
-    bodies, tree = resting_bodies(robot, "body"), (robot.parents, robot.joints)
+    bodies, tree = initial_bodies(robot, "body"), (robot.parents, robot.joints)
     references = np.zeros((model.body_count + 1, passive.REFERENCE_ROW), dtype=object)
     references[0] = bodies[0, TWIST : TWIST + passive.REFERENCE_ROW]
     result = np.zeros((order + 1, model.n), dtype=object)

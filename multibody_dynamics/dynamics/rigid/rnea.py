@@ -23,10 +23,12 @@ from ..core import (
     STATE_ROWS,
     Array,
     InputError,
+    as_mapping,
     broadcast_shapes,
     compiled,
     copy_row,
     inlined,
+    read_only,
     spread,
 )
 from ..lie import Representation, check_representation
@@ -37,7 +39,7 @@ from .kinematics import BaseMotion, base_rows
 from .traced_dynamics import trace_inverse_dynamics, traced_inverse_dynamics
 from .tracing import generic_robot
 from .vector_batches import vector_batch
-from .wrenches import Wrenches, wrench_rows
+from .wrenches import Wrenches, with_rates, wrench_rows
 
 
 class InverseDynamics(NamedTuple):
@@ -164,6 +166,53 @@ def interbody_wrenches(
     rates = 1 + (tau.tau_dot is not None) + (tau.tau_ddot is not None)
     rows = bodies[:, 1:, WRENCH : WRENCH + 6 * rates]
     return rows.reshape(*tau.tau.shape[:-1], model.body_count, rates, 6)
+
+
+def base_wrench(
+    model: MultibodyModel,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    qddd: Any | None = None,
+    qdddd: Any | None = None,
+    *,
+    wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
+) -> Array:
+    """The wrench that must act on the base besides `wrenches`, with rates: (..., k, 6).
+
+    It is what the ground exerts on the base of an arm, and, for a floating base, the residual of a
+    plan: zero if the motion and the contact `wrenches`, which may act on the base here, agree. The
+    inertia of the base is `model.base_inertia`. Otherwise as :func:`interbody_wrenches`.
+    """
+    given = as_mapping("wrenches", wrenches)
+    on_base = {body: W for body, W in given.items() if model.frame(body).body < 0}
+    on_bodies = {body: W for body, W in given.items() if body not in on_base}
+    tau, bodies = _evaluate(model, (q, qd, qdd, qddd, qdddd), on_bodies, base, "spatial", keep=True)
+    order = (tau.tau_dot is not None) + (tau.tau_ddot is not None)
+    total = wrench_on_base(model, order, bodies, "spatial")
+    total = total.reshape(*tau.tau.shape[:-1], order + 1, 6)
+    for body, W in on_base.items():
+        total = total - with_rates(f"wrenches['{body}']", W)[..., : order + 1, :]
+    return total
+
+
+def wrench_on_base(
+    model: MultibodyModel, order: int, bodies: Array, representation: Representation
+) -> Array:
+    """(count, order + 1, 6) from the rows (count, N + 1, BODY_ROW) after the backward recursion, in
+    whose first row the joints have left theirs: the base is a body whose joint does not move."""
+    wrench = bodies[:, 0, WRENCH : WRENCH + 6 * (order + 1)]
+    if model.base_inertia.any():
+        count = len(bodies)
+        own = np.zeros((count, 2, BODY_ROW))
+        robot = (read_only([-1], np.int64), model.base_row, model.gravity)
+        bases = np.ascontiguousarray(bodies[:, 0, :WRENCH])
+        states, applied, results = (np.zeros((count, *s)) for s in ((5, 1), (1, 18), (3, 1)))
+        trig = np.empty((2, 1))
+        _BATCHES[representation](robot, order, bases, states, applied, trig, own, results)
+        wrench = wrench + own[:, 0, WRENCH : WRENCH + 6 * (order + 1)]
+    return wrench.reshape(-1, order + 1, 6)
 
 
 def dynamic_base_rows(

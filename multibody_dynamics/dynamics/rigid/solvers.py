@@ -14,7 +14,8 @@ from ..codegen import GUARD_STEP
 from ..core import Array, IndependentCopies, InputError, locked
 from ..lie import Representation
 from ..model import MultibodyModel, check_model
-from ..model.records import COM, INERTIA, MASS, WRENCH
+from ..model.records import COM, INERTIA, MASS, POSE, POSITION, TWIST, WRENCH
+from .base_rates import compiled_body_rates
 from .kinematics import BaseMotion
 from .rnea import dynamic_base_rows
 
@@ -42,7 +43,7 @@ class ModelSolver(IndependentCopies):
         views = locked(self._joints.view()), locked(self._gravity.view())
         self._constants = (model.parents, *views)
         self._base_row = bodies[0, :WRENCH]
-        self._base: BaseMotion | None = None
+        self._base: BaseMotion | tuple[Array, Array] | None = None
         self.set_base(None)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -61,6 +62,22 @@ class ModelSolver(IndependentCopies):
             raise InputError(f"base: expected a single motion, got a batch {row.shape[:-1]}")
         self._base_row[:] = row
         self.__dict__["_base"] = base
+
+    def move_base(self, pose: Array, rates: Array) -> None:
+        """:meth:`set_base` for every cycle: pose (4, 4), and rates (4, 6), the spatial twist,
+        acceleration, jerk and jounce. In the representations "spatial" and "body", it takes a few
+        microseconds; it checks nothing, and refers to both arrays in :meth:`set_model`."""
+        row = self._base_row
+        row[POSE : POSE + 9].reshape(3, 3)[:] = pose[:3, :3]
+        row[POSITION : POSITION + 3] = pose[:3, 3]
+        moving = row[TWIST : TWIST + 24].reshape(4, 6)
+        if self.representation == "spatial":
+            moving[:] = rates
+        elif self.representation == "body":
+            compiled_body_rates(pose, rates, self._gravity, moving)
+        else:
+            row[:] = dynamic_base_rows(self.model, BaseMotion(pose, *rates), self.representation)
+        self.__dict__["_base"] = pose, rates
 
     def set_model(self, model: MultibodyModel) -> None:
         """Use another model from the next call on, for instance with a payload or other gravity.
@@ -83,7 +100,14 @@ class ModelSolver(IndependentCopies):
         self.__dict__["model"] = model
         self._joints[:] = model.joint_rows
         self._gravity[:] = model.gravity
-        self.set_base(self._base)
+        self._renew_base()
+
+    def _renew_base(self) -> None:
+        """The present motion of the base once more, because what it was combined with is new."""
+        if isinstance(self._base, tuple):
+            self.move_base(*self._base)
+        else:
+            self.set_base(self._base)
 
     def set_pseudo_inertias(self, P: Array) -> None:
         """Use the masses and inertias in P (N, 4, 4) from the next call on.

@@ -21,25 +21,27 @@ FUNCTION = "inverse_dynamics"
 
 
 class SpecialisedKernel:
-    """Q, Q' and Q'' of one robot with a base at rest, by the body-fixed recursion.
+    """Q, Q' and Q'' of one robot with a base at rest, or `moving`, by the body-fixed recursion.
 
     Its argument is a table of addresses, see `table`: it reads the state (5, n), the joint rows
-    (n, JOINT_ROW) and the gravity (3,), and writes the result (3, n). It contains the geometry and
-    the zeros of `model`; all other numbers are read in each call and may change.
+    (n, JOINT_ROW) and the gravity (3,), or the motion of the base (24,) of :func:`.body_rates`, and
+    writes the result (3, n). It contains the geometry and the zeros of `model`; all other numbers
+    are read in each call and may change.
     """
 
-    def __init__(self, model: MultibodyModel) -> None:
-        self._model = model
+    def __init__(self, model: MultibodyModel, *, moving: bool = False) -> None:
+        self._model, self._moving = model, moving
         self._constant = constant_columns(model)
         self._values = model.joint_rows[self._constant]
         self._weightless = model.gravity == 0.0
-        self._key = f"{FUNCTION}-{ORDER}-{structure_key(model)}"
+        kind = "moving-" if moving else ""
+        self._key = f"{FUNCTION}-{ORDER}-{kind}{structure_key(model)}"
 
     def fits(self, joints: Array, gravity: Array) -> bool:
         """Whether joint rows and gravity have the constants that the machine code contains."""
         return bool(
             (joints[self._constant] == self._values).all()
-            and (gravity[self._weightless] == 0.0).all()
+            and (self._moving or (gravity[self._weightless] == 0.0).all())
         )
 
     def ready(self) -> int | None:
@@ -52,6 +54,8 @@ class SpecialisedKernel:
         address = self.ready()
         if address is None:
             inputs = adaptable_inputs(self._model)
+            if self._moving:
+                inputs = inputs._replace(gravity=None, base=True)
             program = trace_inverse_dynamics(self._model, ORDER, inputs=inputs, pause=pause)
             width = lanes()
             text = function_text(program, FUNCTION, width=width)
@@ -60,9 +64,12 @@ class SpecialisedKernel:
         return address
 
 
-def table(state: Array, joints: Array, gravity: Array, result: Array) -> list[Array]:
-    """The arrays whose addresses a kernel takes, in its order."""
-    return [*state, joints, gravity, *result]
+BASE = 6  # the place of gravity, or of the moving base, in the table
+
+
+def table(state: Array, joints: Array, base: Array, result: Array) -> list[Array]:
+    """The arrays whose addresses a kernel takes, in its order; base: gravity or a motion."""
+    return [*state, joints, base, *result]
 
 
 def addresses(arrays: list[Array]) -> Array:

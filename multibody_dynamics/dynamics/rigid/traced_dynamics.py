@@ -19,7 +19,7 @@ from .tracing import (
     Objects,
     TracedInputs,
     TracedRobot,
-    resting_bodies,
+    initial_bodies,
     state_names,
     traced_robot,
 )
@@ -39,7 +39,7 @@ def trace_inverse_dynamics(
     inputs: TracedInputs = STATE_ONLY,
     pause: Callable[[], object] = lambda: None,
 ) -> Program:
-    """Q and its first `order` derivatives as straight-line code for a base at rest.
+    """Q and its first `order` derivatives as straight-line code, by default for a base at rest.
 
     Up to order 2 by the recursion of a representation, beyond it by the body-fixed recursion over
     power series, without applied wrenches. Inputs: "q", "qd", "qdd", and for each order one more
@@ -51,6 +51,11 @@ def trace_inverse_dynamics(
     check_representation(representation)
     if isinstance(order, bool) or not isinstance(order, int) or order < 0:
         raise InputError(f"order: expected 0, 1, 2, ..., got {order!r}")
+    if inputs.base and (representation != "body" or order > RECURSION_ORDER or inputs.wrenches):
+        raise InputError(
+            f"base: a moving base needs the body-fixed representation, an order up to "
+            f"{RECURSION_ORDER}, and no applied wrenches"
+        )
     if order > RECURSION_ORDER and (representation != "body" or inputs.wrenches):
         raise InputError(
             f"order: {order} is possible in the body-fixed representation and without applied "
@@ -71,8 +76,8 @@ def traced_inverse_dynamics(
     robot: TracedRobot, representation: Representation, order: int, is_loaded: bool
 ) -> tuple[Objects, Objects]:
     """Q with its rates, and the rows of the bodies."""
-    recursion, bodies = RECURSIONS[representation], resting_bodies(robot, representation)
-    _, parents, joints, gravity, state, trig, applied = robot
+    recursion, bodies = RECURSIONS[representation], initial_bodies(robot, representation)
+    _, parents, joints, gravity, state, trig, applied, _ = robot
     result = np.zeros((order + 1, robot.n), dtype=object)
     recursion.forward_recursion(parents, joints, trig, state, order, bodies)
     if is_loaded:

@@ -47,12 +47,15 @@ class TracedInputs(NamedTuple):
     wrenches : bodies on which the world exerts a wrench, in inertial axes about the inertial
         origin, from the inputs "wrench 0", "wrench 1", ... ((order + 1) 6,): the wrench and its
         rates.
+    base : whether the base moves: its body-fixed twist and three derivatives, with -g in the
+        acceleration, are read from the input "base" (24,); in body-fixed representation only.
     """
 
     joints: NDArray[np.bool_] | None = None
     gravity: NDArray[np.bool_] | None = None
     payload: str | int | None = None
     wrenches: tuple[str | int, ...] = ()
+    base: bool = False
 
 
 STATE_ONLY = TracedInputs()
@@ -80,6 +83,7 @@ class TracedRobot(NamedTuple):
     state : (rows, n), with as many rows as there are names.
     trig : (2, N) sines and cosines of the joint angles.
     applied : (N, 6 rows) wrenches of the world with their rates, zero without such inputs.
+    base : (24,) motion of the base; None at rest.
     """
 
     graph: Graph
@@ -89,6 +93,7 @@ class TracedRobot(NamedTuple):
     state: Objects
     trig: Objects
     applied: Objects
+    base: Objects | None = None
 
     @property
     def n(self) -> int:
@@ -134,13 +139,14 @@ def traced_robot(
     if inputs.gravity is not None:
         read = np.asarray(inputs.gravity, dtype=bool)
         gravity[read] = _array(graph.inputs("gravity", 3))[read]
+    base = _array(graph.inputs("base", 24)) if inputs.base else None
     if inputs.payload is not None:
         _attach(model, inputs.payload, graph.inputs("payload", PAYLOAD_SIZE), joints)
     for k, body in enumerate(inputs.wrenches):
         size = WRENCH_SIZE * wrench_rows
         applied[model.body_index(body), :size] += _array(graph.inputs(f"wrench {k}", size))
     trig = generic_trig(joints, state[0], sine, cosine)
-    return TracedRobot(graph, model.parents, joints, gravity, state, trig, applied)
+    return TracedRobot(graph, model.parents, joints, gravity, state, trig, applied, base)
 
 
 def generic_robot(
@@ -176,11 +182,13 @@ def state_names(count: int) -> tuple[str, ...]:
     return tuple("q" + "d" * k for k in range(count))
 
 
-def resting_bodies(robot: TracedRobot, representation: Representation) -> Objects:
-    """Rows of the bodies, with the base at rest."""
+def initial_bodies(robot: TracedRobot, representation: Representation) -> Objects:
+    """Rows of the bodies, with the motion of the base in the first one."""
     bodies = np.zeros((robot.body_count + 1, BODY_ROW), dtype=object)
     bodies[0, POSE : POSE + 9 : 4] = 1.0
-    if representation != "spatial":  # gravity enters as an acceleration of the base
+    if robot.base is not None:
+        bodies[0, TWIST : TWIST + 24] = robot.base
+    elif representation != "spatial":  # gravity enters as an acceleration of the base
         bodies[0, TWIST + 9 : TWIST + 12] = -robot.gravity
     return bodies
 

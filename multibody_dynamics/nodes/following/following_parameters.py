@@ -172,6 +172,19 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         live=True,
     )
 
+    base_motion: str = parameter(
+        "fixed",
+        "motion of the base: 'fixed', or that of the topic base_trajectory"
+        " (trajectory_msgs/MultiDOFJointTrajectory, 'trajectory') or base_odometry"
+        " (nav_msgs/Odometry, 'odometry'); see docs/moving_base.md",
+        choices=("fixed", "trajectory", "odometry"),
+    )
+    base_bandwidth: float = parameter(
+        20.0,
+        "bandwidth of the filter that differentiates base_odometry three times",
+        unit="Hz",
+        bounds=(0.1, 1000.0),
+    )
     wrench_tolerance: float = parameter(
         1.0,
         "reject an external_wrench against which a joint would need more than this many times its"

@@ -31,7 +31,6 @@ from ...dynamics.tasks import (
     PosePath,
     RedundancyResolution,
     Task,
-    TaskMotion,
     TaskSpaceSolver,
     line,
     manipulability,
@@ -39,6 +38,7 @@ from ...dynamics.tasks import (
     spline,
 )
 from ..base.messages import MessageError
+from ..base.pose_messages import CartesianRequest
 
 GRID = 0.01  # s of the curve's parameter between stored states; the solver fills the gaps
 FEWEST, MOST = 50, 5000  # number of stored states
@@ -152,22 +152,6 @@ class PathMotion(Reference):
     def wanted(self, t: float) -> Array:
         """The desired pose of the tool, (4, 4)."""
         return np.asarray(self.path.path(self.law(t)[0, 0]).pose)
-
-
-class CartesianRequest(NamedTuple):
-    """Points of a tool motion: start in ns, None for now; times (k,) in s after the start; poses
-    (k, 4, 4), hybrid twists and accelerations (k, 6) in inertial axes; orders: how many of the
-    latter two are given."""
-
-    start: int | None
-    times: Array
-    poses: Array
-    twists: Array
-    accelerations: Array
-    orders: int
-
-    def motion(self, i: int) -> TaskMotion:
-        return TaskMotion(self.poses[i], self.twists[i], self.accelerations[i])
 
 
 class PathPlanner:

@@ -28,9 +28,9 @@ from ...dynamics.motion import Reference
 from ...dynamics.rigid import frame_pose
 from ...dynamics.tasks import PosePath, RedundancyResolution, Task
 from ..base.messages import MessageError
+from ..base.pose_messages import read_cartesian_trajectory, read_path
 from ..following.large_trajectories import Rejection
 from .path_planning import PathLimits, PathPlanner
-from .tool_messages import read_cartesian_trajectory, read_path
 
 LARGE = 4_000  # bytes; from about 25 poses or points on
 COUNTER = 8  # bytes of the number of the newest request

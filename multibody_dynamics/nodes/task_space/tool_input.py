@@ -21,6 +21,7 @@ from ...dynamics.rigid import frame_pose
 from ..base.cycle_supervisor import CycleSupervisor
 from ..base.messages import MessageError, nanoseconds
 from ..base.node_inputs import Inputs
+from ..base.pose_messages import read_cartesian_trajectory, read_path, read_target
 from ..base.qos import RELIABLE
 from ..base.runtime import ManagedNode
 from ..following.followed_motion import FollowedMotion
@@ -35,7 +36,6 @@ from .planning_process import (
     read_poses,
 )
 from .task_space_parameters import TaskSpaceParameters
-from .tool_messages import read_cartesian_trajectory, read_path, read_target
 from .tool_motion import ToolMotion
 
 

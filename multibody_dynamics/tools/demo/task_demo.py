@@ -27,8 +27,8 @@ from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import interpolate
 from ...dynamics.rigid import frame_pose
 from ...nodes.base.messages import nanoseconds
+from ...nodes.base.pose_messages import pose_message
 from ...nodes.base.robot import find_file
-from ...nodes.task_space.tool_messages import pose_message
 from ...reporting.figures import SKY, VERMILION, legend_below, new_mosaic, save
 from ...resources import share_directory
 from ..base.models import load_quietly

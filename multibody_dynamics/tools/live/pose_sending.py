@@ -15,8 +15,8 @@ from rclpy.node import Node
 from scipy.spatial.transform import Rotation
 
 from ...dynamics.lie import se3
+from ...nodes.base.pose_messages import pose_message
 from ...nodes.base.qos import RELIABLE
-from ...nodes.task_space.tool_messages import pose_message
 from ..base.processes import RunError
 from .table import spinning_node
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import comb
 
 import mpmath as mp
 import numpy as np
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
+from multibody_dynamics.dynamics.rigid import base_wrench
 from reference import DIGITS, dynamics, error, exact, motion, moved_by
 from robots import (
     aligned_model,
@@ -293,3 +295,81 @@ def test_generic_rejects_wrong_lengths_and_names():
         dyn.generic_inverse_dynamics(model, *state, wrenches={"body1": np.zeros((2, 6))})
     with pytest.raises(dyn.InputError, match=r"body1'\]: expected 3 rows of 6"):
         dyn.generic_inverse_dynamics(model, *state, wrenches={"body1": np.zeros(6)})
+
+
+def floating_tree(rotations):
+    """A robot whose base is its first body, on three translations and three rotations, and the same
+    robot with that body as the base."""
+    tree, axes = random_tree(5, 3), np.eye(3)
+    trunk = dyn.spatial_inertia(2.0, (0.1, -0.2, 0.3), np.diag([0.3, 0.4, 0.5]))
+    free = [dyn.prismatic(axis) for axis in axes] + [dyn.revolute(axes[k]) for k in rotations]
+    whole = dyn.model_from_screws(
+        [-1, *(tree.parents + 1)],
+        [np.stack(free), *tree.screws],
+        [np.eye(4), *tree.poses],
+        [trunk, *tree.inertias],
+        gravity=tree.gravity,
+    )
+    return whole, replace(tree, base_inertia=trunk)
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_the_wrench_on_a_floating_base_and_its_rates_are_the_forces_of_a_free_joint(first):
+    """The first rotation of the joint turns about a fixed direction: Q = e . (m - p x f)."""
+    whole, floating = floating_tree([first, (first + 1) % 3, (first + 2) % 3])
+    state = draw(whole, 5, seed=4)
+    motion = dyn.forward_kinematics(whole, *state)
+    base = dyn.BaseMotion(*(part[5] for part in motion))
+    expected, joints = dyn.inverse_dynamics(whole, *state), state[:, 6:]
+    Q = dyn.inverse_dynamics(floating, *joints, base=base)
+    W = base_wrench(floating, *joints, base=base)
+    p = state[:, :3]
+    for k in range(3):
+        assert error(Q[k], expected[k][6:]) < 1e-12
+        assert error(W[k, 3:], expected[k][:3]) < 1e-12
+        lever = sum(comb(k, j) * np.cross(p[j], W[k - j, 3:]) for j in range(k + 1))
+        assert abs((W[k, :3] - lever)[first] - expected[k][3]) < 1e-12 * np.abs(W[k]).max()
+    for name in dyn.REPRESENTATIONS:
+        solver = dyn.InverseDynamicsSolver(floating, name)
+        solver.set_base(base)
+        solver(*joints)
+        axes = "body" if name == "mixed" else name
+        seen = dyn.convert_twist(base.pose, [base.twist, base.acceleration], "spatial", axes)
+        rows = dyn.convert_wrench(base.pose, seen, list(solver.base_wrench), axes, "spatial")
+        assert error(np.array(rows), W) < 1e-12
+
+
+def test_a_consistent_plan_leaves_no_wrench_on_the_base():
+    _, floating = floating_tree([2, 1, 0])
+    state, base, contacts = draw(floating, 5, 4), random_base(7, 4), random_wrenches(floating, 4)
+    needed = base_wrench(floating, *state, wrenches=contacts, base=base)
+    assert needed.shape == (4, 3, 6)
+    held = contacts | {floating.base_name: needed}
+    assert np.abs(base_wrench(floating, *state, wrenches=held, base=base)).max() == 0.0
+    without_rates = base_wrench(floating, *state[:3], wrenches=contacts, base=base)
+    np.testing.assert_allclose(without_rates, needed[:, :1], atol=1e-12)
+
+
+def test_the_twist_of_a_floating_base_against_the_free_flyer_of_pinocchio():
+    """Its velocity is linear first, in the axes of the base, and so is the force on it."""
+    _, floating = floating_tree([2, 1, 0])
+    q, qd, qdd = draw(floating, 3)
+    base = random_base(5)
+    trunk, flyer = pin.Model(), pin.JointModelFreeFlyer()
+    root = trunk.addJoint(0, flyer, pin.SE3.Identity(), "root")
+    inertia = pin.Inertia(2.0, np.array([0.1, -0.2, 0.3]), np.diag([0.3, 0.4, 0.5]))
+    trunk.appendBodyToJoint(root, inertia, pin.SE3.Identity())
+    frame = trunk.addFrame(pin.Frame("root", root, 0, pin.SE3.Identity(), pin.FrameType.BODY))
+    twin = to_pinocchio(floating)
+    whole = pin.appendModel(trunk, twin.model, frame, pin.SE3.Identity())
+    whole.gravity = twin.model.gravity
+    twist, rate = dyn.convert_twist(base.pose, [base.twist, base.acceleration], "spatial", "body")
+    place = pin.SE3ToXYZQUAT(pin.SE3(base.pose))
+    rows = (np.roll(twist, 3), np.roll(rate, 3))
+    v, a = (np.concatenate((top, twin.to_pin(x))) for top, x in zip(rows, (qd, qdd), strict=True))
+    tau = pin.rnea(whole, whole.createData(), np.concatenate((place, twin.to_pin(q))), v, a)
+    Q = dyn.inverse_dynamics(floating, q, qd, qdd, base=base).tau
+    W = base_wrench(floating, q, qd, qdd, base=base)
+    (force,) = dyn.convert_wrench(base.pose, [base.twist], [W[0]], "spatial", "body")
+    assert error(Q, twin.from_pin(tau[6:])) < 1e-12
+    assert error(np.roll(force, 3), tau[:6]) < 1e-12

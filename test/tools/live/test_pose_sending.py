@@ -16,7 +16,7 @@ import pytest
 from trajectory_msgs.msg import JointTrajectory
 
 from multibody_dynamics.dynamics.lie import se3
-from multibody_dynamics.nodes.task_space.tool_messages import pose_message, read_pose
+from multibody_dynamics.nodes.base.pose_messages import pose_message, read_pose
 from ros_harness import FIRST_START, NAMESPACE, RosHarness, ros
 
 __all__ = ["ros"]  # the fixture

@@ -49,6 +49,7 @@ from ..signals.derivative_filter import MAX_STEP
 from ..trajectories.stream_design import design_stream
 from .acting_state import ActingState
 from .arm_settings import ArmSettings
+from .base_reference import BaseReference
 from .collision_reaction import LAWS_OF_REACTIONS, OFF, REPORT, RETRACT, CollisionReaction, Contact
 from .desired_motion import DesiredMotion, TrajectoryRequest
 from .measured_arm import MeasuredArm
@@ -151,7 +152,8 @@ class Arm(IndependentCopies):
         :meth:`change`. motion : what the arm follows; a new DesiredMotion if not given.
 
     Attributes, for reading: the parts named in the module, `measured`, `acting`, `motion`,
-    `second`, `supervisor`, `laws`, `transfer`, `collisions` (None without detection); `times`, what
+    `second`, `supervisor`, `laws`, `transfer`, `collisions` (None without detection); `base`, the
+    motion of the base, None if it is fixed, which may be set between cycles; `times`, what
     is expected of the times of the cycle; `name`, of the law that acts, and `chosen`, of the one
     that acts while following.
     """
@@ -187,6 +189,7 @@ class Arm(IndependentCopies):
         self.collisions: CollisionReaction | None = None
         if self.measured.detector is not None:
             self.collisions = CollisionReaction(self.measured.detector, self.motion.limits)
+        self.base: BaseReference | None = None
         self._wanted = InverseDynamicsSolver(model, "body")
         self._ahead = InverseDynamicsSolver(model, "body")
         self._actuation = actuation(actuators)
@@ -466,6 +469,8 @@ class Arm(IndependentCopies):
         contact = torque = None
         try:
             if sample.signals is not None:
+                if self.base is not None:
+                    self.measured.move_base(*self.base.at(now))
                 self._measure(sample)
                 if self._is_active and not (self.motion.is_there or self.supervisor.is_final):
                     self._begin(now)
@@ -597,6 +602,9 @@ class Arm(IndependentCopies):
         delay = self.settings.command_delay - self.acting.lead  # 0 if the state is predicted
         self._lead = self.cycle.feedforward_lead * self._period + delay
         self.motion.look_ahead(time + int(SECOND * self._lead), self._ahead.state)
+        if self.base is not None:
+            self._ahead.move_base(*self.base.at(time + int(SECOND * self._lead)))
+            self._wanted.move_base(*self.base.at(time))
         self._cuts += self.second.evaluate(time, self.joint_torque)
 
     @property
@@ -694,6 +702,9 @@ class Arm(IndependentCopies):
             law.lead = self._lead
         law.external_torque[:] = self._external_torque()
         had_oscillated = law.has_oscillated
+        if self.base is not None:
+            law.move_base(self.base.pose, self.base.rates)
+            law.base_torque[:] = self.measured.base_torque
         transfer.update(
             dt,
             self._wanted.state,

@@ -41,6 +41,7 @@ class MeasuredArm(IndependentCopies):
     springs : torques, loads and deflections at the estimated state.
     observer : of external torques; None without one.
     detector : of collisions; None without thresholds.
+    base_torque : (n,) that the motion of the base adds to the torques of the joints, N m.
     announced : (n,) external joint torques that are known at the next sample, N m, and that
         `detector` does not treat as a contact.
     link_friction : (n,) N m, of the links along the desired motion. It follows the reference, since
@@ -73,6 +74,9 @@ class MeasuredArm(IndependentCopies):
         self.springs = SpringSolver(actuators, *self.estimator.state)
         self._weight = InverseDynamicsSolver(model, "body")
         self._no_velocity = np.zeros(model.n)
+        self.base_torque: Array = np.zeros(model.n)
+        self._on_base: tuple[InverseDynamicsSolver, InverseDynamicsSolver] | None = None
+        self._model = model
         self._gravity_is_current = False
         self._rigid = np.flatnonzero(actuators.is_rigid)
         self.observer = (
@@ -117,16 +121,37 @@ class MeasuredArm(IndependentCopies):
             self._filter_motors(self._motor_filter, t, signals["motor_position"])
             self._observe(t, signals, second[:2])
         self._load_springs(second)
+        self._load_base()
         if self.observer is None and self.detector is None:
             return
         state = self.estimator.state
         driving = self._driving.of(self.springs.torque, signals, acted)
         if self._links_have_friction:
             driving = driving - self.link_friction
+        driving = driving - self.base_torque
         if self.observer is not None:
             self.observer.update(t, state.q, state.qd, driving)
         if self.detector is not None:
             self.detector.update(t, state.q, state.qd, driving, self.announced)
+
+    def move_base(self, pose: Array, rates: Array) -> None:
+        """Use this motion of the base from the next update on: in `gravity`, the torques at rest on
+        it, and in the torques that observers do not mistake for contacts."""
+        if self._on_base is None:
+            moving, still = (InverseDynamicsSolver(self._model, "body") for _ in range(2))
+            self._on_base = moving, still
+        self._on_base[0].move_base(pose, rates)
+        self._weight.move_base(pose, rates)
+        self._gravity_is_current = False
+
+    def _load_base(self) -> None:
+        """Set `base_torque` at the estimated state, if the base moves."""
+        if self._on_base is not None:
+            for solver in self._on_base:
+                solver.state[:2] = self.estimator.state[:2]
+                solver.update()
+            moving, still = self._on_base
+            np.subtract(moving.result[0], still.result[0], out=self.base_torque)
 
     def carry(self, t: float, references: Sequence[Array], second: Array) -> None:
         """Take the arm to follow its reference as closely as before up to t in s, see

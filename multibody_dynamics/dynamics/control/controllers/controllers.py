@@ -121,6 +121,8 @@ class Controller(IndependentCopies, ABC):
         writes them. An example is the residual of a :class:`.DisturbanceObserver`, which then acts
         as an integrator that cannot wind up, provided that the observer receives the torque that
         was sent, not the requested one (at joints with springs it needs no motor torque).
+    base_torque : (n,) N m that the motion of the base adds at the measured state, for laws that
+        observe disturbances; zero unless the caller writes it, see :meth:`move_base`.
     stiffness : (3, v) second outputs to follow, with rates; initially mid-range.
     friction : share of the motor friction that is compensated, 0 to 1, a scalar or (m,).
     period : s from one update to the next; may be set before every update.
@@ -153,6 +155,7 @@ class Controller(IndependentCopies, ABC):
         self._reported_map: MotorFeedforward | None = None
         self.applied_torque: Array = np.zeros(m)
         self.external_torque: Array = np.zeros(n)
+        self.base_torque: Array = np.zeros(n)
         self.friction = friction
         self.period = period
         self.elapsed = 0.0
@@ -346,6 +349,11 @@ class Controller(IndependentCopies, ABC):
         check_fit(model, self.actuators)
         self._inverse.set_model(model)
         self.model = model
+
+    def move_base(self, pose: Array, rates: Array) -> None:
+        """Use this motion of the base from the next update on, see
+        :meth:`.ModelSolver.move_base`."""
+        self._inverse.move_base(pose, rates)
 
     def _inverse_dynamics(self, motion: Array) -> None:
         """Q, Q', Q'' that the joints must provide, with the external torques subtracted."""
@@ -568,6 +576,7 @@ class LinearFeedback(Controller):
             known = self._known
             along = self._desired[1], self._last_Q, self._now.states
             _KNOWN(self._actuation, self.external_torque, *along, known)
+        known = known - self.base_torque
         compensation.update(
             step, past.links, past.motors, past.torque, known, self._last_rate, springs
         )

@@ -114,6 +114,12 @@ class FeedforwardLaw(IndependentCopies):
             self.torque += springs.carried - springs.torque
         np.add(self.load, self.friction_and_rotor, out=self.motor.torque)
 
+    def move_base(self, pose: Array, rates: Array) -> None:
+        """Use this motion of the base from the next update on, see :meth:`.ModelSolver.move_base`;
+        `gravity` and `motion` then are the torques with the base so moved."""
+        self._complete.move_base(pose, rates)
+        self._weightless.move_base(pose, rates)
+
     def advance(self, dt: float) -> None:
         """Advance the deflections of damped springs by dt in s, under the torque of the last
         update."""

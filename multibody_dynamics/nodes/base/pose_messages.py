@@ -1,11 +1,12 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tool motions in messages: checked, and transformed to inertial axes."""
+"""Motions of tools and bases in messages: checked, and transformed to inertial axes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Twist, Vector3
@@ -14,12 +15,28 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from ...dynamics.core import Array
 from ...dynamics.lie import se3
-from ..base.messages import MessageError, nanoseconds, unusable
-from .path_planning import CartesianRequest
+from ...dynamics.tasks import TaskMotion
+from .messages import MessageError, nanoseconds, unusable
 
 NORM_TOLERANCE = 1e-3  # of a quaternion
 
 Frames = Callable[[str], Array]  # from a frame id to its pose (4, 4); raises MessageError
+
+
+class CartesianRequest(NamedTuple):
+    """Points of a tool motion: start in ns, None for now; times (k,) in s after the start; poses
+    (k, 4, 4), hybrid twists and accelerations (k, 6) in inertial axes; orders: how many of the
+    latter two are given."""
+
+    start: int | None
+    times: Array
+    poses: Array
+    twists: Array
+    accelerations: Array
+    orders: int
+
+    def motion(self, i: int) -> TaskMotion:
+        return TaskMotion(self.poses[i], self.twists[i], self.accelerations[i])
 
 
 def read_pose(pose: Pose, what: str = "the pose") -> Array:

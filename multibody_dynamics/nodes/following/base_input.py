@@ -1,0 +1,97 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The motion of a moving base: the topics `base_trajectory` and `base_odometry`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from nav_msgs.msg import Odometry
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+
+from ...dynamics.control import BaseReference
+from ...dynamics.core import Array, RequestError
+from ...dynamics.lie import se3
+from ...dynamics.model import MultibodyModel
+from ..base.cycle_supervisor import CycleSupervisor
+from ..base.messages import MessageError, nanoseconds
+from ..base.node_inputs import Inputs
+from ..base.pose_messages import read_cartesian_trajectory, read_pose
+from ..base.qos import RELIABLE, best_effort
+from ..base.runtime import ManagedNode
+
+FIXED, PLANNED, MEASURED = "fixed", "trajectory", "odometry"
+TOPICS = {PLANNED: "base_trajectory", MEASURED: "base_odometry"}
+
+
+class BaseInput:
+    """Listens, from activation on, to the topic that the parameter `base_motion` names, if any.
+
+    reference : the motion of the base; None for a fixed one.
+    """
+
+    reference: BaseReference | None = None
+
+    def __init__(
+        self, node: ManagedNode[Any], model: MultibodyModel, inputs: Inputs, clock: CycleSupervisor
+    ) -> None:
+        p = node.parameters
+        self._model, self._supervisor = model, clock
+        if p.base_motion == FIXED:
+            return
+        self.reference = BaseReference(p.base_bandwidth, p.state_timeout)
+        topic = TOPICS[p.base_motion]
+        if p.base_motion == PLANNED:
+            inputs.listen(MultiDOFJointTrajectory, topic, self._on_trajectory, RELIABLE)
+        else:
+            inputs.listen(Odometry, topic, self._on_odometry, best_effort(8))
+
+    def at(self, time: int) -> tuple[Array, Array] | None:
+        """Pose and rates at `time` (ns), see :meth:`.BaseReference.at`; None for a fixed base."""
+        return None if self.reference is None else self.reference.at(time)
+
+    def restart(self) -> None:
+        """Forget everything, because time jumped."""
+        if self.reference is not None:
+            self.reference.restart()
+
+    def _on_trajectory(self, message: MultiDOFJointTrajectory) -> None:
+        assert self.reference is not None
+        frame = next(iter(message.joint_names), "")
+        back = se3.inverse(self._frame(frame))
+        found = read_cartesian_trajectory(message, frame, lambda _: np.eye(4))
+        if np.abs(back - np.eye(4)).max() > 1e-9 and found.orders:
+            raise MessageError(
+                "unknown joint", f"velocities are those of '{self._model.base_name}', not '{frame}'"
+            )
+        if len(found.times) < 2 or (np.diff(found.times) <= 0.0).any():
+            raise MessageError("trajectory", "expected two or more points with increasing times")
+        begin = found.start or self._supervisor.now()
+        rates = (found.twists, found.accelerations)[: found.orders]
+        try:
+            self.reference.plan(begin, found.times, found.poses @ back, *rates)
+        except RequestError as error:
+            raise MessageError(error.reason, str(error)) from None
+
+    def _on_odometry(self, message: Odometry) -> None:
+        assert self.reference is not None
+        stamp = nanoseconds(message.header.stamp)
+        self._supervisor.check_stamp(stamp)
+        pose = read_pose(message.pose.pose) @ se3.inverse(self._frame(message.child_frame_id))
+        try:
+            self.reference.measure(stamp, pose)
+        except RequestError as error:
+            raise MessageError(error.reason, str(error)) from None
+
+    def _frame(self, name: str) -> Array:
+        """(4, 4) pose of a frame that belongs to the base, in that of the base."""
+        frame = self._model.frames.get(name)
+        if frame is None or frame.body >= 0:
+            known = [key for key, each in self._model.frames.items() if each.body < 0]
+            raise MessageError(
+                "unknown frame",
+                f"'{name}' is not fixed to the base of the robot; expected {', '.join(known)}",
+            )
+        return frame.pose
