@@ -225,6 +225,19 @@ class CompiledController(NeverCopied):
         answer = append(self._controller, ctypes.c_double(time), rows.ctypes)
         return self._name("answer", answer) if answer else ""
 
+    def follow(
+        self, times: Any, positions: Any, velocities: Any = None, start: float | None = None
+    ) -> str:
+        """Follow the targets (k, n) of a stream, due at `times` (k,) after `start`, or after their
+        arrival; velocities: NaN where not sent. Returns why they were refused, empty if not."""
+        times, q = np.array(times, dtype=float), np.array(positions, dtype=float)
+        rates = np.full_like(q, np.nan) if velocities is None else np.array(velocities, float)
+        begin = None if start is None else ctypes.byref(ctypes.c_double(start))
+        follow = self._function("follow", ctypes.c_int)
+        rows = times.ctypes, q.ctypes, rates.ctypes
+        answer = follow(self._controller, begin, len(times), *rows)
+        return self._name("answer", answer) if answer else ""
+
     def cut(self, time: float) -> None:
         """Discard the motion after `time` in s."""
         self._function("cut", None)(self._controller, ctypes.c_double(time))

@@ -102,6 +102,16 @@ def hold_position(s, q, time):
 
 
 @inlined_exactly
+def begin_segments(s, time, state):
+    """Begin in the state (5, n), with which another motion ends at `time`."""
+    s.first[0] = 0
+    s.used[0] = 0
+    s.brakes[0] = 0
+    s.end[0] = time
+    _copy_state(state, s.last)
+
+
+@inlined_exactly
 def _fill_joint(table, j, data, start, lengths):
     """The coefficients of one joint between two states in units of the length of the segment."""
     for k in range(5):
@@ -310,6 +320,7 @@ def accept_point(s, now, lead, time, state, lower, upper, velocity):
 
 
 compiled_hold = compiled_exactly(hold_position)
+compiled_begin = compiled_exactly(begin_segments)
 compiled_append = compiled_exactly(append_segment)
 compiled_remove = compiled_exactly(remove_segment)
 compiled_evaluate = compiled_exactly(evaluate_segments)

@@ -57,7 +57,6 @@ class StreamedMotion(Reference):
             rows[0, 2:] = state[2:]
             self._fading = Trajectory(joint_names, np.array([time, time + TAKE_OVER]), rows)
         self._first = state.copy()
-        self._none = np.zeros(n)
         self._refused = 0
         self._messages = 0
         self._inside(time)  # compiles
@@ -86,25 +85,15 @@ class StreamedMotion(Reference):
         after the message; they replace all targets from the first of them on.
 
         positions (k, n); velocities (k, n), NaN rows where they are not given. One point is a
-        sample of a motion that goes on, several are a motion that ends at the last one.
+        sample of a motion that goes on, and zero not its velocity; several are a motion that ends
+        at the last one.
         """
-        p, stream = self.limits, self._stream
-        is_stamped = start is not None
-        reach = float(times[-1])
-        added = streams.compiled_begin_message(
-            stream, p, now, start if start is not None else 0.0, is_stamped, reach, len(times)
-        )
-        begins = True
-        for k, time in enumerate(times.tolist()):
-            has_velocity = velocities is not None and not np.isnan(velocities[k]).any()
-            velocity = velocities[k] if velocities is not None and has_velocity else self._none
-            q = np.ascontiguousarray(positions[k])
-            is_taken = streams.compiled_add(
-                stream, p, added + time, q, np.ascontiguousarray(velocity), has_velocity, begins
-            )
-            self._refused += not is_taken
-            begins = begins and not is_taken
-        streams.compiled_end_message(stream, p)
+        rates = np.full_like(positions, np.nan) if velocities is None else velocities
+        self._refused += streams.compiled_take_message(
+            self._stream, self.limits, now, 0.0 if start is None else start, start is not None,
+            np.ascontiguousarray(times), np.ascontiguousarray(positions),
+            np.ascontiguousarray(rates), len(times),
+        )  # fmt: skip
         self._messages += 1
 
     @property
@@ -122,10 +111,7 @@ class StreamedMotion(Reference):
         return StreamCounts(self._messages, self._refused)
 
     def evaluate(self, t: float, out: Array) -> None:
-        ticks, p = self._ticks, self.limits
-        if ticks.time[0] + p.smoothing / streams.TICKS <= t:
-            streams.compiled_advance(ticks, self._stream, p, t)
-        streams.compiled_evaluate(ticks, p.smoothing, t, out)
+        streams.compiled_follow(self._ticks, self._stream, self.limits, t, out)
         if self._fading is not None and t < self._fading.end_time:
             out += self._fading(max(t, self.start_time))
 

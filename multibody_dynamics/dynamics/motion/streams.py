@@ -26,13 +26,12 @@ Three steps, each of which keeps what the one before has ensured:
 
 On a steady motion q(t) = p(t): the delay is that of the points, which :func:`begin_message` adds to
 their times. It is what a stream needs of its interval T: points that reach T ahead need none. The
-functions run over records, compiled by Numba, in the style of :mod:`.segments`; generated
-controllers do not have them yet.
+functions run over records, compiled by Numba and printed as C, in the style of :mod:`.segments`.
 """
 
 from __future__ import annotations
 
-from math import ceil, floor, sqrt
+from math import ceil, isnan, sqrt
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -204,7 +203,8 @@ def add_point(s, p, time, position, velocity, has_velocity, begins):
     s.has_slope[row] = has_velocity
     for j in range(position.shape[0]):
         s.targets[row, j] = min(max(position[j], p.lower[j]), p.upper[j])
-        s.slopes[row, j] = velocity[j] if has_velocity else 0.0
+        fastest = p.velocity[j]
+        s.slopes[row, j] = min(max(velocity[j], -fastest), fastest) if has_velocity else 0.0
     s.used[0] += 1
     s.still[0] = 0
     return True
@@ -248,6 +248,36 @@ def end_message(s, p):
             elif s.continues[0] and k > 1:
                 slope = cautious_slope(_secant(s, k - 1, j), _secant(s, k, j))
             s.slopes[row, j] = min(max(slope, -p.velocity[j]), p.velocity[j])
+
+
+@inlined_exactly
+def _brings_velocity(velocities, k, count):
+    """Whether point k was sent with a velocity: not NaN; nor zero for a single point, as drivers
+    and policies fill in zeros."""
+    moves = count > 1
+    for j in range(velocities.shape[1]):
+        if isnan(velocities[k, j]):
+            return False
+        moves = moves or velocities[k, j] != 0.0
+    return moves
+
+
+@inlined_exactly
+def take_message(s, p, now, start, is_stamped, times, positions, velocities, count):
+    """Take over the first `count` points of a message that has arrived at the time `now`, due at
+    `times` after `start`, see :func:`begin_message`; NaN: a velocity that was not sent. Returns the
+    number of points without room or out of order."""
+    added = begin_message(s, p, now, start, is_stamped, times[count - 1], count)
+    refused = 0
+    begins = True
+    for k in range(count):
+        has_velocity = _brings_velocity(velocities, k, count)
+        if add_point(s, p, added + times[k], positions[k], velocities[k], has_velocity, begins):
+            begins = False
+        else:
+            refused += 1
+    end_message(s, p)
+    return refused
 
 
 @inlined_exactly
@@ -296,7 +326,6 @@ def pursuing_speed(distance, velocity, acceleration, b):
 def _tick(k, s, p, step):
     """One tick of the pursuit."""
     place, speed, times, targets, slopes = k.place, k.speed, s.times, s.targets, s.slopes
-    velocity, acceleration, lower, upper = p.velocity, p.acceleration, p.lower, p.upper
     b = PURSUIT * p.smoothing
     old = k.newest[0] % place.shape[0]
     k.newest[0] += 1
@@ -312,15 +341,15 @@ def _tick(k, s, p, step):
     expected = time <= times[_point(s, used - 1)] + s.interval[0] + 0.5 * p.smoothing
     goes_on = expected and s.continues[0] > 0
     rests = not expected
-    for j in range(lower.shape[0]):
+    for j in range(p.lower.shape[0]):
         before = speed[old, j]
         u = place[old, j] + step * before
-        braking = BRAKING_SHARE * acceleration[j]
+        braking = BRAKING_SHARE * p.acceleration[j]
         ahead = time + stopping_time(before, braking, b)
         target = _target(times, targets, slopes, first, used, ahead, goes_on, j)
-        distance = min(max(target, lower[j]), upper[j]) - u
-        change = EXACT * step * acceleration[j]
-        wanted = pursuing_speed(distance, velocity[j], braking, b)
+        distance = min(max(target, p.lower[j]), p.upper[j]) - u
+        change = EXACT * step * p.acceleration[j]
+        wanted = pursuing_speed(distance, p.velocity[j], braking, b)
         if abs(distance) <= 0.1 * change * step:  # arrive within this tick
             wanted = 0.0 if abs(distance) <= REST else distance / step
         after = min(max(wanted, before - change), before + change)
@@ -344,12 +373,10 @@ def evaluate_stream(k, smoothing, time, state):
     """Fill `state` (5, n) with q..q'''' at a time: at most one tick after the newest, and at most
     40 ticks before it."""
     step = smoothing / TICKS
-    place = k.place
-    speed = k.speed
-    rows = place.shape[0]
+    rows = k.place.shape[0]
     back = 0
     if k.time[0] > time:
-        back = min(floor((k.time[0] - time) / step) + 1, rows - TICKS - 1)
+        back = min(int((k.time[0] - time) / step) + 1, rows - TICKS - 1)
     newest = k.newest[0] - back + rows
     phase = min(max(time - (k.time[0] - back * step), 0.0), step)
     basis = np.zeros((TICKS, 5))
@@ -363,9 +390,9 @@ def evaluate_stream(k, smoothing, time, state):
     base = (newest - TICKS) % rows
     per = 1.0 / smoothing
     for j in range(state.shape[1]):
-        before = speed[base, j]
+        before = k.speed[base, j]
         # from the line on which u was before the averaged interval
-        q0 = place[base, j] + before * (phase + (TICKS * step - 0.5 * smoothing))
+        q0 = k.place[base, j] + before * (phase + (TICKS * step - 0.5 * smoothing))
         q1 = before
         d0 = 0.0
         q2 = 0.0
@@ -374,8 +401,8 @@ def evaluate_stream(k, smoothing, time, state):
         row = base
         for i in range(TICKS):
             row = 0 if row == rows - 1 else row + 1
-            change = speed[row, j] - before
-            before = speed[row, j]
+            change = k.speed[row, j] - before
+            before = k.speed[row, j]
             d0 += basis[TICKS - 1 - i, 0] * change
             q1 += basis[TICKS - 1 - i, 1] * change
             q2 += basis[TICKS - 1 - i, 2] * change
@@ -389,14 +416,20 @@ def evaluate_stream(k, smoothing, time, state):
 
 
 @inlined_exactly
+def follow_stream(k, s, p, time, state):
+    """Decide the ticks up to a time, and fill `state` (5, n) with q..q'''' there."""
+    advance_stream(k, s, p, time)
+    evaluate_stream(k, p.smoothing, time, state)
+
+
+@inlined_exactly
 def stream_rests(s):
     """Whether the motion is at rest on its last target, and no message is expected."""
     return s.still[0] > TICKS
 
 
 compiled_begin = compiled_exactly(begin_stream)
-compiled_begin_message = compiled_exactly(begin_message)
-compiled_add = compiled_exactly(add_point)
-compiled_end_message = compiled_exactly(end_message)
+compiled_take_message = compiled_exactly(take_message)
 compiled_advance = compiled_exactly(advance_stream)
 compiled_evaluate = compiled_exactly(evaluate_stream)
+compiled_follow = compiled_exactly(follow_stream)

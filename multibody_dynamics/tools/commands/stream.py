@@ -15,14 +15,17 @@ HELP = "Replay the targets of a recorded policy or pilot against a simulated rob
 DETAILS = (
     "The targets are a table with a header (.csv): t, when they are due, 'q JOINT' for every"
     " joint and, if known, arrival of their message, in s and rad (m); an episode of LeRobot"
-    " (.parquet, requires pyarrow); or a generated stream: policy or pilot. Writes a report with"
-    " delay, smoothness, utilisation of the limits and errors. See docs/streams.md."
+    " (.parquet, requires pyarrow); a bag (.mcap, .db3 or a folder) with JointState or"
+    " JointTrajectory messages; or a generated stream: policy or pilot. Writes a report with delay,"
+    " smoothness, utilisation of the limits and errors. See docs/streams.md."
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help=f".csv or .parquet file, or {KINDS[0]} or"
-                        f" {KINDS[1]}: a stream that is generated like one")  # fmt: skip
+    parser.add_argument("file", metavar="FILE", help=f".csv or .parquet file, a bag, or {KINDS[0]}"
+                        f" or {KINDS[1]}: a stream that is generated like one")  # fmt: skip
+    parser.add_argument("--topic", default="", help="topic of a bag (the one named joint_targets or"
+                        " joint_trajectory)")  # fmt: skip
     parser.add_argument("--urdf", metavar="ROBOT", type=Path, help="URDF file (the Panda)")
     parser.add_argument("--elastic-joints", "--springs", metavar="YAML", type=Path,
                         help="springs and motors (those of the Panda)")  # fmt: skip
@@ -61,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         make = policy_stream if options.file == KINDS[0] else pilot_stream
         stream = make(model.joint_names, middle)
     else:
-        stream = read_stream(Path(options.file))
+        stream = read_stream(Path(options.file), options.topic)
     if options.save:
         write_stream(stream, options.save)
     with_progress = ProgressBar("of the stream")

@@ -44,6 +44,7 @@ from ...dynamics.elastic import (
     link_friction,
     resting_second_outputs,
 )
+from ...dynamics.motion import StreamLimits, streams
 from ...dynamics.plant import ElasticRobot
 from ...dynamics.rigid import (
     trace_forward_dynamics,
@@ -61,7 +62,8 @@ TEMPLATES = Path(__file__).parent / "controller_templates"
 MARK = "//TABLES//"
 RECORDS = (
     cycle_clock.CycleClock, frozen_sides.FrozenSides, samples.Samples, modes.Situation,
-    modes.Memory, late_hold.SmoothedMotors, disturbance_compensation.Disturbances,
+    modes.Memory, late_hold.SmoothedMotors, disturbance_compensation.Disturbances, StreamLimits,
+    streams.Ticks, streams.Stream,
 )  # fmt: skip
 CORE = ("controller.h", "controller.c")
 PROGRAMS = ("ideal_arm.h", "example.c", "timing.c", "self_test.c",
@@ -93,7 +95,9 @@ def controller_package(
         "actuators.c": "",
     }
     texts["actuators.h"], texts["actuators.c"] = _actuators(design)
-    printed = printed_cycle(design.actuators, CycleSettings(**design.parameters))
+    printed = printed_cycle(
+        design.actuators, CycleSettings(**design.parameters), design.stream_limits
+    )
     texts |= printed.files
     own = printed.structures
     marks = {

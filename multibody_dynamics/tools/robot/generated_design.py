@@ -26,6 +26,8 @@ from ...dynamics.control import (
     HoldController,
     LateHoldController,
     LinkDampingController,
+    StreamSettings,
+    design_stream,
     external_loads,
     make_controller,
     modes,
@@ -34,7 +36,7 @@ from ...dynamics.control import (
 )
 from ...dynamics.core import Array, InputError, as_array, declared, record_fields
 from ...dynamics.elastic import Actuators, MotorMotion, motor_motion, resting_second_outputs
-from ...dynamics.motion import joint_turns
+from ...dynamics.motion import JointCommandLimits, StreamLimits, joint_turns
 from ...dynamics.rigid import gravity_forces
 from .generated_laws import GENERATED_LAWS
 
@@ -43,6 +45,7 @@ REMARKS = {  # on settings that follow from others
     "lead": ", half a period and the delay,",
 }
 TIMEOUT = 0.01  # s, unless given
+SLOW = 2.0  # s, over which streams are averaged if the torque rates need more than that
 LARGEST_ACCELERATION = 10.0  # rad/s^2 or m/s^2, of the path to rest, unless given
 
 
@@ -118,7 +121,7 @@ class ControllerDesign(NamedTuple):
     """A controller designed for a robot.
 
     law_settings, hold_settings : of the law and of the stop. law, hold : the controllers in Python.
-    parameters : those of the C controller, by name.
+    parameters : those of the C controller, by name. stream_limits : of its streams.
     """
 
     model: MultibodyModel
@@ -129,6 +132,7 @@ class ControllerDesign(NamedTuple):
     law: Controller
     hold: HoldController
     parameters: dict[str, Any]
+    stream_limits: StreamLimits
 
 
 def design_controller(
@@ -155,7 +159,24 @@ def design_controller(
     position = design_position(model, options)
     parameters = _parameters(model, actuators, options, law, hold, position)
     _refuse_what_the_controller_refuses(parameters)
-    return ControllerDesign(model, actuators, options, *settings, law, hold, parameters)
+    stream = _stream_limits(model, actuators, parameters)
+    return ControllerDesign(model, actuators, options, *settings, law, hold, parameters, stream)
+
+
+def _stream_limits(
+    model: MultibodyModel, actuators: Actuators, parameters: dict[str, Any]
+) -> StreamLimits:
+    motors = JointCommandLimits(
+        actuators.motor_names,
+        torque=parameters["torque_limit"],
+        torque_rate=parameters["torque_rate_limit"],
+    )
+    robot = model, actuators, model.limits, motors
+    second = resting_second_outputs(actuators)
+    try:
+        return design_stream(*robot, stiffness=second)
+    except InputError:  # the rates permit only slow streams, and a controller may have none
+        return design_stream(*robot, StreamSettings(stream_smoothing=SLOW), stiffness=second)
 
 
 def _parameters(

@@ -36,7 +36,7 @@ from ...dynamics.control import (
 )
 from ...dynamics.core import Array, record_fields
 from ...dynamics.elastic import resting_second_outputs
-from ...dynamics.motion import JointCommandLimits, segments
+from ...dynamics.motion import JointCommandLimits, StreamLimits, segments, streams
 from .generated_design import ControllerDesign, start_position
 
 EPOCH = 1_000_000_000  # ns, added to times, because an arm takes a stamp of zero for none
@@ -46,10 +46,15 @@ MISSING = {(0, 0): "", (1, 0): LINKS, (0, 1): MOTORS, (1, 1): BOTH}  # by what l
 class SegmentMotion:
     """A motion in segments, with the interface of :class:`.DesiredMotion`.
 
-    The caller sets `now` in s; the times of the arm, rounded to ns, are not used.
+    The caller sets `now` in s; the times of the arm, rounded to ns, are not used. While `streams`,
+    the motion is that of a stream within `limits`.
     """
 
-    def __init__(self, n: int, lead: float, acceleration: Array) -> None:
+    def __init__(self, n: int, lead: float, acceleration: Array, limits: StreamLimits) -> None:
+        self.limits, self.streams = limits, False
+        self._rested = False  # at the last `evaluate`, before ticks that a look ahead has decided
+        self.ticks = record_fields.zeros(streams.Ticks, n=n, rows=streams.ROWS)
+        self.stream = record_fields.zeros(streams.Stream, n=n, points=streams.POINTS)
         self.segments = record_fields.zeros(segments.Segments, n=n, segments=segments.SEGMENTS)
         self.wanted: Array = np.zeros((5, n))
         self.now, self.is_there = 0.0, False
@@ -57,9 +62,30 @@ class SegmentMotion:
 
     @property
     def mode(self) -> str:
+        if self.streams:
+            return segments.MODES[not self._rested]
         return segments.MODES[segments.compiled_motion(self.segments)]
 
+    @property
+    def rests(self) -> bool:
+        """Whether a stream is at rest on its last target."""
+        return bool(streams.stream_rests(self.stream))
+
+    def begin_stream(self) -> None:
+        q = self.wanted[0].copy()
+        self.limits = self.limits._replace(
+            lower=np.minimum(self.limits.lower, q), upper=np.maximum(self.limits.upper, q)
+        )
+        streams.compiled_begin(self.ticks, self.stream, self.limits, self.now, q, 0.0 * q)
+        self.streams, self._rested = True, False
+
+    def leave_stream(self) -> None:
+        if self.streams:
+            segments.compiled_begin(self.segments, self.now, self.wanted)
+        self.streams = False
+
     def hold(self, q: Array, time: int) -> None:
+        self.streams = False
         segments.compiled_hold(self.segments, q, self.now)
         self.is_there = True
 
@@ -68,13 +94,21 @@ class SegmentMotion:
         self.wanted[1:] = 0.0
 
     def evaluate(self, time: int, out: Array) -> None:
-        segments.compiled_follow(
-            self.segments, self.now, self._lead, self._acceleration, self.wanted
-        )
+        if self.streams:
+            streams.compiled_follow(self.ticks, self.stream, self.limits, self.now, self.wanted)
+            self._rested = self.rests
+        else:
+            segments.compiled_follow(
+                self.segments, self.now, self._lead, self._acceleration, self.wanted
+            )
         out[:] = self.wanted
 
     def look_ahead(self, time: int, out: Array) -> None:
-        segments.compiled_evaluate(self.segments, self.now + self._lead, self.now, out)
+        later = self.now + self._lead
+        if self.streams:
+            streams.compiled_follow(self.ticks, self.stream, self.limits, later, out)
+            return
+        segments.compiled_evaluate(self.segments, later, self.now, out)
 
 
 class FilteredSamples:
@@ -137,7 +171,7 @@ class SampledArm:
         model, actuators, p = design.model, design.actuators, design.parameters
         self.model, self.parameters = model, CycleSettings(**p)
         n, m = model.n, len(actuators.motors)
-        self.motion = SegmentMotion(n, p["lead"], p["stop_acceleration"])
+        self.motion = SegmentMotion(n, p["lead"], p["stop_acceleration"], design.stream_limits)
         self.filters = FilteredSamples(self.parameters, n, m)
         self.counts = record_fields.zeros(CycleCounts)
         laws = {each.law: each for each in (design.law_settings, design.hold_settings)}
@@ -232,18 +266,44 @@ class SampledArm:
         if not self.state.is_following:
             return segments.Answer.NOT_READY
         motion, p = self.motion, self.parameters
+        if motion.streams and not motion.rests:
+            return segments.Answer.NOT_READY
+        motion.leave_stream()
         answer = segments.compiled_accept(
             motion.segments, motion.now, p.lead, time, state, p.lower, p.upper, p.velocity
         )
         return segments.Answer(answer)
 
+    def follow(
+        self, times: Array, positions: Array, velocities: Array, start: float | None = None
+    ) -> segments.Answer:
+        """Follow the targets (k, n) of a message, due at `times` after `start`, or after their
+        arrival; NaN: a velocity that was not sent."""
+        motion = self.motion
+        if not self.state.is_following or (motion.mode != "holding" and not motion.streams):
+            return segments.Answer.NOT_READY
+        if not (np.isfinite(times).all() and np.isfinite(positions).all()):
+            return segments.Answer.NOT_FINITE
+        if not motion.streams:
+            motion.begin_stream()
+        refused = streams.compiled_take_message(
+            motion.stream, motion.limits, motion.now, start or 0.0, start is not None, times,
+            positions, velocities, len(times),
+        )  # fmt: skip
+        return segments.Answer.FULL if refused else segments.Answer.ACCEPTED
+
     def cut(self, time: float) -> None:
-        if self.state.is_following and not self.motion.segments.brakes[0]:
+        if (
+            self.state.is_following
+            and not self.motion.streams
+            and not self.motion.segments.brakes[0]
+        ):
             segments.compiled_cut(self.motion.segments, max(time, self.motion.now))
 
     def stop(self) -> None:
         if self.state.is_following:
             own, p = self.motion, self.parameters
+            own.leave_stream()
             segments.compiled_stop(own.segments, own.now, p.stop_acceleration)
 
     def clear_fault(self) -> None:

@@ -8,6 +8,8 @@
           one message. Without `arrival`, every point is a message that arrives when it is due
 .parquet  an episode of LeRobot: `timestamp` in s and `action`, a row of joint positions, or one
           value for each joint in the column `action.JOINT`; requires pyarrow
+bag       a rosbag2 folder, .mcap or .db3 file with JointState or JointTrajectory messages on one of
+          TOPICS, or a topic that is chosen; messages arrive when they were recorded
 """
 
 from __future__ import annotations
@@ -15,12 +17,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...dynamics.core import Array, InputError, file_reader
-from ...validation.recordings import read_columns, write_columns
+from ...dynamics.core import Array, InputError, file_reader, reading
+from ...validation.recordings import JOINT_STATE, Bag, read_columns, write_columns
+from ...validation.recordings.bag_library import message_types
+
+TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"
+TOPICS = ("joint_targets", "joint_trajectory")  # as in the parameter stream_topics of nodes
 
 
 class StreamMessage(NamedTuple):
@@ -66,14 +72,16 @@ class RecordedStream:
 
 
 @file_reader
-def read_stream(path: Path) -> RecordedStream:
-    """Read a file in one of the formats of the module's docstring. Raises InputError that names the
-    file and what is wrong with it."""
+def read_stream(path: Path, topic: str = "") -> RecordedStream:
+    """Read a file in one of the formats of the module's docstring; topic: of a bag, if it is not
+    the only one of TOPICS. Raises InputError that names the file and what is wrong with it."""
+    if path.is_dir() or path.suffix in (".mcap", ".db3"):
+        return _of_bag(Bag(path), topic)
     if path.suffix == ".csv":
         return _of_columns(read_columns(path))
     if path.suffix == ".parquet":
         return _of_columns(_parquet_columns(path))
-    raise InputError(f"{path}: must end in .csv or .parquet")
+    raise InputError(f"{path}: must end in .csv or .parquet, or be a bag (.mcap, .db3 or a folder)")
 
 
 def write_stream(stream: RecordedStream, path: Path) -> None:
@@ -112,6 +120,55 @@ def _of_columns(columns: dict[str, Array]) -> RecordedStream:
         for k in parts
     ]  # fmt: skip
     return RecordedStream(names, tuple(messages))
+
+
+def _of_bag(bag: Bag, topic: str) -> RecordedStream:
+    kinds = dict.fromkeys(bag.overview.topics, JOINT_STATE) | bag.overview.others
+    kinds = {name: kind for name, kind in kinds.items() if kind in (JOINT_STATE, TRAJECTORY)}
+    chosen = [topic] if topic else [name for name in kinds if name.split("/")[-1] in TOPICS]
+    if len(chosen) != 1 or chosen[0] not in kinds:
+        raise InputError(
+            f"expected one topic of targets, named {' or '.join(TOPICS)}, or --topic with one of"
+            f" {', '.join(kinds) or 'none'}"
+        )
+    kind, store, messages = kinds[chosen[0]], message_types(), []
+    names: tuple[str, ...] = ()
+    for at, raw in bag.messages(chosen[0]):
+        read: Any
+        with reading(bag.path, "a message"):
+            read = store.deserialize_cdr(raw, kind)
+        is_state = kind == JOINT_STATE
+        points, own = ([read], read.name) if is_state else (read.points, read.joint_names)
+        names = names or tuple(own)
+        if sorted(own) != sorted(names):
+            raise InputError(f"{chosen[0]}: joints {', '.join(own)} after {', '.join(names)}")
+        order = [own.index(name) for name in names]
+        tables = [_table_of(points, each, order) for each in ("position", "velocity")]
+        if tables[0] is None:
+            continue  # a trajectory without points is a stop
+        stamp = read.header.stamp.sec * 10**9 + read.header.stamp.nanosec or at
+        since = [_nanoseconds(each) for each in points] if kind == TRAJECTORY else [0]
+        due = 1e-9 * (np.array(since) + (stamp - bag.overview.begin))
+        arrival = 1e-9 * (at - bag.overview.begin)
+        messages.append(StreamMessage(arrival, due, tables[0], tables[1]))
+    return RecordedStream(names, tuple(messages))
+
+
+def _nanoseconds(point: Any) -> int:
+    return int(point.time_from_start.sec * 10**9 + point.time_from_start.nanosec)
+
+
+def _table_of(points: Sequence[Any], field: str, order: Sequence[int]) -> Array | None:
+    """Positions or velocities (k, n) of points or of one JointState; None if not sent."""
+    rows = [getattr(each, field, getattr(each, f"{field}s", ())) for each in points]
+    if not rows or any(len(row) == 0 for row in rows):
+        return None
+    if any(len(row) != len(order) for row in rows):
+        raise InputError(f"{field}: expected {len(order)} values, one per joint")
+    table = np.array(rows, dtype=np.float64)[:, order]
+    if not np.isfinite(table).all():
+        raise InputError(f"{field} of a message is not finite")
+    return table
 
 
 def _parquet_columns(path: Path) -> dict[str, Array]:

@@ -30,15 +30,11 @@ class Follower:
         self.states = []
 
     def send(self, now, points, times=(0.0,), velocities=None, start=None):
-        s, none = self.stream, np.zeros(1)
-        added = streams.compiled_begin_message(
-            s, self.p, now, start or 0.0, start is not None, times[-1], len(times)
+        rates = np.full(len(points), np.nan) if velocities is None else np.array(velocities)
+        rows = np.array(times), np.array(points)[:, None], rates[:, None]
+        streams.compiled_take_message(
+            self.stream, self.p, now, start or 0.0, start is not None, *rows, len(times)
         )
-        for k, (q, t) in enumerate(zip(points, times, strict=True)):
-            rate = none if velocities is None else np.array([velocities[k]])
-            given = velocities is not None
-            streams.compiled_add(s, self.p, added + t, np.array([q]), rate, given, k == 0)
-        streams.compiled_end_message(s, self.p)
 
     def run(self, until, messages=()):
         """Evaluate up to a time; messages are (arrival, arguments of `send`)."""
@@ -244,13 +240,13 @@ def test_earlier_times_may_be_evaluated_again():
 def test_the_ring_refuses_what_does_not_fit_and_what_is_out_of_order():
     follower = Follower()
     s, p, none = follower.stream, follower.p, np.zeros(1)
-    added = streams.compiled_begin_message(s, p, 0.0, 0.0, False, 2.0, 2 * streams.POINTS)
+    added = streams.begin_message(s, p, 0.0, 0.0, False, 2.0, 2 * streams.POINTS)
     taken = [
-        streams.compiled_add(s, p, added + 0.01 * k, none, none, False, k == 1)
+        streams.add_point(s, p, added + 0.01 * k, none, none, False, k == 1)
         for k in range(1, streams.POINTS + 5)
     ]
     assert taken == [True] * (streams.POINTS - 1) + [False] * 5
-    assert not streams.compiled_add(s, p, 0.5, none, none, False, False)
+    assert not streams.add_point(s, p, 0.5, none, none, False, False)
 
 
 def test_a_stream_is_continued_with_caution():

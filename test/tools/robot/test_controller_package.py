@@ -59,8 +59,8 @@ ARMS = {
     "wrist": differential_wrist, "real drives": real_arm,
 }  # fmt: skip
 MATHEMATICS = {
-    "sin", "cos", "sincos", "exp", "expm1", "tanh", "fmin", "fmax", "fabs", "copysign", "memset",
-    "memcpy",
+    "sin", "cos", "sincos", "exp", "expm1", "tanh", "sqrt", "ceil", "fmin", "fmax", "fabs",
+    "copysign", "memset", "memcpy",
 }  # fmt: skip
 
 
@@ -324,6 +324,61 @@ def test_a_motion_is_cut_and_continued(tmp_path):
     assert "waiting" in answers[-1]
     twins.run(40)
     assert twins.error < TOLERANCE
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["panda", "wrist"])
+def test_a_stream_is_the_same_in_c_and_python_and_stops_smoothly(tmp_path, name):
+    """Single points, then chunks with velocities, a stop on the way, and a point appended after."""
+    twins = Twins(designed(ARMS[name]()), tmp_path)
+    start(twins)
+    begin, moves = twins.time, 0.0
+    q = twins.python.desired[0].copy()
+    rng = np.random.default_rng(4)
+
+    def run(cycles):
+        before = twins.python.desired[3].copy()
+        for _ in range(cycles):
+            twins.run(1)
+            np.testing.assert_array_equal(twins.c.desired, twins.python.desired)
+            jump = np.abs(twins.python.desired[3] - before).max()
+            before[:] = twins.python.desired[3]
+            p = twins.design.stream_limits
+            assert jump <= 1.1 * PERIOD * 30.06 * (p.acceleration / p.smoothing**2).max()
+
+    def follow(times, points, velocities, at=None):
+        sent = np.array(times), np.array(points), np.array(velocities)
+        answers = twins.both("follow", *sent, at)
+        assert bool(answers[0]) == bool(answers[1])
+        return answers[0]
+
+    missing = np.full((1, len(q)), np.nan)
+    for k in range(30):  # 20 Hz, without stamps, with jitter
+        assert not follow([0.0], [q + 0.1 * np.sin(0.1 * k)], missing)
+        run(int(rng.integers(30, 70)))
+        moves = max(moves, np.abs(twins.python.desired[1]).max())
+    assert moves > 0.05
+    assert twins.c.append(twins.time + 1.0, q)  # the stream goes first
+    at = twins.time
+    times = 0.06 * np.arange(1, 9)
+    rates = np.full((8, len(q)), 0.2)
+    assert not follow(times, twins.python.desired[0] + rates * times[:, None], rates, at)
+    run(150)
+    assert follow([np.inf], [q], missing)
+    assert twins.c.state == "following"
+    twins.both("stop")
+    run(5)
+    assert twins.c.state == "braking"
+    run(400)
+    assert twins.c.state == "holding"
+    assert not follow([0.0], [q], missing)
+    run(1500)
+    assert twins.c.state == "holding"
+    np.testing.assert_allclose(twins.c.desired[0], q, atol=1e-9)
+    assert not twins.append(twins.time + 0.5, q + 0.01)
+    twins.run(600)
+    assert twins.error < TOLERANCE
+    assert begin < at
 
 
 @needs_compiler

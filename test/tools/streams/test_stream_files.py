@@ -9,9 +9,12 @@ import numpy as np
 import pyarrow
 import pytest
 from pyarrow import parquet
+from rosbags.rosbag2 import StoragePlugin
 
+from bag_files import BEGIN, STORE, joint_state, write_bag
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.tools.streams.stream_files import (
+    TRAJECTORY,
     pilot_stream,
     policy_stream,
     read_stream,
@@ -73,6 +76,51 @@ def test_an_episode_of_lerobot_is_a_stream(tmp_path, action):
     assert [each.arrival for each in stream.messages] == [0.0, 0.02]
     wanted = [0.2] if one else [0.2, 0.4]
     np.testing.assert_array_equal(stream.messages[1].positions, [wanted])
+
+
+def trajectory(stamp, names, times, positions):
+    """A serialised JointTrajectory; stamp in ns, times in s."""
+    types = STORE.types
+    time, duration = (types[f"builtin_interfaces/msg/{kind}"] for kind in ("Time", "Duration"))
+    point, none = types["trajectory_msgs/msg/JointTrajectoryPoint"], np.zeros(0)
+    points = [
+        point(np.array(q, float), none, none, none, duration(*divmod(round(1e9 * t), 10**9)))
+        for t, q in zip(times, positions, strict=True)
+    ]
+    header = types["std_msgs/msg/Header"](time(*divmod(stamp, 10**9)), "")
+    return bytes(STORE.serialize_cdr(types[TRAJECTORY](header, list(names), points), TRAJECTORY))
+
+
+@pytest.mark.parametrize("plugin", StoragePlugin)
+def test_a_bag_is_a_stream_of_the_points_that_were_due(tmp_path, plugin):
+    late = 20_000_000  # ns, from the stamp to the recorder
+    velocity = [2.0, 3.0]
+    states = [
+        ("/arm/joint_states", BEGIN, joint_state(BEGIN, NAMES, [0.0, 0.0])),
+        *(
+            ("/arm/joint_targets", at + late,
+             joint_state(at, NAMES[::-1] if k else NAMES, [0.1 * k, 1.0], velocity))
+            for k in range(3)
+            for at in [BEGIN + k * 10**8]
+        ),
+        ("/policy/chunks", BEGIN + 10**9, trajectory(0, NAMES, [0.1, 0.2], [[1, 2], [3, 4]])),
+        ("/policy/chunks", BEGIN + 2 * 10**9, trajectory(0, NAMES, [], [])),
+        ("/policy/chunks", BEGIN + 3 * 10**9, trajectory(BEGIN, NAMES, [2.5], [[5, 6]])),
+    ]  # fmt: skip
+    path = write_bag(tmp_path / "bag", states, plugin=plugin, kinds={"/policy/chunks": TRAJECTORY})
+    stream = read_stream(path)
+    assert stream.joint_names == NAMES
+    np.testing.assert_allclose([each.arrival for each in stream.messages], [0.02, 0.12, 0.22])
+    np.testing.assert_allclose([each.times[0] for each in stream.messages], [0.0, 0.1, 0.2])
+    np.testing.assert_allclose(stream.messages[2].positions, [[1.0, 0.2]])
+    np.testing.assert_allclose(stream.messages[2].velocities, [[3.0, 2.0]])
+    chunk, last = read_stream(path, "/policy/chunks").messages
+    np.testing.assert_allclose(chunk.times, [1.1, 1.2])
+    np.testing.assert_allclose(chunk.positions, [[1.0, 2.0], [3.0, 4.0]])
+    assert chunk.velocities is None
+    assert (last.arrival, last.times[0]) == (3.0, 2.5)
+    with pytest.raises(InputError, match=r"bag: expected one topic .* /policy/chunks"):
+        read_stream(path, "/tf")
 
 
 @pytest.mark.parametrize(

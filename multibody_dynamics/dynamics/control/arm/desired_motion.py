@@ -218,9 +218,6 @@ class DesiredMotion(IndependentCopies):
         if late > LONGEST_INTERVAL:
             raise RequestError("in the past", f"the last point was due {late:.3f} s ago")
         q = q + (in_nearest_turn(self.turn, self.wanted[0], q[0]) - q[0])
-        rates = request.velocities
-        if len(times) == 1 and rates is not None and not rates.any():
-            rates = None  # drivers and policies fill in zeros
         streamed = self.streamed
         if streamed is None:
             state = self._require()(now)
@@ -231,7 +228,7 @@ class DesiredMotion(IndependentCopies):
             streamed = StreamedMotion(self.joint_names, limits, 0.0, state)
             self._running = streamed
         self._next = None
-        streamed.add(now, times, q, rates, start=start)
+        streamed.add(now, times, q, request.velocities, start=start)
 
     @property
     def streamed(self) -> StreamedMotion | None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ...codegen import c_records, c_source, c_translation, c_types
 from ...elastic import Actuators, friction
-from ...motion import RATE_LIMITED, TORQUE_LIMITED, limit_torque, segments
+from ...motion import RATE_LIMITED, TORQUE_LIMITED, StreamLimits, limit_torque, segments, streams
 from ..controllers import (
     bumpless_transfer,
     controllers,
@@ -40,12 +40,17 @@ NAMES: c_records.Names = {
     modes.Memory: "robot_modes",
     modes.Situation: "robot_situation",
     segments.Segments: "robot_reference",
+    StreamLimits: "robot_stream_limits",
+    streams.Ticks: "robot_ticks",
+    streams.Stream: "robot_stream",
     Actuation: "actuation",  # tables alone
     "n": "ROBOT_JOINTS",
     "m": "ROBOT_MOTORS",
     "n + m": "ROBOT_JOINTS + ROBOT_MOTORS",
     "segments": "ROBOT_SEGMENTS",
     "recoveries": str(MOST_RECOVERIES),
+    "rows": str(streams.ROWS),
+    "points": str(streams.POINTS),
 }
 """Names in C of the records and of their lengths."""
 
@@ -54,17 +59,18 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
         "now", "link_time", "motor_time", "time", "dt", "done", "bandwidth", "link_bandwidth",
         "lowered_bandwidth",
         "step", "stop_time", "elapsed", "duration", "share", "lead", "late", "delay", "period",
-        "far",
+        "far", "start",
     ), ()),
     **dict.fromkeys((
         "q", "qd", "momentum", "beta", "known", "link_limit", "velocity", "acceleration", "excess",
         "stiffness", "springs", "external", "disturbance", "disturbance_rate",
-        "weight", "felt", "allowed", "misfit", "scale", "wanted_rate",
+        "weight", "felt", "allowed", "misfit", "scale", "wanted_rate", "position",
     ), ("n",)),
     **dict.fromkeys((
         "theta", "thetad", "sent", "load", "loads", "motor_limit", "torque", "held", "wanted",
         "before", "limit", "rate", "lower", "upper", "damping",
     ), ("m",)),
+    "times": ("points",), "positions": ("points", "n"), "velocities": ("points", "n"),
     "desired": (5, "n"), "state": (5, "n"), "gains": (4, "m"), "reference": (4, "m"),
     "states": ("states",),
 }  # fmt: skip
@@ -83,19 +89,23 @@ OTHER_SHAPES: dict[Any, dict[str, tuple[int | str, ...]]] = {
 }
 
 RECORDS = {
-    "p": CycleSettings, "counts": CycleCounts, "d": observer.Disturbances, "x": modes.Situation,
+    "p": CycleSettings, "k": streams.Ticks, "counts": CycleCounts, "d": observer.Disturbances,
+    "x": modes.Situation,
 }  # fmt: skip
 MEMORIES: dict[Any, Any] = {
     samples: samples.Samples, segments: segments.Segments, modes: modes.Memory,
     late_hold: late_hold.SmoothedMotors, cycle_clock: cycle_clock.CycleClock,
-    frozen_sides: frozen_sides.FrozenSides,
+    frozen_sides: frozen_sides.FrozenSides, streams: streams.Stream,
 }  # fmt: skip
 """The records that arguments are; `s` is that of the module of a function."""
-WHOLE = ("row", "agrees", "may_end", "mode", "fault", "knows_speed")
+WHOLE = (
+    "row", "agrees", "may_end", "mode", "fault", "knows_speed", "is_stamped", "count",
+)  # fmt: skip
 """Arguments that are integers."""
 
 REFERENCE = {
     "hold": segments.hold_position,
+    "begin": segments.begin_segments,
     "append": segments.append_segment,
     "evaluate": segments.evaluate_segments,
     "cut": segments.cut_segments,
@@ -157,6 +167,15 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "explains_springs": plausibility.explains_springs,
         },
     ),
+    "streams.c": (
+        "A motion from a stream of targets.",
+        {
+            "stream_begin": streams.begin_stream,
+            "stream_take": streams.take_message,
+            "stream_follow": streams.follow_stream,
+            "stream_rests": streams.stream_rests,
+        },
+    ),
     "control.c": (
         "Linear feedback, links in equilibrium on their springs, the stop, fades and limits.",
         {
@@ -192,10 +211,12 @@ class PrintedCycle(NamedTuple):
     enumerations: str
 
 
-def printed_cycle(actuators: Actuators, settings: CycleSettings) -> PrintedCycle:
+def printed_cycle(
+    actuators: Actuators, settings: CycleSettings, stream: StreamLimits
+) -> PrintedCycle:
     """All that the cycle of a robot in C shares with Python, with the prefix `robot_`.
 
-    settings : those that it has by default. Raises InputError for actuators that cannot be
+    settings, stream : those that it has by default. Raises InputError for actuators that cannot be
     translated into C.
     """
     printer = _Printer(actuators)
@@ -212,11 +233,11 @@ def printed_cycle(actuators: Actuators, settings: CycleSettings) -> PrintedCycle
         "The motion: a queue of segments, and the path to rest.", "robot_reference.h", whole
     )
     files["reference.h"] = _reference_header(heads)
-    files["settings.c"] = _settings(actuators, settings)
+    files["settings.c"] = _settings(actuators, settings, stream)
     records = (
         CycleSettings, CycleCounts, samples.Samples, observer.Disturbances, modes.Memory,
         modes.Situation, late_hold.SmoothedMotors, cycle_clock.CycleClock,
-        frozen_sides.FrozenSides,
+        frozen_sides.FrozenSides, StreamLimits, streams.Ticks, streams.Stream,
     )  # fmt: skip
     structures = {record: c_records.structure(record, NAMES) for record in records}
     constants = [
@@ -251,7 +272,8 @@ class _Printer:
         n, m = actuators.n, len(actuators.motors)
         self._sizes = {
             "n": n, "m": m, "n + m": n + m, "segments": segments.SEGMENTS,
-            "recoveries": MOST_RECOVERIES, "states": actuators.state_count,
+            "recoveries": MOST_RECOVERIES, "rows": streams.ROWS, "points": streams.POINTS,
+            "states": actuators.state_count,
         }  # fmt: skip
         own = actuation(actuators)
         self._tables = {name.upper(): row for name, row in own._asdict().items()}
@@ -288,6 +310,8 @@ class _Printer:
         if argument in WHOLE or (own is modes and argument == "motion"):
             return c_types.INT
         record = MEMORIES[own] if argument == "s" else RECORDS.get(argument)
+        if own is streams and argument == "p":
+            record = StreamLimits
         if record is not None:
             kind = c_records.record_type(record, NAMES, self._sizes, shown=("segments",))
             if record is CycleSettings:
@@ -321,7 +345,7 @@ def _reference_header(heads: Sequence[str]) -> str:
     return "\n".join(parts)
 
 
-def _settings(actuators: Actuators, values: CycleSettings) -> str:
+def _settings(actuators: Actuators, values: CycleSettings, stream: StreamLimits) -> str:
     return "\n".join([
         c_source.comment(["Settings: defaults and ranges. Names of joints and motors."])
         + '#include "robot_controller.h"\n\n#include <math.h>\n#include <stddef.h>\n',
@@ -330,6 +354,8 @@ def _settings(actuators: Actuators, values: CycleSettings) -> str:
         _names("robot_motor_names[ROBOT_MOTORS]", actuators.motor_names),
         "void robot_default_parameters(robot_parameters *parameters)\n{\n"
         f"    *parameters = {c_records.defaults(values, 'robot_parameters')};\n}}\n",
+        "const robot_stream_limits robot_default_stream = "
+        f"{c_records.defaults(stream, '').removeprefix('()')};\n",
         "const char *robot_wrong_parameter(const robot_parameters *p)\n{\n"
         f"{c_records.checks(CycleSettings, 'p', NAMES)}\n    return NULL;\n}}\n",
         *(_words(name, texts) for name, (_, _, texts) in CODES.items()),

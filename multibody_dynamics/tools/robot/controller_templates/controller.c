@@ -8,6 +8,7 @@
 #include "robot_controller.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #ifdef __FAST_MATH__
 #error "compile without -ffast-math, which removes the checks for NaN"
@@ -94,6 +95,16 @@ static void observe_disturbances(robot_controller *c, double elapsed)
                                known, last->torque[1]);
 }
 
+/* The motion at a time, from the present one on. */
+static void evaluate(robot_controller *c, double time, double state[5][JOINTS])
+{
+    if (c->streams) {
+        robot_stream_follow(&c->ticks, &c->stream, &c->stream_limits, time, state);
+    } else {
+        robot_reference_evaluate(&c->reference, time, c->clock.time, state);
+    }
+}
+
 /* The chosen law along c->desired, `elapsed` after the last cycle, of which it uses at most `dt`. */
 static void follow(robot_controller *c, double dt, double elapsed, double torque[MOTORS])
 {
@@ -110,7 +121,7 @@ static void follow(robot_controller *c, double dt, double elapsed, double torque
                     x->theta, x->thetad, torque);
     if (lead > 0.0) {
         flat = &c->later;
-        robot_reference_evaluate(&c->reference, c->clock.time + lead, c->clock.time, flat->state);
+        evaluate(c, c->clock.time + lead, flat->state);
         map_motion(c, flat, dt);
     }
     for (int j = 0; j < MOTORS; ++j) {
@@ -236,6 +247,16 @@ static void hold(robot_controller *c)
 {
     robot_reference_hold(&c->reference, c->samples.q, c->clock.time);
     c->has_motion = 1;
+    c->streams = 0;
+}
+
+/* The motion goes on from where a stream is. */
+static void leave_stream(robot_controller *c)
+{
+    if (c->streams) {
+        robot_reference_begin(&c->reference, c->clock.time, c->desired);
+    }
+    c->streams = 0;
 }
 
 /* End the motion: sides without samples are then carried along nothing. */
@@ -270,6 +291,10 @@ static int may_begin(const robot_controller *c)
 static void look_up(robot_controller *c)
 {
     const robot_parameters *p = &c->parameters;
+    if (c->streams) {
+        evaluate(c, c->clock.time, c->desired);
+        return;
+    }
     c->counts.late_references += robot_reference_follow(&c->reference, c->clock.time, p->lead,
                                                         p->stop_acceleration, c->desired) ? 1 : 0;
 }
@@ -305,7 +330,8 @@ static void supervise(robot_controller *c, double step)
         x.error[i] = c->desired[0][i] - s->q[i];
     }
     robot_supervise(&c->parameters, &c->modes, c->clock.time, &x);
-    robot_note_motion(&c->modes, robot_reference_motion(&c->reference));
+    robot_note_motion(&c->modes, c->streams ? !robot_stream_rests(&c->stream)
+                                            : robot_reference_motion(&c->reference));
     if (c->modes.is_new) {
         start_new_law(c);
         look_up(c);
@@ -421,7 +447,7 @@ static void report(const robot_controller *c, robot_output *out)
 
 int robot_initialise(robot_controller *c, const robot_parameters *parameters)
 {
-    *c = (robot_controller){.parameters = *parameters};
+    *c = (robot_controller){.parameters = *parameters, .stream_limits = robot_default_stream};
     robot_forget_samples(&c->samples);
     copy_row(SECOND_AT_REST, c->second[0], ROBOT_VARIABLE);
     return robot_wrong_parameter(parameters) ? 1 : 0;
@@ -594,7 +620,8 @@ robot_answer robot_append(robot_controller *c, double time, double state[5][JOIN
 {
     const robot_parameters *p = &c->parameters;
     robot_answer answer = ROBOT_POINT_NOT_READY;
-    if (robot_is_following(c->modes.mode)) {
+    if (robot_is_following(c->modes.mode) && !(c->streams && !robot_stream_rests(&c->stream))) {
+        leave_stream(c);
         answer = (robot_answer)robot_reference_accept(&c->reference, c->clock.time, p->lead, time,
                                                       state, p->lower, p->upper, p->velocity);
     }
@@ -602,9 +629,35 @@ robot_answer robot_append(robot_controller *c, double time, double state[5][JOIN
     return answer;
 }
 
+robot_answer robot_follow(robot_controller *c, const double *start, int count,
+                          const double *times, double (*positions)[JOINTS],
+                          double (*velocities)[JOINTS])
+{
+    const double *q = c->desired[0];
+    robot_stream_limits *p = &c->stream_limits;
+    if (!robot_is_following(c->modes.mode) || count < 1 ||
+        !(c->streams || robot_reference_motion(&c->reference) == 0)) {
+        return ROBOT_POINT_NOT_READY;
+    }
+    if (!is_finite_row(times, count) || !is_finite_row(positions[0], count * JOINTS)) {
+        return ROBOT_POINT_NOT_FINITE;
+    }
+    for (int i = 0; i < JOINTS && !c->streams; ++i) {
+        p->lower[i] = fmin(p->lower[i], q[i]);
+        p->upper[i] = fmax(p->upper[i], q[i]);
+    }
+    if (!c->streams) {
+        robot_stream_begin(&c->ticks, &c->stream, p, c->clock.time, q, ZEROS);
+        c->streams = 1;
+    }
+    const int refused = robot_stream_take(&c->stream, p, c->clock.time, start ? *start : 0.0,
+                                          start != NULL, times, positions, velocities, count);
+    return refused ? ROBOT_POINT_FULL : ROBOT_ACCEPTED;
+}
+
 void robot_cut(robot_controller *c, double time)
 {
-    if (robot_is_following(c->modes.mode) && !c->reference.brakes) {
+    if (robot_is_following(c->modes.mode) && !c->streams && !c->reference.brakes) {
         robot_reference_cut(&c->reference, fmax(time, c->clock.time));
     }
 }
@@ -612,6 +665,7 @@ void robot_cut(robot_controller *c, double time)
 void robot_stop(robot_controller *c)
 {
     if (robot_is_following(c->modes.mode)) {
+        leave_stream(c);
         robot_reference_stop(&c->reference, c->clock.time, c->parameters.stop_acceleration);
     }
 }

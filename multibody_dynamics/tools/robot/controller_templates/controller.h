@@ -71,6 +71,10 @@ typedef struct {
 
     /* reference */
     robot_reference reference;
+    robot_stream_limits stream_limits;
+    robot_ticks ticks;
+    robot_stream stream;
+    int streams; /* whether the motion is that of a stream, not of the reference */
     double desired[5][ROBOT_JOINTS];
     double external_torque[ROBOT_JOINTS];
     double second[3][ROBOT_SECOND];
@@ -90,7 +94,8 @@ typedef struct {
     int is_fading;
 } robot_controller;
 
-/* The settings that were designed for this robot. */
+/* The limits of streams, and the settings, that were designed for this robot. */
+extern const robot_stream_limits robot_default_stream;
 void robot_default_parameters(robot_parameters *parameters);
 
 /* The name of the first setting that is out of range, for messages; NULL if there is none. */
@@ -145,6 +150,16 @@ void robot_deactivate(robot_controller *controller);
  */
 robot_answer robot_append(robot_controller *controller, double time,
                           double state[5][ROBOT_JOINTS]);
+
+/*
+ * Follow the targets of a stream, from rest on: `count` positions, due at increasing `times` after
+ * *start; if `start` is NULL, after the message should have arrived. NaN: a velocity that was not
+ * sent. They replace the targets from the first of them on. Meanwhile, robot_append is refused
+ * until the stream has come to rest. Returns ROBOT_POINT_FULL if points did not fit. See streams.md.
+ */
+robot_answer robot_follow(robot_controller *controller, const double *start, int count,
+                          const double *times, double (*positions)[ROBOT_JOINTS],
+                          double (*velocities)[ROBOT_JOINTS]);
 
 /* Discard the motion after `time`, so that robot_append continues from there. */
 void robot_cut(robot_controller *controller, double time);
