@@ -72,19 +72,9 @@ def test_every_node_has_a_page_with_its_parameters():
 
 def test_the_names_for_everyday_use_are_those_of_dynamics():
     text = (ROOT / "docs" / "names.md").read_text()
-    table = text[text.index("| subject |") : text.index("## Rooms")]
+    table = text[text.index("| subject |") : text.index("## Packages")]
     names = re.findall(r"`(\w+)`", table.split("\n", 2)[2])
     assert sorted(names) == sorted(set(dyn.__all__) - set(reference.packages()))
-
-
-def test_the_names_of_a_package_are_grouped_by_subject():
-    text = reference.names_of("rigid") + reference.names_of("theory")
-    parts = (
-        *("| **Kinematics** | |", "`dyn.rigid.jacobian`", "| **Inverse dynamics** | |"),
-        *("| **Configuration of a tree** | |", "`dyn.theory.BodyScrewDescription`"),
-    )
-    places = [text.index(part) for part in parts]
-    assert places == sorted(places)
 
 
 # The pages of the papers

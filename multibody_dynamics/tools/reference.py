@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Generate the tables in docs/ from the code: symbols, names, laws, faults, parameters of nodes.
+"""Generate the tables in docs/ from the code: symbols, packages, laws, faults, parameters of nodes.
 
 `python -m multibody_dynamics.tools.reference` rewrites the text of docs/*.md between the comments
 `begin NAME` and `end NAME`; a test fails if a table is out of date.
@@ -15,7 +15,6 @@ from dataclasses import fields
 from importlib import import_module
 from inspect import getdoc
 from pathlib import Path
-from types import ModuleType
 from typing import get_type_hints
 
 from .. import dynamics
@@ -44,8 +43,8 @@ def generate(name: str) -> str:
         return head + "".join(
             f"| {s.symbol} | `{s.name}` | {s.shape} | {s.unit} | {s.frame} |\n" for s in SYMBOLS
         )
-    if name == "names":
-        return "".join(names_of(package) for package in ("", *packages()))
+    if name == "packages":
+        return packages_table()
     if name == "laws":
         return laws_table()
     if name == "settings of laws":
@@ -128,30 +127,14 @@ def packages() -> list[str]:
     return [key for key in dynamics.__all__ if hasattr(getattr(dynamics, key), "__path__")]
 
 
-def names_of(package: str) -> str:
-    """Heading and table of the public names of a package, by subject; "" is dynamics/ itself."""
-    interface = getattr(dynamics, package) if package else dynamics
-    title, lines = read_interface(interface)
-    head = f"\n### dyn.{package}\n\n{title}\n" if package else ""
-    prefix = f"dyn.{package}." if package else "dyn."
-    table = "".join(
-        f"| `{prefix}{name}` | {what} |\n" if name else f"| **{what}** | |\n"
-        for name, what in lines
+def packages_table() -> str:
+    """The title of each package."""
+    titles = {
+        name: (getdoc(getattr(dynamics, name)) or "").partition("\n\n")[0] for name in packages()
+    }
+    return "| package | subject |\n|---|---|\n" + "".join(
+        f"| `dyn.{name}` | {' '.join(title.split())} |\n" for name, title in titles.items()
     )
-    return f"{head}\n| name | meaning |\n|---|---|\n{table}"
-
-
-def read_interface(interface: ModuleType) -> tuple[str, list[tuple[str, str]]]:
-    """The first paragraph of a docstring, its lines `name  description`, and its subjects.
-
-    A subject is a line of its own that ends with a colon; it has an empty name.
-    """
-    title, _, rest = (getdoc(interface) or "").partition("\n\n")
-    pattern = r"^ *(\w+) {2,}(\S.*)$|(?<=\n\n)(\S.*):(?=\n\n\w+ {2,})"
-    lines = re.findall(pattern, f"\n\n{rest}", re.MULTILINE)
-    return " ".join(title.split()), [
-        (name, (what or subject).replace("|", "\\|")) for name, what, subject in lines
-    ]
 
 
 def updated(text: str) -> str:
