@@ -4,7 +4,6 @@
 """Streams of targets against "C2 upsampling, then a motor PD", on a Panda with springs.
 
     python benchmark/streams.py [--plant internal|mujoco] [--seconds 20]
-    python benchmark/streams.py --minutes 60    random chunks, streamed alone: stops and torque rates
 
 joint_trajectory_controller upsamples chunks of positions to a cubic spline that is C2
 (ros2_controllers#2491): here from the current position and velocity through the points to come, at
@@ -87,40 +86,14 @@ def limited(run: Replay) -> float:
     return float((steps > 1.0 - 1e-6).any(axis=1).mean())
 
 
-def endure(model: Any, springs: Any, plant: str, minutes: int) -> list[Any]:
-    """Random chunks, minute by minute, each with other waves, jitter, losses and anchors."""
-    rows = []
-    for k, rate in enumerate(RATES):
-        count, stops, refused, share, peak, square = 0, 0, 0, 0.0, 0.0, 0.0
-        for seed in range(k, minutes, len(RATES)):
-            stream = policy_stream(
-                model.joint_names, START, rate=rate, duration=60.0, jitter=0.5, seed=seed + 1
-            )
-            run = replay(model, springs, stream, plant=plant)
-            count += 1
-            stops, refused = stops + len(run.stops), refused + len(run.refused)
-            share = max(share, float((run.torque_rate / run.motors.torque_rate).max()))
-            peak = max(peak, float(np.abs(run.desired[:, 0] - run.q).max()))
-            square += run.error_rms**2
-        rms = np.sqrt(square / max(count, 1))
-        rows.append((f"{rate:g}", count, stops, refused, 1e3 * rms, 1e3 * peak, 100.0 * share))
-    return rows
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--plant", choices=PLANTS, default="internal")
     parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--minutes", type=int, default=0)
     options = parser.parse_args()
     config = share_directory() / "config"
     model = load_urdf(config / "robots" / "panda.urdf")
     springs = load_actuators(config / "elastic_joints" / "panda.yaml", model.joint_names)
-    if options.minutes:
-        found = endure(model, springs, options.plant, options.minutes)
-        heads = ("Hz", "minutes", "stops", "refused", "rms [mrad]", "peak [mrad]", "rate [%]")
-        print("\n".join(text_table(heads, found)))
-        return
     rows = []
     for rate in RATES:
         stream = policy_stream(

@@ -22,7 +22,7 @@ from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from ..dynamics.core import InputError
+from ..dynamics.core import Array, InputError
 from ..dynamics.model import MultibodyModel
 from ..dynamics.motion import (
     DERIVATIVES,
@@ -61,7 +61,7 @@ class TrajectoryParameters(RobotParameters):
     motion: str = parameter(
         "sum_of_sines",
         "'sum_of_sines': the exciting motion of dynamic identification; 'rest_to_rest': through"
-        " waypoints sent without velocities, so the approach may pass the first one at speed;"
+        " waypoints, from rest to rest;"
         " 'file': the points of trajectory_file",
         choices=(*MOTIONS, "file"),
     )
