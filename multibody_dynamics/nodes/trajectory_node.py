@@ -22,7 +22,7 @@ from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from ..dynamics.core import InputError
+from ..dynamics.core import Array, InputError
 from ..dynamics.model import MultibodyModel
 from ..dynamics.motion import (
     DERIVATIVES,
@@ -61,7 +61,7 @@ class TrajectoryParameters(RobotParameters):
     motion: str = parameter(
         "sum_of_sines",
         "'sum_of_sines': the exciting motion of dynamic identification; 'rest_to_rest': through"
-        " waypoints sent without velocities, so the approach may pass the first one at speed;"
+        " waypoints, from rest to rest;"
         " 'file': the points of trajectory_file",
         choices=(*MOTIONS, "file"),
     )
@@ -290,7 +290,7 @@ class TrajectoryNode(ManagedNode[TrajectoryParameters]):
         distance = self._measured.position - points.positions[0]
         approach = max(approach_time(self._model, distance, p.speed), p.shortest_approach)
         start = self._now() + int(SECOND * p.start_delay)
-        later = points._replace(times=approach + points.times)
+        later = approached(self._model, self._measured.position, approach, self._motion, points)
         self._publisher.publish(trajectory_message(self._model.joint_names, start, later))
         self._length = int(SECOND * (p.start_delay + later.times[-1]))
         self._end = start + int(SECOND * later.times[-1])
@@ -318,13 +318,35 @@ def _motion_and_points(
         return interpolate(model.joint_names, *points), points, f" of {p.trajectory_file}"
     motion = make_motion(model, p)
     if isinstance(motion, Trajectory):
-        return motion, Points(motion.knots, motion.states[:, 0]), ", positions only"
+        return motion, Points(motion.knots, motion.states[:, 0]), ""
     count = motion.duration / p.sample_period
     _require_few(count, "increase sample_period, or shorten the motion")
     points = sampled(motion, p.sample_period)
     error = reproduction_error(motion, points)
     deviations = (f"{x:.1e} in {name}" for x, name in zip(error, DERIVATIVES, strict=True))
     return motion, points, "; interpolating them deviates by " + ", ".join(deviations)
+
+
+def approached(
+    model: MultibodyModel, q: Array, duration: float, motion: Reference, points: Points
+) -> Points:
+    """The points after an approach from q (n,) to the first one, which is reached at rest.
+
+    The approach has points as close together as those of the motion: a spline whose intervals
+    differ much swings beyond them.
+    """
+    rows = [points.positions, points.velocities, points.accelerations]
+    if isinstance(motion, Trajectory):
+        rows = list(motion.states[:, :3].swapaxes(0, 1))
+    way = interpolate(model.joint_names, [0.0, duration], [q, points.positions[0]])
+    count = int(np.clip(duration / np.diff(points.times).min(), 1, MOST_POINTS))
+    times = np.linspace(0.0, duration, count, endpoint=False)[1:]
+    passed = way.sample(times)[:, :3].swapaxes(0, 1)
+    joined = (
+        None if own is None else np.concatenate((before, own))
+        for before, own in zip(passed, rows, strict=True)
+    )
+    return Points(np.concatenate((times, duration + points.times)), *joined)
 
 
 def _require_few(count: float, remedy: str) -> None:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Array, IndependentCopies
+from ..core import Array, IndependentCopies, InputError
 from .actuators import Actuators
 
 ComplexArray = NDArray[np.complex128]
@@ -113,7 +113,7 @@ class LinearArm(IndependentCopies):
     def state_space(self) -> StateSpace:
         """The first-order system of the free coordinates y, driven by motor torques: the links,
         then the motors that do not move with their links, then the base. M must be positive
-        definite."""
+        definite; raises InputError for a singular one."""
         n, free = len(self.links), self._is_free
         own = n + int(free.sum())
         k = own + len(self.base)
@@ -123,7 +123,10 @@ class LinearArm(IndependentCopies):
         join[self.motors[free], np.arange(n, own)] = 1.0
         join[self.base, np.arange(own, k)] = 1.0
         M, K, D = (join.T @ matrix @ join for matrix in (self.mass, self.stiffness, self.damping))
-        rates = np.linalg.solve(M, np.hstack([-K, -D, join[self.motors].T]))
+        try:
+            rates = np.linalg.solve(M, np.hstack([-K, -D, join[self.motors].T]))
+        except np.linalg.LinAlgError:
+            raise InputError("the mass matrix of the arm with its motors is singular") from None
         transition = np.vstack([np.eye(2 * k)[k:], rates[:, : 2 * k]])
         forced = np.vstack([0.0 * rates[:, 2 * k :], rates[:, 2 * k :]])
         return StateSpace(transition, forced, join[: n + len(self.motors)])

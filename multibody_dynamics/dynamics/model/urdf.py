@@ -704,14 +704,15 @@ def _limits(joint: Any, kind: str, k: int, notes: list[str]) -> Array:
     if kind != "continuous":
         limits[:2, 0] = limit.lower, limit.upper
     limits[2:4, 0] = limit.velocity, limit.effort
+    if not limits[:4, 0].any():  # as exporters write what they do not know
+        limits[:2, 0] = -np.inf, np.inf
+        notes.append(f"joint '{joint.name}': a <limit> of zeros means none")
     for row, name in ((2, "velocity"), (3, "effort")):
-        if limits[row, 0] == UNLIMITED:
+        if (given := limits[row, 0]) in (UNLIMITED, 0.0):
             limits[row, 0] = np.inf
-            notes.append(f"joint '{joint.name}': a {name} limit of -1 means none")
-    lower, upper, velocity, effort = limits[:4, 0]
-    if lower == upper or velocity == 0 or effort == 0:
+            notes.append(f"joint '{joint.name}': a {name} limit of {given:g} means none")
+    if limits[0, 0] == limits[1, 0]:
         notes.append(
-            f"joint '{joint.name}' cannot move within its <limit>: lower {lower:g}, upper "
-            f"{upper:g}, velocity {velocity:g}, effort {effort:g}"
+            f"joint '{joint.name}' cannot move within its <limit>: both are {limits[0, 0]:g}"
         )
     return limits

@@ -19,7 +19,7 @@ from ...dynamics.control import (
     load_collision_thresholds,
     middle_of_range,
 )
-from ...dynamics.core import Array, InputError, kept_result
+from ...dynamics.core import InputError, kept_result
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
 from ..base.parameters import ParameterError
@@ -90,10 +90,9 @@ def stop_report(
         )
     except InputError as error:
         return (), (f"stop: no forecast, because the arm cannot rest there: {error}",)
-    viscous = np.array([motor.viscous for motor in actuators.motors])
     units = _units(model, actuators)
-    lines = (*_lines(actuators, forecast, units), f"stop: {_stable(forecast)}")
-    return lines, tuple(_warnings(actuators, forecast, viscous, p.stop_timeout, units))
+    lines = (f"stop: {_distances(actuators, forecast, units)}", f"stop: {_stable(forecast)}")
+    return lines, tuple(_warnings(actuators, forecast, p.stop_timeout, units))
 
 
 def _stable(forecast: StopForecast) -> str:
@@ -109,34 +108,44 @@ def _units(model: MultibodyModel, actuators: Actuators) -> list[str]:
     return ["m" if kind == "prismatic" else "rad" for kind in types]
 
 
-def _lines(actuators: Actuators, forecast: StopForecast, units: list[str]) -> Iterator[str]:
-    for j, (name, unit) in enumerate(zip(actuators.motor_names, units, strict=True)):
-        speed, time, distance = forecast.top_speed[j], forecast.time[j], forecast.distance[j]
-        if np.isfinite(time):
-            what = f"comes to rest within {time:.2g} s, over {distance:.2g} {unit}"
-        else:
-            what = f"is still moving after 30 s and {distance:.2g} {unit}"
-        yield f"stop: '{name}' at {speed:.2g} {unit}/s {what}"
+def _distances(actuators: Actuators, forecast: StopForecast, units: list[str]) -> str:
+    """How far each motor moves in a stop."""
+    moving = np.isfinite(forecast.time)
+    ends = (
+        f"'{name}' at {speed:.2g} {unit}/s "
+        + (f"within {time:.2g} s, over" if stops else "not within 30 s, and")
+        + f" {distance:.2g} {unit}"
+        for name, unit, speed, time, distance, stops in zip(
+            actuators.motor_names,
+            units,
+            forecast.top_speed,
+            forecast.time,
+            forecast.distance,
+            moving,
+            strict=True,
+        )
+    )
+    return f"comes to rest: {'; '.join(ends)}"
 
 
 def _warnings(
-    actuators: Actuators,
-    forecast: StopForecast,
-    viscous: Array,
-    timeout: float,
-    units: list[str],
+    actuators: Actuators, forecast: StopForecast, timeout: float, units: list[str]
 ) -> Iterator[str]:
     if forecast.delay < EXPECTED_DELAY:
         yield (
             f"stop: the arm, '{forecast.weakest}' in particular, is unstable if torques are more"
             f" than {1e3 * forecast.delay:.0f} ms late; brakes must then stop it"
         )
-    for j, (name, unit) in enumerate(zip(actuators.motor_names, units, strict=True)):
-        needed = forecast.needed_viscous[j]
-        if needed > viscous[j] + 1e-9:
-            friction = "N s/m" if unit == "m" else "N m s/rad"
-            yield (
-                f"stop: '{name}' has a viscous friction of {viscous[j]:.3g} {friction}; to stop"
-                f" within {timeout:g} s, stable with torques {1e3 * EXPECTED_DELAY:.0f} ms late, it"
-                f" needs about {needed:.2g}"
-            )
+    short = [
+        f"'{name}' needs {needed:.2g} and has {motor.viscous:.3g} N"
+        + (" s/m" if unit == "m" else " m s/rad")
+        for name, unit, needed, motor in zip(
+            actuators.motor_names, units, forecast.needed_viscous, actuators.motors, strict=True
+        )
+        if needed > motor.viscous + 1e-9
+    ]
+    if short:
+        yield (
+            f"stop: too little viscous friction to stop within {timeout:g} s, stable with torques"
+            f" {1e3 * EXPECTED_DELAY:.0f} ms late: {', '.join(short)}"
+        )

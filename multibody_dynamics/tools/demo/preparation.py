@@ -21,6 +21,7 @@ from ...dynamics.rigid import gravity_forces
 from ...nodes.base.robot import find_file
 from ...nodes.trajectory_node import TrajectoryParameters, make_motion
 from ...resources import share_directory
+from ..base.generated_drives import generated_drives
 from ..base.models import load_quietly
 from ..base.node_parameters import (
     CONTROLLER,
@@ -34,7 +35,6 @@ from ..base.recording import CONTROL_TOPICS, TOPICS, Topic
 from .analysis import LAWS, PLANTS, VARIANT_OF, run_name
 from .control_report import OUTPUTS as CONTROL_OUTPUTS
 from .control_report import write_control_report
-from .generated_springs import generated_springs
 from .report import OUTPUTS, write_report
 
 REMAPPINGS = {SIMULATOR: {"motor_command": f"{FEEDFORWARD}/motor_command"}}
@@ -239,7 +239,7 @@ def _springs(
         file = find_file(elastic_joints)
         actuators = load_actuators(file, model.joint_names, model.joint_types)
     else:
-        file, text = folder / SPRINGS, generated_springs(model)
+        file, text = folder / SPRINGS, generated_drives(model)
         actuators = load_actuators(parse_yaml(text), model.joint_names, model.joint_types)
     return file, text, actuators
 

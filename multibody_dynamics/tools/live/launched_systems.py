@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+import tempfile
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -24,6 +26,7 @@ FOLDER_OF_LAWS = Path(__file__).parents[2] / "dynamics" / "control" / "laws" / "
 LAWS = tuple(sorted(file.stem for file in FOLDER_OF_LAWS.glob("[!_]*.py")))
 """The laws by name, without importing them: one file each."""
 FLAG = ("true", "false")
+AUTO = "auto"
 REPORT_TIME = 600.0  # s for the final report of a long comparison
 
 
@@ -86,7 +89,7 @@ SPRINGS = Argument(
     "elastic_joints",
     "",
     "YAML file of springs and motors; '' uses that of the parameters file or, if a robot is given,"
-    " makes every joint rigid",
+    " makes every joint rigid; a simulated robot then gets assumed motors, which are printed",
 )
 MOTORS = Argument(
     "command_joints",
@@ -177,7 +180,11 @@ def _expanded(file: str, arguments: list[str]) -> str:
 def _elastic_joint(values: Values) -> list[NodeStart]:
     """The controller and, depending on the arguments, the plant and the motion."""
     simulated_time = values.flag("use_sim_time")
+    if values["use_sim_time"] == AUTO:
+        simulated_time = values["plant"] != "none" and not values["namespace"]
     links, motors, start_there = robot_parameters(values)
+    if values["plant"] != "none" and motors.get("elastic_joints_file") == "":
+        motors["elastic_joints_file"] = _assumed_drives(links)
     common = NodeStart(
         "flatness_controller_node",
         namespace=values["namespace"],
@@ -219,6 +226,23 @@ def _elastic_joint(values: Values) -> list[NodeStart]:
     return nodes
 
 
+def _assumed_drives(links: Mapping[str, Any]) -> str:
+    """The path of a file with motors for a robot of which only the links are known: without rotors,
+    directions of an arm that hardly has inertia there could not be controlled."""
+    from ...dynamics.core import ModelWarning
+    from ...nodes.base.robot import RobotParameters, load_model
+    from ..base.generated_drives import generated_drives
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # in the logs of the nodes
+        model = load_model(RobotParameters(**links))
+    file = Path(tempfile.mkdtemp(prefix="multibody_dynamics_")) / "assumed_drives.yaml"
+    file.write_text(text := generated_drives(model, are_rigid=True), encoding="utf-8")
+    rule = " ".join(text.partition("\njoints:")[0].partition(": ")[2].split())
+    print(f"no --elastic-joints: assumed {rule}; {file}", flush=True)
+    return str(file)
+
+
 ELASTIC_JOINT = System(
     "controller, simulated robot and motion",
     (
@@ -236,8 +260,11 @@ ELASTIC_JOINT = System(
         NAMESPACE,
         replace(
             SIMULATED_TIME,
+            default=AUTO,
             description="use the time on /clock, published by the plant in lockstep or by another"
-            " simulator, see clock",
+            " simulator, see clock; auto: for a simulated robot without a namespace, because in"
+            " lockstep a busy computer slows the motion down, but never delays torques",
+            choices=(AUTO, *FLAG),
         ),
         Argument(
             "clock",

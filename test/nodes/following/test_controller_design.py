@@ -54,10 +54,20 @@ def test_laws_are_judged_with_the_stiffness_from_which_the_reference_begins(goal
     assert np.array_equal(found.laws.second, reference.rows[0])
 
 
+def test_missing_friction_is_one_warning_for_all_joints():
+    arm = linear_arm()
+    p = FlatnessControllerParameters(stop_timeout=0.1)
+    _, warnings = stop_report(made(arm, p), p)
+    (friction,) = [line for line in warnings if "friction" in line]
+    assert all(f"'{name}' needs " in friction for name in arm.actuators.motor_names)
+
+
 def test_the_forecast_of_the_stop_says_once_what_delay_is_stable():
     arm = linear_arm()
     p = FlatnessControllerParameters()
     lines, _ = stop_report(made(arm, p), p)
-    assert len(lines) == len(arm.actuators.motors) + 1
-    assert [("stable" in line) for line in lines] == [False] * len(arm.actuators.motors) + [True]
-    assert " 0 ms late" not in lines[-1]
+    distances, stable = lines
+    assert all(f"'{name}' at " in distances for name in arm.actuators.motor_names)
+    assert "stable" in stable
+    assert "stable" not in distances
+    assert " 0 ms late" not in stable

@@ -11,6 +11,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
+from multibody_dynamics.dynamics import load_actuators, load_urdf
 from multibody_dynamics.dynamics.control import LAWS, ControllerSettings
 from multibody_dynamics.dynamics.control.laws.controller_settings import LawName
 from multibody_dynamics.dynamics.core.errors import InputError
@@ -41,6 +42,35 @@ def test_every_law_may_be_chosen_and_is_known_to_type_checkers():
 def test_every_system_has_a_launch_file():
     files = {file.name for file in (share_directory() / "launch").iterdir()}
     assert {f"{name.replace('-', '_')}.launch.py" for name in SYSTEMS} <= files
+
+
+@pytest.mark.parametrize(
+    ("words", "is_simulated"),
+    [
+        ((), True),
+        (("--namespace", "left"), False),
+        (("--plant", "none"), False),
+        (("--use-sim-time", "false"), False),
+    ],
+)
+def test_a_single_simulated_robot_waits_for_its_torques(words, is_simulated):
+    """Two robots would publish two clocks."""
+    for node in nodes("--urdf", TWO_LINKS, *words):
+        leads = node.executable == "elastic_robot_simulator_node"
+        assert settings(node)["use_sim_time"] == (is_simulated and not leads)
+        assert not leads or settings(node)["lockstep"] == is_simulated
+
+
+def test_a_simulated_robot_without_data_gets_motors(capsys):
+    found = nodes("--urdf", TWO_LINKS, "--motion", "none")
+    (file,) = {settings(node)["elastic_joints_file"] for node in found}
+    model = load_urdf(share_directory() / TWO_LINKS)
+    actuators = load_actuators(file, model.joint_names)
+    assert actuators.is_rigid.all()
+    assert (actuators.motor_inertia > 0.0).all()
+    assert "assumed" in capsys.readouterr().out
+    (real,) = nodes("--urdf", TWO_LINKS, "--motion", "none", "--plant", "none")
+    assert settings(real)["elastic_joints_file"] == ""
 
 
 def test_options_become_parameters_of_the_nodes():

@@ -259,14 +259,36 @@ def smallest_inertias(model: MultibodyModel, actuators: Actuators, q: Any) -> Ar
     Without a rotor, the inertia that a rigid joint feels may fall to a twentieth from one posture
     to another; gains for the largest one would be unstable at the smallest.
     """
+    inverses = np.diagonal(_mobilities(model, actuators, q), axis1=1, axis2=2)
+    return np.asarray(1.0 / inverses.max(axis=0))
+
+
+def _mobilities(model: MultibodyModel, actuators: Actuators, q: Any) -> Array:
+    """(1 + POSTURES, n, n) M^-1 at q (n,) and at random positions within the joint limits."""
+    q = as_array("q", q, (actuators.n,), actuators.joint_names)
     lower, upper = np.maximum(model.limits.lower, -np.pi), np.minimum(model.limits.upper, np.pi)
     others = np.random.default_rng(0).uniform(lower, upper, (POSTURES, model.n))
-    return np.min([inertias_felt(model, actuators, each) for each in (q, *others)], axis=0)
+    M = mass_matrix(model, np.vstack((q, others))) + np.diag(rigid_rotors(actuators))
+    return np.asarray(np.linalg.inv(M))
 
 
-def _moved_by_rigid_joints(model: MultibodyModel, actuators: Actuators, q: Any) -> Array | float:
-    """(n,) the inertias for which rigid joints are controlled, see :func:`smallest_inertias`."""
-    return smallest_inertias(model, actuators, q) if actuators.is_rigid.any() else 0.0
+def _moved_by_rigid_joints(model: MultibodyModel, actuators: Actuators, q: Any) -> Array:
+    """(n,) inertias d for which rigid joints are controlled; 0 for the others.
+
+    With feedback at several joints, the arm resists less than each of :func:`smallest_inertias`
+    would: with A = diag(d) M^-1 of the rigid joints, gains proportional to d act on the arm as on
+    single joints times the eigenvalues of A. These are at most 1, because each row of |A| adds up
+    to at most 1 at all those postures: d = 1 / max_q sum_j |M^-1_ij| (d_j / d_i)^(1/2), taken with
+    d_j from smallest_inertias, is a similarity away from that.
+    """
+    found = np.zeros(actuators.n)
+    rigid = np.flatnonzero(actuators.is_rigid)
+    if rigid.size:
+        free = _mobilities(model, actuators, q)[:, rigid[:, None], rigid]
+        root = np.sqrt(np.diagonal(free, axis1=1, axis2=2).max(axis=0))
+        coupled = np.abs(free) / np.outer(root, root)
+        found[rigid] = 1.0 / (root**2 * coupled.sum(axis=2).max(axis=0))
+    return found
 
 
 def inertias_held(model: MultibodyModel, actuators: Actuators, q: Any) -> Array:
@@ -402,7 +424,7 @@ def motor_bandwidth_gains(
     simulated drives takes a bandwidth in Hz and locks the other joints.
     """
     w = bandwidths(bandwidth, actuators.motor_names, of="motor")
-    links = np.broadcast_to(_moved_by_rigid_joints(model, actuators, q), actuators.n)
+    links = _moved_by_rigid_joints(model, actuators, q)
     is_rigid, joint = actuators.is_rigid, actuators.joint_of_motor
     carried = np.where(is_rigid[joint], links[joint], actuators.motor_inertia)
     return motor_side_gains(actuators, carried * w**2, 2.0 * carried * w)

@@ -61,9 +61,9 @@ SMALL = 1e-5  # rad, rad/s: deflections from which the slopes of the flat map ar
 class RobotErrors:
     """Relative errors of a robot against its model: true value = model (1 + error).
 
-    Attributes: `links` (n,), of all inertias and the mass of each body; `springs` (n,), of
-    stiffness and damping at each joint; `motors` and `friction` (m,), of rotor inertias and viscous
-    friction. Scalars apply to all. Raises InputError for errors of -1 or less.
+    Attributes: `links` (n,), of all inertias and the mass of the bodies at each coordinate;
+    `springs` (n,), of stiffness and damping at each joint; `motors` and `friction` (m,), of rotor
+    inertias and viscous friction. Scalars apply to all. Raises InputError for errors of -1 or less.
     """
 
     links: Any = 0.0
@@ -246,7 +246,7 @@ def _plant(
     """
     n, joint = actuators.n, actuators.joint_of_motor
     own = slice(n + len(joint))
-    scales = np.broadcast_to(1.0 + np.asarray(errors.links), (n,))
+    scales = np.broadcast_to(1.0 + np.asarray(errors.links), (n,))[model.coordinates]
     is_scaled = bool(np.any(errors.links))
     if is_scaled:
         model = model.with_scaled_links(scales)

@@ -94,6 +94,23 @@ def test_the_smallest_inertia_is_that_of_a_folded_arm():
     )
 
 
+def test_no_direction_of_an_arm_is_lighter_than_the_design_of_its_rigid_joints():
+    """diag(d) <= M(q): no eigenvalue of the feedback, over the inertia that it moves, is larger
+    than that of a single joint."""
+    model = elastic_panda().model
+    actuators = Actuators(model.joint_names, [Rigid(Motor(0.0))] * model.n)
+    q = control.middle_of_range(model)
+    root = np.sqrt(control.motor_bandwidth_gains(model, actuators, q, 1.0).values[2])
+    lower, upper = model.limits.lower, model.limits.upper
+    others = np.random.default_rng(0).uniform(lower, upper, (50, model.n))
+    for each in (q, *others):
+        shares = root * np.linalg.inv(mass_matrix(model, each)) * root[:, None]
+        assert np.linalg.eigvalsh(shares).max() <= 1.0 + 1e-9
+    felt = control.smallest_inertias(model, actuators, q)
+    assert (root**2 <= felt).all()
+    assert (root**2 > felt / model.n).all()
+
+
 @pytest.mark.parametrize("law", ["motor_pd", "hold"])
 def test_rigid_joints_without_rotors_are_stable_in_every_posture(law):
     """The Panda, whose inertias vary most without its rotors."""

@@ -21,12 +21,13 @@ from multibody_dynamics.dynamics.control import (
     StateEstimation,
     StateFeedbackGains,
     judge_loop,
+    middle_of_range,
     sampled_loop,
     spread_poses,
 )
 from multibody_dynamics.dynamics.control.stability.loop_sampling import RestingPlants
 from multibody_dynamics.dynamics.core import InputError
-from multibody_dynamics.dynamics.elastic import LinearArm
+from multibody_dynamics.dynamics.elastic import Actuators, LinearArm, Motor, Rigid
 from multibody_dynamics.dynamics.elastic_arm import SoftBase
 from multibody_dynamics.dynamics.plant import DriveEffects, ElasticRobot
 from multibody_dynamics.dynamics.rigid import inverse_dynamics_derivatives, mass_matrix
@@ -186,6 +187,16 @@ def test_the_default_law_is_stable_on_soft_bases(frequency, inertia):
         assert sampled_loop(default, q, estimation=ENCODERS, base=base).growth < 0.0
     if frequency <= 15.0 and inertia < 1.0:
         assert sampled_loop(fast, arm.rest, estimation=ENCODERS, base=base).growth > 0.0
+
+
+def test_an_arm_with_dependent_joints_is_judged_at_every_pose():
+    """Errors of its links are drawn by coordinate, and apply to all bodies there."""
+    model = shipped("panda").model.with_couplings({"panda_joint7": {"panda_joint6": 0.5}})
+    actuators = Actuators(model.joint_names, [Rigid(Motor(0.1))] * model.n)
+    laws = Arm(model, actuators).laws
+    found = laws.judge("motor_pd", middle_of_range(model), poses=12, model_error=0.1)
+    assert np.isfinite(found.growth).all()
+    assert "at 13 poses" in str(found)
 
 
 def test_a_law_for_a_rigid_base_is_refused_on_a_soft_one():
