@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -64,6 +64,8 @@ class DriveEffects:
     does not have get no hysteresis, backlash or gear error. Raises InputError for values out of
     range.
     """
+
+    ELEMENTS: ClassVar[int] = ELEMENTS
 
     link_coulomb: Any = _row(0.0, "Coulomb friction of the link", "N m")
     link_static: Any = _row(0.0, "breakaway torque of the link, if above Coulomb friction", "N m")

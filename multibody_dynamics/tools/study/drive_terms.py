@@ -20,7 +20,6 @@ from ...dynamics.elastic import (
     SlipElement,
 )
 from ...dynamics.plant import DriveEffects
-from ...dynamics.plant.drive_effects import ELEMENTS
 
 COULOMB_VELOCITY = 0.04  # rad/s, see docs/elastic_joints.md
 
@@ -60,7 +59,8 @@ def _with_terms(actuator: Actuator, e: dict[str, float]) -> Actuator:
     if not isinstance(actuator, SeriesElastic):
         return actuator
     if e["hysteresis"]:
-        reach = 0.5 * e["hysteresis_deflection"] * np.arange(1, ELEMENTS + 1) / ELEMENTS
+        count = DriveEffects.ELEMENTS
+        reach = 0.5 * e["hysteresis_deflection"] * np.arange(1, count + 1) / count
         stiffness = e["hysteresis"] / float(reach.sum())
         slips = tuple(SlipElement(stiffness, stiffness * x) for x in reach.tolist())
         actuator = replace(actuator, hysteresis=slips)

@@ -3,7 +3,7 @@
 
 """What real drives add, without and with the terms of the flat map that describe it.
 
-    python -m studies.drive_terms [--quick]
+    python -m studies.real_drives [--quick]
 
 The Panda of the demo follows its fast motion under the default law on a rigid base, with 18-bit
 encoders, at 1 kHz. The plant has LuGre friction, Maxwell elements with sharp corners, a dead zone

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from studies.drive_terms import WRONG, cases, errors
+from studies.real_drives import WRONG, cases, errors
 
 UNTIL = 2.0  # s of the motion, with reversals of several joints
 CASES = list(cases())[1:]
