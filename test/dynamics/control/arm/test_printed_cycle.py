@@ -16,10 +16,15 @@ from multibody_dynamics.dynamics.control.arm import printed_cycle as printing
 from multibody_dynamics.dynamics.control.arm.cycle_settings import CycleSettings
 
 
+def printed_of(design):
+    settings = CycleSettings(**design.parameters)
+    return printing.printed_cycle(design.actuators, settings, design.stream_limits)
+
+
 @pytest.fixture(scope="module", params=[elastic_panda, mixed_panda, antagonistic_arm])
 def printed(request):
     design = designed(request.param())
-    return printing.printed_cycle(design.actuators, CycleSettings(**design.parameters))
+    return printed_of(design)
 
 
 def test_every_function_and_record_is_there(printed):
@@ -51,12 +56,9 @@ def test_lines_are_short(printed):
 
 
 def test_cases_that_a_robot_does_not_have_vanish():
-    design = designed(elastic_panda())
-    settings = CycleSettings(**design.parameters)
-    plain = printing.printed_cycle(design.actuators, settings).files
+    plain = printed_of(designed(elastic_panda())).files
     assert "IS_RIGID" not in plain["disturbances.c"] + plain["control.c"]
-    design = designed(mixed_panda())
-    mixed = printing.printed_cycle(design.actuators, settings).files
+    mixed = printed_of(designed(mixed_panda())).files
     assert "IS_RIGID" in mixed["disturbances.c"]
     assert "IS_RIGID" in mixed["control.c"]
 
@@ -65,7 +67,5 @@ def test_the_motion_of_the_links_does_not_depend_on_the_number_of_motors():
     """Positions of links have as many limits as links, although limits of motors share the name."""
     motions = set()
     for arm in (antagonistic_arm(), two_links(series(400.0), series(300.0))):
-        design = designed(arm)
-        settings = CycleSettings(**design.parameters)
-        motions.add(printing.printed_cycle(design.actuators, settings).files["reference.c"])
+        motions.add(printed_of(designed(arm)).files["reference.c"])
     assert len(motions) == 1
