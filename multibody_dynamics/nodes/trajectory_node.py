@@ -290,7 +290,10 @@ class TrajectoryNode(ManagedNode[TrajectoryParameters]):
         distance = self._measured.position - points.positions[0]
         approach = max(approach_time(self._model, distance, p.speed), p.shortest_approach)
         start = self._now() + int(SECOND * p.start_delay)
-        later = approached(self._model, self._measured.position, approach, self._motion, points)
+        later = points._replace(times=approach + points.times)
+        if p.motion == "rest_to_rest":
+            assert isinstance(self._motion, Trajectory)
+            later = approached(self._model, self._measured.position, approach, self._motion)
         self._publisher.publish(trajectory_message(self._model.joint_names, start, later))
         self._length = int(SECOND * (p.start_delay + later.times[-1]))
         self._end = start + int(SECOND * later.times[-1])
@@ -327,26 +330,17 @@ def _motion_and_points(
     return motion, points, "; interpolating them deviates by " + ", ".join(deviations)
 
 
-def approached(
-    model: MultibodyModel, q: Array, duration: float, motion: Reference, points: Points
-) -> Points:
-    """The points after an approach from q (n,) to the first one, which is reached at rest.
+def approached(model: MultibodyModel, q: Array, duration: float, motion: Trajectory) -> Points:
+    """The points of a motion after an approach from q (n,) to its first one, reached at rest.
 
     The approach has points as close together as those of the motion: a spline whose intervals
     differ much swings beyond them.
     """
-    rows = [points.positions, points.velocities, points.accelerations]
-    if isinstance(motion, Trajectory):
-        rows = list(motion.states[:, :3].swapaxes(0, 1))
-    way = interpolate(model.joint_names, [0.0, duration], [q, points.positions[0]])
-    count = int(np.clip(duration / np.diff(points.times).min(), 1, MOST_POINTS))
+    way = interpolate(model.joint_names, [0.0, duration], [q, motion.states[0, 0]])
+    count = int(np.clip(duration / np.diff(motion.knots).min(), 1, MOST_POINTS))
     times = np.linspace(0.0, duration, count, endpoint=False)[1:]
-    passed = way.sample(times)[:, :3].swapaxes(0, 1)
-    joined = (
-        None if own is None else np.concatenate((before, own))
-        for before, own in zip(passed, rows, strict=True)
-    )
-    return Points(np.concatenate((times, duration + points.times)), *joined)
+    rows = np.concatenate((way.sample(times), motion.states))[:, :3].swapaxes(0, 1)
+    return Points(np.concatenate((times, duration + motion.knots)), *rows)
 
 
 def _require_few(count: float, remedy: str) -> None:
