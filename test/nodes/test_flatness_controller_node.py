@@ -638,7 +638,7 @@ def test_a_filter_that_is_too_slow_for_a_resonance_is_made_faster(ros):
 def test_a_stop_that_does_not_stop_ends_in_silence_and_says_so(ros):
     arm = Arm(ros, stop_timeout=0.4)
     arm.start()
-    assert "stop: 'shoulder' at " in arm.node.output
+    assert "stop: comes to rest: 'shoulder' at " in arm.node.output
     arm.run(0.1)
 
     def turn(speed: float = 0.5) -> None:

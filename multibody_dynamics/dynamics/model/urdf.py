@@ -705,12 +705,12 @@ def _limits(joint: Any, kind: str, k: int, notes: list[str]) -> Array:
         limits[:2, 0] = limit.lower, limit.upper
     limits[2:4, 0] = limit.velocity, limit.effort
     if not limits[:4, 0].any():  # as exporters write what they do not know
-        limits[:2, 0] = -np.inf, np.inf
+        limits[:4, 0] = -np.inf, np.inf, np.inf, np.inf
         notes.append(f"joint '{joint.name}': a <limit> of zeros means none")
     for row, name in ((2, "velocity"), (3, "effort")):
-        if (given := limits[row, 0]) in (UNLIMITED, 0.0):
+        if limits[row, 0] == UNLIMITED:
             limits[row, 0] = np.inf
-            notes.append(f"joint '{joint.name}': a {name} limit of {given:g} means none")
+            notes.append(f"joint '{joint.name}': a {name} limit of -1 means none")
     if limits[0, 0] == limits[1, 0]:
         notes.append(
             f"joint '{joint.name}' cannot move within its <limit>: both are {limits[0, 0]:g}"
