@@ -338,7 +338,9 @@ class SampledArm:
             agrees = -1
             if not self.is_active:  # an activation judges them
                 samples.compiled_believe(self.filters.samples)
-            elif samples.compiled_follow_silence(p, self.filters.samples, link_time, motor_time):
+            elif np.isfinite((*q, *theta)).all() and samples.compiled_follow_silence(
+                p, self.filters.samples, link_time, motor_time
+            ):
                 agrees = self.arm.resting.agrees(q, theta, p.external_load)
             samples.compiled_take_samples(
                 p, self.filters.samples, self.counts, time, link_time, motor_time, q, theta,
@@ -366,7 +368,7 @@ class SampledArm:
         if self.state is Mode.INACTIVE:  # velocities decide how it begins
             may_begin = self.filters.is_settled
         given = Sample(self._stamp, signals if may_begin else None, missing, external=self.external)
-        command = self.arm.update(given)
+        command = self.arm.respond(given)
         if command.torque is None and command.mode is not Mode.INACTIVE:
             command = self.arm.rest(self._stamp)
         self._report(command)

@@ -464,7 +464,11 @@ class Arm(IndependentCopies):
         """Answer a sample. Without signals, only modes and faults change; in LOST there is no
         torque, except while the damping after a failed stop fades, and the caller sends that of
         :meth:`rest`, once or in every cycle. Nor is there one before :meth:`activate`."""
-        sample = self._what_counts(self._unwrapped(sample))
+        return self.respond(self._what_counts(self._unwrapped(sample)))
+
+    def respond(self, sample: Sample) -> Command:
+        """The same for a sample of which the caller has judged what counts, as
+        :func:`.take_samples` does."""
         now, step = sample.stamp, self._step_to(sample.stamp)
         contact = torque = None
         try:

@@ -66,9 +66,15 @@ def unwrap_samples(p, s, joint_of_motor, q, theta):
 
 
 @inlined_exactly
-def judge_sample(p, row, last, speed, time, before, latest, is_started, span, agrees):
+def is_silence(p, gap, timeout):
+    """Whether a side without samples for `gap` s must agree with the other one when it returns."""
+    return gap > min(p.max_step, timeout)
+
+
+@inlined_exactly
+def judge_sample(p, row, last, speed, time, before, latest, is_started, span, timeout, agrees):
     """Whether a sample counts: 1; 0 if it is not finite, or later than `latest`; -1 if the joints
-    cannot be there. `agrees`: see :func:`take_samples`."""
+    cannot be there. timeout : s, of its side; `agrees`: see :func:`take_samples`."""
     if not time <= latest:
         return 0
     is_within = True
@@ -78,7 +84,7 @@ def judge_sample(p, row, last, speed, time, before, latest, is_started, span, ag
         reach = speed[i] * (span if span > 0.0 else time - before)
         if is_started and not abs(row[i] - last[i]) <= reach:
             is_within = False
-    if is_started and time - before > p.max_step and agrees >= 0:
+    if is_started and is_silence(p, time - before, timeout) and agrees >= 0:
         is_within = agrees > 0
     return 1 if is_within else -1
 
@@ -87,8 +93,8 @@ def judge_sample(p, row, last, speed, time, before, latest, is_started, span, ag
 def follow_silence(p, s, link_time, motor_time):
     """Whether a new sample follows a silence, so that :func:`take_samples` should know whether the
     springs agree."""
-    is_late = link_time > s.link_time[0] and link_time - s.link_time[0] > p.max_step
-    if motor_time > s.motor_time[0] and motor_time - s.motor_time[0] > p.max_step:
+    is_late = is_silence(p, link_time - s.link_time[0], p.link_timeout)
+    if is_silence(p, motor_time - s.motor_time[0], p.motor_timeout):
         is_late = True
     return s.is_started[0] != 0 and is_late
 
@@ -198,7 +204,7 @@ def take_samples(
     if link_time > s.link_time[0]:
         found = judge_sample(
             p, q, s.last_q, p.link_speed, link_time, s.link_time[0], latest, is_started,
-            s.link_span[0], agrees,
+            s.link_span[0], p.link_timeout, agrees,
         )  # fmt: skip
         if found > 0:
             since_links = link_time - s.link_time[0]
@@ -209,7 +215,7 @@ def take_samples(
     if motor_time > s.motor_time[0]:
         found = judge_sample(
             p, theta, s.last_theta, p.motor_speed, motor_time, s.motor_time[0], latest, is_started,
-            s.motor_span[0], agrees,
+            s.motor_span[0], p.motor_timeout, agrees,
         )  # fmt: skip
         if found > 0:
             since_motors = motor_time - s.motor_time[0]

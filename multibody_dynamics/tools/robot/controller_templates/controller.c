@@ -717,7 +717,8 @@ static void take_input(robot_controller *c, const robot_input *in)
     int agrees = -1;
     if (!c->is_active) { /* an activation judges them */
         robot_believe_samples(s);
-    } else if (robot_follow_silence(p, s, link_time, motor_time)) {
+    } else if (is_finite_row(q, JOINTS) && is_finite_row(theta, MOTORS) &&
+               robot_follow_silence(p, s, link_time, motor_time)) {
         double misfit[JOINTS];
         const int worst = worst_joint(c, q, theta, misfit);
         agrees = worst < 0 ? -1 : fabs(misfit[worst]) <= 1.0;
