@@ -28,6 +28,7 @@ import numpy as np
 import yaml
 
 from ..dynamics.core import (
+    SECOND,
     Array,
     InputError,
     computable_rows,
@@ -44,7 +45,6 @@ CSV_FORMAT = "docs/my_trajectory.md describes the format"
 MESSAGE = "trajectory_msgs/msg/JointTrajectory"
 COLUMNS = (("q", "qd", "qdd"), ("q", "q'", "q''"))  # column names in tables
 ROWS = ("positions", "velocities", "accelerations")
-SECOND = 1_000_000_000  # ns
 TIMES = {"sec": SECOND, "secs": SECOND, "nanosec": 1, "nsec": 1, "nsecs": 1}  # ns, ROS 2 and 1
 POINT = (*ROWS, "effort", "time_from_start")  # keys of a point
 TOP = ("header", "joint_names")  # keys beside points, or times and rows

@@ -58,6 +58,7 @@ Baumgarte         rates of Baumgarte's constraint stabilisation, 1/s
 Data sheets and files:
 
 quantities        quantities of a data sheet: {value, unit, side of the gear}
+SECOND            nanoseconds in a second
 read_yaml         the contents of a YAML file
 read_yaml_documents  its documents, separated by ---
 parse_yaml        the contents of a YAML text
@@ -148,6 +149,7 @@ from .inputs import (
 )
 from .kept_results import kept_result
 from .product_rule import leibniz, product
+from .quantities import SECOND
 from .record_fields import Field, Integers
 from .series import Series, turning
 from .settings import check_setting, declared, setting
@@ -168,7 +170,7 @@ __all__ = [
     "times", "transposed", "product_rule", "leibniz", "product", "Series", "turning",
     "Baumgarte",
     # data sheets
-    "quantities", "read_yaml", "read_yaml_documents", "parse_yaml", "read_arrays",
+    "quantities", "SECOND", "read_yaml", "read_yaml_documents", "parse_yaml", "read_arrays",
     "reading", "file_reader", "computable", "computable_rows",
     "record_fields", "Field", "Integers",
     "BackgroundProcess", "BackgroundThread", "worker_processes", "in_order",

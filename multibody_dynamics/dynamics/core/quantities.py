@@ -19,6 +19,8 @@ from .errors import InputError
 from .file_reading import computable
 from .yaml_files import read_yaml
 
+SECOND = 1_000_000_000  # ns
+
 _TURN, _DEGREE = 2.0 * np.pi, np.pi / 180.0
 _UNITS: Mapping[tuple[str, str], Mapping[str, float]] = {
     ("stiffness", "revolute"): {

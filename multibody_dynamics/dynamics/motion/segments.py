@@ -89,12 +89,17 @@ def _copy_state(source, target):
 
 
 @inlined_exactly
-def hold_position(s, q, time):
-    """Hold the position q; `time` is the end of the motion so far."""
+def _begin(s, time):
     s.first[0] = 0
     s.used[0] = 0
     s.brakes[0] = 0
     s.end[0] = time
+
+
+@inlined_exactly
+def hold_position(s, q, time):
+    """Hold the position q; `time` is the end of the motion so far."""
+    _begin(s, time)
     for j in range(q.shape[0]):
         s.last[0, j] = q[j]
         for k in range(1, 5):
@@ -104,10 +109,7 @@ def hold_position(s, q, time):
 @inlined_exactly
 def begin_segments(s, time, state):
     """Begin in the state (5, n), with which another motion ends at `time`."""
-    s.first[0] = 0
-    s.used[0] = 0
-    s.brakes[0] = 0
-    s.end[0] = time
+    _begin(s, time)
     _copy_state(state, s.last)
 
 

@@ -24,12 +24,11 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ...dynamics.control import TrajectoryRequest
-from ...dynamics.core import Array, RequestError, compiled_exactly
+from ...dynamics.core import SECOND, Array, RequestError, compiled_exactly
 from ...dynamics.model import MotorColumns, Transmission, motor_columns
 from ...dynamics.motion import Points, in_nearest_turn
 from .position_check import PositionCheck
 
-SECOND = 1_000_000_000  # ns
 LARGEST = 1e9  # in SI units; products of far larger numbers overflow
 SHORT_LIST = 10  # longest list of names in an error message
 

@@ -9,7 +9,8 @@ import threading
 import time
 from collections.abc import Callable
 
-SECOND = 1_000_000_000  # ns
+from ...dynamics.core import SECOND
+
 BURST = 0.01  # s, in which the messages that queued up while the process was suspended arrive
 BACKLOG = 0.25  # share of a period; a pair that is read sooner after a cycle was queued
 

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dynamics.core import (
+    SECOND,
     Array,
     InputError,
     as_real,
@@ -44,7 +45,6 @@ SIDES = {
     suffix: entry.side for kind in KINDS.values() for suffix, entry in kind.motor_entries.items()
 }
 """The direction in which a motor deflects its spring, by the suffix after the name of its joint."""
-SECOND = 1_000_000_000  # ns
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...dynamics.control import Arm, ArmSettings, FlatnessSettings, Sample
-from ...dynamics.core import Array, RequestError
+from ...dynamics.core import SECOND, Array, RequestError
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import JointCommandLimits, StreamLimits, streams
@@ -24,7 +24,6 @@ from ...reporting.page import Page
 from .stream_files import RecordedStream
 
 PERIOD = 1e-3  # s
-SECOND = 1_000_000_000  # ns
 BEFORE = 1.0  # s at rest before the first message
 AFTER = 1.5  # s after the last target
 PLANTS = ("internal", "mujoco")

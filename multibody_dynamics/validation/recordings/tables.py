@@ -30,7 +30,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dynamics.core import Array, InputError, computable_rows, file_reader, read_arrays, reading
+from ...dynamics.core import (
+    SECOND,
+    Array,
+    InputError,
+    computable_rows,
+    file_reader,
+    read_arrays,
+    reading,
+)
 from ...dynamics.model import Transmission, motor_columns
 from .bags import JointSamples
 
@@ -41,7 +49,6 @@ KINDS = {"q": "position", "qd": "velocity", "Q": "effort", "stiffness": "effort"
 EMPTY = re.compile(r"(^|,)\s*(?=,|$)")
 LATEST = 9e9  # s: in ns, later times overflow 64 bits
 UNIX = 1e6  # s: larger times are those of a clock that began long before the recording
-SECOND = 1_000_000_000  # ns
 
 
 class SignalTable(NamedTuple):

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core import Array, DynamicsError, IndependentCopies, record_fields
+from ...core import SECOND, Array, DynamicsError, IndependentCopies, record_fields
 from ...elastic import Actuators, MotorFeedforward
 from ...model import MultibodyModel
 from ...motion import (
@@ -70,7 +70,6 @@ from .stiffness_reference import StiffnessReference
 from .supervisor import Event, Supervisor
 from .torque_steps import CycleTimes, feedback_share, next_period, torque_step
 
-SECOND = 1_000_000_000  # ns
 STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
 SLOWED = (
     "the links oscillate, and the desired motion does not explain it: until the next activation,"

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, IndependentCopies, RequestError, TrajectoryError
+from ...core import SECOND, Array, IndependentCopies, RequestError, TrajectoryError
 from ...model import floating, model_from_screws
 from ...model.records import POSE, POSITION, TWIST
 from ...motion import Reference, in_nearest_turn, interpolate
@@ -25,7 +25,6 @@ from ..signals.derivative_filter import DerivativeFilter
 COORDINATES = ("x", "y", "z", "yaw", "pitch", "roll")
 TURN = np.array([0.0, 0.0, 0.0, 2.0 * np.pi, 0.0, 2.0 * np.pi])
 STEEPEST = np.deg2rad(80.0)  # pitch; at 90 degrees, yaw and roll have the same axis
-SECOND = 1_000_000_000  # ns
 
 
 class BaseReference(IndependentCopies):

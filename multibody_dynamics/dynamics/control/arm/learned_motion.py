@@ -15,13 +15,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...core import Array, IndependentCopies
+from ...core import SECOND, Array, IndependentCopies
 from ...model import JointLimits
 from ..trajectories.iterative_learning import IterativeLearning, Run, trajectory_key
 from ..trajectories.learned_correction import FadingCorrection
 from .desired_motion import DesiredMotion, TrajectoryRequest
-
-SECOND = 1_000_000_000  # ns
 
 FADE = 0.5  # s, of a change of corrections; its fourth derivative grows with 1 / FADE^4
 SETTLING = 0.3  # s at rest after a trajectory, recorded as part of its run

@@ -128,7 +128,8 @@ class MeasuredArm(IndependentCopies):
         driving = self._driving.of(self.springs.torque, signals, acted)
         if self._links_have_friction:
             driving = driving - self.link_friction
-        driving = driving - self.base_torque
+        if self._on_base is not None:
+            driving = driving - self.base_torque
         if self.observer is not None:
             self.observer.update(t, state.q, state.qd, driving)
         if self.detector is not None:

@@ -156,6 +156,8 @@ class Controller(IndependentCopies, ABC):
         self.applied_torque: Array = np.zeros(m)
         self.external_torque: Array = np.zeros(n)
         self.base_torque: Array = np.zeros(n)
+        self._base_moves = False
+        self.compensation: DisturbanceCompensation | None = None
         self.friction = friction
         self.period = period
         self.elapsed = 0.0
@@ -327,13 +329,14 @@ class Controller(IndependentCopies, ABC):
 
     @property
     def has_oscillated(self) -> bool:
-        """Whether the law has noticed an oscillation, and is slower than it was designed. Laws that
-        notice none ignore a new value."""
-        return False
+        """Whether the law has noticed an oscillation, and is slower than it was designed. Laws
+        without a compensation of disturbances notice none, and ignore a new value."""
+        return self.compensation is not None and self.compensation.is_lowered
 
     @has_oscillated.setter
     def has_oscillated(self, value: bool) -> None:
-        pass
+        if self.compensation is not None:
+            self.compensation.is_lowered = value
 
     def vary(self, k: int) -> None:
         """Set the numbers that may change while the law runs, such as a stiffness, to the k-th of a
@@ -354,6 +357,7 @@ class Controller(IndependentCopies, ABC):
         """Use this motion of the base from the next update on, see
         :meth:`.ModelSolver.move_base`."""
         self._inverse.move_base(pose, rates)
+        self._base_moves = True
 
     def _inverse_dynamics(self, motion: Array) -> None:
         """Q, Q', Q'' that the joints must provide, with the external torques subtracted."""
@@ -530,16 +534,14 @@ class LinearFeedback(Controller):
         )
         self.adaptation = adaptation
         self._undisturbed, self._known = np.zeros((2, actuators.n))
-        self._last_Q, self._last_rate = self._inverse.result[
-            :2
-        ]  # of the last cycle, until the next flat map
+        # of the last cycle, until the next flat map
+        self._last_Q, self._last_rate = self._inverse.result[:2]
         self._actuation = actuation(actuators)
         self._joint_of_motor = self._actuation.joint_of_motor
         self._links_have_friction = bool(actuators.has_link_friction.any())
         LinearFeedback._feed_back(self)  # compiles
-        _KNOWN(
-            self._actuation, *np.zeros((3, actuators.n)), self._now.states, np.zeros(actuators.n)
-        )
+        external, velocity, Q, known = np.zeros((4, actuators.n))
+        _KNOWN(self._actuation, external, velocity, Q, self._now.states, known)
         _SUBTRACT(self._inverse.result, self.external_torque, *np.zeros((2, actuators.n)))
         self.torque[:] = 0.0
 
@@ -576,7 +578,8 @@ class LinearFeedback(Controller):
             known = self._known
             along = self._desired[1], self._last_Q, self._now.states
             _KNOWN(self._actuation, self.external_torque, *along, known)
-        known = known - self.base_torque
+        if self._base_moves:
+            known = known - self.base_torque
         compensation.update(
             step, past.links, past.motors, past.torque, known, self._last_rate, springs
         )
@@ -585,16 +588,6 @@ class LinearFeedback(Controller):
     def link_disturbance_bandwidth(self) -> float:
         """rad/s, poles of the disturbance observers of the links; 0 without compensation."""
         return 0.0 if self.compensation is None else self.compensation.link_bandwidth
-
-    @property
-    def has_oscillated(self) -> bool:
-        """See :attr:`.Controller.has_oscillated`."""
-        return self.compensation is not None and self.compensation.is_lowered
-
-    @has_oscillated.setter
-    def has_oscillated(self, value: bool) -> None:
-        if self.compensation is not None:
-            self.compensation.is_lowered = value
 
     def _inverse_dynamics(self, motion: Array) -> None:
         super()._inverse_dynamics(motion)
