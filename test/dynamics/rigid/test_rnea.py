@@ -373,3 +373,30 @@ def test_the_twist_of_a_floating_base_against_the_free_flyer_of_pinocchio():
     (force,) = dyn.convert_wrench(base.pose, [base.twist], [W[0]], "spatial", "body")
     assert error(Q, twin.from_pin(tau[6:])) < 1e-12
     assert error(np.roll(force, 3), tau[:6]) < 1e-12
+
+
+FLOATING = """<robot name="r">
+<link name="world"/>
+<joint name="root" type="floating"><parent link="world"/><child link="trunk"/>
+  <origin xyz="0.1 0.2 0.3" rpy="0.1 0.2 0.3"/></joint>
+<link name="trunk"><inertial><origin xyz="0.05 0 0"/><mass value="4"/>
+  <inertia ixx="0.2" iyy="0.2" izz="0.3" ixy="0" ixz="0.01" iyz="0"/></inertial></link>
+<link name="leg"><inertial><origin xyz="0 0.1 -0.2"/><mass value="1.5"/>
+  <inertia ixx="0.02" iyy="0.03" izz="0.02" ixy="0.001" ixz="0" iyz="0"/></inertial></link>
+<joint name="hip" type="revolute"><parent link="trunk"/><child link="leg"/>
+  <origin xyz="0.2 0 0.1"/><axis xyz="0 1 0"/>
+  <limit lower="-1" upper="1" velocity="3" effort="20"/></joint>
+</robot>"""
+
+
+def test_a_floating_joint_at_the_root_leaves_its_link_as_the_base():
+    with pytest.warns(dyn.ModelWarning, match="the base 'trunk' is held fixed"):
+        held = dyn.parse_urdf(FLOATING)
+    free = dyn.parse_urdf(FLOATING, floating_base=True)
+    assert (held.n, free.n) == (1, 7)
+    state = np.array([[0.3], [0.5], [-0.7], [1.1], [-2.0]])
+    W = base_wrench(held, *state)
+    whole = np.zeros((5, 7))
+    whole[:, -1:] = state
+    expected = dyn.rigid.interbody_wrenches(free, *whole)[5]  # at the end of the free joint
+    np.testing.assert_allclose(W, expected, rtol=1e-12, atol=1e-12)
