@@ -213,6 +213,7 @@ CycleCounts              what it counts
 Computed                 what the caller of a law has computed already
 LONGEST_LEAD             longest lead of the feedforward in s
 MOST_RECOVERIES          recoveries that a generated controller can count
+plausibility             whether positions at rest agree with the model, in C too
 frozen_sides             positions that repeat although the arm moves, over a record
 motor_turns              (m,) rad after which the states of motors repeat; 0: never
 cycle_clock              what the clock of a cycle does, as a function over a record
@@ -246,7 +247,7 @@ QUANTITIES               all quantities of MotionLimits
 
 from warnings import warn
 
-from .arm import cycle_clock, modes
+from .arm import cycle_clock, modes, plausibility
 from .arm.arm import BOTH, LINKS, MOTORS, Arm, Command, Sample
 from .arm.arm_settings import ArmSettings
 from .arm.base_reference import BaseReference
@@ -426,7 +427,8 @@ __all__ = [
     # code in other languages
     "printed_cycle", "PrintedCycle", "CycleSettings", "CycleCounts", "Computed", "LONGEST_LEAD",
     "MOST_RECOVERIES", "motor_turns",
-    "cycle_clock", "frozen_sides", "modes", "samples", "late_hold", "disturbance_compensation",
+    "cycle_clock", "frozen_sides", "modes", "plausibility", "samples", "late_hold",
+    "disturbance_compensation",
     # controllers
     "PERIOD", "Controller", "LinearFeedback", "ScheduledFeedback", "UPDATE_TIME",
     "FeedbackLinearization", "ComputedTorque",

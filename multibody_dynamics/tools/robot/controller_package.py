@@ -30,6 +30,7 @@ from ...dynamics.control import (
     frozen_sides,
     late_hold,
     modes,
+    plausibility,
     printed_cycle,
     samples,
     softest_outputs,
@@ -63,7 +64,7 @@ MARK = "//TABLES//"
 RECORDS = (
     cycle_clock.CycleClock, frozen_sides.FrozenSides, samples.Samples, modes.Situation,
     modes.Memory, late_hold.SmoothedMotors, disturbance_compensation.Disturbances, StreamLimits,
-    streams.Ticks, streams.Stream,
+    streams.Ticks, streams.Stream, plausibility.Refusal, plausibility.RestingSprings,
 )  # fmt: skip
 CORE = ("controller.h", "controller.c")
 PROGRAMS = ("ideal_arm.h", "example.c", "timing.c", "self_test.c",
@@ -311,14 +312,10 @@ def _robot_tables(design: ControllerDesign) -> str:
     actuators = design.actuators
     second = np.append(resting_second_outputs(actuators), 0.0)
     softest = np.append(softest_outputs(actuators), 0.0)
-    alone = np.bincount(actuators.joint_of_motor, minlength=actuators.n)
     lines = [
         c_types.table_definition("HAS_MEMORY", actuators.has_memory).rstrip(),
         c_source.constant_array("SECOND_AT_REST", second, "double").rstrip(),
         c_source.constant_array("SOFTEST_SECOND", softest, "double").rstrip(),
-        c_types.table_definition("FIRST_MOTOR", actuators.first_motor).rstrip(),
-        c_types.table_definition("IS_RIGID", actuators.is_rigid).rstrip(),
-        c_types.table_definition("HAS_ONE_MOTOR", alone == 1).rstrip(),
     ]
     return "\n".join(lines)
 

@@ -38,6 +38,7 @@ from generated_controllers import (
     oblique,
     six_joints,
 )
+from multibody_dynamics.dynamics.control.arm import plausibility
 from multibody_dynamics.dynamics.control.arm.cycle_settings import MOST_RECOVERIES
 from multibody_dynamics.dynamics.control.arm.modes import FAULTS, Cause, Mode
 from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
@@ -720,11 +721,12 @@ def test_every_state_fault_and_answer_has_its_number_and_its_name_in_c(tmp_path)
         "state": (Mode, [mode.name.lower() for mode in Mode]),
         "fault": (Cause, [fault.text for fault in FAULTS]),
         "answer": (Answer, ANSWERS),
+        "mistake": (plausibility.Mistake, plausibility.MISTAKES),
     }
     for what, (members, names) in texts.items():
         body = re.search(rf"typedef enum \{{([^}}]*)\}} arm_{what};", header).group(1)
         numbers = {name: int(value) for name, value in re.findall(r"ARM_(\w+) = (\d+)", body)}
-        plain = {name.removeprefix("POINT_").replace("NO_FAULT", "NONE"): number
+        plain = {re.sub("^NO_(FAULT|MISTAKE)$", "NONE", name.removeprefix("POINT_")): number
                  for name, number in numbers.items()}  # fmt: skip
         assert plain == {each.name: each.value for each in members}
         assert [c._name(what, each.value) for each in members] == list(names)

@@ -30,7 +30,8 @@ class ActingState(IndependentCopies):
 
     Attributes
     ----------
-    state : (n,), (n,), (m,), (m,), overwritten by :meth:`update`. past : the measured state and the
+    state : (n,), (n,), (m,), (m,), overwritten by :meth:`update`; without predictions, the measured
+    one itself. past : the measured state and the
     torque that acted up to it, for observers of disturbances; None without known delays.
     is_predicted : whether `state` is a prediction. diverged : why there is no prediction.
     predictor : of `state`. sent : the torques that may still be on their way.
@@ -43,11 +44,13 @@ class ActingState(IndependentCopies):
         settings: FlatnessSettings,
         measured: MeasuredArm,
     ) -> None:
-        n, m = model.n, len(actuators.motors)
+        m = len(actuators.motors)
         self.settings, self._measured = settings, measured
         self.sent = SentTorques(m)
         self.predictor = StatePredictor(model, actuators, self.sent)
-        self.state = JointState(*np.zeros((2, n)), *np.zeros((2, m)))
+        self._may_predict = settings.delay > 0.0 and settings.predicts_state
+        rows = measured.state
+        self.state = JointState(*(row.copy() for row in rows) if self._may_predict else rows)
         self._acted: Array = np.zeros(m)
         self._past = Past(measured.estimator.state[:2], measured.motors, self._acted)
         self.restart()
@@ -87,9 +90,8 @@ class ActingState(IndependentCopies):
     def update(self, t: float, stiffness: Array) -> None:
         """Predict `state` from the sample at t (s), with second outputs (2, v)."""
         settings, self.diverged = self.settings, ""
-        self.is_predicted = settings.delay > 0.0 and settings.predicts_state
+        self.is_predicted = self._may_predict
         if not self.is_predicted:
-            self._set(self._measured.state)
             return
         self.predictor.stiffness[:] = stiffness
         delays = settings.sensor_delay, settings.command_delay

@@ -77,7 +77,7 @@ class MeasuredArm(IndependentCopies):
         self.base_torque: Array = np.zeros(model.n)
         self._on_base: tuple[InverseDynamicsSolver, InverseDynamicsSolver] | None = None
         self._model = model
-        self._gravity_is_current = False
+        self.set_gravity_position(self.estimator.state.q)
         self._rigid = np.flatnonzero(actuators.is_rigid)
         self.observer = (
             DisturbanceObserver.of_motors(
@@ -166,8 +166,8 @@ class MeasuredArm(IndependentCopies):
         self.set_gravity_position(self.estimator.state.q)
 
     def set_gravity_position(self, q: Array) -> None:
-        """Set `gravity` to that at q (n,), computed where it is asked for."""
-        self._weight.state[0] = q
+        """Set `gravity` to that at q (n,), which is read where it is asked for."""
+        self._gravity_position = q
         self._gravity_is_current = False
 
     @property
@@ -175,6 +175,7 @@ class MeasuredArm(IndependentCopies):
         """(n,) gravity torques in N m, at the measured position or that of
         :meth:`set_gravity_position`."""
         if not self._gravity_is_current:
+            self._weight.state[0] = self._gravity_position
             self._weight.update()
             self._gravity_is_current = True
         return self._weight.result[0]

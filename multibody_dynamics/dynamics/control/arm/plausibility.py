@@ -23,16 +23,20 @@ bend by UNLIMITED rad.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import pi
-from typing import NamedTuple
+from enum import IntEnum
+from itertools import combinations
+from math import inf, pi
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Array, compiled_exactly, inlined_exactly
-from ...elastic import Actuators, SpringSolver, resting_second_outputs
+from ...core import Array, Field, Integers, record_fields
+from ...elastic import Actuators, SpringSolver, actuator_rows, resting_second_outputs
+from ...elastic.flat_map import compiled_springs
 from ...model import MultibodyModel
 from ...rigid import InverseDynamicsSolver, gravity_forces
+from ..records.actuation import actuation
 from ..stability.loop_judgement import spread_poses
 
 CALIBRATION = 0.005  # rad or m, between the zeros of the encoders of a link and its motor
@@ -48,77 +52,209 @@ POSES = 200
 DEGREE = pi / 180.0
 
 
-@inlined_exactly
-def spring_misfit(is_rigid, first_motor, q, theta, springs, weight, felt, allowed, misfit):
+class Mistake(IntEnum):
+    """The likely cause of positions that are not believed."""
+
+    NONE = 0
+    UNEXPLAINED_LOAD = 1
+    EXCHANGED_SIDES = 2
+    EXCHANGED_JOINTS = 3
+
+
+UNEXPLAINED_LOAD, EXCHANGED_SIDES, EXCHANGED_JOINTS = map(int, list(Mistake)[1:])
+MISTAKES = (
+    "none",
+    "the spring of a joint carries an unexplained load, or a rigid joint is far from its motor",
+    "links and motors are exchanged",
+    "two joints are exchanged",
+)
+"""What each mistake is."""
+
+
+class Refusal(NamedTuple):
+    """Why positions cannot be those of this arm at rest."""
+
+    mistake: Annotated[Integers, Field("the likely cause, or none")]
+    joint: Annotated[Integers, Field("the one with the misfit")]
+    other: Annotated[Integers, Field("the one that it is exchanged with")]
+    misfit: Annotated[Array, Field("N m or N; rad or m of a rigid joint")]
+    allowed: Annotated[Array, Field("of the misfit")]
+
+
+class RestingSprings(NamedTuple):
+    """The springs and the weight of an arm at rest."""
+
+    # fmt: off
+    torque: Annotated[Array, Field("N m or N, of the springs", ("n",))]
+    rate: Annotated[Array, Field("N m/s or N/s; the arm is at rest", ("n",))]
+    felt: Annotated[Array, Field("N m/rad or N/m, their stiffness", ("n",))]
+    load: Annotated[Array, Field("N m or N, of the motors", ("m",))]
+    deflection: Annotated[Array, Field("rad or m", ("m",))]
+    weight: Annotated[Array, Field("N m or N, of gravity", ("n",))]
+    misfit: Annotated[Array, Field("unexplained torques as a share of those allowed", ("n",))]
+    scale: Annotated[Array, Field("N m or N, of the torques that an exchange explains", ("n",))]
+    softest: Annotated[Array, Field("second outputs; only what is measured is judged", (3, "v"))]
+    still: Annotated[Array, Field("rad/s or m/s, zeros", ("n",))]
+    motors_still: Annotated[Array, Field("rad/s or m/s, zeros", ("m",))]
+    links: Annotated[Array, Field("rad or m, exchanged positions", ("n",))]
+    motors: Annotated[Array, Field("rad or m, of the motors", ("m",))]
+    # fmt: on
+
+
+# What follows runs a few times in all: Python does not compile it, and C prints it. `arm` is the
+# RestingArm, of which C needs nothing.
+
+
+def spring_torques(arm, q, qd, theta, thetad, second, torque, rate, felt, load, deflection):
+    """In C, that of the actuators."""
+    compiled_springs(
+        *arm.rows, None, q, qd, theta, thetad, second, torque, rate, felt, load, deflection
+    )
+
+
+def weigh_links(arm, q, weight):
+    """In C, the gravity torques of the model."""
+    arm.gravity.state[0] = q
+    arm.gravity.update()
+    weight[:] = arm.gravity.result[0]
+
+
+def load_springs(arm, s, q, theta, second):
+    """What the springs carry with links and motors at rest there, and what the links weigh."""
+    spring_torques(
+        arm, q, s.still, theta, s.motors_still, second, s.torque, s.rate, s.felt, s.load,
+        s.deflection,
+    )  # fmt: skip
+    weigh_links(arm, q, s.weight)
+
+
+def spring_misfit(a, s, q, theta, allowed):
     """The unexplained torque of each joint as a share of what is allowed; of a rigid joint, the
     distance from its motor."""
     for i in range(q.shape[0]):
-        if is_rigid[i]:
-            misfit[i] = (theta[first_motor[i]] - q[i]) / RIGID
+        if a.is_rigid[i]:
+            s.misfit[i] = (theta[a.first_motor[i]] - q[i]) / RIGID
         else:
-            misfit[i] = (springs[i] - weight[i]) / (allowed[i] + CALIBRATION * abs(felt[i]))
+            s.misfit[i] = (s.torque[i] - s.weight[i]) / (allowed[i] + CALIBRATION * abs(s.felt[i]))
 
 
-@inlined_exactly
-def largest_misfit(misfit):
-    """The joint with the largest one."""
+def worst_joint(a, arm, s, q, theta, allowed):
+    """The joint with the largest misfit; -1 if none is judged, because all of `allowed` are
+    infinite."""
+    is_judged = False
     worst = 0
-    for i in range(misfit.shape[0]):
-        if not abs(misfit[i]) <= abs(misfit[worst]):
+    load_springs(arm, s, q, theta, s.softest)
+    spring_misfit(a, s, q, theta, allowed)
+    for i in range(q.shape[0]):
+        is_judged = is_judged or allowed[i] < inf
+        if not abs(s.misfit[i]) <= abs(s.misfit[worst]):
             worst = i
-    return worst
+    return worst if is_judged else -1
 
 
-@inlined_exactly
-def weighed_misfit(is_rigid, springs, weight, scale):
-    """The sum of squares of the unexplained torques over those of `scale`."""
-    total = 0.0
-    for i in range(springs.shape[0]):
-        if not is_rigid[i]:
-            total += ((springs[i] - weight[i]) / scale[i]) * ((springs[i] - weight[i]) / scale[i])
-    return total
-
-
-@inlined_exactly
-def misfit_scale(is_rigid, springs, weight, felt, scale):
-    """Set the `scale` of misfits; returns whether one of them is worth an explanation."""
+def misfit_scale(a, s):
+    """Set the scale of misfits; returns whether one of them is worth an explanation."""
     is_noticed = False
-    for i in range(springs.shape[0]):
-        noise = NOTICED * abs(felt[i])
-        scale[i] = 1.0 if is_rigid[i] else abs(weight[i]) + noise
-        if not is_rigid[i] and not abs(springs[i] - weight[i]) <= 2.0 * noise:
+    for i in range(s.scale.shape[0]):
+        noise = NOTICED * abs(s.felt[i])
+        s.scale[i] = 1.0 if a.is_rigid[i] else abs(s.weight[i]) + noise
+        if not a.is_rigid[i] and not abs(s.torque[i] - s.weight[i]) <= 2.0 * noise:
             is_noticed = True
     return is_noticed
 
 
-@inlined_exactly
-def explains_springs(is_rigid, springs, weight, felt):
+def weighed_misfit(a, s):
+    """The sum of squares of the unexplained torques over those of the scale."""
+    total = 0.0
+    for i in range(s.scale.shape[0]):
+        if not a.is_rigid[i]:
+            share = (s.torque[i] - s.weight[i]) / s.scale[i]
+            total += share * share
+    return total
+
+
+def explains_springs(a, s):
     """Whether the springs carry the links, each within EXACT of its load, and at least two of them
     carry more than noise."""
     loaded = 0
-    for i in range(springs.shape[0]):
-        if not is_rigid[i]:
-            noise = NOTICED * abs(felt[i])
-            if not abs(springs[i] - weight[i]) <= EXACT * abs(weight[i]) + 0.5 * noise:
+    for i in range(s.scale.shape[0]):
+        if not a.is_rigid[i]:
+            noise = NOTICED * abs(s.felt[i])
+            if not abs(s.torque[i] - s.weight[i]) <= EXACT * abs(s.weight[i]) + 0.5 * noise:
                 return False
-            if abs(weight[i]) > 2.0 * noise:
+            if abs(s.weight[i]) > 2.0 * noise:
                 loaded += 1
     return loaded >= 2
 
 
-_MISFIT = compiled_exactly(spring_misfit)
-_WEIGHED = compiled_exactly(weighed_misfit)
-_SCALE = compiled_exactly(misfit_scale)
-_EXPLAINS = compiled_exactly(explains_springs)
+def exchange_joints(a, s, q, theta, i, j):
+    """Write the positions with those of joints i and j exchanged."""
+    for k in range(q.shape[0]):
+        s.links[k] = q[k]
+    for k in range(theta.shape[0]):
+        s.motors[k] = theta[k]
+    s.links[i] = q[j]
+    s.links[j] = q[i]
+    s.motors[a.first_motor[i]] = theta[a.first_motor[j]]
+    s.motors[a.first_motor[j]] = theta[a.first_motor[i]]
+
+
+def find_exchange(a, arm, s, q, theta, refusal):
+    """The exchange that explains the springs clearly better than the states as they are; returns
+    whether there is one."""
+    load_springs(arm, s, q, theta, s.softest)
+    if not misfit_scale(a, s):
+        return False
+    best = weighed_misfit(a, s) / CLEARLY
+    is_found = False
+    if q.shape[0] == theta.shape[0]:
+        load_springs(arm, s, theta, q, s.softest)
+        total = weighed_misfit(a, s)
+        if total < best:
+            best = total
+            is_found = True
+            refusal.mistake[0] = EXCHANGED_SIDES
+    for i in range(q.shape[0]):
+        for j in range(i + 1, q.shape[0]):
+            if a.has_one_motor[i] and a.has_one_motor[j]:
+                exchange_joints(a, s, q, theta, i, j)
+                load_springs(arm, s, s.links, s.motors, s.softest)
+                total = weighed_misfit(a, s)
+                if total < best and explains_springs(a, s):
+                    best = total
+                    is_found = True
+                    refusal.mistake[0] = EXCHANGED_JOINTS
+                    refusal.joint[0] = i
+                    refusal.other[0] = j
+    return is_found
+
+
+def judge_positions(a, arm, s, q, theta, allowed, moves, refusal):
+    """Whether links and motors of the arm, at rest or one that `moves`, cannot be there; why not is
+    the `refusal`."""
+    refusal.mistake[0] = UNEXPLAINED_LOAD
+    worst = worst_joint(a, arm, s, q, theta, allowed)
+    if worst < 0:
+        return False
+    is_clear = not abs(s.misfit[worst]) <= (MOVING if moves else 1.0)
+    if not is_clear and (moves or not find_exchange(a, arm, s, q, theta, refusal)):
+        return False
+    if refusal.mistake[0] != EXCHANGED_JOINTS:
+        refusal.joint[0] = worst
+    load_springs(arm, s, q, theta, s.softest)
+    i = refusal.joint[0]
+    share = RIGID if a.is_rigid[i] else allowed[i] + CALIBRATION * abs(s.felt[i])
+    refusal.allowed[0] = share
+    refusal.misfit[0] = s.misfit[i] * share
+    return True
 
 
 def external_loads(model: MultibodyModel, actuators: Actuators) -> Array:
     """(n,) N m or N, the largest external torque on each joint at rest that is believed."""
     limit = actuators.joint_torque_limit_within(model.limits.effort)
     weight = np.abs(gravity_forces(model, spread_poses(model, POSES))).max(axis=0)
-    still = np.zeros(model.n), np.zeros(len(actuators.motors))
-    springs = _springs(actuators)
-    springs.q[:], springs.theta[:] = still
+    springs = SpringSolver(actuators)
+    springs.stiffness[0] = softest_outputs(actuators)
     springs.update()
     bent = UNLIMITED * np.abs(springs.stiffness_felt)
     other = np.maximum(GREATEST * weight, np.where(actuators.is_rigid, 0.0, bent))
@@ -135,10 +271,7 @@ def softest_outputs(actuators: Actuators) -> Array:
     return softest
 
 
-def _springs(actuators: Actuators) -> SpringSolver:
-    springs = SpringSolver(actuators)
-    springs.stiffness[0] = softest_outputs(actuators)
-    return springs
+EXCHANGED_TOPICS = "joint_states and motor_states are exchanged"
 
 
 class Implausible(NamedTuple):
@@ -172,13 +305,15 @@ class RestingArm:
     def __init__(self, model: MultibodyModel, actuators: Actuators) -> None:
         self.model, self.actuators = model, actuators
         self.allowed = external_loads(model, actuators)
-        self.misfit: Array = np.zeros(model.n)
-        self._springs = _springs(actuators)
-        self._weight = InverseDynamicsSolver(model, "body")
-        self._scale: Array = np.ones(model.n)
-        still = np.zeros(model.n)
-        self.judge(still, np.zeros(len(actuators.motors)))  # compiles
-        self._exchange(np.ones(model.n), np.zeros(len(actuators.motors)))
+        joints, _, laws, pieces = actuator_rows(actuators)
+        self.rows = joints, laws, pieces
+        self.gravity = InverseDynamicsSolver(model, "body")
+        self._a = actuation(actuators)
+        m, v = len(actuators.motors), len(actuators.variable_joints)
+        self._springs = record_fields.zeros(RestingSprings, n=model.n, m=m, v=v)
+        self._springs.softest[0] = softest_outputs(actuators)
+        self._refusal = record_fields.zeros(Refusal)
+        self.judge(np.zeros(model.n), np.zeros(m))  # compiles
 
     def judge(
         self, q: Array, theta: Array, allowed: Array | None = None, *, moves: bool = False
@@ -186,95 +321,44 @@ class RestingArm:
         """What is implausible about links (n,) and motors (m,) at rest there, if external torques
         within `allowed` (n,) are believed, those of the attribute by default; or about an arm that
         `moves`."""
-        allowed = self.allowed if allowed is None else allowed
-        is_clear = not abs(self._worst(q, theta, allowed)[1]) <= (MOVING if moves else 1.0)
-        if moves and not is_clear:
+        allowed, found = self.allowed if allowed is None else allowed, self._refusal
+        if not judge_positions(self._a, self, self._springs, q, theta, allowed, moves, found):
             return None
-        cause = self._cause(q, theta, allowed) if is_clear else self._exchange(q, theta)
-        if not cause:
-            return None
-        worst, excess = self._worst(q, theta, allowed)
-        share = self._allowed(worst, allowed)
-        rigid = bool(self.actuators.is_rigid[worst])
-        name = self.model.joint_names[worst]
-        return Implausible(name, excess * share, share, rigid, cause)
+        i, j, names = int(found.joint[0]), int(found.other[0]), self.model.joint_names
+        misfit, share = float(found.misfit[0]), float(found.allowed[0])
+        cause = {
+            Mistake.EXCHANGED_SIDES: EXCHANGED_TOPICS,
+            Mistake.EXCHANGED_JOINTS: _exchanged(names[i], names[j]),
+        }.get(Mistake(int(found.mistake[0]))) or self._cause(q, theta, allowed)
+        return Implausible(names[i], misfit, share, bool(self.actuators.is_rigid[i]), cause)
 
     def agrees(self, q: Array, theta: Array, allowed: Array) -> int:
         """Whether the springs between links (n,) and motors (m,) carry gravity and external torques
         within `allowed` (n,): 1 or 0; -1 if that is not judged, because all of these are
         infinite."""
-        if np.isinf(allowed).all():
-            return -1
-        return int(abs(self._worst(q, theta, allowed)[1]) <= 1.0)
+        worst = worst_joint(self._a, self, self._springs, q, theta, allowed)
+        return -1 if worst < 0 else int(abs(self._springs.misfit[worst]) <= 1.0)
 
     def balance(self, q: Array, theta: Array, second: Array) -> Array:
         """(m,) motor torques that balance the springs at rest there, with second outputs (v,)."""
-        springs = SpringSolver(self.actuators, q=q.copy(), theta=theta.copy())
-        springs.stiffness[0] = second
-        springs.update()
-        weight = self._gravity(q)[self.actuators.joint_of_motor]
-        return np.where(
-            self.actuators.is_rigid[self.actuators.joint_of_motor], weight, springs.load
-        )
-
-    def _allowed(self, joint: int, allowed: Array) -> float:
-        felt = abs(float(self._springs.stiffness_felt[joint]))
-        if self.actuators.is_rigid[joint]:
-            return RIGID
-        return float(allowed[joint]) + CALIBRATION * felt
-
-    def _gravity(self, q: Array) -> Array:
-        self._weight.state[0] = q
-        self._weight.update()
-        return self._weight.result[0]
-
-    def _load(self, q: Array, theta: Array) -> tuple[Array, Array]:
-        """Torques of the springs, and those of gravity."""
-        self._springs.q[:], self._springs.theta[:] = q, theta
-        self._springs.update()
-        return self._springs.torque, self._gravity(q)
+        s, joints = self._springs, self.actuators.joint_of_motor
+        rows = np.zeros_like(s.softest)
+        rows[0] = second
+        load_springs(self, s, q, theta, rows)
+        return np.where(self.actuators.is_rigid[joints], s.weight[joints], s.load)
 
     def _worst(self, q: Array, theta: Array, allowed: Array) -> tuple[int, float]:
-        a, springs = self.actuators, self._springs
-        torque, weight = self._load(q, theta)
-        own = torque, weight, springs.stiffness_felt, allowed, self.misfit
-        _MISFIT(a.is_rigid, a.first_motor, q, theta, *own)
-        worst = largest_misfit(self.misfit)
-        return worst, float(self.misfit[worst])
-
-    def _total(self, q: Array, theta: Array) -> float:
-        """The misfit in the scale of the states as they are."""
-        return float(_WEIGHED(self.actuators.is_rigid, *self._load(q, theta), self._scale))
-
-    def _exchange(self, q: Array, theta: Array) -> str:
-        """The exchange that explains the springs clearly better; empty if there is none."""
-        torque, weight = self._load(q, theta)
-        own = torque, weight, self._springs.stiffness_felt, self._scale
-        if not _SCALE(self.actuators.is_rigid, *own):
-            return ""
-        best, found = self._total(q, theta) / CLEARLY, ""
-        for cause, links, motors in self._exchanges(q, theta):
-            total = self._total(links, motors)
-            if total < best and (links is theta or self._is_exact()):
-                best, found = total, cause
-        return found
-
-    def _is_exact(self) -> bool:
-        springs, weight = self._springs, self._weight.result[0]
-        own = springs.torque, weight, springs.stiffness_felt
-        return bool(_EXPLAINS(self.actuators.is_rigid, *own))
+        worst = worst_joint(self._a, self, self._springs, q, theta, allowed)
+        return worst, float(self._springs.misfit[worst])
 
     def _exchanges(self, q: Array, theta: Array) -> Iterator[tuple[str, Array, Array]]:
         """Causes that leave every number as it is, and the states without them."""
-        names, a = self.model.joint_names, self.actuators
+        names, s = self.model.joint_names, self._springs
         if len(theta) == len(q):
-            yield "joint_states and motor_states are exchanged", theta, q
-        single = np.flatnonzero(np.bincount(a.joint_of_motor, minlength=len(q)) == 1).tolist()
-        for k, i in enumerate(single):
-            for j in single[k + 1 :]:
-                links, motors = _swapped(q, i, j), _swapped(theta, *a.first_motor[[i, j]])
-                pair = f"'{names[i]}' and '{names[j]}' are exchanged"
-                yield pair, links, motors
+            yield EXCHANGED_TOPICS, theta, q
+        for i, j in combinations(np.flatnonzero(self._a.has_one_motor).tolist(), 2):
+            exchange_joints(self._a, s, q, theta, i, j)
+            yield _exchanged(names[i], names[j]), s.links.copy(), s.motors.copy()
 
     # Explanations of what has been refused
 
@@ -282,18 +366,20 @@ class RestingArm:
         """What explains the states: one mistake, else one for each joint that disagrees. The likely
         ones come first; others must be clearly better."""
         self._worst(q, theta, allowed)
-        wrong = np.flatnonzero(~(np.abs(self.misfit) <= 1.0)).tolist()
+        wrong = np.flatnonzero(~(np.abs(self._springs.misfit) <= 1.0)).tolist()
         best, found = np.inf, ""
         for cause, links, motors in self._mistakes(q, theta, wrong):
             excess = self._worst(links, motors, allowed)[1]
-            total = float((self.misfit**2).sum())
+            total = float((self._springs.misfit**2).sum())
             if abs(excess) <= 1.0 and total < best / 4.0 - 1e-4:
                 best, found = total, cause
         return found or self._stiffness(q, theta) or self._causes_by_joint(q, theta, wrong, allowed)
 
     def _stiffness(self, q: Array, theta: Array) -> str:
         """Whether springs that are all stiffer or softer by one factor would carry the arm."""
-        torque, weight = (row[~self.actuators.is_rigid] for row in self._load(q, theta))
+        s, is_elastic = self._springs, ~self.actuators.is_rigid
+        load_springs(self, s, q, theta, s.softest)
+        torque, weight = s.torque[is_elastic], s.weight[is_elastic]
         work = float(torque @ weight)
         ratio = float(weight @ weight) / work if work > 0.0 else 0.0
         if ratio > 0.01 and np.linalg.norm(ratio * torque - weight) < 0.2 * np.linalg.norm(weight):
@@ -306,8 +392,8 @@ class RestingArm:
             best, cause, better = 1.0, "", motors
             for text, trial in self._mistakes_of_joint(motors, q, i):
                 self._worst(q, trial, allowed)
-                if abs(self.misfit[i]) < best / 2.0 - 1e-2:
-                    best, cause, better = abs(self.misfit[i]), text, trial
+                if abs(self._springs.misfit[i]) < best / 2.0 - 1e-2:
+                    best, cause, better = abs(self._springs.misfit[i]), text, trial
             motors = better
             found += [cause] if cause else []
         if found and abs(self._worst(q, motors, allowed)[1]) <= 1.0:
@@ -368,6 +454,10 @@ class RestingArm:
             (DEGREE / ratio, "in degrees on the motor side of the gear"),
         ):
             yield f"{what}: {text}", np.where(mine, theta * factor, theta)
+
+
+def _exchanged(one: str, other: str) -> str:
+    return f"'{one}' and '{other}' are exchanged"
 
 
 def _swapped(row: Array, i: int, j: int) -> Array:

@@ -43,9 +43,12 @@ NAMES: c_records.Names = {
     StreamLimits: "robot_stream_limits",
     streams.Ticks: "robot_ticks",
     streams.Stream: "robot_stream",
+    plausibility.Refusal: "robot_refusal",
+    plausibility.RestingSprings: "robot_resting",
     Actuation: "actuation",  # tables alone
     "n": "ROBOT_JOINTS",
     "m": "ROBOT_MOTORS",
+    "v": "ROBOT_SECOND",
     "n + m": "ROBOT_JOINTS + ROBOT_MOTORS",
     "segments": "ROBOT_SEGMENTS",
     "recoveries": str(MOST_RECOVERIES),
@@ -72,7 +75,7 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
     ), ("m",)),
     "times": ("points",), "positions": ("points", "n"), "velocities": ("points", "n"),
     "desired": (5, "n"), "state": (5, "n"), "gains": (4, "m"), "reference": (4, "m"),
-    "states": ("states",),
+    "states": ("states",), "second": (3, "v"),
 }  # fmt: skip
 """The shapes of arguments by name, in all functions but those of OTHER_SHAPES."""
 
@@ -90,16 +93,17 @@ OTHER_SHAPES: dict[Any, dict[str, tuple[int | str, ...]]] = {
 
 RECORDS = {
     "p": CycleSettings, "k": streams.Ticks, "counts": CycleCounts, "d": observer.Disturbances,
-    "x": modes.Situation,
+    "x": modes.Situation, "refusal": plausibility.Refusal,
 }  # fmt: skip
 MEMORIES: dict[Any, Any] = {
     samples: samples.Samples, segments: segments.Segments, modes: modes.Memory,
     late_hold: late_hold.SmoothedMotors, cycle_clock: cycle_clock.CycleClock,
     frozen_sides: frozen_sides.FrozenSides, streams: streams.Stream,
+    plausibility: plausibility.RestingSprings,
 }  # fmt: skip
 """The records that arguments are; `s` is that of the module of a function."""
 WHOLE = (
-    "row", "agrees", "may_end", "mode", "fault", "knows_speed", "is_stamped", "count",
+    "row", "agrees", "may_end", "mode", "fault", "knows_speed", "is_stamped", "count", "moves",
 )  # fmt: skip
 """Arguments that are integers."""
 
@@ -160,11 +164,9 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
     "plausibility.c": (
         "Whether what is measured of an arm at rest agrees with the model.",
         {
-            "spring_misfit": plausibility.spring_misfit,
-            "largest_misfit": plausibility.largest_misfit,
-            "misfit_scale": plausibility.misfit_scale,
-            "weighed_misfit": plausibility.weighed_misfit,
-            "explains_springs": plausibility.explains_springs,
+            "load_springs": plausibility.load_springs,
+            "worst_joint": plausibility.worst_joint,
+            "judge_positions": plausibility.judge_positions,
         },
     ),
     "streams.c": (
@@ -238,16 +240,13 @@ def printed_cycle(
         CycleSettings, CycleCounts, samples.Samples, observer.Disturbances, modes.Memory,
         modes.Situation, late_hold.SmoothedMotors, cycle_clock.CycleClock,
         frozen_sides.FrozenSides, StreamLimits, streams.Ticks, streams.Stream,
+        plausibility.Refusal, plausibility.RestingSprings,
     )  # fmt: skip
     structures = {record: c_records.structure(record, NAMES) for record in records}
     constants = [
         f"#define ITERATIONS {hold_controller.ITERATIONS} /* to the equilibrium of the links; at"
         " first, ten times that */",
         f"#define FEW_ITERATIONS {link_equilibrium.FEW} /* up to which all of them are run */",
-        f"#define CALIBRATION {plausibility.CALIBRATION} /* rad or m */",
-        f"#define RIGID {plausibility.RIGID} /* rad or m */",
-        f"#define MOVING {plausibility.MOVING}",
-        f"#define CLEARLY {plausibility.CLEARLY}",
         f"#define CLOCK_RUNS {cycle_clock.RUNS}",
         f"#define CLOCK_SET_BACK {cycle_clock.SET_BACK}",
         f"#define CLOCK_STOPPED {cycle_clock.STOPPED}",
@@ -271,7 +270,8 @@ class _Printer:
     def __init__(self, actuators: Actuators) -> None:
         n, m = actuators.n, len(actuators.motors)
         self._sizes = {
-            "n": n, "m": m, "n + m": n + m, "segments": segments.SEGMENTS,
+            "n": n, "m": m, "n + m": n + m, "v": len(actuators.variable_joints),
+            "segments": segments.SEGMENTS,
             "recoveries": MOST_RECOVERIES, "rows": streams.ROWS, "points": streams.POINTS,
             "states": actuators.state_count,
         }  # fmt: skip
@@ -293,6 +293,8 @@ class _Printer:
         """The text of functions by their names without prefix, and their prototypes."""
         module = c_translation.Module()
         module.defined_elsewhere("robot_motor_friction", friction, "-rrr", "double")
+        module.defined_elsewhere("robot_spring_torques", plausibility.spring_torques, "-rrrrrwwwww")
+        module.defined_elsewhere("robot_gravity_forces", plausibility.weigh_links, "-rw")
         heads = []
         for name, function in entries.items():
             types = {argument: self._type(function, argument) for argument in _arguments(function)}
@@ -304,6 +306,8 @@ class _Printer:
     def _type(self, function: Any, argument: str) -> Any:
         if argument == "a":
             return c_types.RecordType(NAMES[Actuation], tuple(self._fields.items()))
+        if argument == "arm":
+            return c_types.NONE
         if argument in self._fields:
             return self._fields[argument]
         own = inspect.getmodule(function)
@@ -370,6 +374,9 @@ CODES: Mapping[str, tuple[type[IntEnum], Sequence[str], Sequence[str]]] = {
     "answer": (segments.Answer,
                ["ACCEPTED", *(f"POINT_{each.name}" for each in list(segments.Answer)[1:])],
                segments.ANSWERS),
+    "mistake": (plausibility.Mistake,
+                ["NO_MISTAKE", *(each.name for each in list(plausibility.Mistake)[1:])],
+                plausibility.MISTAKES),
 }  # fmt: skip
 """Enumerations of C with their members and texts."""
 

@@ -18,6 +18,7 @@ class Actuation(NamedTuple):
 
     first_motor: Annotated[Integers, Field("of each joint", ("n",))]
     joint_of_motor: Annotated[Integers, Field("of each motor", ("m",))]
+    has_one_motor: Annotated[Integers, Field("whether a joint has no second motor", ("n",))]
     is_rigid: Annotated[Integers, Field("whether a joint has no spring", ("n",))]
     is_damped: Annotated[Integers, Field("whether its spring has a damper", ("n",))]
     torque_share: Annotated[Array, Field("of each motor in the torque of its joint", ("m",))]
@@ -52,6 +53,7 @@ def actuation(actuators: Actuators) -> Actuation:
     return Actuation(
         first_motor=whole(actuators.first_motor),
         joint_of_motor=whole(actuators.joint_of_motor),
+        has_one_motor=whole(np.bincount(actuators.joint_of_motor, minlength=actuators.n) == 1),
         is_rigid=whole(actuators.is_rigid),
         is_damped=whole(actuators.is_damped),
         torque_share=numbers(actuators.torque_share),

@@ -338,34 +338,24 @@ static void supervise(robot_controller *c, double step)
     }
 }
 
-/* At rest where the arm was last; repeats the last torque if there is none. */
-static void rest(robot_controller *c, double step)
-{
-    double *torque = c->now.result[3];
-    if (c->modes.is_new) {
-        start_new_law(c);
-    }
-    hold_at(c, c->samples.q, ZEROS);
-    if (is_finite_row(torque, MOTORS)) {
-        send(c, robot_torque_step(&c->parameters, step, c->period), torque);
-    }
-}
-
-/* Damping that fades, after a stop that has failed: it uses positions of the motors alone. */
-static void damp(robot_controller *c, double share, double step)
+/* At rest where the arm was last; repeats the last torque if there is none. After a stop that has
+ * failed, with a share of damping that fades and uses positions of the motors alone. */
+static void rest(robot_controller *c, double share, double step)
 {
     robot_parameters *p = &c->parameters;
     const double dt = robot_torque_step(p, step, c->period);
     double *torque = c->now.result[3];
-    double theta[MOTORS], thetad[MOTORS] = {0.0};
     if (c->modes.is_new) {
         start_new_law(c);
     }
-    copy_row(c->samples.theta, theta, MOTORS);
-    robot_smooth_motors(&c->smoothed, p->late_bandwidth, p->late_lead, fmax(step, dt), theta,
-                        thetad);
     hold_at(c, c->samples.q, ZEROS);
-    robot_damp_motors(p->late_gains, thetad, share, p->torque_limit, torque);
+    if (share > 0.0) {
+        double theta[MOTORS], thetad[MOTORS] = {0.0};
+        copy_row(c->samples.theta, theta, MOTORS);
+        robot_smooth_motors(&c->smoothed, p->late_bandwidth, p->late_lead, fmax(step, dt), theta,
+                            thetad);
+        robot_damp_motors(p->late_gains, thetad, share, p->torque_limit, torque);
+    }
     if (is_finite_row(torque, MOTORS)) {
         send(c, dt, torque);
     }
@@ -380,7 +370,7 @@ static void run(robot_controller *c)
     }
     if (!c->has_motion) {
         if (c->has_begun) {
-            rest(c, step);
+            rest(c, 0.0, step);
         }
         return;
     }
@@ -388,12 +378,8 @@ static void run(robot_controller *c)
     c->period = c->modes.mode == ROBOT_LOST ? c->period : robot_next_period(step, c->period);
     supervise(c, step);
     if (c->modes.mode == ROBOT_LOST || !c->samples.is_started) {
-        const double share = robot_damping_share(&c->modes, c->clock.time);
-        if (share > 0.0 && !robot_lacks_motors(&c->parameters, &c->samples, c->clock.time)) {
-            damp(c, share, step);
-        } else {
-            rest(c, step);
-        }
+        const int is_blind = robot_lacks_motors(&c->parameters, &c->samples, c->clock.time);
+        rest(c, is_blind ? 0.0 : robot_damping_share(&c->modes, c->clock.time), step);
         return;
     }
     const double dt = robot_torque_step(&c->parameters, step, c->period);
@@ -412,7 +398,7 @@ static void run(robot_controller *c)
     }
     robot_raise_fault(&c->parameters, &c->modes, c->clock.time, ROBOT_NOT_FINITE, ROBOT_STOPPING,
                       c->samples.qd, c->samples.thetad);
-    rest(c, step);
+    rest(c, 0.0, step);
 }
 
 /* The clock was set back, or stands still: the age of earlier samples is no longer known. */
@@ -450,31 +436,20 @@ int robot_initialise(robot_controller *c, const robot_parameters *parameters)
     *c = (robot_controller){.parameters = *parameters, .stream_limits = robot_default_stream};
     robot_forget_samples(&c->samples);
     copy_row(SECOND_AT_REST, c->second[0], ROBOT_VARIABLE);
+    copy_row(SOFTEST_SECOND, c->resting.softest[0], ROBOT_VARIABLE);
     return robot_wrong_parameter(parameters) ? 1 : 0;
 }
 
 /* Before activation: what balances the arm, and whether it can be where it is measured. */
 
-/* Springs and weight of the arm at rest. */
-static void load_springs(robot_springs *s, const double q[JOINTS], const double theta[MOTORS],
-                         double second[3][ROBOT_SECOND], double weight[JOINTS])
-{
-    const double still[JOINTS] = {0.0};
-    const double motors_still[MOTORS] = {0.0};
-    robot_spring_torques(q, still, theta, motors_still, second, s->torque, s->rate, s->felt,
-                         s->load, s->deflection);
-    robot_gravity_forces(q, weight);
-}
-
 int robot_balance(robot_controller *c, const double q[JOINTS], const double theta[MOTORS],
                   double torque[MOTORS])
 {
-    double weight[JOINTS];
     if (!is_finite_row(q, JOINTS) || !is_finite_row(theta, MOTORS)) {
         return 1;
     }
-    load_springs(&c->springs, q, theta, c->second, weight);
-    robot_motor_loads(c->springs.load, weight, torque);
+    robot_load_springs(&c->resting, q, theta, c->second);
+    robot_motor_loads(c->resting.load, c->resting.weight, torque);
     for (int j = 0; j < MOTORS; ++j) {
         torque[j] = fmax(-c->parameters.torque_limit[j],
                          fmin(torque[j], c->parameters.torque_limit[j]));
@@ -482,104 +457,11 @@ int robot_balance(robot_controller *c, const double q[JOINTS], const double thet
     return 0;
 }
 
-/* Second outputs that no motor sets cannot be judged: the softest ones. */
-static void judged_springs(robot_springs *s, const double q[JOINTS], const double theta[MOTORS],
-                           double weight[JOINTS])
-{
-    double second[3][ROBOT_SECOND] = {{0.0}};
-    copy_row(SOFTEST_SECOND, second[0], ROBOT_VARIABLE);
-    load_springs(s, q, theta, second, weight);
-}
-
-/* The exchange that explains the springs clearly better than the states as they are. */
-static int has_exchange(robot_springs *s, const double q[JOINTS], const double theta[MOTORS],
-                        robot_refusal *refusal)
-{
-    double weight[JOINTS], scale[JOINTS], best;
-    int is_found = 0;
-    judged_springs(s, q, theta, weight);
-    if (!robot_misfit_scale(s->torque, weight, s->felt, scale)) {
-        return 0;
-    }
-    best = robot_weighed_misfit(s->torque, weight, scale) / CLEARLY;
-#if ROBOT_JOINTS == ROBOT_MOTORS
-    judged_springs(s, theta, q, weight);
-    const double exchanged = robot_weighed_misfit(s->torque, weight, scale);
-    if (exchanged < best) {
-        best = exchanged;
-        is_found = 1;
-        refusal->mistake = ROBOT_EXCHANGED_SIDES;
-    }
-#endif
-    for (int i = 0; i < JOINTS; ++i) {
-        for (int j = i + 1; j < JOINTS && HAS_ONE_MOTOR[i]; ++j) {
-            double links[JOINTS], motors[MOTORS];
-            if (!HAS_ONE_MOTOR[j]) {
-                continue;
-            }
-            copy_row(q, links, JOINTS);
-            copy_row(theta, motors, MOTORS);
-            links[i] = q[j];
-            links[j] = q[i];
-            motors[FIRST_MOTOR[i]] = theta[FIRST_MOTOR[j]];
-            motors[FIRST_MOTOR[j]] = theta[FIRST_MOTOR[i]];
-            judged_springs(s, links, motors, weight);
-            const double total = robot_weighed_misfit(s->torque, weight, scale);
-            if (total < best && robot_explains_springs(s->torque, weight, s->felt)) {
-                best = total;
-                is_found = 1;
-                refusal->mistake = ROBOT_EXCHANGED_JOINTS;
-                refusal->joint = i;
-                refusal->other = j;
-            }
-        }
-    }
-    return is_found;
-}
-
-/* The joint with the largest misfit of its spring; -1 if they are not judged. */
-static int worst_joint(robot_controller *c, const double q[JOINTS], const double theta[MOTORS],
-                       double misfit[JOINTS])
-{
-    const double *allowed = c->parameters.external_load;
-    robot_springs *s = &c->springs;
-    double weight[JOINTS];
-    int is_judged = 0;
-    for (int i = 0; i < JOINTS; ++i) {
-        is_judged = is_judged || allowed[i] < HUGE_VAL;
-    }
-    if (!is_judged) {
-        return -1;
-    }
-    judged_springs(s, q, theta, weight);
-    robot_spring_misfit(q, theta, s->torque, weight, s->felt, allowed, misfit);
-    return robot_largest_misfit(misfit);
-}
-
 int robot_judge(robot_controller *c, const double q[JOINTS], const double theta[MOTORS],
                 int moves, robot_refusal *refusal)
 {
     const double *allowed = c->parameters.external_load;
-    robot_springs *s = &c->springs;
-    double weight[JOINTS], misfit[JOINTS];
-    const int worst = worst_joint(c, q, theta, misfit);
-    *refusal = (robot_refusal){.mistake = ROBOT_UNEXPLAINED_LOAD};
-    if (worst < 0) {
-        return 0;
-    }
-    if (fabs(misfit[worst]) <= (moves ? MOVING : 1.0) &&
-        (moves || !has_exchange(s, q, theta, refusal))) {
-        return 0;
-    }
-    if (refusal->mistake != ROBOT_EXCHANGED_JOINTS) {
-        refusal->joint = worst;
-    }
-    judged_springs(s, q, theta, weight);
-    refusal->allowed = IS_RIGID[refusal->joint]
-                           ? RIGID
-                           : allowed[refusal->joint] + CALIBRATION * fabs(s->felt[refusal->joint]);
-    refusal->misfit = misfit[refusal->joint] * refusal->allowed;
-    return 1;
+    return robot_judge_positions(&c->resting, q, theta, allowed, moves, refusal);
 }
 
 int robot_activate(robot_controller *c, const double *torque)
@@ -719,9 +601,8 @@ static void take_input(robot_controller *c, const robot_input *in)
         robot_believe_samples(s);
     } else if (is_finite_row(q, JOINTS) && is_finite_row(theta, MOTORS) &&
                robot_follow_silence(p, s, link_time, motor_time)) {
-        double misfit[JOINTS];
-        const int worst = worst_joint(c, q, theta, misfit);
-        agrees = worst < 0 ? -1 : fabs(misfit[worst]) <= 1.0;
+        const int worst = robot_worst_joint(&c->resting, q, theta, p->external_load);
+        agrees = worst < 0 ? -1 : fabs(c->resting.misfit[worst]) <= 1.0;
     }
     robot_take_samples(p, s, &c->counts, in->time, link_time, motor_time, q, theta, agrees,
                        c->clock.elapsed, c->desired, c->now.result);
@@ -741,7 +622,7 @@ robot_state robot_update(robot_controller *c, const robot_input *in, robot_outpu
         if (c->has_motion) {
             forget(c);
         }
-        rest(c, 0.0);
+        rest(c, 0.0, 0.0);
     }
     report(c, out);
     return out->state;

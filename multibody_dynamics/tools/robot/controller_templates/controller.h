@@ -82,6 +82,7 @@ typedef struct {
     /* laws */
     robot_feedforward now, later;
     robot_springs springs;
+    robot_resting resting;
     robot_disturbances disturbances;
     robot_smoothed smoothed;
     int hold_is_started;
@@ -103,19 +104,6 @@ const char *robot_wrong_parameter(const robot_parameters *parameters);
 
 /* Begin INACTIVE. Returns 0, or 1 if a setting is out of range: activation is then refused. */
 int robot_initialise(robot_controller *controller, const robot_parameters *parameters);
-
-typedef enum {
-    ROBOT_UNEXPLAINED_LOAD = 1,   /* of the spring of `joint`, or distance from its motor */
-    ROBOT_EXCHANGED_SIDES = 2,    /* links and motors */
-    ROBOT_EXCHANGED_JOINTS = 3    /* `joint` and `other` */
-} robot_mistake;
-
-/* Why positions cannot be those of this arm at rest. */
-typedef struct {
-    robot_mistake mistake;
-    int joint, other;
-    double misfit, allowed; /* N m or N; rad or m for a rigid joint */
-} robot_refusal;
 
 /*
  * Whether the springs of the arm at rest, with links and motors there, can carry it and external
@@ -194,6 +182,7 @@ extern const int robot_sizes[3];
 const char *robot_state_name(robot_state state);
 const char *robot_fault_name(robot_fault fault);
 const char *robot_answer_name(robot_answer answer);
+const char *robot_mistake_name(robot_mistake mistake);
 extern const char *const robot_joint_names[ROBOT_JOINTS];
 extern const char *const robot_motor_names[ROBOT_MOTORS];
 
