@@ -58,7 +58,7 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
     **dict.fromkeys((
         "now", "link_time", "motor_time", "time", "dt", "done", "bandwidth", "link_bandwidth",
         "lowered_bandwidth",
-        "step", "stop_time", "elapsed", "duration", "share", "lead", "late", "delay", "period",
+        "step", "stop_time", "elapsed", "duration", "share", "lead", "late", "interval", "delay", "period",
         "far", "start",
     ), ()),
     **dict.fromkeys((

@@ -83,6 +83,7 @@ typedef struct {
     robot_feedforward now, later;
     robot_springs springs;
     robot_disturbances disturbances;
+    double unobserved; /* s since they were observed */
     robot_smoothed smoothed;
     int hold_is_started;
     double hold_reference[2][ROBOT_MOTORS];
