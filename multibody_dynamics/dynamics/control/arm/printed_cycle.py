@@ -58,8 +58,8 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
     **dict.fromkeys((
         "now", "link_time", "motor_time", "time", "dt", "done", "bandwidth", "link_bandwidth",
         "lowered_bandwidth",
-        "step", "stop_time", "elapsed", "duration", "share", "lead", "late", "interval", "delay", "period",
-        "far", "start",
+        "step", "stop_time", "elapsed", "duration", "share", "lead", "late", "delay", "period",
+        "interval", "far", "start",
     ), ()),
     **dict.fromkeys((
         "q", "qd", "momentum", "beta", "known", "link_limit", "velocity", "acceleration", "excess",

@@ -180,7 +180,7 @@ def torques_with_gap(
     plant = ElasticRobot(arm.model, arm.actuators, step=1e-3)
     q, qd, theta, thetad = at_start(arm)[0]
     plant.reset(q, qd, theta=theta, thetad=thetad)
-    torques = []
+    torques, measured = [], 0.0
     for k in range(round(1.2 / period)):
         t = k * period
         if k == round(0.2 / period):
