@@ -55,6 +55,7 @@ ARMS = {"panda": "panda", "six_joint_arm": "six_joint_arm"}
 WRONG = 0.1, 0.3  # range of the relative errors of the data sheet
 QUIET = 0.005  # of the torque limit: noise of the measured motor torques
 LAWS = ("pd-full", "pd-full-comp", "sf-full")
+EFFECTS = ("exact", "link-friction", "hysteresis", "backlash", "gear-error", "drives")
 BOX = "-1.2,-1.2,0,1.2,1.2,1.6"
 
 
@@ -113,11 +114,13 @@ def plan(source: RobotSource, options: argparse.Namespace) -> None:
                 log=folder / f"{name}.txt")  # fmt: skip
 
 
-def driven_plant(hidden: StudiedArm, sheet: StudiedArm, plant: str) -> Any:
+def driven_plant(hidden: StudiedArm, sheet: StudiedArm, options: argparse.Namespace) -> Any:
     """The hidden robot with drives, whose position loops were designed from the data sheet."""
     loops = drive_of(sheet.model, sheet.actuators, sheet.start)
-    if plant == "internal":
-        return dyn.plant.ElasticRobot(hidden.model, hidden.actuators, drive=loops)
+    if options.plant == "internal":
+        shares = CONDITIONS[options.effects].effects
+        effects = hidden.effects(shares) if shares else None
+        return dyn.plant.ElasticRobot(hidden.model, hidden.actuators, drive=loops, effects=effects)
     urdf = hidden.source.urdf.read_bytes()
     return MujocoRobot(hidden.model, hidden.actuators, urdf, drive=loops)
 
@@ -126,7 +129,7 @@ def drive(
     sheet: StudiedArm, hidden: StudiedArm, options: argparse.Namespace, folder: Path, seed: int
 ) -> tuple[list[Path], float]:
     """Record: the files, the one to judge the result on last, and their duration in s."""
-    robot = driven_plant(hidden, sheet, options.plant)
+    robot = driven_plant(hidden, sheet, options)
     files, total = [], 0.0
     for name, runs in plans(options).items():
         for k, each in enumerate(runs):
@@ -144,14 +147,17 @@ def drive(
     return files, total
 
 
-def tracked(hidden: StudiedArm, assumed: StudiedArm, plant: str, seed: int) -> dict[str, float]:
+def tracked(
+    hidden: StudiedArm, assumed: StudiedArm, options: argparse.Namespace, seed: int
+) -> dict[str, float]:
     """rms error in mrad of each law on the hidden robot, with the model `assumed`."""
     believed = assumed.model, assumed.actuators
     found = {}
     for key in LAWS:
         outcome = simulate(
-            hidden, STUDIED_LAWS[key], CONDITIONS["exact"], plant=plant, assumed=believed, seed=seed
-        )
+            hidden, STUDIED_LAWS[key], CONDITIONS[options.effects], plant=options.plant,
+            assumed=believed, seed=seed,
+        )  # fmt: skip
         found[key] = float("inf") if outcome.lost else 1e3 * outcome.rms
     return found
 
@@ -218,7 +224,7 @@ def run(*arguments: Any, log: Path) -> None:
 
 def road(source: RobotSource, robot: int, options: argparse.Namespace) -> Any:
     """The whole road of one hidden robot; returns what was found."""
-    folder = options.output / f"{options.plant}_{robot}"
+    folder = options.output / f"{options.plant}_{options.effects}_{robot}"
     result = folder / "result.json"
     if result.is_file():
         return json.loads(result.read_text())
@@ -240,8 +246,8 @@ def road(source: RobotSource, robot: int, options: argparse.Namespace) -> Any:
         compared(sheet, hidden, folder)
         | residuals(folder, source)
         | {
-            "before": tracked(hidden, sheet, options.plant, robot),
-            "after": tracked(hidden, new, options.plant, robot),
+            "before": tracked(hidden, sheet, options, robot),
+            "after": tracked(hidden, new, options, robot),
             "recorded": seconds,
             "took": time.monotonic() - began,
         }
@@ -283,6 +289,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--arm", choices=ARMS, default="panda")
     parser.add_argument("--plant", choices=("internal", "mujoco"), default="internal")
+    parser.add_argument(
+        "--effects",
+        choices=EFFECTS,
+        default="exact",
+        help="of real drives that the hidden robot has, a condition of the study",
+    )
     parser.add_argument("--robots", type=int, default=8, help="number of hidden robots")
     parser.add_argument("--first", type=int, default=0, help="number of the first hidden robot")
     parser.add_argument("--seconds", type=float, default=40.0, help="for planning each motion")

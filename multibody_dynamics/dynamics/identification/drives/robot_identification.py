@@ -21,6 +21,7 @@ from ..bodies.regressor import with_inertial_parameters
 from ..signals.differentiation import HIGHEST, noise_cutoff
 from .drive_equations import Channel, DriveEquations, Options, motor_names, sources_of
 from .drive_parameters import FRICTION, Coefficients
+from .effect_sizes import EffectSizes
 from .equation_sums import ROUNDS, EquationSums, LeastSquares, left_side
 from .filtered_rows import (
     NOISE_SAMPLES,
@@ -39,19 +40,24 @@ from .identified_values import Reader
 from .measured_run import CarriedPayload, MeasuredRun
 from .prior_parameters import IdentificationSettings, PriorParameters
 from .sensor_errors import SensorErrors, recognised, shifted
+from .spring_effects import SLIP
 
 LOWEST_CUTOFF, HIGHEST_CUTOFF = 2.0, 25.0  # Hz, range of cut-offs chosen from the data
 LOADS = 2  # rounds in which friction that depends on the load takes the load from the last fit
 REJECTIONS = 2  # rounds of leaving out outliers
 SMALL_BIAS = 0.1  # standard errors: a smaller bias is not reported
 DRIFT_SIGNIFICANCE = 4.0  # standard errors
-LARGEST_DRIFT = 1.0  # of the friction parameter that changes: a larger one is none of temperature
+LARGEST_DRIFT = 0.4  # of the friction parameter that changes: a larger one is none of temperature
 VAGUE = 0.1  # relative standard error above which a stiffness is no better known than before
 CONTRADICTING = 3.0  # standard errors between a stiffness and the one known before
 HARDLY = 0.005  # of the rms velocity of the fastest joint: slower ones count as resting
 STEPS = 9  # that `progress` counts: the first fits, six more steps, and the values
 LOWERINGS = 2  # of a cut-off chosen from the data, by half, for delays that are too long for it
 RECOGNITIONS = 8  # fits after each of which errors of the encoders are corrected
+SLOW = 0.2  # of the rms velocity, below which a joint counts as reversing
+WORSE = 1.5  # mean square of residuals there, relative to the others
+BETTER = 0.95  # of the squares of residuals, that bristles must leave at most
+RANGE = (0.1, 99.9)  # percentiles of the deflections between which effects are sought
 DRIFT_SIZE = 0.02  # of the friction parameter that changes
 
 
@@ -132,11 +138,22 @@ def identify_robot(
     """
     sensors, chosen = SensorErrors(np.zeros(model.n)), settings or IdentificationSettings()
     lowerings = 0 if chosen.cutoff else LOWERINGS
+    presliding: frozenset[str] | None = None
     for done in range(2):  # nothing, and the first fits have begun
         progress(done, STEPS)
     for _ in range(RECOGNITIONS):
-        found = _Identification(model, runs, actuators, friction, held_out, chosen, sensors)
+        given = model, runs, actuators, friction, held_out, chosen, sensors
+        found = _Identification(*given, presliding or frozenset())
         found.begin()
+        if presliding is None and not chosen.stribeck:
+            presliding = found.reversing
+            if presliding:
+                tried = _Identification(*given, presliding)
+                tried.begin()
+                presliding, wanted = tried.better_than(found), presliding
+                found = tried if presliding == wanted else _Identification(*given, presliding)
+                if found is not tried:
+                    found.begin()
         if lowerings and found.has_delay_at_bound():
             lowerings -= 1
             chosen = chosen._replace(cutoff=max(found.cutoff / 2.0, LOWEST_CUTOFF))
@@ -159,6 +176,7 @@ class _Identification:
         held_out: Sequence[MeasuredRun],
         settings: IdentificationSettings | None,
         sensors: SensorErrors | None = None,
+        presliding: frozenset[str] = frozenset(),
     ) -> None:
         self.model, self.actuators = model, actuators
         self.sensors = sensors or SensorErrors(np.zeros(model.n))
@@ -184,8 +202,10 @@ class _Identification:
                 self.settings.load_friction,
                 self.sensors.joined,
                 self.sensors.positional,
+                presliding,
             ),
             None if self.settings.friction else self.friction,
+            _travel(self.runs, model.n, actuators) if self.settings.springs else None,
         )
         self.gains = sources.current & ~sources.motor_torque
         ends = [run.start + len(run.position) / run.rate for run in self.runs]
@@ -203,6 +223,38 @@ class _Identification:
         self.prior = np.array(self.parameters.mean)
         self.coefficients = Coefficients(self.equations, self.parameters, self.gains)
         self._fit_first()
+        self._seek_effects()
+
+    @property
+    def reversing(self) -> frozenset[str]:
+        """The sites of friction whose equations are less accurate where the velocity changes its
+        sign, as with friction that depends on the way."""
+        found = set()
+        for k, channel in enumerate(self.equations.channels):
+            if channel.kind == "spring" or not self.coefficients.seeks_friction(channel):
+                continue
+            place, nodes = self.equations.places[k], self.equations.nodes_of(channel)
+            rows = [block.rows[block.used[:, k]][:, place] for block in self.blocks]
+            columns = np.concatenate(rows)
+            v = np.abs(columns[:, channel.blocks["viscous"].start])
+            power, slow = (columns @ self.fit.z[k]) ** 2, v < SLOW * nodes.speed
+            if min(slow.sum(), (~slow).sum()) < channel.unknowns:
+                continue
+            if power[slow].mean() > WORSE * power[~slow].mean():
+                found.add(self.equations.site_of(channel))
+        return frozenset(found)
+
+    def better_than(self, other: _Identification) -> frozenset[str]:
+        """The sites with bristles whose equations are more accurate than without."""
+        found = set()
+        for k, channel in enumerate(self.equations.channels):
+            left, before = (
+                float(each.fit.z[k] @ each.solver.total(k) @ each.fit.z[k])
+                for each in (self, other)
+            )
+            if channel.kind != "spring" and left < BETTER * before:
+                found.add(self.equations.site_of(channel))
+        return frozenset(found & self.equations.options.presliding)
 
     def has_delay_at_bound(self) -> bool:
         """Whether a delay is as large as the equations can represent, and a lower cut-off helps."""
@@ -310,6 +362,31 @@ class _Identification:
             self.blocks, _ = self._filtered()
             self.sums = self._sums(self.blocks)
             self._fit(self.sums, self.fit.theta)
+
+    def _seek_effects(self) -> None:
+        """The fit with those effects of springs and gears that are significant beside all others.
+        Hysteresis takes the place of a damper, which resembles it at one frequency."""
+        parameters, effects = self.parameters, self.equations.effects
+        index = parameters.index
+        for name in (name for each in effects.values() for name in each.names):
+            parameters.free[index[name]] = True
+        if not effects:
+            return
+        self._fit(self.sums, self.fit.theta)
+        found: dict[int, set[tuple[str, int]]] = {}
+        for j, each in effects.items():
+            sizes = EffectSizes(each, j, self.coefficients, self.solver, self.fit)
+            found[j] = sizes.significant()
+            for key, names in each.groups.items():
+                for name in names:
+                    parameters.free[index[name]] = key in found[j]
+            if (SLIP, 0) in found[j]:
+                parameters.free[index[f"{each.joint}.damping"]] = False
+        begin = self.fit.theta.copy()
+        for name in parameters.names:
+            if not parameters.free[index[name]]:
+                begin[index[name]] = parameters.mean[index[name]]
+        self._fit(self.sums, begin)
 
     def _fit(self, sums: EquationSums, begin: Array | None = None) -> None:
         """A fit from `begin`; with Stribeck friction, the more likely of this and a fit that begins
@@ -639,6 +716,20 @@ def _payloads(model: MultibodyModel, runs: Sequence[MeasuredRun]) -> list[Carrie
                 "an earlier run"
             )
     return list(found.values())
+
+
+def _travel(runs: Sequence[MeasuredRun], n: int, actuators: Actuators | None) -> Array:
+    """(n,) half the ranges of the deflections, rad; 0 where they were not measured."""
+    found = np.zeros(n)
+    for j in range(0 if actuators is None else n):
+        rows = [
+            run.theta[:, actuators.first_motor[j]] - run.q[:, j]
+            for run in runs
+            if run.q is not None and run.theta is not None
+        ]
+        if rows and np.isfinite(all_rows := np.concatenate(rows)).any():
+            found[j] = 0.5 * np.ptp(np.nanpercentile(all_rows, RANGE))
+    return found
 
 
 def _cutoff(runs: Sequence[MeasuredRun]) -> float:
