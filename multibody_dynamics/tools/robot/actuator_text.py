@@ -10,7 +10,6 @@ entries, since every joint has been identified on its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -196,7 +195,5 @@ def _end(node: yaml.Node) -> int:
 
 def _flow(content: Any) -> str:
     """A mapping or a list in one line."""
-    text = yaml.dump(
-        content, Dumper=_Plain, default_flow_style=True, sort_keys=False, width=10**6
-    )
+    text = yaml.dump(content, Dumper=_Plain, default_flow_style=True, sort_keys=False, width=10**6)
     return str(text).strip()

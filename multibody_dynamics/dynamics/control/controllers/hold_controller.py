@@ -6,8 +6,9 @@
     tau = load(theta) + G_theta (theta_h - theta) + G_theta' (theta_h' - theta'),   |tau| <= limit
 
 load(theta) is the torque of the springs on the motors with the links in equilibrium, Q(q, theta) =
-g(q) + F_0, with the friction F_0 of links at rest, its offset: online gravity compensation, see `link_equilibrium`. It needs no link encoders and no desired
-motion.
+g(q) + F_0, where F_0 is the friction of links at rest, its offset: online gravity compensation, see
+`link_equilibrium`. It needs no link encoders and no desired motion. Hysteresis shifts the links by
+at most its torque over the stiffness, and with them g by a negligible share; it is left out.
 
 The reference starts at the position and velocity of the motors and slows down exponentially. The
 stop is damped: the gains (:func:`.damping_gains`) release the springs in such a way that the links

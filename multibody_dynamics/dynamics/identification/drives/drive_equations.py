@@ -178,6 +178,7 @@ class State(NamedTuple):
     signal: Array  # (4, k, m)
     stiffness: Array  # (k, n)
     slip: dict[int, Array]  # deflections (k, elements) of the slip elements of joints
+    settled: dict[int, float]  # s, time from which these do not depend on the state before
     bristles: dict[tuple[str, int], Array]  # (k, NODES) of links and motors
 
 
@@ -381,17 +382,18 @@ class DriveEquations:
         first = run.start + (stretch.start + filters.states.reach) / run.rate
         times = first + np.arange(count) * step / run.rate
         stiffness = filters.states(rows(run.stiffness, has.stiffness), step=step)[0]
-        slip = {
-            j: each.slip(motors[0, :, self.motors_of(j)[0]] - links[0, :, j])
-            for j, each in self.effects.items()
-        }
+        slip, settled = {}, {}
+        for j, each in self.effects.items():
+            deflection = motors[0, :, self.motors_of(j)[0]] - links[0, :, j]
+            slip[j] = each.slip(deflection)
+            settled[j] = float(times[each.settled(deflection)])
         bristles = {
             (side, k): nodes.bristles(np.asarray(rows[0, :, k]))
             for side, rows in (("link", links), ("motor", motors))
             for k, nodes in enumerate(self.nodes[side])
             if nodes.has_bristles
         }
-        return State(times, links, motors, sensor, signal, stiffness, slip, bristles)
+        return State(times, links, motors, sensor, signal, stiffness, slip, settled, bristles)
 
     def _complete(self, links: Array, motors: Array, sensor: Array, step: float) -> None:
         """Compute the side that was not measured from the known springs, in place; step in s."""

@@ -100,4 +100,3 @@ class EffectSizes:
         inner = row * (np.abs(self._fit.theta) > 0.0)
         (each,) = self._solver.uncertainties(self._fit, inner[None])
         return IdentifiedValue(float(row @ self._fit.theta), each.error, each.determined)
-

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +36,12 @@ from .filtered_rows import (
     without_outliers,
 )
 from .friction_profiles import Widening, friction_widenings, searched_friction
+from .friction_terms import NODES
 from .identified_robot import IdentifiedCovariance, IdentifiedRobot, IdentifiedValue
 from .identified_values import Reader
 from .measured_run import CarriedPayload, MeasuredRun
 from .prior_parameters import IdentificationSettings, PriorParameters
-from .sensor_errors import SensorErrors, recognised, shifted
+from .sensor_errors import SensorErrors, recognised, shifted, unexplained
 from .spring_effects import SLIP
 
 LOWEST_CUTOFF, HIGHEST_CUTOFF = 2.0, 25.0  # Hz, range of cut-offs chosen from the data
@@ -47,13 +49,14 @@ LOADS = 2  # rounds in which friction that depends on the load takes the load fr
 REJECTIONS = 2  # rounds of leaving out outliers
 SMALL_BIAS = 0.1  # standard errors: a smaller bias is not reported
 DRIFT_SIGNIFICANCE = 4.0  # standard errors
-LARGEST_DRIFT = 0.4  # of the friction parameter that changes: a larger one is none of temperature
+LARGEST_DRIFT = 0.5  # of the friction parameter that changes: a larger one is none of temperature
 VAGUE = 0.1  # relative standard error above which a stiffness is no better known than before
 CONTRADICTING = 3.0  # standard errors between a stiffness and the one known before
 HARDLY = 0.005  # of the rms velocity of the fastest joint: slower ones count as resting
 STEPS = 9  # that `progress` counts: the first fits, six more steps, and the values
 LOWERINGS = 2  # of a cut-off chosen from the data, by half, for delays that are too long for it
 RECOGNITIONS = 8  # fits after each of which errors of the encoders are corrected
+LOADED = 0.9  # of the squares of residuals, that friction by load must leave at most
 SLOW = 0.2  # of the rms velocity, below which a joint counts as reversing
 WORSE = 1.5  # mean square of residuals there, relative to the others
 BETTER = 0.95  # of the squares of residuals, that bristles must leave at most
@@ -142,18 +145,18 @@ def identify_robot(
     for done in range(2):  # nothing, and the first fits have begun
         progress(done, STEPS)
     for _ in range(RECOGNITIONS):
-        given = model, runs, actuators, friction, held_out, chosen, sensors
-        found = _Identification(*given, presliding or frozenset())
-        found.begin()
+        begun = partial(_begun, model, runs, actuators, friction, held_out, chosen, sensors)
+        found = begun(presliding or frozenset())
         if presliding is None and not chosen.stribeck:
             presliding = found.reversing
             if presliding:
-                tried = _Identification(*given, presliding)
-                tried.begin()
-                presliding, wanted = tried.better_than(found), presliding
-                found = tried if presliding == wanted else _Identification(*given, presliding)
-                if found is not tried:
-                    found.begin()
+                tried = begun(presliding)
+                better = tried.better_than(found)
+                found = tried if better == presliding else begun(better)
+                presliding = better
+            if found.depends_on_load:
+                chosen = chosen._replace(load_friction=True)
+                continue
         if lowerings and found.has_delay_at_bound():
             lowerings -= 1
             chosen = chosen._replace(cutoff=max(found.cutoff / 2.0, LOWEST_CUTOFF))
@@ -162,6 +165,13 @@ def identify_robot(
         if sensors is before:
             break
     return found.result(progress)
+
+
+def _begun(*arguments: Any) -> _Identification:
+    """An identification after its first fit."""
+    found = _Identification(*arguments)
+    found.begin()
+    return found
 
 
 class _Identification:
@@ -185,6 +195,7 @@ class _Identification:
         self.held, self.settings = [*held_out], settings or IdentificationSettings()
         self.notes: list[str] = []
         self.rejected = self.bias = 0.0
+        self.contact = ""  # where most samples were left out
         everything = [*self.runs, *self.held]
         self.motor_names = motor_names(model, actuators)
         sources = sources_of(everything, model.n, len(self.motor_names))
@@ -243,6 +254,30 @@ class _Identification:
             if power[slow].mean() > WORSE * power[~slow].mean():
                 found.add(self.equations.site_of(channel))
         return frozenset(found)
+
+    @property
+    def depends_on_load(self) -> bool:
+        """Whether Coulomb friction in proportion to the torque would explain much of a residual."""
+        if self.settings.load_friction:
+            return False
+        for k, channel in enumerate(self.equations.channels):
+            if channel.kind == "spring" or not self.coefficients.seeks_friction(channel):
+                continue
+            rows = [block.rows[block.used[:, k]] for block in self.blocks]
+            columns = np.concatenate(rows)[:, self.equations.places[k]]
+            if len(columns) < channel.unknowns:
+                continue
+            error, block = columns @ self.fit.z[k], channel.blocks
+            torque = columns @ left_side(channel, self.fit.z[k])
+            middle = columns[:, block["coulomb"].start + NODES // 2]
+            own = [middle, columns[:, block["viscous"].start], np.ones(len(middle))]
+            without, with_load = (
+                unexplained(np.stack(shapes, axis=1), error)
+                for shapes in (own, [*own, middle * np.abs(torque)])
+            )
+            if with_load < LOADED * without:
+                return True
+        return False
 
     def better_than(self, other: _Identification) -> frozenset[str]:
         """The sites with bristles whose equations are more accurate than without."""
@@ -413,6 +448,10 @@ class _Identification:
             sums = self._sums(kept)
             solver = LeastSquares(sums, self.coefficients, spectral=self.settings.spectral)
             fit = solver.fit(self.fit.theta)
+            before, after = self._counts(self.blocks), self._counts(kept)
+            lost = 1.0 - after / np.maximum(before, 1)
+            worst = self.equations.channels[int(lost.argmax())]
+            self.contact = f"most of all at {self.equations.site_of(worst)}, {lost.max():.1%}"
             self.sums, self.solver, self.fit, self.rejected = sums, solver, fit, share
 
     def _counts(self, blocks: Sequence[Block]) -> Array:
@@ -527,25 +566,29 @@ class _Identification:
         drifting = self.solver.renewed()
         found = drifting.fit(self.fit.theta)
         rows = np.eye(len(found.theta))[[index[name] for name in names]]
-        significant, notes = [], []
+        changes: dict[str, tuple[float, float, float]] = {}
         for name, each in zip(names, drifting.uncertainties(found, rows), strict=True):
-            site, _, kind = name.removesuffix(" drift").rpartition(".")
-            base = float(found.theta[index[f"{site}.{kind}"]])
+            base = float(found.theta[index[name.removesuffix(" drift")]])
             change = float(found.theta[index[name]])
-            moves = each.determined and abs(change) > DRIFT_SIGNIFICANCE * each.error
-            if moves and abs(change) > LARGEST_DRIFT * abs(base):
+            is_large = abs(change) > DRIFT_SIZE * abs(base)
+            if each.determined and abs(change) > DRIFT_SIGNIFICANCE * each.error and is_large:
+                changes[name] = base, change, each.error
+        significant, notes = [], []
+        opposite = self._opposite(changes)
+        for name, (base, change, error) in changes.items():
+            site, _, kind = name.removesuffix(" drift").rpartition(".")
+            share = f" ({change / base:+.0%})" if base else ""
+            if site in opposite or abs(change) > LARGEST_DRIFT * abs(base):
                 notes.append(
-                    f"{site}: {kind} friction would change by {change / base:+.0%} within "
-                    f"{self.middle[1]:.3g} s, which no friction does: this was not fitted; another "
-                    "effect is missing in the model, such as friction that depends on the load"
-                    if base
-                    else f"{site}: {kind} friction of zero would change in time: not fitted"
+                    f"{site}: {kind} friction would change by {change:.3g}{share} within "
+                    f"{self.middle[1]:.3g} s, which no friction does: this was not fitted; "
+                    "another effect is missing in the model, such as friction that depends on the "
+                    "load"
                 )
-            elif moves and abs(change) > DRIFT_SIZE * abs(base):
+            else:
                 significant.append(name)
-                share = f" ({change / base:+.0%})" if base else ""
                 notes.append(
-                    f"{site}: {kind} friction changed by {change:+.3g} +- {each.error:.1g}{share} "
+                    f"{site}: {kind} friction changed by {change:+.3g} +- {error:.1g}{share} "
                     f"from the first to the last of {self.middle[1]:.3g} s: perhaps with "
                     "temperature; values are those at the middle"
                 )
@@ -556,6 +599,18 @@ class _Identification:
             self.fit = solver.fit(self.fit.theta)
         self.solver = solver
         self.notes += notes
+
+    def _opposite(self, changes: Mapping[str, tuple[float, float, float]]) -> set[str]:
+        """The sites of joints whose friction would rise in one part and fall in another."""
+        joint = {
+            self.equations.site_of(each): each.joint
+            for each in self.equations.channels
+            if each.kind != "spring"
+        }
+        signs: dict[int, set[bool]] = {}
+        for name, (_, change, _) in changes.items():
+            signs.setdefault(joint[name.rpartition(".")[0]], set()).add(change > 0.0)
+        return {site for site, j in joint.items() if len(signs.get(j, ())) > 1}
 
     def _keep_known(self) -> None:
         """The fit in which friction that the recordings do not determine is as known before. Of one
@@ -646,7 +701,7 @@ class _Identification:
         if self.rejected > 0.0:
             self.notes.append(
                 f"{self.rejected:.1%} of the samples do not follow the equations (contacts, "
-                "outliers) and were left out"
+                f"outliers) and were left out, {self.contact}"
             )
         if self.bias > SMALL_BIAS:
             self.notes.append(

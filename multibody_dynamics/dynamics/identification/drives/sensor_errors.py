@@ -313,11 +313,12 @@ class _Joint:
     def is_compensated(self) -> bool:
         """Whether a sine of the position would explain most of the residual of the motor, with its
         spring, rotor and viscous friction fitted again."""
-        own, less = (_left(self._shapes[:, first:], self.errors[:, 0]) for first in (POSITIONAL, 0))
+        motor = self.errors[:, 0]
+        own, less = (unexplained(self._shapes[:, first:], motor) for first in (POSITIONAL, 0))
         return less < (1.0 - EXPLAINED) * own
 
 
-def _left(shapes: Array, errors: Array) -> float:
+def unexplained(shapes: Array, errors: Array) -> float:
     """The sum of squares of errors (k,) that shapes (k, m) leave."""
     scale = np.maximum(np.linalg.norm(shapes, axis=0), 1e-300)
     left = errors - shapes @ (np.linalg.lstsq(shapes / scale, errors, rcond=1e-12)[0] / scale)

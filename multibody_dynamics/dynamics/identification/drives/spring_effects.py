@@ -13,7 +13,8 @@ slips at r: e_r follows phi and is clipped to +- r. The limits r and the half ga
 the fit weights them. The torque of all sliding elements is sum k_r r, the gap 2 sum c_h / K, and
 the amplitude of a harmonic sqrt(a^2 + b^2) / K. By the power that it transmits, the gear changes
 the load by dtheta_s/dtheta = 1 + (a n cos(n theta) - ...) / K; the load is K phi here, to the first
-order. All elements are relaxed at the beginning of a stretch, as in :mod:`.elastic.hysteresis`.
+order. What an element carries at the beginning of a stretch is unknown, and forgotten once phi has
+swept 2 r; the equations of a joint are used from then on.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 
 from ...core import Array, compiled
 
-LIMITS = tuple(2.0**-k for k in (6, 5, 4.2, 3.5, 2.8, 2.1, 1.4))
+LIMITS = tuple(2.0**-k for k in (6, 5, 4.2, 3.5, 2.8, 2.1, 1.4, 0.8))
 """r of the slip elements, as shares of half the travel of phi; larger ones hardly ever slip."""
 HALF_GAPS = (1 / 128, 1 / 64, 1 / 32, 1 / 16)  # h, as shares of half the travel
 ORDERS = (1, 2)  # periods per turn of the motor's shaft: its eccentricity, and a strain wave gear
@@ -74,6 +75,12 @@ class SpringEffects:
         found = np.zeros((len(deflection), len(LIMITS)))
         _SLIP(np.ascontiguousarray(deflection), self.limits, found)
         return found
+
+    def settled(self, deflection: Array) -> int:
+        """The first sample at which no element depends on its state at the beginning: phi has swept
+        twice the largest limit. 0 if it never does."""
+        swept = np.maximum.accumulate(deflection) - np.minimum.accumulate(deflection)
+        return int(np.argmax(swept >= 2.0 * self.limits.max()))
 
     def columns(self, theta: Array, deflection: Array, slip: Array, *, of_load: bool) -> Array:
         """Columns (k, names) of the joint torque, or of the load of the motor."""

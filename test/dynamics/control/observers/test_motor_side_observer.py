@@ -312,7 +312,8 @@ def followed_with_real_drives(knows: bool) -> tuple[np.ndarray, np.ndarray]:
 def test_friction_of_links_and_hysteresis_are_no_torque_on_the_links():
     """The plant has LuGre friction and sharp Maxwell elements, the observer the terms of the flat
     map."""
-    (q, push), (without, unexplained) = (followed_with_real_drives(knows) for knows in (True, False))
+    q, push = followed_with_real_drives(knows=True)
+    without, unexplained = followed_with_real_drives(knows=False)
     assert (q < 0.5 * without).all(), (q, without)
     assert (push < 0.3 * unexplained).all(), (push, unexplained)
 
