@@ -91,7 +91,7 @@ described_parts         values of items of a list, such as slip elements, by lis
 """
 
 from . import actuator_tables, flat_map, spring_tables
-from .actuator import Actuator, Identified
+from .actuator import Actuator, Identified, described_parts
 from .actuator_cycle import (
     VARIANTS,
     MotorCommand,

@@ -776,14 +776,16 @@ def _payloads(model: MultibodyModel, runs: Sequence[MeasuredRun]) -> list[Carrie
 def _travel(runs: Sequence[MeasuredRun], n: int, actuators: Actuators | None) -> Array:
     """(n,) half the ranges of the deflections, rad; 0 where they were not measured."""
     found = np.zeros(n)
-    for j in range(0 if actuators is None else n):
+    if actuators is None:
+        return found
+    for j, i in enumerate(actuators.first_motor.tolist()):
         rows = [
-            run.theta[:, actuators.first_motor[j]] - run.q[:, j]
+            run.theta[:, i] - run.q[:, j]
             for run in runs
             if run.q is not None and run.theta is not None
         ]
-        if rows and np.isfinite(all_rows := np.concatenate(rows)).any():
-            found[j] = 0.5 * np.ptp(np.nanpercentile(all_rows, RANGE))
+        if rows and np.isfinite(every := np.concatenate(rows)).any():
+            found[j] = 0.5 * float(np.ptp(np.nanpercentile(every, RANGE)))
     return found
 
 
