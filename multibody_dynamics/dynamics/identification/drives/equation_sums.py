@@ -430,7 +430,7 @@ class LeastSquares:
         touched = np.abs(combinations[:, about.edge]).sum(axis=1) > 0.0
         known = (owed <= PRIOR_SHARE * total) & (total > 0.0) & ~touched
         return [
-            Uncertainty(float(np.sqrt(value)), bool(use))
+            Uncertainty(float(np.sqrt(max(value, 0.0))), bool(use))
             for value, use in zip(total, known, strict=True)
         ]
 
