@@ -573,18 +573,13 @@ class _Identification:
             is_large = abs(change) > DRIFT_SIZE * abs(base)
             if each.determined and abs(change) > DRIFT_SIGNIFICANCE * each.error and is_large:
                 changes[name] = base, change, each.error
-        significant, notes = [], []
+        significant, notes, impossible = [], [], []
         opposite = self._opposite(changes)
         for name, (base, change, error) in changes.items():
             site, _, kind = name.removesuffix(" drift").rpartition(".")
             share = f" ({change / base:+.0%})" if base else ""
             if site in opposite or abs(change) > LARGEST_DRIFT * abs(base):
-                notes.append(
-                    f"{site}: {kind} friction would change by {change:.3g}{share} within "
-                    f"{self.middle[1]:.3g} s, which no friction does: this was not fitted; "
-                    "another effect is missing in the model, such as friction that depends on the "
-                    "load"
-                )
+                impossible.append(f"{change:+.3g}{share} ({site}, {kind})")
             else:
                 significant.append(name)
                 notes.append(
@@ -592,6 +587,12 @@ class _Identification:
                     f"from the first to the last of {self.middle[1]:.3g} s: perhaps with "
                     "temperature; values are those at the middle"
                 )
+        if impossible:
+            notes.append(
+                f"friction would change by {', '.join(impossible)} within {self.middle[1]:.3g} s, "
+                "which no friction does: this was not fitted; another effect is missing in the "
+                "model, such as the Stribeck effect"
+            )
         for name in names:
             parameters.free[index[name]] = name in significant
         solver = self.solver.renewed()
