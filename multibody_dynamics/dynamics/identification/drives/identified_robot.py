@@ -12,8 +12,8 @@ false, where the recordings do not determine the value, which is then the one kn
     joints:   {JOINT: {viscous, coulomb, coulomb_velocity, offset, ...}}     friction of the links
     motors:   {MOTOR: {inertia, viscous, coulomb, coulomb_velocity, offset, ...}}
     springs:  {JOINT: {stiffness, cubic_stiffness or c1, c2, ... or scale; damping; bias}}
-              and of these: {hysteresis_torque, hysteresis: {K: {stiffness, torque}}, backlash,
-              kinematic_error: {ORDER: {amplitude, phase}}}, phase in rad
+              and of these, with K = 1, 2, ...: {hysteresis_torque, hysteresis.K.stiffness,
+              hysteresis.K.torque, backlash, kinematic_error.ORDER.amplitude and .phase in rad}
               {MOTOR: ...} of an antagonistic joint
               {JOINT: {stiffness_offset, stiffness_gain or stiffness_scale; hardening}}, variable
     gains:    {MOTOR: {gain}}                                                N m/A
