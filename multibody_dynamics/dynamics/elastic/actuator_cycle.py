@@ -31,7 +31,7 @@ from .actuator_tables import (
 from .actuators import Actuators
 from .damped_springs import compiled_advance_filters
 from .flat_map import compiled_feedforward, compiled_single_feedforward, compiled_springs
-from .hysteresis import compiled_add_slip
+from .hysteresis import compiled_add_slip, compiled_follow_slip
 from .sampled_spring import piecewise
 from .spring_tables import spring_tables
 from .springs import Spring
@@ -218,7 +218,8 @@ class SpringSolver(IndependentCopies):
     `beyond_travel` (m,). As in that method, values that deflections do not determine are NaN.
     Beyond the travel, the laws continue along their tangents. Arrays that are not given are created
     as zeros. What slip elements carry depends on the past: `states`, as of a MotorFeedforward, are
-    those along the reference, and written by the caller; at first they carry nothing.
+    those along the reference, and written by the caller; at first they carry nothing. Without a
+    reference, `follow_slip()` moves them with the deflections of the last update.
     """
 
     def __init__(
@@ -263,6 +264,8 @@ class SpringSolver(IndependentCopies):
         if actuators.slip_count:
             results = self.states, self.torque, self.load
             self._parts = self.update, partial(compiled_add_slip, joints, *results)
+            self.states[: actuators.n] = np.nan
+            self._follow_slip = partial(compiled_follow_slip, joints, self.deflection, self.states)
             self.update = self._update_with_slip
         self._lower, self._upper = actuators.spring_travel.T
         self.update()
@@ -273,6 +276,11 @@ class SpringSolver(IndependentCopies):
     def _update_with_slip(self) -> None:
         for part in self._parts:
             part()
+
+    def follow_slip(self) -> None:
+        """Move the slip elements to the present deflections."""
+        if self.actuators.slip_count:
+            self._follow_slip()
 
     @property
     def beyond_travel(self) -> NDArray[np.bool_]:

@@ -363,6 +363,16 @@ class Actuators(IndependentCopies):
         motion, load = (np.moveaxis(x, -2, 0) for x in (state[..., 1:4, :], torque))
         return np.stack(friction_motion(law, motion, load), axis=-2)
 
+    @property
+    def link_friction_offset(self) -> Array:
+        """(n,) friction torques of links at rest, N m."""
+        return np.array([each.link_friction.offset for each in self.actuators])
+
+    def slip_torque(self, states: Array) -> Array:
+        """(n,) N m that the slip elements carry, from the `states` of a feedforward."""
+        own = states[self.n : self.n + self.slip_count]
+        return np.asarray(np.bincount(self.joint_of_slip, own, self.n), dtype=np.float64)
+
     def without_link_friction(self) -> Actuators:
         """The same actuators, with the same states, for laws that take no friction of links into
         account."""

@@ -161,4 +161,23 @@ def add_slip(joints, filtered, torque, load):
                 load[j] += filtered[state + e]
 
 
+def follow_slip(joints, deflection, filtered):
+    """Move all slip elements with the deflections (m,) of the springs as measured. The first ones,
+    in place of NaN, count as those of relaxed elements."""
+    for i in range(joints.shape[0]):
+        if joints[i, SLIP_STATE] != 0.0:
+            state, phi = int(joints[i, SLIP_STATE]), deflection[int(joints[i, MOTOR])]
+            first, count = slip_columns(joints, i)
+            x = 0.0 if isnan(filtered[i]) else phi - filtered[i]
+            side = 1.0 if x >= 0.0 else -1.0
+            for e in range(count):
+                column = first + SLIP_ROW * e
+                stiffness = joints[i, column + SLIP_STIFFNESS]
+                limit = joints[i, column + SLIP_TORQUE]
+                h, _, _ = _slipped(filtered[state + e], stiffness, limit, x, side)
+                filtered[state + e] = h
+            filtered[i] = phi
+
+
 compiled_add_slip = compiled(add_slip)
+compiled_follow_slip = compiled(follow_slip)

@@ -145,3 +145,17 @@ def test_wrong_elements_are_named():
         joint(SPRINGS[0], (1.0,))
     with pytest.raises(InputError, match="both damping and hysteresis"):
         SeriesElastic(Motor(0.3), SPRINGS[0], 1.0, ELEMENTS)
+
+
+@pytest.mark.parametrize("spring", SPRINGS, ids=("linear", "cubic"))
+def test_elements_that_follow_measured_deflections_carry_the_same_torque(spring):
+    """The inverse of the flat map: along its deflections, springs and elements carry Q."""
+    actuators, times = joint(spring), np.arange(0.0, 3.0, 1e-3)
+    solver = SpringSolver(actuators)
+    for phi, t in zip(deflections(actuators, sweep, times)[:, 0], times, strict=True):
+        solver.theta[0] = phi
+        solver.update()
+        solver.follow_slip()
+        solver.update()
+        assert solver.torque[0] == pytest.approx(sweep(t)[0], abs=1e-9)
+        assert solver.load[0] == solver.torque[0]

@@ -94,6 +94,8 @@ class MeasuredArm(IndependentCopies):
         self.announced: Array = np.zeros(model.n)
         self.link_friction: Array = np.zeros(model.n)
         self._links_have_friction = bool(actuators.has_link_friction.any())
+        self._follows_terms = self._links_have_friction or actuators.slip_count > 0
+        self._at_rest = actuators.link_friction_offset
         self.restart()
 
     def restart(self) -> None:
@@ -115,6 +117,8 @@ class MeasuredArm(IndependentCopies):
         Raises InputError for invalid signals, and then leaves the state unchanged. With
         motor_encoders only invalid motor positions raise; any other failure sets `lost`.
         """
+        if self._follows_terms:
+            self.estimator.know(self.link_friction, self.springs.states)
         if self._motor_filter is None:
             self.estimator.update(t, stiffness=second[:2], **signals)
         else:
@@ -274,11 +278,12 @@ class MeasuredArm(IndependentCopies):
     def without_links(self, signals: Mapping[str, Array], second: Array) -> dict[str, Array]:
         """The signals, with the link signals replaced by those of links at rest on their motors, by
         the model, with second outputs (3, v)."""
-        theta, Q = signals["motor_position"], self.gravity
+        theta, Q = signals["motor_position"], self.gravity + self._at_rest
         k = second[:2]
-        constant = np.stack([Q, 0.0 * Q, 0.0 * Q])  # at rest, damped springs have settled
+        own = Q - self.actuators.slip_torque(self.springs.states)
+        constant = np.stack([own, 0.0 * Q, 0.0 * Q])  # at rest, damped springs have settled
         settled = self.actuators.settled_deflection(constant, beyond="continue")
         q = self.actuators.link_position(
-            theta, Q, stiffness=k, deflection=settled, beyond="continue"
+            theta, own, stiffness=k, deflection=settled, beyond="continue"
         )
         return {**signals, "link_position": q, "joint_torque": Q}

@@ -6,8 +6,9 @@
     tau = load(theta) + G_theta (theta_h - theta) + G_theta' (theta_h' - theta'),   |tau| <= limit
 
 load(theta) is the torque of the springs on the motors with the links in equilibrium, Q(q, theta) =
-g(q): online gravity compensation, see `link_equilibrium`. It needs no link encoders and no desired
-motion.
+g(q) + F_0, where F_0 is the friction of links at rest, its offset: online gravity compensation, see
+`link_equilibrium`. It needs no link encoders and no desired motion. Hysteresis shifts the links by
+at most its torque over the stiffness, and with them g by a negligible share; it is left out.
 
 The reference starts at the position and velocity of the motors and slows down exponentially. The
 stop is damped: the gains (:func:`.damping_gains`) release the springs in such a way that the links
@@ -114,6 +115,7 @@ class HoldController(Controller):
         for _, actuator, motors, _ in actuators.each():
             if actuator.drive is not None:
                 self._lower[motors[1]], self._upper[motors[1]] = -np.inf, np.inf
+        self._offset = actuators.link_friction_offset
         self.reference: Array = np.zeros((2, len(names)))
         self._hanging = LinkEquilibrium(actuators, self._motors[0], self._weight)
         self.q: Array = self._hanging.q
@@ -185,7 +187,8 @@ class HoldController(Controller):
         )  # fmt: skip
 
     def _weight(self, q: Array) -> tuple[Array, None]:
-        """Torques that the links need at rest at q."""
+        """Torques that the links need at rest at q, with the offset of their friction."""
         self._inverse.state[0], self._inverse.state[1:] = q, 0.0
         self._inverse_dynamics(self._inverse.state)
+        self._inverse.result[0] += self._offset
         return self._inverse.result[0], None

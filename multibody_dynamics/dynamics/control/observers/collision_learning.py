@@ -214,12 +214,17 @@ def _replay(
     driving = DrivingTorque(actuators, estimator.signals)
     residuals = np.zeros((len(t), len(KINDS), model.n))
     terms = np.zeros((len(t), len(KINDS), len(TERMS), model.n))
+    links_have_friction, law = actuators.has_link_friction.any(), np.zeros((4, model.n))
     count, no_torque = 0, np.zeros(len(actuators.motors))
     for k, time in enumerate(t.tolist()):
         signals = {name: row[k] for name, row in rows.items()}
         state = estimator.update(time, stiffness=springs.stiffness, **signals)
         springs.update()
+        springs.follow_slip()
         Q = driving.of(springs.torque, signals, signals.get("motor_torque", no_torque))
+        if links_have_friction:  # the reference was not recorded; the term of reversals is left
+            law[1] = state.qd
+            Q = Q - actuators.link_friction(law, np.stack([Q, 0.0 * Q, 0.0 * Q]))[0]
         detector.update(time, state.q, state.qd, Q)
         if detector.is_settled:
             np.abs(detector.residual, out=residuals[count])

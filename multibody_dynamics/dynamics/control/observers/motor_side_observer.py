@@ -21,6 +21,10 @@ which must be slower than that loop. In contrast, an observer with all poles at 
 large gains on q^ to slow down the resonances of the links; with the friction of motors at rest,
 which these gains ignore, it becomes unstable.
 
+Friction of the links and the torques of slip elements are those along the desired motion, which the
+caller writes, as for all observers: at estimated velocities, their signs would follow its noise
+near rest, and steep friction would need shorter steps than a cycle.
+
 Requirements: an undamped spring in every joint, and motor torques. At rest an error f in motor
 torque or friction shifts q^ by f / K and d^ by f; an unknown torque d on the links does not shift
 q^. While d^ converges, for about T, it shifts q^ by up to d (1 / K + 1 / G_theta).
@@ -62,7 +66,9 @@ class MotorSideObserver(IndependentCopies):
     :func:`.damping_gains`), which the springs limit, too; `max_innovation` in rad: samples further
     from the expected motor position are rejected, because one outlier could spoil the estimate.
     Attributes: `state`, a JointState of views that `update` overwrites in place; `link` (2, n), its
-    q and q'; `link_torque` (n,), d^; `innovation` (m,), the last theta - theta^, large where the
+    q and q'; `link_torque` (n,), d^; `link_friction` (n,), N m, and `spring_states`, as of a
+    :class:`.MotorFeedforward`, along the desired motion, which the caller writes, at first zero;
+    `innovation` (m,), the last theta - theta^, large where the
     model is wrong; `starts`; `refused`, how many samples were rejected. Not thread-safe. Raises
     InputError, naming the joint, for a rigid or damped one.
     """
@@ -100,6 +106,8 @@ class MotorSideObserver(IndependentCopies):
         self.starts = self.refused = 0
         self._links = ForwardDynamicsSolver(model)
         self._springs = SpringSolver(actuators)
+        self.spring_states: Array = self._springs.states
+        self.link_friction: Array = np.zeros(n)
         self._time: float | None = None
         self._started = 0.0
         self._measured = np.zeros(m)
@@ -136,10 +144,8 @@ class MotorSideObserver(IndependentCopies):
         bandwidth = 2.0 * pi * self.bandwidth
         gains = damping_gains(self.model, self.actuators, q, bandwidth=bandwidth)
         assert gains.poles is not None
-        steepest = [
-            motor.viscous + (motor.coulomb / motor.coulomb_velocity if motor.coulomb else 0.0)
-            for motor in self.actuators.motors
-        ]
+        load = np.nan_to_num(self.actuators.torque_limit, posinf=0.0)
+        steepest = self.actuators.friction_slope(np.zeros(len(load)), load)
         damping = (gains.values[3] + steepest) / self.actuators.motor_inertia
         self._fastest = max(float(np.abs(gains.poles).max()), float(damping.max()))
         self.gains = gains
@@ -200,9 +206,10 @@ class MotorSideObserver(IndependentCopies):
     def _at_rest(self, theta: Array, stiffness: Any) -> Array:
         """x with the links in equilibrium and the motors at theta."""
         q = theta[self.actuators.first_motor]
+        known = self.link_friction - self.actuators.slip_torque(self.spring_states)
         for _ in range(20):  # a contraction, as springs hold the arm
-            gravity = gravity_forces(self.model, q)
-            q = self.actuators.link_position(theta, gravity, stiffness=stiffness, beyond="continue")
+            Q = gravity_forces(self.model, q) + known
+            q = self.actuators.link_position(theta, Q, stiffness=stiffness, beyond="continue")
         return np.concatenate((theta, np.zeros_like(theta), q, np.zeros(2 * len(q))))
 
     def _advanced(self, x: Array, first: Array, last: Array, torque: Array, h: float) -> Array:
@@ -222,7 +229,8 @@ class MotorSideObserver(IndependentCopies):
         springs, links, actuators = self._springs, self._links, self.actuators
         springs.q[:], springs.theta[:] = q, estimate
         springs.update()
-        links.state[0], links.state[1], links.torque[0] = q, qd, springs.torque + push
+        links.state[0], links.state[1] = q, qd
+        links.torque[0] = springs.torque + push - self.link_friction
         if not links.update():
             raise singular(self.model, q)
         pull, damper = self.gains.values[2:] * (theta - estimate)

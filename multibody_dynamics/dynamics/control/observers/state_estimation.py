@@ -111,7 +111,7 @@ class StateEstimator(IndependentCopies):
         self._needs_all = {name: bool(needed.all()) for name, needed in self._needs.items()}
         stiffness = _linear_stiffness(actuators, by_torque)
         self._compliance = None if stiffness is None else 1.0 / stiffness
-        self._deflection, self._torque = np.zeros((2, n))
+        self._deflection, self._torque, self._slip = np.zeros((3, n))
         self._time: float | None = None
         gap = settings.max_step
         self._observer: MotorSideObserver | None = None
@@ -137,6 +137,15 @@ class StateEstimator(IndependentCopies):
         """See :meth:`.MotorSideObserver.design`; does nothing without an observer."""
         if self._observer is not None:
             self._observer.design(q)
+
+    def know(self, link_friction: Array, spring_states: Array) -> None:
+        """Take the friction of the links (n,) in N m, and the states of slip elements as of a
+        :class:`.MotorFeedforward`, which follow the desired motion; zero at first."""
+        if self._observer is not None:
+            self._observer.link_friction[:] = link_friction
+            self._observer.spring_states[:] = spring_states
+        elif self._uses_torque and self.actuators.slip_count:
+            self._slip[:] = self.actuators.slip_torque(spring_states)
 
     @property
     def _estimator(self) -> DerivativeFilter | MotorSideObserver:
@@ -183,7 +192,9 @@ class StateEstimator(IndependentCopies):
         q = given.get("link_position", 0.0)
         if self._uses_torque:
             Q = given.get("joint_torque", np.zeros(self.actuators.n))
-            q = np.where(self._by_torque, self._behind_springs(step, theta, Q, stiffness), q)
+            of_springs = Q - self._slip
+            behind = self._behind_springs(step, theta, of_springs, stiffness)
+            q = np.where(self._by_torque, behind, q)
         n = self.actuators.n
         self._positions[:n], self._positions[n:] = q, theta
         self._filter.advance(t, self._positions)
@@ -236,13 +247,14 @@ class StateEstimator(IndependentCopies):
 
 def _linear_stiffness(actuators: Actuators, where: NDArray[np.bool_]) -> Array | None:
     """(n,) K, inf for rigid joints; None if any joint in the mask `where` is neither rigid nor has
-    an undamped linear spring."""
+    an undamped linear spring behind an exact gear."""
     stiffness = np.full(actuators.n, np.inf)
     for i, actuator in enumerate(actuators.actuators):
         if actuator.is_rigid or not where[i]:
             continue
         spring = actuator.series_spring
-        K = None if spring is None or actuator.damping > 0.0 else spring.constant_stiffness
+        is_plain = actuator.damping == 0.0 and not getattr(actuator, "kinematic_error", ())
+        K = spring.constant_stiffness if spring is not None and is_plain else None
         if K is None:
             return None
         stiffness[i] = K

@@ -148,6 +148,7 @@ static void hang(robot_controller *c, const double theta[MOTORS], int iterations
         robot_gravity_forces(c->hold_q, weight);
         for (int i = 0; i < JOINTS; ++i) {
             weight[i] -= c->external_torque[i];
+            weight[i] += robot_link_friction(i, 0.0, weight[i]);
         }
         if (robot_follow_springs(s->torque, weight, s->felt, iterations > FEW_ITERATIONS, excess,
                                  c->hold_q)) {

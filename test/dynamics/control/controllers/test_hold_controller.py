@@ -29,6 +29,8 @@ from multibody_dynamics.dynamics.control.gains.joint_gains import (
     motor_side_gains,
 )
 from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.elastic.friction_law import Friction
+from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 
 ALL = [
     linear_arm,
@@ -162,3 +164,25 @@ def test_gains_and_limits_that_cannot_hold_are_rejected():
             holding(arm, torque_limit=limit)
     with pytest.raises(InputError, match=r"theta.*elbow"):
         holding(arm).update(None, None, None, [0.0, np.nan], [0.0, 0.0])
+
+
+def test_an_offset_of_the_friction_of_links_is_held_too():
+    """A torque in one direction, such as that of a hose, which does not vanish at rest. Without
+    it, the motors give way by the offset over the gain."""
+    arm = linear_arm()
+    offset = np.linspace(2.0, 1.0, arm.model.n)
+    rows = [
+        replace(each, link_friction=Friction(offset=x))
+        for each, x in zip(arm.actuators.actuators, offset.tolist(), strict=True)
+    ]
+    real = replace(arm.actuators, actuators=tuple(rows))
+    gains, moved = damping_gains(*arm), []
+    for actuators in (real, arm.actuators):
+        law, plant = HoldController(arm.model, actuators, gains), ElasticRobot(arm.model, real)
+        plant.reset(arm.rest)
+        start = plant.theta.copy()
+        for _ in range(3000):
+            plant.step(law.update(None, None, None, plant.theta, plant.thetad), 1e-3)
+        moved.append(plant.theta - start)
+    assert np.abs(moved[0]).max() < 1e-6
+    np.testing.assert_allclose(moved[1], -offset / gains.values[2], rtol=0.5)

@@ -19,12 +19,15 @@ from multibody_dynamics.dynamics.control import (
     AdaptiveFeedforward,
     ControllerSettings,
     LinearFeedback,
+    motor_bandwidth_gains,
 )
 from multibody_dynamics.dynamics.model import MultibodyModel
-from multibody_dynamics.dynamics.plant import ElasticRobot
+from multibody_dynamics.dynamics.plant import DriveEffects, ElasticRobot
 from multibody_dynamics.dynamics.rigid import pseudo_inertias
+from multibody_dynamics.tools.study.drive_terms import with_drive_terms
+from observed_arms import elastic
 from reference import error
-from robots import draw, panda, random_tree
+from robots import draw, panda, random_tree, two_link_planar
 
 STEP = 1e-3
 SEEDS = st.integers(0, 2**32 - 1)
@@ -233,3 +236,30 @@ def test_bodies_that_cannot_adapt_are_named():
         AdaptiveFeedforward(model, AdaptationSettings(adapts="payload", payload_body="no hand"))
     with pytest.raises(dyn.InputError, match="differ from those"):
         AdaptiveFeedforward(panda()).set_model(random_tree(7, 1))
+
+
+def drift_of_masses(knows: bool) -> float:
+    """Largest change of a mass, relative to its true value, that the adaptation makes of friction
+    of the links and hysteresis, where all masses are right."""
+    model = two_link_planar()
+    plain = elastic(model)
+    effects = DriveEffects(link_coulomb=1.5, hysteresis=1.0, hysteresis_deflection=4e-3)
+    actuators = with_drive_terms(plain, effects) if knows else plain
+    gains = motor_bandwidth_gains(model, plain, np.zeros(2), 40.0)
+    law = LinearFeedback(
+        model, actuators, gains, disturbance_bandwidth=60.0,
+        adaptation=AdaptationSettings(rate=5.0),
+    )  # fmt: skip
+    plant = ElasticRobot(model, plain, effects=effects)
+    for k in range(5000):
+        desired = moving(model, k * STEP)
+        if k == 0:
+            plant.reset(desired[0], desired[1])
+        law.update(desired, plant.q, plant.qd, plant.theta, plant.thetad)
+        plant.step(law.torque, STEP)
+    assert law.adaptive is not None
+    return max(abs(found / true - 1.0) for _, found, true in law.adaptive.masses())
+
+
+def test_friction_of_links_and_hysteresis_are_not_taken_for_masses():
+    assert drift_of_masses(knows=True) < 0.4 * drift_of_masses(knows=False)

@@ -14,6 +14,8 @@ from collision_runs import Run, learned, robot, wrong
 from multibody_dynamics.dynamics import control
 from multibody_dynamics.dynamics.control.observers.collision_learning import ASSUMED, fit_envelope
 from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.plant import DriveEffects, ElasticRobot
+from multibody_dynamics.tools.study.drive_terms import with_drive_terms
 
 
 @settings(max_examples=25, deadline=None)
@@ -81,3 +83,18 @@ def test_recordings_that_lack_something_are_refused():
     sensors = control.DetectionSettings(source="motor_encoders_and_torque_sensors")
     with pytest.raises(InputError, match="Q: was not recorded"):
         control.learn_thresholds(*robot(), control.RecordedMotion(t, q, q), sensors)
+
+
+def test_thresholds_are_lower_with_the_terms_of_real_drives():
+    """Friction of links and hysteresis, LuGre and Maxwell, that the actuators have as terms."""
+    model, actuators = robot()
+    effects = DriveEffects(link_coulomb=2.0, hysteresis=1.5, hysteresis_deflection=4e-3)
+    run = Run(2.0)
+    run.plant = ElasticRobot(model, actuators, step=1e-3, effects=effects)
+    run.plant.reset(np.zeros(2))
+    recording = run.record(6.0)
+    knows, without = (
+        control.learn_thresholds(model, each, recording, control.DetectionSettings())
+        for each in (with_drive_terms(actuators, effects), actuators)
+    )
+    assert (knows.median[control.PUSH] < 0.8 * without.median[control.PUSH]).all()

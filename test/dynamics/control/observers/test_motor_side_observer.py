@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.linalg import expm
@@ -13,13 +15,21 @@ from elastic_arms import SHIPPED, positions, shipped
 from multibody_dynamics.dynamics.control import MotorSideObserver, at_rest, closed_loop_poles
 from multibody_dynamics.dynamics.control.observers.motor_side_observer import DISTURBANCE_TIME
 from multibody_dynamics.dynamics.core import InputError
-from multibody_dynamics.dynamics.elastic import Actuators, LinearSpring, Motor, SeriesElastic
-from multibody_dynamics.dynamics.plant import ElasticRobot
+from multibody_dynamics.dynamics.elastic import (
+    Actuators,
+    LinearSpring,
+    Motor,
+    MotorFeedforward,
+    SeriesElastic,
+)
+from multibody_dynamics.dynamics.plant import DriveEffects, ElasticRobot
 from multibody_dynamics.dynamics.rigid import (
+    InverseDynamicsSolver,
     gravity_forces,
     inverse_dynamics_derivatives,
     mass_matrix,
 )
+from multibody_dynamics.tools.study.drive_terms import with_drive_terms
 from observed_arms import (
     KINDS,
     STEP,
@@ -265,3 +275,63 @@ def test_motor_encoders_alone_suffice_for_every_undamped_kind(kind):
     if stiffness is not None:
         with pytest.raises(InputError, match="'elbow': no motor sets its stiffness"):
             MotorSideObserver(robot.model, actuators, 25.0).update(0.0, start, robot.hold)
+
+
+def followed_with_real_drives(knows: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Largest errors (n,) of q, and of the torque on the links, after a motion of an arm whose
+    links have friction, and its springs hysteresis."""
+    model = two_link_planar()
+    plain = elastic(model)
+    effects = DriveEffects(link_coulomb=1.5, hysteresis=1.0, hysteresis_deflection=4e-3)
+    terms = with_drive_terms(plain, effects)
+    robot = ElasticRobot(model, plain, effects=effects)
+    inverse = InverseDynamicsSolver(model, "body")
+    flat = MotorFeedforward(terms, inverse.state, inverse.result)
+    observer = MotorSideObserver(model, terms, 12.0)
+    w, amplitude, worst = 3.0, np.array([0.6, -0.8]), []
+    for k in range(4000):
+        orders = np.arange(5)
+        phase = w * k * STEP + 0.5 * np.pi * orders
+        inverse.state[:] = (w**orders * np.cos(phase))[:, None] * amplitude
+        inverse.update()
+        if k == 0:
+            robot.reset(inverse.state[0])
+        theta, thetad, _, torque = flat.update()
+        torque = torque + 400.0 * (theta - robot.theta) + 15.0 * (thetad - robot.thetad)
+        if knows:
+            observer.link_friction[:] = terms.link_friction(inverse.state, inverse.result)[0]
+            observer.spring_states[:] = flat.states
+        robot.step(torque, STEP)
+        flat.advance(STEP)
+        observer.update((k + 1) * STEP, robot.theta, torque)
+        if k > 1500:
+            worst.append([observer.state.q - robot.q, observer.link_torque.copy()])
+    return tuple(np.sqrt(np.mean(np.square(worst), axis=0)))
+
+
+def test_friction_of_links_and_hysteresis_are_no_torque_on_the_links():
+    """The plant has LuGre friction and sharp Maxwell elements, the observer the terms of the flat
+    map."""
+    q, push = followed_with_real_drives(knows=True)
+    without, unexplained = followed_with_real_drives(knows=False)
+    assert (q < 0.5 * without).all(), (q, without)
+    assert (push < 0.3 * unexplained).all(), (push, unexplained)
+
+
+def test_load_dependent_friction_of_a_motor_shortens_the_inner_steps():
+    model = two_link_planar()
+    joints = elastic(model)
+    steep = {"load_friction": 0.3, "coulomb_velocity": 0.02, "torque_limit": 100.0}
+    rows = [
+        each.with_motors([replace(motor, **steep) for motor in each.motors])
+        for each in joints.actuators
+    ]
+    loaded = replace(joints, actuators=tuple(rows))
+    fastest = []
+    for each in (joints, loaded):
+        observer = MotorSideObserver(model, each, 12.0)
+        observer.design([0.3, 0.4])
+        fastest.append(observer._fastest)
+    slope = 0.3 * 100.0 / 0.02 / joints.motor_inertia.min()
+    assert fastest[1] == pytest.approx(slope, rel=0.3)
+    assert fastest[1] > 5.0 * fastest[0]

@@ -10,7 +10,15 @@ import pytest
 
 from multibody_dynamics.dynamics.control import SOURCES, StateEstimation, StateEstimator
 from multibody_dynamics.dynamics.core import InputError
-from multibody_dynamics.dynamics.elastic import Actuators
+from multibody_dynamics.dynamics.elastic import (
+    Actuators,
+    GearHarmonic,
+    LinearSpring,
+    Motor,
+    MotorFeedforward,
+    SeriesElastic,
+    SlipElement,
+)
 from multibody_dynamics.dynamics.plant import ElasticRobot
 from observed_arms import KINDS, STEP, arm, elastic, gravity_hold
 from robots import two_link_planar
@@ -139,3 +147,25 @@ def test_a_time_that_is_not_later_does_not_change_the_springs():
         disturbed.update(k * STEP, motor_position=theta, joint_torque=Q + 50.0)
         disturbed.update(k * STEP - 1e-6, motor_position=theta, joint_torque=Q + 50.0)
     np.testing.assert_array_equal(disturbed.state, other.state)
+
+
+def test_torque_sensors_see_hysteresis_and_the_error_of_the_gear():
+    """q behind the spring, where the sensor measures what spring and slip elements carry together,
+    and the spring feels theta with the error of its gear."""
+    elements = (SlipElement(200.0, 0.8), SlipElement(100.0, 1.2))
+    error = (GearHarmonic(2.0, "motor", 1e-3, 0.3),)
+    motor = Motor(0.3, gear_ratio=50.0)
+    joint = SeriesElastic(motor, LinearSpring(400.0), 0.0, elements, error)
+    actuators = Actuators(("shoulder", "elbow"), (joint, joint))
+    settings = StateEstimation("motor_encoders_and_torque_sensors", 25.0)
+    estimator = StateEstimator(two_link_planar(), actuators, settings)
+    flat = MotorFeedforward(actuators)
+    for k in range(1500):
+        t = STEP * k
+        flat.state[0] = 0.3, -0.2
+        flat.torque[:] = [[8.0 * 2.0**r * np.cos(2.0 * t + r * np.pi / 2.0)] * 2 for r in range(3)]
+        theta = flat.update().position
+        flat.advance(STEP)
+        estimator.know(np.zeros(2), flat.states)
+        estimator.update(t, motor_position=theta, joint_torque=flat.torque[0])
+    np.testing.assert_allclose(estimator.state.q, flat.state[0], atol=1e-6)
