@@ -11,13 +11,14 @@ the page is added or replaced.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 from threading import Timer
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "robots.md"
 HEADING = "\n## Closed loops\n"
@@ -56,8 +57,8 @@ class Row(NamedTuple):
         return f"| {self.robot} | `{self.file}` | {self.n} | {self.held} | {shown} |"
 
 
-def closed_loop(path: Path) -> Row:
-    """The row of the robot in a URDF file."""
+def closed_loop(path: Path, log: TextIO | None = None) -> Row:
+    """The row of the robot in a URDF file; the output of the loop goes to `log`."""
     command = [sys.executable, "-m", "multibody_dynamics", "loop", "--urdf", str(path)]
     robot, n, held, off, error = path.stem, 0, 0, None, ""
     with subprocess.Popen(
@@ -67,6 +68,8 @@ def closed_loop(path: Path) -> Row:
         limit = Timer(PATIENCE, loop.send_signal, (signal.SIGINT,))
         limit.start()
         for line in loop.stdout:
+            if log is not None:
+                log.write(line)
             if found := MOTORS.search(line):
                 robot, n = found[1], len(found[2].split(", "))
             elif found := HELD.search(line):
@@ -90,8 +93,11 @@ def rows_of(page: str) -> dict[str, str]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", metavar="FILE", type=Path, nargs="+")
-    for file in parser.parse_args().files:
-        row = closed_loop(file)
+    parser.add_argument("--logs", metavar="FOLDER", type=Path, help="keep the output of the nodes")
+    options = parser.parse_args()
+    for file in options.files:
+        with open(options.logs / f"{file.stem}.log" if options.logs else os.devnull, "w") as log:
+            row = closed_loop(file, log)
         print(row.line(), flush=True)
         text = PAGE.read_text(encoding="utf-8")
         rows = rows_of(text) | {row.file: row.line()}
