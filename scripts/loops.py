@@ -24,9 +24,10 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "robots.md"
 HEADING = "\n## Closed loops\n"
 HEAD = f"""{HEADING}
 What `multibody_dynamics loop --urdf FILE` does without further options: motors are assumed, and the
-simulated robot approaches and follows the demo motion. "n" are the joints that move; joints without
-range, speed or the effort to hold their links are held. "Off" is the largest error of a joint, in
-rad or m, at the end of the motion. Written by `python scripts/loops.py FILE ...`.
+simulated robot begins at zero, or close to it where its effort limits hold the links there, and
+follows the demo motion. "n" are the joints that move; joints without range, speed or the effort to
+hold their links are held. "Off" is the largest error of a joint, in rad or m, at the end of the
+motion. Written by `python scripts/loops.py FILE ...`.
 
 | robot | file | n | held | off |
 |---|---|---|---|---|
@@ -36,7 +37,10 @@ PATIENCE = 600.0  # s of real time
 MOTORS = re.compile(r"flatness_controller_node\]: configured for ([^:]*): (.*)")
 HELD = re.compile(r"the effort to hold their links: (.*)")
 OVER = re.compile(r"motion 1 of 1 is over: joint '[^']*' is (\S+) rad or m from its goal")
-LOST = re.compile(r"\[(?:ERROR|FATAL)\] \[[0-9.]*\] \[\w+\]: (.*)|error: (.*)")
+LOST = re.compile(
+    r"\[(?:ERROR|FATAL)\] \[[0-9.]*\] \[\w+\]: (.*)"
+    r"|^multibody_dynamics: (?!warning|compiling)(.*)"
+)
 
 
 class Row(NamedTuple):
