@@ -133,4 +133,5 @@ def page() -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.parse_args()
-    PAGE.write_text(page(), encoding="utf-8")
+    loops = PAGE.read_text(encoding="utf-8").partition("\n## ")  # of scripts/loops.py
+    PAGE.write_text(page() + "".join(loops[1:]), encoding="utf-8")

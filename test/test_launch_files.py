@@ -17,11 +17,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
 from launch_files import EXECUTABLES, FILES, HELPER_NAME, described, parsed, stand_ins
-from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.core import InputError, ModelError, ModelWarning
 from multibody_dynamics.nodes.base.robot import chosen_robot
 from multibody_dynamics.resources import NAME, share_directory
 from multibody_dynamics.tools import reference
@@ -242,6 +243,47 @@ def test_another_robot_keeps_none_of_the_data_of_the_panda(own, robot, springs, 
 def test_another_robot_without_springs_does_not_get_those_of_the_panda():
     _, motors, _ = chosen_robot(OWN, "config/robots/planar_two_link.urdf")
     assert motors == {"elastic_joints_file": "", "command_joints": ["shoulder", "elbow"]}
+
+
+WEAK = """<robot name="weak">
+  <link name="base"/>
+  <joint name="shoulder" type="revolute">
+    <parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" velocity="1" effort="10"/>
+  </joint>
+  <link name="arm"><inertial><origin xyz="0.5 0 0"/><mass value="2.5"/>
+    <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+  <joint name="wrist" type="revolute">
+    <parent link="arm"/><child link="hand"/><origin xyz="0.5 0 0"/><axis xyz="1 0 0"/>
+    <limit lower="0.3" upper="1" velocity="{velocity}" effort="5"/>
+  </joint>
+  <link name="hand"><inertial><mass value="0.1"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+</robot>"""
+
+
+def test_a_simulated_robot_begins_where_its_efforts_hold_it():
+    """The arm needs 2.5 kg * 9.81 * 0.5 m + 0.1 kg * 9.81 * 0.5 m = 12.8 N m at zero, and has 10:
+    it begins where the cosine of the angle is at most 8 / 12.8."""
+    text = WEAK.format(velocity=1)
+    with pytest.warns(ModelWarning, match=r"'shoulder' takes 12.8 N m .* limit of 10"):
+        _, _, start = chosen_robot(OWN, "weak.urdf.xacro", robot_description=text)
+    shoulder, wrist = start["initial_positions"]
+    assert np.arccos(0.8 * 10.0 / 12.753) < abs(shoulder) < 1.2
+    assert 0.3 <= wrist <= 1.0
+
+
+def test_joints_that_cannot_move_are_held_where_motors_are_assumed():
+    text = WEAK.format(velocity=0).replace('effort="10"', 'effort="50"')
+    with pytest.warns(ModelWarning, match="held, because they are without range, .*: wrist"):
+        links, motors, _ = chosen_robot(
+            OWN, "weak.urdf.xacro", robot_description=text, assumes_motors=True
+        )
+    assert links["locked_joints"] == ["wrist=0.3"]
+    assert motors["command_joints"] == ["shoulder"]
+    stuck = text.replace('velocity="1"', 'velocity="0"')
+    with pytest.raises(ModelError, match="weak: every joint is without range"):
+        chosen_robot(OWN, "weak.urdf.xacro", robot_description=stuck, assumes_motors=True)
 
 
 def test_a_copy_of_the_parameters_file_counts_as_the_original(tmp_path):

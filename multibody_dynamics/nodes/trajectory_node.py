@@ -259,9 +259,10 @@ class TrajectoryNode(ManagedNode[TrajectoryParameters]):
         found = self._publisher.get_subscription_count()
         if found < p.subscribers:
             missing = f"only {found} of {p.subscribers} subscribers on {name('joint_trajectory')}"
+            self._wait_for_receiver()
         elif not self._is_receiver_ready:
             missing = f"nothing received on {name(p.ready_topic)}"
-            self._wait_for_receiver(name(p.ready_topic).rpartition("/")[0])
+            self._wait_for_receiver()
         elif not self._measured.stamp:
             missing = f"no complete state received on {name('joint_states')}"
         elif not self._now():
@@ -276,8 +277,12 @@ class TrajectoryNode(ManagedNode[TrajectoryParameters]):
             self.get_logger().error(f"gave up after {p.patience} s without a motion: {missing}")
             self._finish(1)
 
-    def _wait_for_receiver(self, receiver: str) -> None:
-        """Let the patience begin anew while the node `receiver` is there, but not active yet."""
+    def _wait_for_receiver(self) -> None:
+        """Let the patience begin anew while the node of ready_topic is there, but not active yet:
+        it subscribes only then."""
+        if not self.parameters.ready_topic:
+            return
+        receiver = self.resolve_topic_name(self.parameters.ready_topic).rpartition("/")[0]
         for node, namespace in self.get_node_names_and_namespaces():
             if f"{namespace.rstrip('/')}/{node}" == receiver:
                 self._deadline = time.monotonic() + self.parameters.patience

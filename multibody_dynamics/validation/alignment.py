@@ -23,6 +23,7 @@ from scipy.sparse import csr_array
 
 from ..dynamics.core import Array, InputError
 from .recordings import JointSamples
+from .unwrapping import unwrapped
 
 WINDOW = 1_000_000_000  # ns; if a stamp goes back by more than this, the clock was set back
 GAP = 3.5  # periods; longer gaps between samples are not interpolated
@@ -183,10 +184,10 @@ class SortedSource:
         self.origin = origin
         self.epoch = 0
         self._used = slice(None, None, 1 if velocity else 2)  # position (velocity) effort
-        self._turning = np.flatnonzero(turning)  # joints whose angle may jump by a turn
+        self._turning = turning  # joints whose angle may jump by a turn
         self._newest: int | None = None
         self._last: int | None = None  # stamp of the last sample that was yielded
-        self._angles: Array | None = None
+        self._before: Array | None = None
         self._waiting: list[tuple[Keys, Array]] = []
 
     def push(self, received: Keys, stamp: Keys, rows: Array) -> Iterator[tuple[int, Keys, Array]]:
@@ -247,18 +248,10 @@ class SortedSource:
             stamp, rows = stamp[~again], rows[~again]
         if len(stamp):
             self._last = int(stamp[-1])
-            yield self.epoch, stamp, self._unwrapped(rows)
-
-    def _unwrapped(self, rows: Array) -> Array:
-        if not len(self._turning):
-            return rows
-        angles = rows[:, 0, self._turning]
-        before = angles[:1] if self._angles is None else self._angles
-        angles = np.unwrap(np.concatenate([before, angles]), axis=0)[1:]
-        self._angles = angles[-1:]
-        rows = rows.copy()
-        rows[:, 0, self._turning] = angles
-        return rows
+            rows = rows.copy()
+            rows[:, 0] = unwrapped(rows[:, 0], self._turning, self._before)
+            self._before = rows[-1, 0].copy()
+            yield self.epoch, stamp, rows
 
     def _list_stretches(self, stamp: Keys, bad: NDArray[np.bool_]) -> None:
         edges = np.flatnonzero(np.diff(np.concatenate([[0], bad.view(np.int8), [0]])))

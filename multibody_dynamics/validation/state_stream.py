@@ -19,9 +19,9 @@ from ..dynamics.identification import HIGHEST, Residuals
 from .alignment import Quality, Resampler, Source
 from .comparison import Compared, Comparison
 from .settings import Robot, Settings
-from .survey import SHORTEST, Survey, turning_joints, usual_step
+from .survey import SHORTEST, Survey, usual_step
+from .unwrapping import turning_joints, unwrapped
 
-TURN = 2.0 * np.pi
 STENCIL = 3  # maximum number of samples that interpolation waits for
 WITHIN = 0.99  # of the highest cut-off: the final rate of the recording may be a little lower
 
@@ -75,8 +75,9 @@ class StateStream:
 
         Raises InputError for inconsistent settings as soon as the rate is known.
         """
-        if self._turning.any():
-            rows = self._unwrapped(rows)
+        rows = rows.copy()
+        rows[:1] = unwrapped(rows[:1], self._turning, self._before)
+        self._before = rows[0]
         self._stamps.append(stamp)
         self._rows.append(rows)
         if len(self._stamps) < self._batch:
@@ -112,15 +113,6 @@ class StateStream:
             background=self._background,
             duration=0.0,
         )
-
-    def _unwrapped(self, rows: Array) -> Array:
-        """The rows, with jumps by full turns removed from the positions of continuous joints."""
-        rows = rows.copy()
-        angles = rows[0, self._turning]
-        if self._before is not None:
-            angles -= TURN * np.round((angles - self._before) / TURN)
-        rows[0, self._turning] = self._before = angles
-        return rows
 
 
 def warm_up(robot: Robot, settings: Settings, *, velocity: bool = True) -> None:

@@ -29,6 +29,7 @@ from .alignment import (
 )
 from .doubtful_signals import Stretch, contradicting_velocities, positions_beyond_limits
 from .recordings import JointSamples, Recording
+from .unwrapping import turning_joints, unwrapped
 
 LOOKS = 8  # stretches of a long recording that are read
 LOOK = 8_000_000_000  # ns, length of a stretch
@@ -340,8 +341,7 @@ def _contradicting(
                 continue
             at, order = np.unique(np.concatenate([source.times(b) for b in own]), return_index=True)
             q, qd = (np.concatenate([source.signal(b, k) for b in own])[order] for k in (0, 1))
-            turns = turning[source.places]
-            q[:, turns] = np.unwrap(q[:, turns], axis=0)
+            q = unwrapped(q, turning[source.places])
             stretches.append(Stretch((at - at[0]) / 1e9, q, qd))
         wrong = contradicting_velocities(stretches)
         found |= {int(source.places[j]): text for j, text in wrong.items()}
@@ -417,8 +417,3 @@ def _cutoff(
 
 def _ignore(error: Exception) -> None:
     """Errors are reported by the pass over the whole recording."""
-
-
-def turning_joints(model: MultibodyModel) -> np.ndarray:
-    """(n,) continuous joints, which may be recorded modulo one turn."""
-    return np.array([kind == "continuous" for kind in model.joint_types])

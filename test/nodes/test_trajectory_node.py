@@ -240,10 +240,14 @@ def test_it_waits_for_the_ready_topic(ros, tmp_path):
     assert request.times[0] == 0.2  # no approach is necessary
 
 
-def test_it_waits_longer_for_a_receiver_that_is_not_active_yet(ros, tmp_path):
-    """Until the node that owns the ready topic is gone."""
+@pytest.mark.parametrize("subscribes", [True, False])
+def test_it_waits_longer_for_a_receiver_that_is_not_active_yet(ros, tmp_path, subscribes):
+    """Until the node that owns the ready topic is gone; it may subscribe only once it is active."""
     receiver = rclpy.create_node("receiver", namespace="/test", context=ros.context)
-    ros.record(JointTrajectory, "joint_trajectory", writers=0)
+    missing = "only 0 of 1 subscribers"
+    if subscribes:
+        ros.record(JointTrajectory, "joint_trajectory", writers=0)
+        missing = "nothing received on /test/receiver/motor_command"
     send = state_sender(ros, (0.0, 0.5))
     chosen = {"exit_when_done": True, "patience": 0.5, "ready_topic": "receiver/motor_command"}
     node = ros.start(NODE, settings(tmp_path, **chosen))
@@ -254,7 +258,7 @@ def test_it_waits_longer_for_a_receiver_that_is_not_active_yet(ros, tmp_path):
     assert node.exit_code is None
     receiver.destroy_node()
     ros.until(lambda: node.exit_code is not None, "its exit", each=send)
-    assert "nothing received on /test/receiver/motor_command" in node.output
+    assert missing in node.output
 
 
 def test_it_fails_without_a_robot(ros, tmp_path):

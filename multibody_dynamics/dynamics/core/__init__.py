@@ -14,6 +14,8 @@ InputError        an argument with a wrong shape, type, name or value
 ModelError        an invalid robot description
 TrajectoryError   a trajectory that cannot be followed; an InputError
 RequestError      a request that is refused, with a short reason; an InputError
+OverloadError     a position at which springs cannot carry the arm; an InputError
+NoSolutionError   a design of gains without a solution
 ModelWarning      a robot description that is usable but suspicious
 refused_as        context manager that re-raises an InputError as another DynamicsError
 
@@ -121,6 +123,8 @@ from .errors import (
     InputError,
     ModelError,
     ModelWarning,
+    NoSolutionError,
+    OverloadError,
     RequestError,
     TrajectoryError,
     refused_as,
@@ -157,8 +161,8 @@ from .yaml_files import parse_yaml, read_yaml, read_yaml_documents
 
 __all__ = [
     # errors
-    "DynamicsError", "InputError", "ModelError", "TrajectoryError", "RequestError", "ModelWarning",
-    "refused_as",
+    "DynamicsError", "InputError", "ModelError", "TrajectoryError", "RequestError", "OverloadError",
+    "NoSolutionError", "ModelWarning", "refused_as",
     # checked inputs
     "Array", "STATE_ROWS", "TWIST_ROWS",
     "as_array", "exactly", "as_partial", "as_real", "as_state", "as_mapping", "as_path",

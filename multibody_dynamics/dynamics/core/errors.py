@@ -44,6 +44,14 @@ class TrajectoryError(InputError):
     """A trajectory that cannot be followed; the message names the point and the joint."""
 
 
+class OverloadError(InputError):
+    """A position at which springs cannot carry the arm; the message names the joint."""
+
+
+class NoSolutionError(DynamicsError):
+    """A design of gains without a solution."""
+
+
 class ModelWarning(UserWarning):
     """A robot description that is usable but suspicious, or partly ignored."""
 

@@ -4,7 +4,7 @@
 """Demo motions of a robot, and the points that represent them in a message; independent of ROS.
 
 All motions begin and end at rest. Without explicit numbers a motion is derived from the limits of
-the joints, which works for any robot.
+the joints, also of their efforts, which works for any robot that can hold itself.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from ..core import Array, InputError, TrajectoryError
 from ..model import MultibodyModel
+from ..rigid import held_position, inverse_dynamics
 from .trajectories import Reference, interpolate, sum_of_sines
 
 DERIVATIVES = ("q", "q'", "q''", "q'''", "q''''")
@@ -27,6 +28,10 @@ PEAKS = (315.0 / 128.0, 9.371977, 78.750000)
 GOLDEN = 0.5 * (
     np.sqrt(5.0) - 1.0
 )  # its multiples modulo 1 are evenly spread: phases that look random
+
+# Largest share of an effort limit that a motion takes, and the steps in which it becomes smaller.
+STRAIN = 0.9
+SMALLER = 0.8
 
 # Assumed range and speed of joints without limits.
 UNLIMITED_HALF_RANGE = {"prismatic": 0.2}  # m; all others pi rad
@@ -146,12 +151,28 @@ def _fitted(
     reach: float,
     speed: float,
 ) -> tuple[Array, Array]:
-    """Middle and size (n,) for which motion(middle, size) uses these fractions of its limits."""
-    middle, half_range, velocity = _limits(model)
+    """Middle and size (n,) for which motion(middle, size) uses these fractions of its limits, or
+    less where the efforts require it. The middle is that of the range, or the closest position at
+    which the robot can hold itself."""
+    centre, half_range, velocity = _limits(model)
+    held = held_position(model, centre)
+    middle = centre if held is None else held
+    room = half_range - np.abs(middle - centre)
     unit = motion(np.zeros(model.n), np.ones(model.n)).peak_values()
-    sizes = [reach * half_range / unit[0], speed * velocity / unit[1]]
+    sizes = [reach * room / unit[0], speed * velocity / unit[1]]
     sizes += [model.limits.acceleration / unit[2], model.limits.jerk / unit[3]]
-    return middle, np.min(sizes, axis=0)
+    size = np.min(sizes, axis=0)
+    while held is not None and _strain(model, motion(middle, size)) > STRAIN:
+        size = SMALLER * size
+    return middle, size
+
+
+def _strain(model: MultibodyModel, motion: Reference) -> float:
+    """The largest share of an effort limit that a motion of the links takes."""
+    times = np.linspace(motion.start_time, motion.end_time, 201)
+    q, qd, qdd = motion.sample(times)[:, :3].swapaxes(0, 1)
+    torque, effort = np.abs(inverse_dynamics(model, q, qd, qdd).tau), model.limits.effort
+    return float(np.where(effort > 0.0, torque / np.where(effort > 0.0, effort, 1.0), 0.0).max())
 
 
 def _limits(model: MultibodyModel) -> tuple[Array, Array, Array]:

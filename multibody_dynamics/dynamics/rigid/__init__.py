@@ -49,6 +49,9 @@ check_model                       masses, inertias and limits that look wrong
 Finding                           one of them; `severe` if it makes the torques wrong
 doubtful_range                    what is doubtful about the unit of the limits of a joint
 postures                          random configurations (count, n) within the joint ranges
+holding_shares                    shares (..., n) of the effort limits that hold the links at rest
+held_position                     position near another one at which the efforts hold the links
+held_joints                       joints that cannot move, or nowhere hold their links
 
 Forward dynamics:
 
@@ -177,6 +180,7 @@ from .derivatives_solver import ForwardDynamicsDerivativesSolver, InverseDynamic
 from .energy import center_of_mass, kinetic_energy, potential_energy, spatial_momentum
 from .forward_dynamics_solver import ForwardDynamicsSolver
 from .generalised_momentum import MomentumSolver, trace_gravity_forces, trace_momentum
+from .held_position import held_joints, held_position, holding_shares
 from .higher_order import (
     generic_higher_order_inverse_dynamics,
     higher_order_inverse_dynamics,
@@ -242,7 +246,8 @@ __all__ = [
     # matrices of the equations of motion, M q'' + C q' + g = tau
     "mass_matrix", "mass_matrix_dot", "coriolis_matrix", "christoffel_symbols",
     "christoffel_symbols_binet", "gravity_forces",
-    "check_model", "Finding", "doubtful_range", "postures",
+    "check_model", "Finding", "doubtful_range", "postures", "holding_shares", "held_position",
+    "held_joints",
     # forward dynamics
     "forward_dynamics", "forward_dynamics_rates", "ForwardDynamics", "ForwardDynamicsSolver",
     "generic_forward_dynamics", "hybrid_dynamics", "HybridDynamics", "articulated_bodies",

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import filecmp
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from ...dynamics import load_actuators as read_actuators
+from ...dynamics.core import Array, ModelError, ModelWarning
 from ...dynamics.elastic import Actuators, Motor, Rigid
 from ...dynamics.model import STANDARD_GRAVITY, MultibodyModel, load_urdf, parse_urdf
+from ...dynamics.rigid import gravity_forces, held_joints, held_position, holding_shares
 from ...resources import share_directory
 from .parameters import NodeParameters, ParameterError, parameter
 
@@ -140,6 +143,42 @@ def load_actuators(p: ElasticRobotParameters, model: MultibodyModel) -> Actuator
     return read_actuators(file, names, model.joint_types, model.locked)
 
 
+def start_position(model: MultibodyModel) -> Array:
+    """(n,) where a simulated robot begins: at zero, or the nearest joint limit, if its effort
+    limits hold it there, otherwise close to it, with a ModelWarning."""
+    zero = np.clip(0.0, model.limits.lower, model.limits.upper)
+    held = held_position(model, zero)
+    if held is not None and np.array_equal(held, zero):
+        return zero
+    j = int(holding_shares(model, zero).argmax())
+    remedy = "lock joints, or correct the limits" if held is None else "starting near it"
+    warnings.warn(
+        f"joint '{model.joint_names[j]}' takes {abs(gravity_forces(model, zero)[j]):.3g} N m or N"
+        f" to hold its links at zero and has an effort limit of {model.limits.effort[j]:.3g}:"
+        f" {remedy}",
+        ModelWarning,
+        stacklevel=2,
+    )
+    return zero if held is None else held
+
+
+def _held(links: dict[str, Any]) -> dict[str, Any]:
+    """The parameter locked_joints for the joints that no motion can use, with a ModelWarning.
+
+    Raises ModelError if these are all joints."""
+    model = load_model(RobotParameters(**links))
+    names = held_joints(model)
+    if not names:
+        return {}
+    found = f"without range, speed or the effort to hold their links: {', '.join(names)}"
+    if len(names) == model.n:
+        raise ModelError(f"{model.name}: every joint is {found}; correct the limits")
+    warnings.warn(f"held, because they are {found}", ModelWarning, stacklevel=2)
+    zero = np.clip(0.0, model.limits.lower, model.limits.upper).tolist()
+    at = dict(zip(model.joint_names, zero, strict=True))
+    return {"locked_joints": [f"{name}={at[name]}" for name in names]}
+
+
 def chosen_robot(
     parameters: str,
     robot: str = "",
@@ -147,14 +186,17 @@ def chosen_robot(
     command_joints: Sequence[str] = (),
     initial_positions: Sequence[float] = (),
     robot_description: str = "",
+    *,
+    assumes_motors: bool = False,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """The parameters that launch arguments set on top of a parameters file: those of every node,
     those of nodes that model springs and motors, and those of the simulator.
 
     The package's own files describe the Panda. For another robot, the motors (in the order of the
-    joints) and the joint positions (zero, or the nearest limit) are set too, since launch cannot
-    pass an empty array. In a user's own file, the arguments override only the values they give.
-    robot_description: the output of xacro, if `robot` is a xacro file.
+    joints) and the joint positions (:func:`start_position`) are set too, since launch cannot pass
+    an empty array. In a user's own file, the arguments override only the values they give.
+    robot_description: the output of xacro, if `robot` is a xacro file. assumes_motors: without
+    elastic_joints, hold the joints that no motion can use.
     """
     links: dict[str, Any] = {"robot_file": robot} if robot else {}
     if robot_description:
@@ -163,6 +205,8 @@ def chosen_robot(
     order, positions = list(command_joints), list(initial_positions)
     if (links or motors) and _is_ours(parameters):
         motors = {"elastic_joints_file": elastic_joints}
+        if links and assumes_motors and not elastic_joints:
+            links |= _held(links)
         p = ElasticRobotParameters(
             **(links or {"robot_file": "config/robots/panda.urdf"}), **motors
         )
@@ -172,7 +216,7 @@ def chosen_robot(
         if links and not positions:
             joint_of = dict(zip(actuators.motor_names, actuators.joint_of_motor, strict=True))
             joints = list(dict.fromkeys(joint_of[name] for name in order if name in joint_of))
-            positions = np.clip(0.0, model.limits.lower, model.limits.upper)[joints].tolist()
+            positions = start_position(model)[joints].tolist()
     if order:
         motors["command_joints"] = order
     return links, motors, {"initial_positions": positions} if positions else {}

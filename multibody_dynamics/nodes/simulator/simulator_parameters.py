@@ -75,7 +75,7 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
     initial_positions: tuple[float, ...] = parameter(
         (),
         "link positions after activation, at rest, in the order of the joints in command_joints;"
-        " empty: zero, or the nearest joint limit",
+        " empty: zero, or the nearest position at which the effort limits hold the links",
         unit="rad or m",
     )
     brakes_until_command: bool = parameter(

@@ -24,7 +24,7 @@ from ...dynamics.plant import (
 )
 from ...simulation.mujoco_robot import MujocoRobot
 from ..base.parameters import ParameterError
-from ..base.robot import find_file, load_actuators, load_model
+from ..base.robot import find_file, load_actuators, load_model, start_position
 from .simulator_parameters import SimulatorParameters
 
 PUSHED = 0.02  # rad or m
@@ -59,9 +59,11 @@ def make_robot(p: SimulatorParameters) -> SimulatedRobot:
             f"{', '.join(actuators.motor_names)}"
         )
     joints = _joints_of(order, actuators)
-    home = np.clip(0.0, model.limits.lower, model.limits.upper)
     if p.initial_positions:
+        home = np.empty(model.n)
         home[joints] = _per_joint("initial_positions", p.initial_positions, model)
+    else:
+        home = start_position(model)
     viscous = np.zeros(model.n)
     if len(p.link_viscous_friction) == 1:
         viscous[:] = p.link_viscous_friction[0]

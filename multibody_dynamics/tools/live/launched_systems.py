@@ -11,6 +11,7 @@ nodes are made: the command's --help needs neither.
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 import subprocess
 import tempfile
@@ -109,7 +110,7 @@ INITIAL_POSITIONS = Argument(
     "",
     "initial positions of the simulated links in the order of command_joints, separated by"
     " commas; '' uses those of the parameters file or, if a robot is given, zero or the"
-    " nearest joint limit",
+    " nearest position at which the effort limits hold the links",
 )
 PLANT = Argument(
     "plant",
@@ -154,6 +155,7 @@ def robot_parameters(values: Values) -> tuple[dict[str, Any], dict[str, Any], di
         values.items_of("command_joints"),
         positions,
         description,
+        assumes_motors=values.get("plant", "none") != "none",
     )
 
 
@@ -228,16 +230,21 @@ def _elastic_joint(values: Values) -> list[NodeStart]:
 
 def _assumed_drives(links: Mapping[str, Any]) -> str:
     """The path of a file with motors for a robot of which only the links are known: without rotors,
-    directions of an arm that hardly has inertia there could not be controlled."""
+    directions of an arm that hardly has inertia there could not be controlled. The file is in the
+    cache, one for each robot, because nodes that outlive this process may read it again."""
     from ...dynamics.core import ModelWarning
+    from ...dynamics.core.compilation import cache_directory
     from ...nodes.base.robot import RobotParameters, load_model
     from ..base.generated_drives import generated_drives
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # in the logs of the nodes
         model = load_model(RobotParameters(**links))
-    file = Path(tempfile.mkdtemp(prefix="multibody_dynamics_")) / "assumed_drives.yaml"
-    file.write_text(text := generated_drives(model, are_rigid=True), encoding="utf-8")
+    text = generated_drives(model, are_rigid=True)
+    folder = cache_directory() or Path(tempfile.mkdtemp(prefix="multibody_dynamics_"))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    file = folder / f"assumed_drives_{digest}.yaml"
+    file.write_text(text, encoding="utf-8")
     rule = " ".join(text.partition("\njoints:")[0].partition(": ")[2].split())
     print(f"no --elastic-joints: assumed {rule}; {file}", flush=True)
     return str(file)

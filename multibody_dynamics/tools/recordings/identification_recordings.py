@@ -30,7 +30,7 @@ from ...validation.alignment import GAP
 from ...validation.doubtful_signals import Stretch, contradicting_velocities
 from ...validation.recordings import Recording, read_signals
 from ...validation.recordings.tables import OF_MOTORS, SUFFIXES
-from ...validation.survey import turning_joints
+from ...validation.unwrapping import turning_joints, unwrapped
 from .pairing import pair
 from .spring_recordings import Motion, read_motion, turns_between
 
@@ -148,7 +148,7 @@ def _of_table(
     q, theta = signals.get("q"), signals.get("theta")
     for rows in (q, theta if motors == model.joint_names else None):
         if rows is not None:
-            rows[:, turning] = np.unwrap(rows[:, turning], axis=0)
+            rows[:] = unwrapped(rows, turning)
     if q is not None and theta is not None and motors == model.joint_names:
         theta -= turns_between(theta, q, turning)
     if q is not None and "qd" in signals:

@@ -37,7 +37,7 @@ from ...dynamics.core import (
 from ...dynamics.elastic import KINDS
 from ...dynamics.model import MultibodyModel, Transmission
 from ...validation.recordings import JointSamples, Recording, SignalTable, read_signals
-from ...validation.survey import turning_joints
+from ...validation.unwrapping import turning_joints
 from .pairing import Paired, pair
 
 LINKS, MOTORS = "joint_states", "motor_states"  # default names of the topics

@@ -30,7 +30,7 @@ from ...reporting.tables import text_table
 from .robot_kind import robot_kind
 
 WIDTH = 100  # columns of the terminal
-MOST_NOTES, MOST_FINDINGS = 10, 8  # lines, unless everything is asked for
+MOST_NOTES, MOST_FINDINGS, MOST_JOINTS = 10, 8, 60  # lines, unless everything is asked for
 IN_NOTES = "ignored, but"  # how a warning begins that repeats notes of the model
 MESSAGES = 0.4  # ms per cycle at 1 kHz for two messages and the node around the solver
 
@@ -144,9 +144,10 @@ def typical_torques(model: MultibodyModel) -> tuple[Torques, str]:
 
 def joint_table(model: MultibodyModel, torques: Torques, *, is_full: bool = False) -> list[str]:
     """A table of the tree with ranges, torques and limits; within WIDTH columns, as far as names
-    permit, unless it is full."""
+    permit, and MOST_JOINTS lines, those of the joints that use most of their limits, unless it is
+    full."""
     own = dict(zip(model.first_bodies.tolist(), range(model.n), strict=True))
-    rows = []
+    rows, use = [], np.full(model.body_count, -1.0)
     for i, label in enumerate(tree(model)):
         row = [label, model.tree_joint_types[i], model.body_names[i]]
         if (j := own.get(i)) is not None:
@@ -154,8 +155,14 @@ def joint_table(model: MultibodyModel, torques: Torques, *, is_full: bool = Fals
             row.append(f"{lower:.3g} .. {upper:.3g}" if np.isfinite([lower, upper]).all() else "")
             most = np.fmax(torques.at_rest_peak[j], torques.moving_peak[j])
             row += [_value(column[j], effort) for column in torques]
-            row += [effort, f"{most / effort:.0%}" if 0.0 < effort < np.inf else None]
+            use[i] = most / effort if 0.0 < effort < np.inf else 0.0
+            row += [effort, f"{use[i]:.0%}" if 0.0 < effort < np.inf else None]
         rows.append(row + [""] * (4 - len(row)) + [None] * min(10 - len(row), 6))
+    rest = []
+    if not is_full and len(rows) > MOST_JOINTS:
+        kept = np.sort(np.argsort(-use, kind="stable")[: MOST_JOINTS - 1]).tolist()
+        rest = [f"... and {len(rows) - len(kept)} joints that use less of their limits (--full)"]
+        rows = [rows[i] for i in kept]
     heads = ["joint", "type", "body", "range"]
     heads += ["at rest, rms", "peak", "moving, peak", "rate, peak", "limit", "used"]
     lines = text_table(heads, rows, digits=3, indent="")
@@ -166,7 +173,7 @@ def joint_table(model: MultibodyModel, torques: Torques, *, is_full: bool = Fals
             k = heads.index(dropped)
             heads, rows = heads[:k] + heads[k + 1 :], [row[:k] + row[k + 1 :] for row in rows]
             lines = text_table(heads, rows, digits=3, indent="")
-    return lines
+    return [*lines, *rest]
 
 
 def _value(torque: float, effort: float) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.core.errors import refused_as
+from multibody_dynamics.dynamics.core.errors import NoSolutionError, OverloadError, refused_as
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,8 @@ from multibody_dynamics.dynamics.core.errors import refused_as
         (dyn.ModelError, dyn.DynamicsError),
         (dyn.InputError, dyn.DynamicsError),
         (dyn.TrajectoryError, dyn.InputError),
+        (OverloadError, dyn.InputError),
+        (NoSolutionError, dyn.DynamicsError),
         (dyn.ModelWarning, UserWarning),
     ],
 )

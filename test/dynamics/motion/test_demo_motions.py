@@ -23,6 +23,7 @@ from multibody_dynamics.dynamics.motion.demo_motions import (
     sampled,
 )
 from multibody_dynamics.dynamics.motion.trajectories import interpolate
+from multibody_dynamics.dynamics.rigid import gravity_forces, inverse_dynamics
 from multibody_dynamics.resources import share_directory
 from robots import panda, random_tree, two_link_planar
 
@@ -49,6 +50,20 @@ def test_motions_use_the_given_fraction_of_the_limits(which):
     speed = np.abs(states[:, 1]).max(axis=0) / (0.4 * RANGE.velocity)
     assert (np.maximum(reach, speed) < 1.005).all()
     assert (np.maximum(reach, speed) > 0.98).all()
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_motions_keep_to_the_effort_limits(which):
+    """Of an arm that its efforts do not carry in the middle of its range, where it is stretched."""
+    weight = np.abs(gravity_forces(two_link_planar(), np.zeros(2)))
+    limits = JointLimits(np.full(2, -2.0), np.full(2, 2.0), np.full(2, 3.0), 0.9 * weight)
+    model = arm(limits)
+    motion = list(motions(model))[which]
+    times = np.linspace(motion.start_time, motion.end_time, 777)
+    q, qd, qdd = motion.sample(times)[:, :3].swapaxes(0, 1)
+    share = np.abs(inverse_dynamics(model, q, qd, qdd).tau) / limits.effort
+    assert 0.5 < share.max() <= 0.91
+    assert np.ptp(q, axis=0).min() > 0.01
 
 
 @given(st.integers(0, 1000))

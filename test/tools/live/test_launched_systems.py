@@ -69,6 +69,8 @@ def test_a_simulated_robot_without_data_gets_motors(capsys):
     assert actuators.is_rigid.all()
     assert (actuators.motor_inertia > 0.0).all()
     assert "assumed" in capsys.readouterr().out
+    again = nodes("--urdf", TWO_LINKS, "--motion", "none")
+    assert {settings(node)["elastic_joints_file"] for node in again} == {file}
     (real,) = nodes("--urdf", TWO_LINKS, "--motion", "none", "--plant", "none")
     assert settings(real)["elastic_joints_file"] == ""
 

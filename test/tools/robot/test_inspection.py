@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +63,21 @@ def test_the_report_on_an_arm_fits_on_a_screen_and_says_everything_on_request(ca
     assert panda().describe() in full
     for note in panda().notes:
         assert note in full
+
+
+def test_the_table_of_a_robot_with_many_joints_keeps_those_that_use_most_of_their_limits():
+    model = random_tree(70, 1)
+    effort = np.full(70, 1e6)
+    effort[::7] = 1.0
+    model = replace(model, limits=model.limits._replace(effort=effort))
+    torques = look.Torques(*np.ones((4, 70)))
+    lines = look.joint_table(model, torques)
+    assert len(lines) == 1 + look.MOST_JOINTS
+    assert lines[-1] == "... and 11 joints that use less of their limits (--full)"
+    strained = [name for name, limit in zip(model.joint_names, effort, strict=True) if limit == 1.0]
+    shown = "\n".join(lines).split()
+    assert set(strained) <= set(shown)
+    assert len(look.joint_table(model, torques, is_full=True)) == 71
 
 
 def test_a_robot_whose_joints_cannot_move_is_inspected_all_the_same(tmp_path, capsys):

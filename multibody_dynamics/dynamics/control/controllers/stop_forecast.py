@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core import Array, InputError, as_array
+from ...core import Array, OverloadError, as_array
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ...rigid import inverse_dynamics_derivatives
@@ -84,7 +84,7 @@ def forecast_stop(
     allowed_time, expected_delay : s, for which `needed_viscous` is computed.
     poses : number of further poses, drawn from the joint range with a fixed seed, at which the
         delay is judged with the same gains. Poses at which the springs cannot carry the arm are
-        left out; if q is one of them, InputError names the joint.
+        left out; if q is one of them, OverloadError names the joint.
     """
     q = as_array("q", q, (actuators.n,), actuators.joint_names)
     stop = LateHoldController(model, actuators, q)
@@ -195,7 +195,7 @@ def _tolerated_delay(stop: LateHoldController, q: Array, poses: int) -> tuple[fl
     for k, pose in enumerate((q, *np.random.default_rng(0).uniform(lower, upper, (poses, n)))):
         try:
             loop = _Loop(stop, pose)
-        except InputError:  # the springs cannot carry the arm there
+        except OverloadError:
             if k == 0:
                 raise
             continue

@@ -31,7 +31,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_continuous_are
 
-from ...core import Array, IndependentCopies, InputError, as_array, read_only
+from ...core import (
+    Array,
+    IndependentCopies,
+    InputError,
+    OverloadError,
+    as_array,
+    read_only,
+    refused_as,
+)
 from ...elastic import (
     Actuators,
     Beyond,
@@ -216,7 +224,7 @@ def at_rest(
     beyond: Beyond = "raise",
 ) -> Rest:
     """Motors and springs at rest at q (n,) under gravity, with the second outputs `stiffness` (v,),
-    by default mid-range. InputError names a joint whose springs cannot carry its load, unless
+    by default mid-range. OverloadError names a joint whose springs cannot carry its load, unless
     `beyond` lets them continue beyond their travel."""
     check_fit(model, actuators)
     n, m = actuators.n, len(actuators.motors)
@@ -224,11 +232,12 @@ def at_rest(
     zero = np.zeros(n)
     torque = np.array([gravity_forces(model, q), zero, zero])
     second = rest_outputs(actuators, stiffness)
-    bent = actuators.settled_deflection(torque, beyond=beyond)
-    rows = np.array([q, zero, zero])
-    motors = motor_motion(actuators, rows, torque, second, deflection=bent, beyond=beyond)
-    theta, none = motors.position, np.zeros(m)
-    found = actuators.springs(q, zero, theta, none, stiffness=second[:2], beyond=beyond)
+    rows, none = np.array([q, zero, zero]), np.zeros(m)
+    with refused_as(OverloadError):
+        bent = actuators.settled_deflection(torque, beyond=beyond)
+        motors = motor_motion(actuators, rows, torque, second, deflection=bent, beyond=beyond)
+        theta = motors.position
+        found = actuators.springs(q, zero, theta, none, stiffness=second[:2], beyond=beyond)
     hessian = np.zeros((n + m, n + m))
     for i, actuator, indices, output in actuators.each():
         places, k = [i, *(n + j for j in indices)], 1.0

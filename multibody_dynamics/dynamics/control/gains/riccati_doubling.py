@@ -19,7 +19,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from ...core import Array, DynamicsError
+from ...core import Array, NoSolutionError
 
 STEPS = 40
 ACCURACY = 1e-13  # of the largest element of P
@@ -28,8 +28,8 @@ ACCURACY = 1e-13  # of the largest element of P
 def solve_riccati(A: Array, B: Array, Q: Array, R: Array) -> Array:
     """P (N, N), symmetric, for A (N, N), B (N, m), Q (N, N) and R (m, m).
 
-    Raises DynamicsError if the steps do not converge: the pair (A, B) cannot be stabilised, or the
-    numbers differ so much in size that no accuracy is left.
+    Raises NoSolutionError if the steps do not converge: the pair (A, B) cannot be stabilised, or
+    the numbers differ so much in size that no accuracy is left.
     """
     identity = np.eye(len(A))
     with suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
@@ -45,7 +45,7 @@ def solve_riccati(A: Array, B: Array, Q: Array, R: Array) -> Array:
                 break
             if np.abs(rise).max() <= ACCURACY * np.abs(cost).max():
                 return np.asarray(cost)
-    raise DynamicsError(
+    raise NoSolutionError(
         f"the linear-quadratic design of {len(A)} states has no solution: no feedback stabilises "
         f"this arm with these weights"
     )

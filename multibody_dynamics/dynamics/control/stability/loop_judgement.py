@@ -29,7 +29,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Array, DynamicsError, IndependentCopies, InputError, as_array
+from ...core import (
+    Array,
+    IndependentCopies,
+    InputError,
+    NoSolutionError,
+    OverloadError,
+    as_array,
+)
 from ...elastic_arm import SoftBase
 from ...model import MultibodyModel
 from ..controllers.controllers import Controller
@@ -75,7 +82,7 @@ class LoopJudgement:
     ----------
     poses : (p, n); the first is the design pose.
     growth : (p,) rate in 1/s of the slowest decay (negative) or the fastest growth at each pose;
-        NaN where the springs cannot carry the arm.
+        NaN where it is not judged (:meth:`LoopJudge.loops`).
     growth_at_design : the same at the design pose with an exact model, 1/s.
     delay, model_error, base_frequency : conditions for which the loop was judged.
     pole, joint : at the worst pose, the pole in 1/s with the largest growth, and the joint that
@@ -225,7 +232,8 @@ class LoopJudge(IndependentCopies):
     def loops(self, controller: Controller, k: int) -> Iterator[SampledLoop]:
         """The loops at pose k with the parameter errors of that pose: on a rigid base and, at every
         SOFT-th pose, on a soft one, and with a joint that has lost a share of its stiffness. None
-        where the springs cannot carry the arm."""
+        where the springs cannot carry the arm, or gains that follow the pose have no solution, so
+        that the law keeps its last ones."""
         size, actuators = self.model_error, controller.actuators
         controller.vary(k)
         errors = RobotErrors.corner(actuators, size, k) if size else RobotErrors()
@@ -243,7 +251,7 @@ class LoopJudge(IndependentCopies):
         for has_oscillated, each in ((False, cases), (True, slow)):
             for case in each:
                 controller.has_oscillated = has_oscillated
-                with suppress(DynamicsError):  # also InputError
+                with suppress(OverloadError, NoSolutionError):
                     yield self._sampled(controller, k, *case)
         controller.has_oscillated = False
 

@@ -217,7 +217,7 @@ class RestingPlants:
         self, controller: Controller, q: Array, errors: RobotErrors, base: SoftBase | None = None
     ) -> RestingPlant:
         """The plant at q (n,) on this base with the second outputs of the controller. Raises
-        InputError where the springs cannot carry the arm."""
+        OverloadError where the springs cannot carry the arm."""
         second = controller.stiffness[0]
         sizes = (errors.links, errors.springs, errors.motors, errors.friction)
         key = (base, *(np.asarray(values).tobytes() for values in (q, second, *sizes)))

@@ -26,7 +26,7 @@ from multibody_dynamics.dynamics.control import (
     spread_poses,
 )
 from multibody_dynamics.dynamics.control.stability.loop_sampling import RestingPlants
-from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.core import InputError, NoSolutionError, OverloadError
 from multibody_dynamics.dynamics.elastic import Actuators, LinearArm, Motor, Rigid
 from multibody_dynamics.dynamics.elastic_arm import SoftBase
 from multibody_dynamics.dynamics.plant import DriveEffects, ElasticRobot
@@ -47,6 +47,28 @@ def test_poses_fill_the_joint_range_evenly(count):
     chance = np.median([qmc.discrepancy(rng.random((count, 7))) for _ in range(9)])
     assert qmc.discrepancy(shares) < 0.7 * chance
     np.testing.assert_array_equal(spread_poses(model, count + 5)[:count], poses)
+
+
+@pytest.mark.parametrize("error", [OverloadError, NoSolutionError, InputError])
+def test_only_poses_without_rest_or_gains_are_left_out(error, monkeypatch):
+    """Any other error concerns the whole law, and must not look like a stable one."""
+    arm = shipped("panda")
+    law = law_of(arm, "state_feedback")
+    gains = law.gains_at(arm.rest)
+
+    def gains_at(q):
+        if q is not judge.poses[0]:
+            raise error("not here")
+        return gains
+
+    judge = LoopJudge(law, arm.rest, estimation=ENCODERS, poses=2, model_error=0.1)
+    judge.poses = list(judge.poses)
+    monkeypatch.setattr(law, "gains_at", gains_at)
+    if error is InputError:
+        with pytest.raises(InputError, match="not here"):
+            judge.judge(law)
+    else:
+        np.testing.assert_array_equal(np.isnan(judge.judge(law).growth), [False, True, True])
 
 
 def test_joints_without_limits_are_judged_over_one_turn():

@@ -1,0 +1,30 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The closed loops in docs/robots.md, and what scripts/loops.py finds for a small robot."""
+
+from __future__ import annotations
+
+from robots import CONFIG
+from robots_script import loops_page
+
+
+def test_every_robot_of_the_page_reaches_its_goal():
+    rows = loops_page.rows_of(loops_page.PAGE.read_text(encoding="utf-8"))
+    assert len(rows) >= 5
+    assert all(row.endswith("| < 1e-3 |") for row in rows.values())
+
+
+def test_a_robot_without_motors_or_springs_reaches_its_goal(ros_domain_id, monkeypatch):
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(ros_domain_id))
+    found = loops_page.closed_loop(CONFIG / "robots" / "planar_two_link.urdf")
+    assert found.off < loops_page.SMALL
+    assert found.line() == "| planar_two_link | `planar_two_link.urdf` | 2 | 0 | < 1e-3 |"
+
+
+def test_a_robot_that_does_not_load_has_its_error_in_the_table(tmp_path):
+    file = tmp_path / "empty.urdf"
+    file.write_text('<robot name="empty"><link name="base"/></robot>', encoding="utf-8")
+    found = loops_page.closed_loop(file)
+    assert found.off is None
+    assert "no moving joint" in found.line()
