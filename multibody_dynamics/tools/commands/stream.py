@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..base.arguments import add_gravity, positive
+from ..base.arguments import add_gravity, add_view, positive
 
 KINDS = ("policy", "pilot")
 HELP = "Replay the targets of a recorded policy or pilot against a simulated robot"
@@ -40,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save", metavar="CSV", type=Path,
                         help="also write the targets to a file")  # fmt: skip
     add_gravity(parser)
+    add_view(parser, "write a page that plays the motion of the robot, motion.html")
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("stream"),
                         help="folder for report.html (%(default)s)")  # fmt: skip
 
@@ -50,9 +51,12 @@ def run(options: argparse.Namespace) -> int:
     from ...dynamics import load_actuators, load_urdf
     from ...reporting.progress import ProgressBar
     from ...resources import share_directory
-    from ..streams.replay import replay, write_report
+    from ..streams.replay import replay, viewed, write_report
     from ..streams.stream_files import pilot_stream, policy_stream, read_stream, write_stream
+    from ..view.viewing import require_viser
 
+    if options.view:
+        require_viser()
     config = share_directory() / "config"
     urdf = options.urdf or config / "robots" / "panda.urdf"
     springs = options.elastic_joints or config / "elastic_joints" / "panda.yaml"
@@ -81,4 +85,9 @@ def run(options: argparse.Namespace) -> int:
         f" {len(found.stops)} stops"
     )
     print(f"written: {file}")
+    if options.view:
+        from ..view.viewer_page import write_motion
+
+        motion = viewed(found, model, actuators, Path(options.file).name)
+        print(f"motion: {write_motion(urdf, model, motion, options.output / 'motion.html')}")
     return 0 if not found.stops else 1
