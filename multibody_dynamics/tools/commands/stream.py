@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..base.arguments import add_gravity, add_view, positive
+from ..base.arguments import add_gravity, add_view, names, positive, whole
 
 KINDS = ("policy", "pilot")
 HELP = "Replay the targets of a recorded policy or pilot against a simulated robot"
@@ -26,6 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         f" or {KINDS[1]}: a stream that is generated like one")  # fmt: skip
     parser.add_argument("--topic", default="", help="topic of a bag (the one named joint_targets or"
                         " joint_trajectory)")  # fmt: skip
+    parser.add_argument("--episode", metavar="N", type=whole(0, 10**9),
+                        help="of a .parquet file with several (the only one)")  # fmt: skip
+    parser.add_argument("--joints", metavar="NAME,...", type=names, default=(),
+                        help="joints of the actions in a .parquet file, in their order (those of"
+                        " meta/info.json)")  # fmt: skip
     parser.add_argument("--urdf", metavar="ROBOT", type=Path, help="URDF file (the Panda)")
     parser.add_argument("--elastic-joints", "--springs", metavar="YAML", type=Path,
                         help="springs and motors (those of the Panda)")  # fmt: skip
@@ -68,7 +73,9 @@ def run(options: argparse.Namespace) -> int:
         make = policy_stream if options.file == KINDS[0] else pilot_stream
         stream = make(model.joint_names, middle)
     else:
-        stream = read_stream(Path(options.file), options.topic)
+        stream = read_stream(
+            Path(options.file), options.topic, episode=options.episode, joints=options.joints
+        )
     if options.save:
         write_stream(stream, options.save)
     with_progress = ProgressBar("of the stream")

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..base.arguments import add_view, numbers, whole
+from ..base.arguments import add_view, names, numbers, whole
 
 if TYPE_CHECKING:
     from ..study.study_plan import Study
@@ -77,11 +77,6 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plant", choices=PLANTS, default="internal",
                         help="simulator; with both, MuJoCo repeats exact, error and contact of the"
                         " main laws (%(default)s)")  # fmt: skip
-
-
-def names(text: str) -> list[str]:
-    """Comma-separated names."""
-    return [name for name in text.split(",") if name]
 
 
 def run(options: argparse.Namespace) -> int:
