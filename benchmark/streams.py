@@ -18,6 +18,7 @@ targets; "limited" is the share of cycles in which the rate of a motor torque ha
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 import numpy as np
@@ -88,23 +89,33 @@ def limited(run: Replay) -> float:
 
 
 def endure(model: Any, springs: Any, plant: str, minutes: int) -> list[Any]:
-    """Random chunks, minute by minute, each with other waves, jitter, losses and anchors."""
-    rows = []
-    for k, rate in enumerate(RATES):
-        count, stops, refused, share, peak, square = 0, 0, 0, 0.0, 0.0, 0.0
-        for seed in range(k, minutes, len(RATES)):
+    """Random chunks, minute by minute, each with other waves, jitter, losses and anchors; Ctrl-C
+    ends with the minutes so far."""
+    runs: dict[float, list[Replay]] = {rate: [] for rate in RATES}
+    try:
+        for k in range(minutes):
+            rate = RATES[k % len(RATES)]
             stream = policy_stream(
-                model.joint_names, START, rate=rate, duration=60.0, jitter=0.5, seed=seed + 1
+                model.joint_names, START, rate=rate, duration=60.0, jitter=0.5, seed=k + 1
             )
-            run = replay(model, springs, stream, plant=plant)
-            count += 1
-            stops, refused = stops + len(run.stops), refused + len(run.refused)
-            share = max(share, float((run.torque_rate / run.motors.torque_rate).max()))
-            peak = max(peak, float(np.abs(run.desired[:, 0] - run.q).max()))
-            square += run.error_rms**2
-        rms = np.sqrt(square / max(count, 1))
-        rows.append((f"{rate:g}", count, stops, refused, 1e3 * rms, 1e3 * peak, 100.0 * share))
-    return rows
+            runs[rate].append(replay(model, springs, stream, plant=plant))
+            print(f"{k + 1} minutes, {stops(runs[rate])} stops at {rate:g} Hz", file=sys.stderr)
+    except KeyboardInterrupt:
+        pass
+    return [
+        (
+            f"{rate:g}", len(done), stops(done), sum(len(run.refused) for run in done),
+            1e3 * np.sqrt(np.mean([run.error_rms**2 for run in done])),
+            max(1e3 * np.abs(run.desired[:, 0] - run.q).max() for run in done),
+            max(100.0 * (run.torque_rate / run.motors.torque_rate).max() for run in done),
+            max(100.0 * limited(run) for run in done),
+        )
+        for rate, done in runs.items() if done
+    ]  # fmt: skip
+
+
+def stops(runs: list[Replay]) -> int:
+    return sum(len(run.stops) for run in runs)
 
 
 def main() -> None:
@@ -118,7 +129,8 @@ def main() -> None:
     springs = load_actuators(config / "elastic_joints" / "panda.yaml", model.joint_names)
     if options.minutes:
         found = endure(model, springs, options.plant, options.minutes)
-        heads = ("Hz", "minutes", "stops", "refused", "rms [mrad]", "peak [mrad]", "rate [%]")
+        heads = ("Hz", "minutes", "stops", "refused", "rms [mrad]", "peak [mrad]", "rate [%]",
+                 "limited [%]")  # fmt: skip
         print("\n".join(text_table(heads, found)))
         return
     rows = []

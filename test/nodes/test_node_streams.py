@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64, Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 import feedforward_arm
@@ -48,6 +48,7 @@ def test_feedforward_node_follows_a_stream_without_stopping(ros: RosHarness, tmp
     ros.start("feedforward_node", settings(tmp_path, **changes))
     arm = feedforward_arm.Arm(ros)
     arm.drive(lambda: arm.motor, "a first command")
+    delays = ros.record(Float64, "feedforward_node/stream_delay")
     kind = Float64MultiArray if topic == "position_commands" else JointState
     targets = arm.trajectory if topic == "joint_trajectory" else ros.publisher(kind, topic)
     begin, last = time.monotonic(), -1.0
@@ -83,7 +84,27 @@ def test_feedforward_node_follows_a_stream_without_stopping(ros: RosHarness, tmp
     )  # fmt: skip
     assert float(reference["stream: interval [s]"]) == pytest.approx(INTERVAL, abs=0.05)
     assert float(reference["stream: delay [s]"]) < 3.0 * INTERVAL
+    assert reference["topics of streams"] == topic
+    assert delays[-1].data == pytest.approx(float(reference["stream: delay [s]"]), rel=1e-4)
+    assert len(delays) == int(reference["stream: messages"])
     assert not ros.diagnosis(": inputs")[2].get("last")
+
+
+def test_single_points_that_look_like_a_stream_are_named(ros: RosHarness, tmp_path):
+    node = ros.start("feedforward_node", settings(tmp_path))
+    arm = feedforward_arm.Arm(ros)
+    arm.drive(lambda: arm.motor, "a first command")
+    topics = "topics of streams"
+    arm.drive(lambda: topics in ros.diagnosis(": reference")[2], "the diagnostics")
+    assert ros.diagnosis(": reference")[2][topics].startswith("none")
+
+    def each() -> None:
+        arm.send()
+        arm.move([Q0], [0.2])
+        time.sleep(0.02)
+
+    hint = "stream_topics: [joint_trajectory] follows them as a stream"
+    ros.until(lambda: hint in node.output, "the hint", each=each)
 
 
 def test_bad_targets_are_rejected_with_the_reason(ros: RosHarness, tmp_path):

@@ -345,6 +345,32 @@ def test_a_stream_is_followed_and_ends_with_a_stop(ros):
     assert not np.any(arm.rate[-1].effort)
 
 
+def test_a_tool_trajectory_is_a_stream_if_it_is_named(ros):
+    topic = "cartesian_trajectory"
+    changes = {"stream_topics": [topic], "stream_acceleration": [4.0]}
+    ros.start(NODE, settings(use_sim_time=True, **changes))
+    arm = ToolArm(ros, simulated_time=True)
+    arm.drive(lambda: arm.motor, "a command")
+    begin, sent, speed = arm.now + SECOND // 10, 0.0, 0.05
+    way = np.array([0.0, 1.0, 0.0])
+    place = START[:3, 3]
+    while arm.now < begin + 2 * SECOND:
+        if sent < min(1e-9 * (arm.now - begin), 1.5):  # three points, 0.1 s apart
+            times = sent + 0.1 * np.arange(1, 4)
+            rows = place + speed * np.minimum(times, 1.5)[:, None] * way
+            arm.follow(times, rows, stamp=begin)
+            sent += 0.1
+        arm.step()
+    arm.drive(arm.is_resting, "the stop")
+    np.testing.assert_allclose(arm.tool(), place + 1.5 * speed * way, atol=1e-6)
+    speeds = np.array([np.linalg.norm(m.points[0].velocities) for m in arm.motor])
+    moving = np.flatnonzero(speeds > 0.5 * speeds.max())
+    assert (speeds[moving[0] : moving[-1]] > 0.3 * speeds.max()).all()  # no stop on the way
+    reference = ros.diagnosis(": reference")[2]
+    assert (reference["follows"], reference["topics of streams"]) == ("a stream", topic)
+    assert int(reference["stream: messages"]) > 10
+
+
 def test_impossible_requests_are_rejected_before_the_robot_moves(ros):
     start, here = START[:3, 3], [0.0, 1.0]
     unfinished = np.array([start, [math.nan, 0, 0]])

@@ -337,8 +337,12 @@ def test_study_of_ones_own_robot_and_its_report_written_again(tmp_path, capsys):
     found = tmp_path / "first"
     assert {file.name for file in found.iterdir()} == {"report.html", "study.json", "study.csv"}
     again = ["study", "--results", str(found / "study.json"), "-o", str(tmp_path / "second")]
-    assert cli.main(again) == 0
-    assert capsys.readouterr().out.replace("second", "first") == printed
+    assert cli.main([*again, "--view"]) == 0
+    page = tmp_path / "second" / "planar_two_link.html"
+    report, motion = capsys.readouterr().out.split("motion: ")
+    assert motion == f"{page}\n"
+    assert page.stat().st_size > 500_000
+    assert report.replace("second", "first") == printed
     for name in ("study.json", "study.csv"):
         assert (tmp_path / "second" / name).read_text() == (found / name).read_text()
 

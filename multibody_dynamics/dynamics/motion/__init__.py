@@ -11,6 +11,7 @@ interpolate          minimum-jerk trajectory through given points
 splice               trajectory from the state of a running reference through new points
 stop                 trajectory from the state of a running reference to rest
 hold                 trajectory at rest
+SHAPES               what `interpolate` may do between points of positions only
 sum_of_sines         periodic exciting motion for identification, from rest to rest
 brake                path to rest, found in bounded time: the stop of a generated controller
 StreamedMotion       reference that follows a stream of targets while they arrive
@@ -79,6 +80,7 @@ from .streamed_motion import StreamedMotion, compile_streams
 from .streams import StreamLimits
 from .trajectories import (
     REST,
+    SHAPES,
     Reference,
     Trajectory,
     chain_rule,
@@ -94,7 +96,7 @@ from .turns import in_nearest_turn, joint_turns, unwrap
 __all__ = [
     # references
     "Reference", "Trajectory", "interpolate", "splice", "stop", "hold", "sum_of_sines",
-    "brake", "chain_rule", "match_joints", "REST",
+    "brake", "chain_rule", "match_joints", "REST", "SHAPES",
     "StreamedMotion", "StreamLimits", "compile_streams",
     # code in other languages
     "braking", "segments", "streams", "limit_torque", "unwrap", "TORQUE_LIMITED", "RATE_LIMITED",

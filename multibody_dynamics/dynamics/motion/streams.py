@@ -49,6 +49,7 @@ EXACT = 0.997  # of A, that |u''| may reach: sums over ticks exceed the bounds b
 CLOCK = 32  # messages until the clock has locked
 SLIP = 0.75  # of an interval, by which the clock may be wrong before beats are left out
 LONGEST_INTERVAL = 0.5  # s; messages further apart are no stream
+FIRST_INTERVAL = 0.1  # s, for which the motion goes on after the first message
 SHORTEST_INTERVAL = 0.004  # s; closer ones count as one
 JERK_FACTOR = 4.375  # the integral of |h'| times L
 JOUNCE_FACTOR = 67.2 / 5.0**0.5  # the integral of |h''| times L^2
@@ -102,8 +103,18 @@ class Stream(NamedTuple):
 
 
 @inlined_exactly
+def stopping_time(speed, acceleration, b):
+    """b(v), see the module."""
+    v = abs(speed)
+    if v <= acceleration * b:
+        return b
+    return 0.5 * (v / acceleration + acceleration * b * b / v)
+
+
+@inlined_exactly
 def begin_stream(k, s, p, time, position, velocity):
-    """Begin at a time, as if the motion had come with this velocity (n,) for some time."""
+    """Begin at a time, as if the motion had come with this velocity (n,) for some time. Without
+    messages, it comes to rest without turning back."""
     rows = k.place.shape[0]
     k.time[0] = time
     k.newest[0] = 0
@@ -113,14 +124,21 @@ def begin_stream(k, s, p, time, position, velocity):
             k.place[i, j] = position[j] - back * velocity[j]
             k.speed[i, j] = velocity[j]
     s.first[0] = 0
-    s.used[0] = 1
+    s.used[0] = 2
     s.continues[0] = 0
     s.still[0] = 0
-    s.times[0] = time - p.smoothing
-    s.has_slope[0] = 0
+    s.times[0] = time - 2.0 * p.smoothing
+    s.times[1] = time - p.smoothing
+    s.has_slope[0] = 1
+    s.has_slope[1] = 1
     for j in range(position.shape[0]):
-        s.targets[0, j] = position[j]
-        s.slopes[0, j] = 0.0
+        s.targets[0, j] = position[j] - 2.0 * p.smoothing * velocity[j]
+        s.slopes[0, j] = velocity[j]
+        to_rest = stopping_time(
+            velocity[j], BRAKING_SHARE * p.acceleration[j], PURSUIT * p.smoothing
+        )
+        s.targets[1, j] = position[j] + velocity[j] * (0.5 * p.smoothing + to_rest)
+        s.slopes[1, j] = 0.0
     s.messages[0] = 0
     s.interval[0] = 0.0
     s.delay[0] = 0.0
@@ -169,9 +187,14 @@ def begin_message(s, p, now, start, is_stamped, reach, count):
     """Begin to take over `count` points that a message has brought at the time `now`. They are due
     at `start` plus their own times, the last of which is `reach`; without a stamp, the start is
     when the message should have arrived. Returns the time that is to be added to those times."""
+    moves = s.messages[0] == 0 and now < s.times[0] + (2.0 + 1.0 / TICKS) * p.smoothing
+    if moves:  # the stream continues the motion with which it has begun
+        for j in range(s.targets.shape[1]):
+            s.targets[1, j] = s.targets[0, j] + p.smoothing * s.slopes[0, j]
+            s.slopes[1, j] = s.slopes[0, j]
     _note_arrival(s, now)
+    row = _point(s, s.used[0] - 1)
     if s.messages[0] == 1:  # after a silence, the motion begins now
-        row = _point(s, s.used[0] - 1)
         s.times[row] = max(s.times[row], now - p.smoothing)
     origin = start if is_stamped else s.beat[0]
     age = now - start if is_stamped else 0.0
@@ -180,10 +203,10 @@ def begin_message(s, p, now, start, is_stamped, reach, count):
     if count > 1:  # its motion ends at its last point, which should not be felt before the next
         wanted = min(wanted + (0.5 + PURSUIT) * p.smoothing, most)
     wanted = max(wanted + age, 0.0)
-    if s.messages[0] <= 2:
-        s.delay[0] = wanted
-    else:
-        s.delay[0] += 0.1 * (wanted - s.delay[0])
+    is_known = s.messages[0] > 2  # otherwise it is new; a motion that goes on must not wait for it
+    for j in range(s.targets.shape[1]):
+        is_known = is_known or (s.messages[0] == 2 and s.slopes[row, j] != 0.0)
+    s.delay[0] += (0.1 if is_known else 1.0) * (wanted - s.delay[0])
     s.continues[0] = 1 if count == 1 else 0
     return origin + s.delay[0]
 
@@ -304,15 +327,6 @@ def _target(times, targets, slopes, first, used, time, goes_on, j):
 
 
 @inlined_exactly
-def stopping_time(speed, acceleration, b):
-    """b(v), see the module."""
-    v = abs(speed)
-    if v <= acceleration * b:
-        return b
-    return 0.5 * (v / acceleration + acceleration * b * b / v)
-
-
-@inlined_exactly
 def pursuing_speed(distance, velocity, acceleration, b):
     """w(d), see the module."""
     d = abs(distance)
@@ -338,7 +352,8 @@ def _tick(k, s, p, step):
     first = s.first[0]
     used = s.used[0]
     # A message that is late or lost does not interrupt the motion.
-    expected = time <= times[_point(s, used - 1)] + s.interval[0] + 0.5 * p.smoothing
+    interval = s.interval[0] if s.interval[0] > 0.0 else FIRST_INTERVAL
+    expected = time <= times[_point(s, used - 1)] + interval + 0.5 * p.smoothing
     goes_on = expected and s.continues[0] > 0
     rests = not expected
     for j in range(p.lower.shape[0]):

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
+from rclpy.publisher import Publisher
+from std_msgs.msg import Float64
 from std_srvs.srv import SetBool
 
 from ...dynamics.control import DesiredMotion, Planned, TrajectoryRequest
@@ -16,6 +18,7 @@ from ...dynamics.core import Array
 from ...dynamics.motion import StreamLimits, distance_to_limits
 from ..base.diagnostics import OK, EventCounter, Status
 from ..base.messages import SECOND, MessageError
+from ..base.qos import RELIABLE
 from ..base.runtime import ManagedNode
 from .trajectory_action import TrajectoryAction
 from .trajectory_goal import Code, Tolerances, TrajectoryGoal, Verdict
@@ -42,8 +45,7 @@ class FollowedMotion:
     action : told how goals end, if there is one. obstacle : what else may forbid motions.
     on_enable : called when ~/enable allows motions.
 
-    Attributes: `enabled`, whether ~/enable allows motions; `stream_limits`, None unless the node
-    follows streams.
+    Attribute `enabled`: whether ~/enable allows motions.
     """
 
     def __init__(
@@ -61,7 +63,8 @@ class FollowedMotion:
         self._action, self._obstacle, self._on_enabled = action, obstacle, on_enable
         self._goal: TrajectoryGoal | None = None  # of the current motion until that ends
         self.enabled = node.parameters.enable_at_activation
-        self.stream_limits: StreamLimits | None = None  # if the node follows streams
+        self._stream_limits: StreamLimits | None = None  # if the node follows streams
+        self._delay: Publisher[Float64] | None = None
         node.activation.service(SetBool, "~/enable", self._on_enable)
 
     # Beginnings
@@ -84,20 +87,30 @@ class FollowedMotion:
         self.check_may_move()
         self.motion.follow(
             request, self.position,
-            tolerance=p.start_tolerance, lead=p.splice_lead, planned=planned,
+            tolerance=p.start_tolerance, lead=p.splice_lead, shape=p.trajectory_shape,
+            planned=planned,
         )  # fmt: skip
         self.begin_goal(tolerances)
+
+    def allow_streams(self, limits: StreamLimits) -> None:
+        """Follow streams within these limits, and publish their delay."""
+        self._stream_limits = limits
+        self._delay = self._node.create_publisher(Float64, "~/stream_delay", RELIABLE)
+        self._node.activation.callback(self._node.destroy_publisher, self._delay)
 
     def stream(self, request: TrajectoryRequest) -> None:
         """Follow the points of a message as targets of a stream. If it raises MessageError, the
         motion goes on as before."""
         self.check_may_move()
-        assert self.stream_limits is not None
+        assert self._stream_limits is not None
+        assert self._delay is not None
         had_begun = self.motion.streamed is not None
         self.motion.stream(
-            request, self.position, self.stream_limits,
+            request, self.position, self._stream_limits,
             tolerance=self._node.parameters.start_tolerance,
         )  # fmt: skip
+        assert self.motion.streamed is not None
+        self._delay.publish(Float64(data=self.motion.streamed.delay))
         if not had_begun:
             self.end_goal("replaced by a stream")
 
@@ -183,8 +196,11 @@ class FollowedMotion:
     def status(self, text: str, more: Mapping[str, object]) -> Status:
         """What is followed, and what has happened to motions, with more values."""
         _, values = self.events.report()
+        topics = self._node.parameters.stream_topics
+        values["topics of streams"] = ", ".join(topics) or "none: every message is a trajectory"
         if (streamed := self.motion.streamed) is not None:
             values |= {
+                "follows": "a stream",
                 "stream: interval [s]": streamed.interval,
                 "stream: delay [s]": streamed.delay,
                 "stream: messages": streamed.counts.messages,

@@ -11,6 +11,7 @@ from typing import ClassVar
 from ...dynamics.control import ArmSettings, StreamSettings
 from ...dynamics.core import declared
 from ...dynamics.elastic import VARIANTS
+from ...dynamics.motion import SHAPES
 from ..base.external_wrench import WrenchParameters
 from ..base.parameters import ParameterError, parameter
 from ..base.robot import ElasticRobotParameters
@@ -138,12 +139,20 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         unit="Hz",
         bounds=(0.0, 1000.0),
     )
+    trajectory_shape: str = parameter(
+        "held",
+        "motion through points without velocities: 'held' rests between equal positions and"
+        " overshoots none of them; 'monotone' also turns round at points only; 'least_jerk' is the"
+        " smoothest, and overshoots held points like any smooth spline",
+        choices=SHAPES,
+        live=True,
+    )
     stream_topics: tuple[str, ...] = parameter(
         (),
         "topics that bring streams of targets: joint_targets (sensor_msgs/JointState),"
         " position_commands (std_msgs/Float64MultiArray), both ignored otherwise, joint_trajectory,"
-        " each of whose messages is a trajectory otherwise, and, in task_space_node, target_pose;"
-        " see docs/streams.md",
+        " each of whose messages is a trajectory otherwise, and, in task_space_node, target_pose"
+        " and cartesian_trajectory; see docs/streams.md",
     )
     stream_delay: float = declared(StreamSettings, "stream_delay")
     stream_smoothing: float = declared(StreamSettings, "stream_smoothing")

@@ -43,6 +43,7 @@ class Job(NamedTuple):
     tolerance: float
     lead: float
     turn: Array
+    shape: str
     transmissions: tuple[Transmission, ...] = ()
 
 
@@ -101,6 +102,7 @@ class LargeTrajectories:
         *,
         tolerance: float,
         lead: float,
+        shape: str,
         then: Callable[[LargeTrajectory | MessageError], object],
         attempt: int = 1,
     ) -> None:
@@ -112,7 +114,7 @@ class LargeTrajectories:
         start = _start(data)
         splice = motion.splice(start, _notice(data) << (attempt - 1))
         job = Job(
-            motion.joint_names, motion.limits, splice, tolerance, lead, motion.turn,
+            motion.joint_names, motion.limits, splice, tolerance, lead, motion.turn, shape,
             self._transmissions,
         )  # fmt: skip
 
@@ -123,7 +125,7 @@ class LargeTrajectories:
             elif attempt == ATTEMPTS:
                 then(MessageError("planned too late", "the motion began before it was planned"))
             else:
-                options = {"tolerance": tolerance, "lead": lead, "then": then}
+                options = {"tolerance": tolerance, "lead": lead, "shape": shape, "then": then}
                 self.plan(data, motion, **options, attempt=attempt + 1)
 
         self._process.replace(partial(self._finish, motion, again, then), plan_message, data, job)
@@ -162,7 +164,7 @@ def plan_message(data: bytes, job: Job) -> LargeTrajectory | Rejection:
     try:
         message = deserialize_message(data, JointTrajectory)
         request = read_trajectory(message, JointMatcher(job.joint_names, job.transmissions))
-        return LargeTrajectory(request, plan(job.joint_names, job.limits, request, *job[2:6]))
+        return LargeTrajectory(request, plan(job.joint_names, job.limits, request, *job[2:7]))
     except MessageError as error:
         return Rejection(error.reason, str(error))
 

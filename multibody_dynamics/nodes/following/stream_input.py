@@ -60,7 +60,7 @@ class StreamInput:
             robot.model, robot.actuators, robot.soft_limits, limits.limits, settings,
             stiffness=stiffness,
         )  # fmt: skip
-        followed.stream_limits = found
+        followed.allow_streams(found)
         self._followed, self._matcher = followed, JointMatcher(names)
         # One value per joint, in the order of command_joints; of the robot if these are motors.
         self._order = p.command_joints if set(p.command_joints) == set(names) else names

@@ -6,12 +6,15 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory
 
+from ...dynamics.control import TrajectoryRequest
 from ...dynamics.model import Transmission
+from ...dynamics.motion.streams import LONGEST_INTERVAL
 from ..base.messages import JointMatcher, MessageError, read_trajectory
 from ..base.node_inputs import Inputs
 from ..base.qos import RELIABLE
@@ -20,6 +23,7 @@ from .followed_motion import FollowedMotion
 from .large_trajectories import LARGE, LargeTrajectories, LargeTrajectory
 from .trajectory_action import TrajectoryAction
 
+SINGLES = 5  # single points in close succession, after which they look like a stream
 TOPIC, ACTION = "joint_trajectory", "follow_joint_trajectory"
 
 
@@ -39,6 +43,7 @@ class TrajectoryInput:
         self._activation = node.activation
         self._matcher = JointMatcher(followed.motion.joint_names, transmissions)
         self._large = LargeTrajectories(node.defer, transmissions)
+        self._singles, self._single_at = 0, 0.0  # single points in a row; s, the last one
         node.activation.callback(self._large.close)
         inputs.listen(JointTrajectory, TOPIC, self._on_trajectory, RELIABLE, raw=True)
         action.serve(self._on_goal, followed.stop)
@@ -53,7 +58,7 @@ class TrajectoryInput:
             followed.check_may_move()
             large.plan(
                 data, followed.motion, tolerance=p.start_tolerance, lead=p.splice_lead,
-                then=self._on_planned,
+                shape=p.trajectory_shape, then=self._on_planned,
             )  # fmt: skip
             return
         request = read_trajectory(deserialize_message(data, JointTrajectory), self._matcher)
@@ -64,7 +69,21 @@ class TrajectoryInput:
             return
         else:
             followed.follow(request)
+            self._note_single(request)
         followed.events.add("trajectories accepted")
+
+    def _note_single(self, request: TrajectoryRequest) -> None:
+        """Say once what becomes of single points that replace each other like those of a stream."""
+        now, single = time.monotonic(), len(request.times) == 1
+        is_next = single and now - self._single_at < LONGEST_INTERVAL
+        self._singles, self._single_at = self._singles + 1 if is_next else 0, now if single else 0.0
+        if self._singles == SINGLES:
+            text = (
+                f"{TOPIC} brings single points, each of which is a trajectory that ends at rest;"
+                f" stream_topics: [{TOPIC}] follows them as a stream"
+            )
+            self._node.get_logger().warning(text)
+            self._followed.events.add("single points like those of a stream", text)
 
     def _on_planned(self, found: LargeTrajectory | MessageError) -> None:
         try:

@@ -323,13 +323,13 @@ class PathPlanner:
         request: CartesianRequest,
         q: Array,
         limits: PathLimits,
-        stop_duration: float,
+        stop_duration: float | None,
         is_wanted: Callable[[], bool] = lambda: True,
     ) -> TrajectoryRequest:
         """Convert points of a tool trajectory to joint points, starting from q (n,).
 
-        If the last point is not at rest, a stop is appended. Raises MessageError that names the
-        point.
+        stop_duration: s, of the stop that follows if the last point is not at rest; None: nothing
+        follows. Raises MessageError that names the point.
         """
         k = len(request.times)
         states = np.full((k, 3, self.model.n), np.nan)
@@ -353,7 +353,7 @@ class PathPlanner:
             )
         times, order = request.times, 1 + request.orders
         states[:, order:] = np.nan
-        if order > 1 and np.abs(states[-1, 1]).max() > REST:
+        if stop_duration is not None and order > 1 and np.abs(states[-1, 1]).max() > REST:
             last = np.zeros((2, 5, self.model.n))
             last[:, :order] = states[-1, :order]
             end = stop(

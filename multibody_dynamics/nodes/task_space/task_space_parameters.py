@@ -16,7 +16,7 @@ from ..following.feedforward_parameters import FeedforwardParameters
 class TaskSpaceParameters(FeedforwardParameters):
     """The parameters of task_space_node; docs/task_space_node.md has them as a table."""
 
-    streams = ("target_pose",)
+    streams = ("target_pose", "cartesian_trajectory")
 
     tool: str = parameter("", "link that follows the path; trajectories name it in joint_names")
     tool_offset: tuple[float, ...] = parameter(

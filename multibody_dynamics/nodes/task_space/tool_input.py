@@ -85,11 +85,18 @@ class ToolInput:
         stamp = nanoseconds(message.header.stamp)
         self._check_start(stamp)
         (pose,) = read_target(message, self._frame)
-        before = self._desired_position() if self._motion.streamed is None else self._streamed
-        self._streamed = self._planner.near(pose, before)
-        self._followed.stream(
-            TrajectoryRequest(stamp or None, np.zeros(1), self._streamed[None], None, None)
-        )
+        q = self._planner.near(pose, self._last_target())
+        self._stream(TrajectoryRequest(stamp or None, np.zeros(1), q[None], None, None))
+
+    def _last_target(self) -> Array:
+        """(n,) the last target of the stream, or where one would begin."""
+        return self._desired_position() if self._motion.streamed is None else self._streamed
+
+    def _stream(self, request: TrajectoryRequest) -> None:
+        """Follow joint points as targets of the stream."""
+        assert request.positions is not None
+        self._followed.stream(request)
+        self._streamed = request.positions[-1]
 
     def _on_path(self, data: bytes) -> None:
         topic = "cartesian_path"
@@ -132,7 +139,8 @@ class ToolInput:
             self._followed.follow(points)
             self._count(topic)
 
-        if len(data) > LARGE:
+        is_stream = topic in p.stream_topics
+        if not is_stream and len(data) > LARGE:
             self._followed.check_may_move()
             inputs = data, self._desired_position(), self._path_limits(), p.stop_duration
             self._work(topic, take_over, convert_points, *inputs)
@@ -143,7 +151,12 @@ class ToolInput:
             self._stop(topic)
             return
         self._followed.check_may_move()
-        q, limits = self._desired_position(), self._path_limits()
+        limits = self._path_limits()
+        if is_stream:
+            q = self._last_target()
+            self._stream(self._planner.joint_points(request, q, limits, None))
+            return
+        q = self._desired_position()
         take_over(self._planner.joint_points(request, q, limits, p.stop_duration))
 
     def _work(

@@ -67,6 +67,11 @@ def numbers(text: str) -> list[float]:
         ) from None
 
 
+def names(text: str) -> list[str]:
+    """Comma-separated names."""
+    return [name for name in text.split(",") if name]
+
+
 def namespace(text: str) -> str:
     """A ROS namespace, without the slashes around it."""
     inner = text.strip("/")

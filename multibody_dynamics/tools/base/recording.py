@@ -134,9 +134,10 @@ class Recording:
         np.savez(path, facts=np.array(json.dumps(facts)), **arrays)
 
     @classmethod
-    def load(cls, path: Path) -> Recording:
-        """Read a file written by `save`. Raises InputError, naming the file, for any other."""
-        file = read_arrays(path)
+    def load(cls, path: Path, arrays: Mapping[str, NDArray[Any]] | None = None) -> Recording:
+        """Read a file written by `save`; arrays: of this file, if they have been read. Raises
+        InputError, naming the file, for any other."""
+        file = read_arrays(path) if arrays is None else arrays
         with reading(path, "a recording of the demo"):
             return cls._of(file, json.loads(str(file["facts"])))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..base.arguments import add_gravity, positive
+from ..base.arguments import add_gravity, add_view, names, positive, whole
 
 KINDS = ("policy", "pilot")
 HELP = "Replay the targets of a recorded policy or pilot against a simulated robot"
@@ -26,6 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         f" or {KINDS[1]}: a stream that is generated like one")  # fmt: skip
     parser.add_argument("--topic", default="", help="topic of a bag (the one named joint_targets or"
                         " joint_trajectory)")  # fmt: skip
+    parser.add_argument("--episode", metavar="N", type=whole(0, 10**9),
+                        help="of a .parquet file with several (the only one)")  # fmt: skip
+    parser.add_argument("--joints", metavar="NAME,...", type=names, default=(),
+                        help="joints of the actions in a .parquet file, in their order (those of"
+                        " meta/info.json)")  # fmt: skip
     parser.add_argument("--urdf", metavar="ROBOT", type=Path, help="URDF file (the Panda)")
     parser.add_argument("--elastic-joints", "--springs", metavar="YAML", type=Path,
                         help="springs and motors (those of the Panda)")  # fmt: skip
@@ -40,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save", metavar="CSV", type=Path,
                         help="also write the targets to a file")  # fmt: skip
     add_gravity(parser)
+    add_view(parser, "write a page that plays the motion of the robot, motion.html")
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("stream"),
                         help="folder for report.html (%(default)s)")  # fmt: skip
 
@@ -50,9 +56,12 @@ def run(options: argparse.Namespace) -> int:
     from ...dynamics import load_actuators, load_urdf
     from ...reporting.progress import ProgressBar
     from ...resources import share_directory
-    from ..streams.replay import replay, write_report
+    from ..streams.replay import replay, viewed, write_report
     from ..streams.stream_files import pilot_stream, policy_stream, read_stream, write_stream
+    from ..view.viewing import require_viser
 
+    if options.view:
+        require_viser()
     config = share_directory() / "config"
     urdf = options.urdf or config / "robots" / "panda.urdf"
     springs = options.elastic_joints or config / "elastic_joints" / "panda.yaml"
@@ -64,7 +73,9 @@ def run(options: argparse.Namespace) -> int:
         make = policy_stream if options.file == KINDS[0] else pilot_stream
         stream = make(model.joint_names, middle)
     else:
-        stream = read_stream(Path(options.file), options.topic)
+        stream = read_stream(
+            Path(options.file), options.topic, episode=options.episode, joints=options.joints
+        )
     if options.save:
         write_stream(stream, options.save)
     with_progress = ProgressBar("of the stream")
@@ -81,4 +92,9 @@ def run(options: argparse.Namespace) -> int:
         f" {len(found.stops)} stops"
     )
     print(f"written: {file}")
+    if options.view:
+        from ..view.viewer_page import write_motion
+
+        motion = viewed(found, model, actuators, Path(options.file).name)
+        print(f"motion: {write_motion(urdf, model, motion, options.output / 'motion.html')}")
     return 0 if not found.stops else 1

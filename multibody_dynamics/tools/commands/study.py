@@ -11,9 +11,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..base.arguments import numbers, whole
+from ..base.arguments import add_view, names, numbers, whole
 
 if TYPE_CHECKING:
+    from ..study.study_plan import Study
     from ..study.study_tables import StudyTables
 
 HELP = "Study how robust the control laws are, and write a report"
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="do not simulate: merge these study.json files, and write report and"
                         " tables again")  # fmt: skip
     _add_choices(parser)
+    add_view(parser, "write a page ROBOT.html that plays the motion of each studied robot")
     parser.add_argument("--draws", metavar="N", type=whole(1, 100_000),
                         help="random models per row of the main laws with errors in all parameters;"
                         " a fifth of this, but at least two, in other rows (20)")  # fmt: skip
@@ -77,21 +79,35 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
                         " main laws (%(default)s)")  # fmt: skip
 
 
-def names(text: str) -> list[str]:
-    """Comma-separated names."""
-    return [name for name in text.split(",") if name]
-
-
 def run(options: argparse.Namespace) -> int:
     from ..study.study_files import read_tables, write_tables
     from ..study.study_page import summary, write_report
 
+    if options.view:
+        from ..view.viewing import require_viser
+
+        require_viser()
     tables = read_tables(options.results) if options.results else _simulated(options)
     write_tables(tables, options.output)
     page = write_report(tables, options.output)
     print(*summary(tables), sep="\n")
     print(f"\nreport: {page}")
+    if options.view:
+        _write_motions(tables.study, options.output)
     return 0
+
+
+def _write_motions(study: Study, folder: Path) -> None:
+    """A page for the motion of each robot, with the springs for which most conditions are run."""
+    from ..study.studied_robots import load_arm
+    from ..view.viewed_motion import planned
+    from ..view.viewer_page import write_motion
+
+    for source in study.robots:
+        arm = load_arm(source, study.given)
+        motion = planned(source.title, arm.motion, arm.model, arm.actuators)
+        page = write_motion(source.urdf, arm.model, motion, folder / f"{source.name}.html")
+        print(f"motion: {page}")
 
 
 def _simulated(options: argparse.Namespace) -> StudyTables:

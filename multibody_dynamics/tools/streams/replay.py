@@ -19,8 +19,10 @@ from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import JointCommandLimits, StreamLimits, streams
 from ...dynamics.plant import ElasticRobot, Plant
+from ...dynamics.rigid import inverse_dynamics
 from ...reporting.figures import new_figure
 from ...reporting.page import Page
+from ..view.viewed_motion import RATE, ViewedMotion
 from .stream_files import RecordedStream
 
 PERIOD = 1e-3  # s
@@ -33,14 +35,15 @@ ORDERS = ("q", "q'", "q''", "q'''", "q''''")
 @dataclass(frozen=True, eq=False)
 class Replay:
     """What happened in k cycles, PERIOD apart: times (k,) s; desired (k, 5, n); q (k, n) of the
-    links; torque (k, m) of the motors; delay (k,) s, as the stream reported it. stops : what
-    stopped the arm, with its time, at which the replay ends. cost : s, median duration of
-    `Arm.update`."""
+    links; theta (k, m) and torque (k, m) of the motors; delay (k,) s, as the stream reported it.
+    stops : what stopped the arm, with its time, at which the replay ends. cost : s, median duration
+    of `Arm.update`."""
 
     joint_names: tuple[str, ...]
     times: Array
     desired: Array
     q: Array
+    theta: Array
     torque: Array
     delay: Array
     limits: StreamLimits
@@ -110,7 +113,7 @@ def replay(
     end = max(each.times[-1] for each in stream.messages) - first + BEFORE + AFTER
     count = round(end / PERIOD)
     desired, q = np.empty((count, 5, model.n)), np.empty((count, model.n))
-    torque, delay = np.empty((count, len(actuators.motors))), np.zeros(count)
+    (theta, torque), delay = np.empty((2, count, len(actuators.motors))), np.zeros(count)
     stops, refused, costs = [], [], []
     waiting = list(reversed(stream.messages))
     origin = SECOND  # ns, of the first cycle
@@ -135,18 +138,30 @@ def replay(
         if command.torque is None or not command.mode.is_following:
             count = k
             break
-        desired[k], q[k], torque[k] = command.desired, robot.q, command.torque
+        desired[k], q[k], theta[k] = command.desired, robot.q, robot.theta
+        torque[k] = command.torque
         streamed = arm.motion.streamed
         delay[k] = 0.0 if streamed is None else streamed.delay
         robot.step(command.torque, PERIOD)
         if k % 1000 == 0:
             on_progress(k / count)
     times = PERIOD * np.arange(count) - BEFORE + first
-    rows = (each[:count] for each in (desired, q, torque, delay))
+    rows = (each[:count] for each in (desired, q, theta, torque, delay))
     return Replay(
         model.joint_names, times, *rows, limits, motors, tuple(stops), tuple(refused),
         float(np.median(costs)),
     )  # fmt: skip
+
+
+def viewed(run: Replay, model: MultibodyModel, actuators: Actuators, name: str) -> ViewedMotion:
+    """Links and motors as simulated, with Q, Q' and Q'' of the smoothed target."""
+    every = round(1.0 / (PERIOD * RATE))
+    state, q = run.desired[::every], run.q[::every]
+    torque = np.stack(inverse_dynamics(model, *np.moveaxis(state, 1, 0)), axis=1)
+    motor = run.theta[::every] @ actuators.link_of_motors
+    t = run.times[::every]
+    nothing = np.full_like(q, np.nan)
+    return ViewedMotion(name, t - t[0], q, motor, torque, state[:, 0] - q, nothing)
 
 
 def report(run: Replay, stream: RecordedStream, title: str) -> Page:

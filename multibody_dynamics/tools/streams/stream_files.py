@@ -6,14 +6,16 @@
 .csv      a row per point: `t` at which it is due and `arrival` of its message, in s; `q JOINT`
           and, if it was sent, `qd JOINT`, in rad (m), for every joint. Rows with one arrival are
           one message. Without `arrival`, every point is a message that arrives when it is due
-.parquet  an episode of LeRobot: `timestamp` in s and `action`, a row of joint positions, or one
-          value for each joint in the column `action.JOINT`; requires pyarrow
+.parquet  an episode of LeRobot: `timestamp` in s and `action`, a row of joint positions whose names
+          are in meta/info.json of the data set, or one value for each joint in the column
+          `action.JOINT`. Of several episodes in `episode_index`, one is chosen; requires pyarrow
 bag       a rosbag2 folder, .mcap or .db3 file with JointState or JointTrajectory messages on one of
           TOPICS, or a topic that is chosen; messages arrive when they were recorded
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,15 +74,21 @@ class RecordedStream:
 
 
 @file_reader
-def read_stream(path: Path, topic: str = "") -> RecordedStream:
-    """Read a file in one of the formats of the module's docstring; topic: of a bag, if it is not
-    the only one of TOPICS. Raises InputError that names the file and what is wrong with it."""
+def read_stream(
+    path: Path, topic: str = "", *, episode: int | None = None, joints: Sequence[str] = ()
+) -> RecordedStream:
+    """Read a file in one of the formats of the module's docstring.
+
+    topic : of a bag, if it is not the only one of TOPICS. episode : of a .parquet file with
+    several. joints : names for the columns of its actions. Raises InputError that names the file
+    and what is wrong with it.
+    """
     if path.is_dir() or path.suffix in (".mcap", ".db3"):
         return _of_bag(Bag(path), topic)
     if path.suffix == ".csv":
         return _of_columns(read_columns(path))
     if path.suffix == ".parquet":
-        return _of_columns(_parquet_columns(path))
+        return _of_columns(_parquet_columns(path, episode, joints))
     raise InputError(f"{path}: must end in .csv or .parquet, or be a bag (.mcap, .db3 or a folder)")
 
 
@@ -171,7 +179,7 @@ def _table_of(points: Sequence[Any], field: str, order: Sequence[int]) -> Array 
     return table
 
 
-def _parquet_columns(path: Path) -> dict[str, Array]:
+def _parquet_columns(path: Path, episode: int | None, joints: Sequence[str]) -> dict[str, Array]:
     try:
         from pyarrow import parquet
     except ImportError:
@@ -179,15 +187,34 @@ def _parquet_columns(path: Path) -> dict[str, Array]:
     table = parquet.read_table(path).to_pydict()
     if "timestamp" not in table:
         raise InputError(f"{path}: no column timestamp; found {', '.join(table)}")
-    columns = {"t": np.array(table["timestamp"], dtype=np.float64)}
     if "action" in table:
-        rows = np.array(table["action"], dtype=np.float64)
-        return columns | {f"q joint{j + 1}": rows[:, j] for j in range(rows.shape[1])}
-    return columns | {
-        f"q {name.removeprefix('action.').removesuffix('.pos')}": np.array(values, dtype=np.float64)
-        for name, values in table.items()
-        if name.startswith("action.")
-    }
+        rows = np.array(table["action"], dtype=np.float64).reshape(len(table["action"]), -1)
+        names = joints or _action_names(path) or [f"joint{j + 1}" for j in range(rows.shape[1])]
+    else:
+        actions = {name: values for name, values in table.items() if name.startswith("action.")}
+        rows = np.array(list(actions.values()), dtype=np.float64).T
+        names = joints or [name.removeprefix("action.") for name in actions]
+    if len(names) != rows.shape[-1]:
+        raise InputError(f"{rows.shape[-1]} actions, but {len(names)} names: {', '.join(names)}")
+    time = np.array(table["timestamp"], dtype=np.float64)
+    numbers = np.array(table.get("episode_index", np.zeros(len(time))), dtype=np.int64)
+    known = np.unique(numbers).tolist()
+    if episode is None and len(known) == 1:
+        episode = known[0]
+    if episode not in known:
+        raise InputError(f"episodes {known[0]} to {known[-1]}: choose one of them (--episode)")
+    chosen = numbers == episode
+    columns = {f"q {name.removesuffix('.pos')}": rows[chosen, j] for j, name in enumerate(names)}
+    return {"t": time[chosen]} | columns
+
+
+def _action_names(path: Path) -> list[str]:
+    """The names of the actions of the data set to which a file belongs; empty if unknown."""
+    for folder in path.resolve().parents[:4]:  # DATA_SET/data/chunk-000/file-000.parquet
+        if (info := folder / "meta" / "info.json").is_file():
+            names = json.loads(info.read_text())["features"]["action"]["names"]
+            return list(names["motors"] if isinstance(names, dict) else names or ())
+    return []
 
 
 def policy_stream(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -156,10 +157,13 @@ def read_view(
     if path.suffix == ".csv" and not path.is_dir():
         series = _table_series(path)
     elif path.suffix == ".npz":
-        series = _npz_series(path)
+        arrays = read_arrays(path)
+        if "facts" in arrays:
+            return viewed_recording(DemoRecording.load(path, arrays), model, actuators, cutoff)
+        series = _table_series(path, arrays)
     else:
         series = _bag_series(path, topics, motor_topic)
-    return _viewed(path, series, model, actuators, prefix, held, cutoff)
+    return _viewed(path.name, series, model, actuators, prefix, held, cutoff)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,8 +185,8 @@ def _is_trajectory(path: Path) -> bool:
     return not overview.topics and MESSAGE in overview.others.values()
 
 
-def _table_series(path: Path) -> dict[str, list[_Series]]:
-    table = read_signals(path)
+def _table_series(path: Path, arrays: Mapping[str, Any] | None = None) -> dict[str, list[_Series]]:
+    table = read_signals(path, arrays)
     at = 1e9 * (table.t - table.t[0])
     k, n, m = len(at), len(table.joints), len(table.motors)
     links = np.full((k, 3, n), np.nan)
@@ -199,12 +203,14 @@ def _table_series(path: Path) -> dict[str, list[_Series]]:
     return found
 
 
-def _npz_series(path: Path) -> dict[str, list[_Series]]:
-    """Signals of a table of arrays, or of a run of the demo, whose motors have the names of its
-    parameters."""
-    if "facts" not in read_arrays(path):
-        return _table_series(path)
-    run, found = DemoRecording.load(path), {}
+def viewed_recording(
+    run: DemoRecording,
+    model: MultibodyModel,
+    actuators: Actuators | None = None,
+    cutoff: float = CUTOFF,
+) -> ViewedMotion:
+    """The motion of a run of the demo; other arguments as of :func:`read_view`."""
+    found = {}
     for key in (LINKS, MOTORS, *PUBLISHED):
         series = run.series.get(key)
         if series is None or series.values.shape[2] != len(run.joint_names):
@@ -212,7 +218,7 @@ def _npz_series(path: Path) -> dict[str, list[_Series]]:
         found[key] = [_Series(series.stamp, run.joint_names, series.values)]
     if "torque_rate" not in found:  # of a control law: torques of motors, not of joints
         found.pop("torque", None)
-    return found
+    return _viewed(run.variant, found, model, actuators, "", {}, cutoff)
 
 
 def _bag_series(path: Path, topics: Sequence[str], motor_topic: str) -> dict[str, list[_Series]]:
@@ -260,7 +266,7 @@ def _add_wrenches(found: dict[str, list[_Series]], path: Path, topic: str) -> No
 
 
 def _viewed(
-    path: Path,
+    name: str,
     series: Mapping[str, list[_Series]],
     model: MultibodyModel,
     actuators: Actuators | None,
@@ -274,12 +280,12 @@ def _viewed(
     missing = [joint for joint in joints if joint not in links and joint not in held]
     if missing:
         raise InputError(
-            f"{path}: no positions of {', '.join(missing)}; recorded: {', '.join(links) or 'none'};"
+            f"no positions of {', '.join(missing)}; recorded: {', '.join(links) or 'none'};"
             f" --hold {missing[0]}=VALUE sets a constant position, --prefix a prefix of the names"
         )
     leading = next((links[joint][0] for joint in joints if joint in links), None)
     if leading is None or len(leading) < 2:
-        raise InputError(f"{path}: fewer than two samples of the joints")
+        raise InputError("fewer than two samples of the joints")
     span = float(leading[-1] - leading[0])
     at = leading[:: max(round(len(leading) / max(1e-9 * span * MOST, 1.0)), 1)]
     first = at[0]
@@ -294,8 +300,8 @@ def _viewed(
     notes = []
     motion, predicted = _predicted(model, t, q, cutoff)
     torque = np.full((len(t), 3, model.n), np.nan)
-    for row, name in enumerate(PUBLISHED):
-        for joint, (when, rows) in _columns(series.get(name, ()), prefix).items():
+    for row, signal in enumerate(PUBLISHED):
+        for joint, (when, rows) in _columns(series.get(signal, ()), prefix).items():
             if joint in joints:
                 torque[:, row, joints.index(joint)] = _newest(at, when, rows)[:, -1]
     if np.isnan(torque).all():
@@ -310,18 +316,18 @@ def _viewed(
         if actuators is not None:
             notes.append("motors by the flat map, as none were recorded")
     rows = {}
-    for name, row in ((ERRORS, 0), (EXTERNAL, 2)):
-        rows[name] = np.full((len(t), model.n), np.nan)
-        for joint, (when, values) in _columns(series.get(name, ()), prefix).items():
+    for signal, row in ((ERRORS, 0), (EXTERNAL, 2)):
+        rows[signal] = np.full((len(t), model.n), np.nan)
+        for joint, (when, values) in _columns(series.get(signal, ()), prefix).items():
             if joint in joints:
-                rows[name][:, joints.index(joint)] = _newest(at, when, values)[:, row]
+                rows[signal][:, joints.index(joint)] = _newest(at, when, values)[:, row]
     wrenches = {
         each.names[0]: (1e-9 * (each.at - first), each.rows[:, :, 0])
         for each in series.get("wrench", ())
         if each.names[0] in model.frames
     }
     return ViewedMotion(
-        path.name, t, q, motor, torque, rows[ERRORS], rows[EXTERNAL], wrenches, tuple(notes)
+        name, t, q, motor, torque, rows[ERRORS], rows[EXTERNAL], wrenches, tuple(notes)
     )
 
 

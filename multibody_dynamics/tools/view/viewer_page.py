@@ -20,7 +20,7 @@ from ...dynamics.core import Array, InputError
 from ...dynamics.model import MultibodyModel
 from ...reporting.figures import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
 from .scene import Look, RobotScene, furnish
-from .shapes import RobotShapes
+from .shapes import RobotShapes, robot_shapes, urdf_text
 from .sources import Curves, Source
 from .viewed_motion import RobotState, ViewedMotion
 
@@ -149,6 +149,12 @@ def write_page(
     finally:
         page.close()
     return file
+
+
+def write_motion(urdf: Path, model: MultibodyModel, motion: ViewedMotion, file: Path) -> Path:
+    """Write a motion of the robot of a URDF file, as :func:`write_page` does."""
+    shapes = robot_shapes(model, urdf_text(urdf), urdf.parent)
+    return write_page(model, shapes, motion, file)
 
 
 class _Plots:

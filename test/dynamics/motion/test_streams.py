@@ -90,9 +90,11 @@ def assert_smooth_and_bounded(states):
 
 @pytest.mark.parametrize("interval", [0.1, 0.05, 0.02])
 def test_the_delay_is_one_interval_of_the_stream(interval):
-    states = Follower().run(6.0, samples(sine, interval, 6.0))
+    follower = Follower()
+    states = follower.run(6.0, samples(sine, interval, 6.0))
     delay, error = lag(states, sine)
     assert abs(delay - interval) <= 0.005
+    assert abs(delay - follower.stream.delay[0]) <= 0.005  # what it says itself
     assert error < 0.005
     assert_smooth_and_bounded(states)
 
@@ -245,7 +247,7 @@ def test_the_ring_refuses_what_does_not_fit_and_what_is_out_of_order():
         streams.add_point(s, p, added + 0.01 * k, none, none, False, k == 1)
         for k in range(1, streams.POINTS + 5)
     ]
-    assert taken == [True] * (streams.POINTS - 1) + [False] * 5
+    assert taken == [True] * (streams.POINTS - 2) + [False] * 6
     assert not streams.add_point(s, p, 0.5, none, none, False, False)
 
 

@@ -33,7 +33,7 @@ NAMES = ("shoulder", "elbow")
 START = 1_700_000_000 * SECOND
 Q0 = np.array([0.1, -0.2])
 LIMITS = JointLimits(np.full(2, -2.0), np.full(2, 2.0), np.full(2, 50.0), np.full(2, np.inf))
-OPTIONS = {"tolerance": 0.1, "lead": 0.0}
+OPTIONS = {"tolerance": 0.1, "lead": 0.0, "shape": "held"}
 
 
 class Bench:

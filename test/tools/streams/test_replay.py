@@ -11,12 +11,13 @@ import pytest
 from multibody_dynamics.dynamics import load_actuators, load_urdf
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools import cli
-from multibody_dynamics.tools.streams.replay import replay
+from multibody_dynamics.tools.streams.replay import replay, viewed
 from multibody_dynamics.tools.streams.stream_files import (
     pilot_stream,
     policy_stream,
     write_stream,
 )
+from multibody_dynamics.tools.view.viewed_motion import motors_along
 
 CONFIG = share_directory() / "config"
 PANDA = load_urdf(CONFIG / "robots" / "panda.urdf")
@@ -41,10 +42,23 @@ def test_links_follow_and_motors_keep_their_rates(kind, is_stamped):
 def test_the_command_writes_a_report(tmp_path, capsys):
     file = tmp_path / "pilot.csv"
     write_stream(pilot_stream(PANDA.joint_names, START, duration=2.5), file)
-    assert cli.main(["stream", str(file), "-o", str(tmp_path / "out")]) == 0
+    assert cli.main(["stream", str(file), "--view", "-o", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out
     assert "mrad rms; delay" in printed
     assert "0 stops" in printed
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "panda_joint4" in page
     assert "share of its bound" in page
+    assert (tmp_path / "out" / "motion.html").stat().st_size > 500_000
+
+
+def test_a_replay_is_viewed_with_its_motors_and_errors():
+    run = replay(PANDA, SPRINGS, pilot_stream(PANDA.joint_names, START, duration=2.5))
+    motion = viewed(run, PANDA, SPRINGS, "pilot")
+    assert motion.duration == pytest.approx(run.times[-1] - run.times[0], abs=0.01)
+    k = len(motion.t) // 2
+    np.testing.assert_array_equal(motion.q[k], run.q[10 * k])
+    np.testing.assert_array_equal(motion.error[k], run.desired[10 * k, 0] - run.q[10 * k])
+    needed = motors_along(SPRINGS, run.desired[::10], motion.torque)
+    np.testing.assert_allclose(motion.motor, needed, atol=1e-3)
+    assert np.abs(motion.motor - motion.q).max() > 0.02

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pyarrow
 import pytest
@@ -76,6 +78,28 @@ def test_an_episode_of_lerobot_is_a_stream(tmp_path, action):
     assert [each.arrival for each in stream.messages] == [0.0, 0.02]
     wanted = [0.2] if one else [0.2, 0.4]
     np.testing.assert_array_equal(stream.messages[1].positions, [wanted])
+
+
+def test_an_episode_of_a_data_set_has_the_names_of_its_joints(tmp_path):
+    file = tmp_path / "data" / "chunk-000" / "file-000.parquet"
+    file.parent.mkdir(parents=True)
+    (tmp_path / "meta").mkdir()
+    info = {"features": {"action": {"names": ["elbow.pos", "gripper.pos"]}}}
+    (tmp_path / "meta" / "info.json").write_text(json.dumps(info))
+    table = {
+        "timestamp": [0.0, 0.02, 0.0, 0.02],
+        "episode_index": [3, 3, 4, 4],
+        "action": [[0.1, 1.0], [0.2, 1.0], [0.3, 1.0], [0.4, 1.0]],
+    }
+    parquet.write_table(pyarrow.table(table), file)
+    stream = read_stream(file, episode=4)
+    assert stream.joint_names == ("elbow", "gripper")
+    np.testing.assert_array_equal(stream.messages[1].positions, [[0.4, 1.0]])
+    assert read_stream(file, episode=3, joints=("a", "b")).joint_names == NAMES
+    with pytest.raises(InputError, match=r"file-000.parquet: episodes 3 to 4: choose one"):
+        read_stream(file)
+    with pytest.raises(InputError, match="2 actions, but 1 names: a"):
+        read_stream(file, episode=3, joints=("a",))
 
 
 def trajectory(stamp, names, times, positions):

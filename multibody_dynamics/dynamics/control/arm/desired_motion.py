@@ -156,13 +156,15 @@ class DesiredMotion(IndependentCopies):
         *,
         tolerance: float,
         lead: float,
+        shape: str = "held",
         planned: Planned | None = None,
     ) -> None:
         """Follow a trajectory with points, starting now or at its stamp in the future.
 
         tolerance: maximum distance between the measured position, the current motion and the
-        trajectory at its start. lead: s; points due sooner are dropped. planned: the motion through
-        these points, if it was planned beforehand. Raises RequestError for a trajectory that cannot
+        trajectory at its start. lead: s; points due sooner are dropped. shape: of a trajectory of
+        positions only, see :func:`.interpolate`. planned: the motion through these points, if it
+        was planned beforehand. Raises RequestError for a trajectory that cannot
         be followed; the current motion then continues.
         """
         now = self.time
@@ -170,7 +172,7 @@ class DesiredMotion(IndependentCopies):
         if planned is None:
             place = self.splice(request.start)
             planned = plan(
-                self.joint_names, self.limits, request, place, tolerance, lead, self.turn
+                self.joint_names, self.limits, request, place, tolerance, lead, self.turn, shape
             )
         elif not self.fits(planned.splice):
             raise RequestError("overtaken", "the motion has changed since this one was planned")
@@ -272,10 +274,11 @@ def plan(  # wide: everything on which the motion depends; runs in another proce
     tolerance: float,
     lead: float,
     turn: Array,
+    shape: str = "held",
 ) -> Planned:
     """The motion from a splice through the points of a trajectory.
 
-    limits, tolerance, lead, turn: as in :class:`DesiredMotion`. Raises RequestError.
+    limits, tolerance, lead, turn, shape: as in :class:`DesiredMotion`. Raises RequestError.
     """
     for k in np.flatnonzero(np.diff(request.times) <= 0.0):
         raise RequestError(
@@ -312,7 +315,9 @@ def plan(  # wide: everything on which the motion depends; runs in another proce
         positions = np.repeat(first, 1 + later.sum(), axis=0)
     positions[0] = q
     try:
-        motion = interpolate(joint_names, [0.0, *times[later]], positions, *rates, start=state)
+        motion = interpolate(
+            joint_names, [0.0, *times[later]], positions, *rates, start=state, shape=shape
+        )
     except TrajectoryError as error:
         raise RequestError("trajectory", str(error)) from None
     _reject_beyond_limits(limits, motion, q)

@@ -286,6 +286,15 @@ def test_a_stream_begins_in_a_motion_and_may_pause(motion):
     assert not state(motion, START + 5 * SECOND)[1:].any()
 
 
+@pytest.mark.parametrize(("shape", "overshoots"), [("held", 0), ("monotone", 0), ("least_jerk", 1)])
+def test_the_shape_says_what_happens_at_held_points(motion, shape, overshoots):
+    wanted = request([1.0, 2.0, 3.0], [[1.1, 0.8]] * 3)
+    motion.follow(wanted, Q0, tolerance=0.1, lead=0.0, shape=shape)
+    q = np.array([state(motion, START + k * SECOND // 100)[0] for k in range(301)])
+    beyond = (q.max(axis=0) - [1.1, 0.8]) / ([1.1, 0.8] - Q0)
+    assert (beyond > 0.1).all() if overshoots else (beyond < 1e-9).all()
+
+
 def test_targets_that_begin_no_stream_are_refused_with_the_reason(motion):
     def refused(q=Q0, **options):
         with pytest.raises(RequestError) as caught:
