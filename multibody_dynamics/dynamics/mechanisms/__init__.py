@@ -29,6 +29,11 @@ ConstrainedInverseDynamics    result: torques, multipliers and loop wrenches
 constrained_forward_dynamics  joint accelerations under given torques
 constrained_hybrid_dynamics   accelerations of some joints and torques of the others
 ConstrainedMotion             result: accelerations, torques, multipliers and loop wrenches
+
+The same for the control cycle, compiled:
+
+ConstrainedInverseDynamicsSolver  Q, Q', Q'' of the motors from a motion of the independent joints
+ConstrainedForwardDynamicsSolver  accelerations of the independent joints from torques of the motors
 """
 
 from .assembly import assemble, consistent_motion
@@ -38,6 +43,10 @@ from .constrained_dynamics import (
     constrained_forward_dynamics,
     constrained_hybrid_dynamics,
     constrained_inverse_dynamics,
+)
+from .constrained_solvers import (
+    ConstrainedForwardDynamicsSolver,
+    ConstrainedInverseDynamicsSolver,
 )
 from .constraints import constraint_matrices, constraint_residual, redundant_constraints
 from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
@@ -53,6 +62,8 @@ __all__ = [
     # dynamics of closed mechanisms
     "constrained_inverse_dynamics", "ConstrainedInverseDynamics", "constrained_forward_dynamics",
     "constrained_hybrid_dynamics", "ConstrainedMotion",
+    # for the control cycle
+    "ConstrainedInverseDynamicsSolver", "ConstrainedForwardDynamicsSolver",
 ]  # fmt: skip
 
 

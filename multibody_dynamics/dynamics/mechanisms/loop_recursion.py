@@ -1,0 +1,541 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Kinematics and dynamics of mechanisms with loops, compiled: one tree recursion, one Jacobian.
+
+The independent coordinates s of a closed mechanism determine the others. Every row of
+:mod:`.loop_rows` is an equation f(q) = 0 with f' = w . (V_2 - V_1), where u and x are now in
+inertial axes, u turns with the first body, x moves with the second, and
+
+    w = (x × u, kind u)    is the wrench on the second body for a unit multiplier.
+
+With A = df/dq, A_d its columns of the dependent joints, and the Leibniz rule,
+
+    A_d dq_d = -f                                            positions, by Newton's method
+    A_d q_d^(k) = -f^(k) with q_d^(k) = 0                    k = 1 ... 4
+    f^(k) = sum_j C(k-1, j) w^(j) . (V_2 - V_1)^(k-1-j)
+    A^(k) = sum_j C(k, j) w^(j) . S^(k-j)
+
+so that one factorisation serves all derivatives. The torques Q of the tree, from its recursion, are
+distributed to the actuated joints by multipliers lambda: with passive joints p, [K12] (56), (57),
+
+    A_p^T lambda = Q_p - tau_p,    tau_a = Q_a - A_a^T lambda,
+
+and their time derivatives, again with one factorisation. If the loops have more motors than degrees
+of freedom, the torques of least norm satisfy also A v = 0 with v_a = tau_a, [K12] (62)-(64).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..core import compiled, inlined
+from ..lie.screws import (
+    cross,
+    dot,
+    load_rotation,
+    load_screw,
+    load_vector,
+    muladd,
+    muladd_screw,
+    pair,
+    rotate,
+    scale,
+    store_screw,
+    store_vector,
+    subtract,
+    subtract_screw,
+)
+from ..model.records import POSE, POSITION, SCREW, TWIST, WRENCH
+from ..recursions import coordinate, spatial, store_trig
+from ..rigid import backward_cycle, mass_matrix_recursion
+from .loop_rows import DIRECTION, KIND, MEMBER, PLANE, VALUE
+from .square_systems import factorise, solve, solve_transposed
+
+forward_recursion = spatial.forward_recursion
+_backward_cycle = backward_cycle("spatial")
+
+ITERATIONS = 50
+CONVERGED = 1e-13  # rad or m; a Newton step, whose square is the remaining error
+ROUNDING = 1e-9  # smaller steps that no longer shrink consist of rounding error
+LONGEST_STEP = 0.5  # rad or m
+
+BINOMIAL = np.array([[1.0, 0, 0, 0], [1, 1, 0, 0], [1, 2, 1, 0], [1, 3, 3, 1]])
+
+# The header of `plan`: counts, and where the lists behind it begin
+DOF = 0  # independent coordinates
+KEPT = 1  # independent rows, m; the other rows are only checked
+LEAST = 2  # how the torques are distributed
+INDEPENDENT = 3
+DEPENDENT = 4
+ACTUATED = 5
+PASSIVE = 6
+SIDES = 7  # for each row: the rows of its two bodies, and where its path begins and ends
+PIVOTS = 8  # (2, s) scratch
+CLOSED = 9  # whether the last update has succeeded
+HEADER = 10
+
+# How the torques are distributed
+SHARED_FACTORS = 0  # the passive joints are the dependent ones
+OWN_FACTORS = 1
+LEAST_NORM = 2
+
+# Rows of `vectors` (VECTORS, s)
+LAST = 0  # q of the last closed configuration
+RESIDUAL = 1
+STEP = 2
+ROW_SIZE = 3
+SPREAD = 4
+RHS = 5
+TORQUE = 6  # three: of the tree, with rates
+PASSIVE_TORQUE = 9  # three, given
+MULTIPLIER = 12  # three
+FLOW = 15  # three: v
+REPORT = 18
+VECTORS = 19
+
+# Columns of the row REPORT
+PROBLEM = 0
+WHERE = 1  # the row, or the column of the dependent joint
+AMOUNT = 2
+MARGIN = 3  # the smallest pivot of the last factorisation, relative to its row
+SINGULAR = 4  # the smallest pivot that is accepted
+OPENING = 5  # the largest residual of the dependent rows that is accepted
+REPORT_COLUMNS = 6
+
+# Problems
+NONE = 0
+SINGULAR_POSE = 1
+NOT_CLOSED = 2
+DEPENDENT_ROW = 3
+MOTORS_LOCKED = 4
+NO_INERTIA = 5
+
+# Row of `wrenches`: w ... w''', then u ... u''' and x ... x''', in inertial axes
+MEMBERS = 24
+WRENCHES_ROW = 48
+
+# Blocks of `matrices` (MATRICES, s, s)
+JACOBIANS = 0  # A, A', A''
+FACTORS = 3  # of A_d
+MOTOR_FACTORS = 4
+INERTIA = 5  # M
+REDUCTION = 6  # G with q' = G s'
+REDUCED_INERTIA = 7  # G^T M G
+MATRICES = 8
+
+
+@inlined
+def report(vectors, problem, where, amount):
+    vectors[REPORT, PROBLEM] = problem
+    vectors[REPORT, WHERE] = where
+    vectors[REPORT, AMOUNT] = amount
+
+
+@inlined
+def place_rows(plan, rows, bodies, wrenches, vectors):
+    """Residuals f, and the rows u, x, w of `wrenches`, from the poses in `bodies`."""
+    sides = plan[SIDES]
+    for r in range(rows.shape[0]):
+        b1, b2 = plan[sides + 4 * r], plan[sides + 4 * r + 1]
+        kind = rows[r, KIND]
+        R1 = load_rotation(bodies, b1, POSE)
+        u = rotate(R1, load_vector(rows, r, DIRECTION))
+        c = muladd(
+            kind, load_vector(bodies, b1, POSITION), rotate(R1, load_vector(rows, r, PLANE))
+        )
+        x = muladd(
+            kind,
+            load_vector(bodies, b2, POSITION),
+            rotate(load_rotation(bodies, b2, POSE), load_vector(rows, r, MEMBER)),
+        )
+        vectors[RESIDUAL, r] = dot(u, subtract(x, c)) - rows[r, VALUE]
+        store_vector(wrenches, r, MEMBERS, u)
+        store_vector(wrenches, r, MEMBERS + 12, x)
+        store_screw(wrenches, r, 0, (cross(x, u), scale(kind, u)))
+
+
+@inlined
+def move_rows(k, plan, rows, bodies, wrenches):
+    """The k-th derivatives of u, x and w, k > 0, from the twists in `bodies` to order k - 1."""
+    sides = plan[SIDES]
+    for r in range(plan[KEPT]):
+        b1, b2 = plan[sides + 4 * r], plan[sides + 4 * r + 1]
+        kind = rows[r, KIND]
+        u = (0.0, 0.0, 0.0)
+        x = scale(kind, load_vector(bodies, b2, TWIST + 6 * k - 3))
+        for j in range(k):
+            c = BINOMIAL[k - 1, j]
+            u1 = load_vector(wrenches, r, MEMBERS + 3 * (k - 1 - j))
+            x1 = load_vector(wrenches, r, MEMBERS + 12 + 3 * (k - 1 - j))
+            u = muladd(c, cross(load_vector(bodies, b1, TWIST + 6 * j), u1), u)
+            x = muladd(c, cross(load_vector(bodies, b2, TWIST + 6 * j), x1), x)
+        store_vector(wrenches, r, MEMBERS + 3 * k, u)
+        store_vector(wrenches, r, MEMBERS + 12 + 3 * k, x)
+        moment = (0.0, 0.0, 0.0)
+        for j in range(k + 1):
+            uj = load_vector(wrenches, r, MEMBERS + 3 * (k - j))
+            xj = load_vector(wrenches, r, MEMBERS + 12 + 3 * j)
+            moment = muladd(BINOMIAL[k, j], cross(xj, uj), moment)
+        store_screw(wrenches, r, 6 * k, (moment, scale(kind, u)))
+
+
+@inlined
+def fill_jacobian(k, plan, joints, bodies, wrenches, A):
+    """A^(k) (m, n), from the joint screws and the rows to order k."""
+    sides, count = plan[SIDES], plan[DOF] + plan[KEPT]
+    for r in range(plan[KEPT]):
+        for c in range(count):
+            A[r, c] = 0.0
+        for e in range(plan[sides + 4 * r + 2], plan[sides + 4 * r + 3], 2):
+            i = plan[e]
+            entry = 0.0
+            for j in range(k + 1):
+                S = load_screw(bodies, i + 1, SCREW + 6 * (k - j))
+                entry += BINOMIAL[k, j] * pair(S, load_screw(wrenches, r, 6 * j))
+            A[r, coordinate(joints, i)] += plan[e + 1] * entry
+
+
+@inlined
+def factorise_columns(plan, columns, A, F, order, vectors):
+    """Factorise the columns of A (m, n) that are listed at plan[columns]; see `factorise`."""
+    m, n = plan[KEPT], plan[DOF] + plan[KEPT]
+    for r in range(m):
+        size = 1e-300
+        for c in range(n):
+            size = max(size, abs(A[r, c]))
+        vectors[ROW_SIZE, r] = size
+        for c in range(m):
+            F[r, c] = A[r, plan[columns + c]]
+    return factorise(F, m, vectors[ROW_SIZE], order)
+
+
+@inlined
+def close(parents, joints, plan, rows, motion, trig, bodies, wrenches, matrices, vectors):
+    """Newton's method for q_d in `motion`[0]; leaves A and its factors, and returns success.
+
+    The step after the last factorisation is at most of the size CONVERGED, or of rounding error.
+    """
+    m, A = plan[KEPT], matrices[JACOBIANS]
+    dependent, pivots = plan[DEPENDENT], plan[PIVOTS]
+    order = plan[pivots:]
+    previous = 1e300
+    is_closed = False
+    for _ in range(ITERATIONS):
+        store_trig(joints, motion, trig)
+        forward_recursion(parents, joints, trig, motion, 0, bodies)
+        place_rows(plan, rows, bodies, wrenches, vectors)
+        fill_jacobian(0, plan, joints, bodies, wrenches, A)
+        margin, where = factorise_columns(plan, dependent, A, matrices[FACTORS], order, vectors)
+        vectors[REPORT, MARGIN] = margin
+        if not margin > vectors[REPORT, SINGULAR]:
+            report(vectors, SINGULAR_POSE, where, margin)
+            return False
+        solve(matrices[FACTORS], m, order, vectors[RESIDUAL], vectors[STEP])
+        length = 0.0
+        for c in range(m):
+            length = max(length, abs(vectors[STEP, c]))
+        is_closed = length <= CONVERGED or (length <= ROUNDING and length > 0.25 * previous)
+        if is_closed or not length < 1e300:
+            break
+        previous = length
+        share = min(1.0, LONGEST_STEP / length)
+        for c in range(m):
+            motion[0, plan[dependent + c]] -= share * vectors[STEP, c]
+    worst = 0
+    first = m if is_closed else 0
+    for r in range(first, rows.shape[0]):
+        if r == first or abs(vectors[RESIDUAL, r]) > abs(vectors[RESIDUAL, worst]):
+            worst = r
+    if not is_closed:
+        report(vectors, NOT_CLOSED, worst, vectors[RESIDUAL, worst])
+        return False
+    if worst >= m and not abs(vectors[RESIDUAL, worst]) <= vectors[REPORT, OPENING]:
+        report(vectors, DEPENDENT_ROW, worst, vectors[RESIDUAL, worst])
+        return False
+    return True
+
+
+@inlined
+def predict(plan, motion, matrices, vectors):
+    """Start from the last configuration, and follow the independent joints along its tangent."""
+    m, dependent, independent = plan[KEPT], plan[DEPENDENT], plan[INDEPENDENT]
+    for c in range(m):
+        motion[0, plan[dependent + c]] = vectors[LAST, plan[dependent + c]]
+    if plan[CLOSED]:
+        A, order = matrices[JACOBIANS], plan[plan[PIVOTS] :]
+        for r in range(m):
+            left = 0.0
+            for c in range(plan[DOF]):
+                i = plan[independent + c]
+                left += A[r, i] * (motion[0, i] - vectors[LAST, i])
+            vectors[RESIDUAL, r] = left
+        solve(matrices[FACTORS], m, order, vectors[RESIDUAL], vectors[STEP])
+        for c in range(m):
+            motion[0, plan[dependent + c]] -= vectors[STEP, c]
+    plan[CLOSED] = 0
+
+
+@inlined
+def find_rate(k, parents, joints, plan, rows, motion, bodies, wrenches, matrices, vectors):
+    """q_d^(k) into `motion`, and its share into the twists, which `bodies` has without it."""
+    m = plan[KEPT]
+    dependent, sides = plan[DEPENDENT], plan[SIDES]
+    for r in range(m):
+        b1, b2 = plan[sides + 4 * r], plan[sides + 4 * r + 1]
+        left = 0.0
+        for j in range(k):
+            at = TWIST + 6 * (k - 1 - j)
+            between = subtract_screw(load_screw(bodies, b2, at), load_screw(bodies, b1, at))
+            left += BINOMIAL[k - 1, j] * pair(between, load_screw(wrenches, r, 6 * j))
+        vectors[RESIDUAL, r] = left
+    order = plan[plan[PIVOTS] :]
+    solve(matrices[FACTORS], m, order, vectors[RESIDUAL], vectors[STEP])
+    for c in range(plan[DOF] + m):
+        vectors[SPREAD, c] = 0.0
+    for c in range(m):
+        i = plan[dependent + c]
+        vectors[SPREAD, i] = motion[k, i] = -vectors[STEP, c]
+    at = TWIST + 6 * (k - 1)
+    for j in range(6):
+        bodies[0, WRENCH + j] = 0.0
+    for i in range(parents.shape[0]):
+        S = load_screw(bodies, i + 1, SCREW)
+        above = load_screw(bodies, parents[i] + 1, WRENCH)
+        change = muladd_screw(vectors[SPREAD, coordinate(joints, i)], S, above)
+        store_screw(bodies, i + 1, WRENCH, change)
+        store_screw(bodies, i + 1, at, muladd_screw(1.0, load_screw(bodies, i + 1, at), change))
+
+
+@inlined
+def move(
+    order, parents, joints, plan, rows, state, motion, trig, bodies, wrenches, matrices, vectors
+):  # fmt: skip
+    """q ... q^(order) of all joints from those of the independent ones in `state`; order 2 or 4.
+
+    `bodies` then has the twists to order - 1, `wrenches` and A their derivatives to order - 2.
+    """
+    for k in range(order + 1):
+        for c in range(plan[KEPT]):
+            motion[k, plan[plan[DEPENDENT] + c]] = 0.0
+        for c in range(plan[DOF]):
+            motion[k, plan[plan[INDEPENDENT] + c]] = state[k, c]
+    predict(plan, motion, matrices, vectors)
+    if not close(
+        parents, joints, plan, rows, motion, trig, bodies, wrenches, matrices, vectors
+    ):  # fmt: skip
+        return False
+    for k in range(1, order + 1):
+        if k > 1:
+            forward_recursion(parents, joints, trig, motion, max(k - 2, 0), bodies)
+            move_rows(k - 1, plan, rows, bodies, wrenches)
+        find_rate(k, parents, joints, plan, rows, motion, bodies, wrenches, matrices, vectors)
+    for k in range(1, order - 1):
+        fill_jacobian(k, plan, joints, bodies, wrenches, matrices[JACOBIANS + k])
+    for c in range(plan[DOF] + plan[KEPT]):
+        vectors[LAST, c] = motion[0, c]
+    plan[CLOSED] = 1
+    vectors[REPORT, PROBLEM] = NONE
+    return True
+
+
+@inlined
+def least_norm_system(plan, A, K):
+    """K = [[A^T, 1_a], [A, 0]] for the unknowns lambda and v, transposed."""
+    m, n = plan[KEPT], plan[DOF] + plan[KEPT]
+    for r in range(m + n):
+        for c in range(m + n):
+            K[r, c] = 0.0
+    for r in range(m):
+        for c in range(n):
+            K[r, c] = K[m + c, n + r] = A[r, c]
+    for c in range(plan[ACTUATED], plan[PASSIVE]):
+        K[m + plan[c], plan[c]] = 1.0
+
+
+@inlined
+def prepare_motors(plan, matrices, vectors):
+    """Factorise the conditions for the multipliers; False if motors cannot hold the mechanism."""
+    A, F, pivots = matrices[JACOBIANS], matrices[MOTOR_FACTORS], plan[PIVOTS]
+    m, n = plan[KEPT], plan[DOF] + plan[KEPT]
+    if plan[LEAST] == SHARED_FACTORS:
+        return True
+    order = plan[pivots + m + n :]
+    if plan[LEAST] == OWN_FACTORS:
+        margin, where = factorise_columns(plan, plan[PASSIVE], A, F, order, vectors)
+    else:
+        least_norm_system(plan, A, F)
+        for r in range(m + n):
+            vectors[ROW_SIZE, r] = 1e-300
+            for c in range(m + n):
+                vectors[ROW_SIZE, r] = max(vectors[ROW_SIZE, r], abs(F[r, c]))
+        margin, where = factorise(F, m + n, vectors[ROW_SIZE], order)
+    if not margin > vectors[REPORT, SINGULAR]:
+        report(vectors, MOTORS_LOCKED, where, margin)
+        return False
+    return True
+
+
+@inlined
+def distribute(k, plan, matrices, vectors, result):
+    """lambda^(k) and the k-th rates of the actuated torques, from those of the tree."""
+    m, n = plan[KEPT], plan[DOF] + plan[KEPT]
+    first_actuated, passive = plan[ACTUATED], plan[PASSIVE]
+    order = plan[plan[PIVOTS] :]
+    needed, rhs = vectors[SPREAD], vectors[RHS]
+    for c in range(n):
+        total = vectors[TORQUE + k, c] - vectors[PASSIVE_TORQUE + k, c]
+        for j in range(1, k + 1):
+            for r in range(m):
+                entry = matrices[JACOBIANS + j, r, c] * vectors[MULTIPLIER + k - j, r]
+                total -= BINOMIAL[k, j] * entry
+        needed[c] = total
+    found = vectors[MULTIPLIER + k]
+    if plan[LEAST] == LEAST_NORM:
+        for c in range(n):
+            rhs[c] = needed[c]
+        for r in range(m):
+            total = 0.0
+            for j in range(1, k + 1):
+                for c in range(n):
+                    entry = matrices[JACOBIANS + j, r, c] * vectors[FLOW + k - j, c]
+                    total -= BINOMIAL[k, j] * entry
+            rhs[n + r] = total
+        both = vectors[STEP]
+        solve_transposed(matrices[MOTOR_FACTORS], m + n, order[m + n :], rhs, both)
+        for r in range(m):
+            found[r] = both[r]
+        for c in range(n):
+            vectors[FLOW + k, c] = both[m + c]
+        for a in range(first_actuated, passive):
+            result[k, a - first_actuated] = vectors[FLOW + k, plan[a]]
+        return
+    if plan[LEAST] == SHARED_FACTORS:
+        for c in range(m):
+            rhs[c] = needed[plan[plan[DEPENDENT] + c]]
+        solve_transposed(matrices[FACTORS], m, order, rhs, found)
+    else:
+        for c in range(m):
+            rhs[c] = needed[plan[passive + c]]
+        solve_transposed(matrices[MOTOR_FACTORS], m, order[m + n :], rhs, found)
+    for a in range(first_actuated, passive):
+        total = needed[plan[a]]
+        for r in range(m):
+            total -= matrices[JACOBIANS, r, plan[a]] * found[r]
+        result[k, a - first_actuated] = total
+
+
+# Plain arrays; a named tuple would add 0.2 us per field to every call from Python
+def _inverse_dynamics(
+    parents, joints, gravity, plan, rows, states, applied, motions, trig, bodies, wrenches,
+    matrices, vectors, results,
+):  # fmt: skip
+    """Inverse dynamics with rates of states that follow each other; see `LoopArrays`.
+
+    Returns the number of states before the first one that fails, as the row REPORT of `vectors` says.
+    """
+    for k in range(states.shape[0]):
+        motion = motions[k]
+        if not move(
+            4, parents, joints, plan, rows, states[k], motion, trig, bodies, wrenches, matrices,
+            vectors,
+        ) or not prepare_motors(plan, matrices, vectors):  # fmt: skip
+            return k
+        torques = vectors[TORQUE:]
+        _backward_cycle(parents, joints, gravity, 2, motion, applied, trig, bodies, torques)
+        for order in range(3):
+            distribute(order, plan, matrices, vectors, results[k])
+    return states.shape[0]
+
+
+inverse_dynamics_cycle = compiled(_inverse_dynamics)
+
+
+@inlined
+def fill_reduction(plan, matrices, vectors):
+    """G (n, dof) with q' = G s'."""
+    m, A, G = plan[KEPT], matrices[JACOBIANS], matrices[REDUCTION]
+    independent, dependent = plan[INDEPENDENT], plan[DEPENDENT]
+    order = plan[plan[PIVOTS] :]
+    for c in range(plan[DOF]):
+        i = plan[independent + c]
+        for d in range(plan[DOF]):
+            G[plan[independent + d], c] = 0.0
+        G[i, c] = 1.0
+        for r in range(m):
+            vectors[RESIDUAL, r] = A[r, i]
+        solve(matrices[FACTORS], m, order, vectors[RESIDUAL], vectors[STEP])
+        for d in range(m):
+            G[plan[dependent + d], c] = -vectors[STEP, d]
+
+
+# Plain arrays, as above
+def _forward_dynamics(
+    parents, joints, gravity, plan, rows, states, applied, motions, trig, bodies, wrenches,
+    matrices, vectors, torques, composite, results,
+):  # fmt: skip
+    """Forward dynamics of states in the independent coordinates; returns as `_inverse_dynamics`.
+
+    `results` (count, 2, dof) receives s'' and the bias G^T b: the reduced torques at s'' = 0.
+    """
+    m, n, dof = plan[KEPT], plan[DOF] + plan[KEPT], plan[DOF]
+    M, G, reduced = matrices[INERTIA], matrices[REDUCTION], matrices[REDUCED_INERTIA]
+    factors, order = matrices[MOTOR_FACTORS], plan[plan[PIVOTS] + m + n :]
+    bias, given, spread = vectors[TORQUE], vectors[PASSIVE_TORQUE], vectors[SPREAD]
+    for k in range(states.shape[0]):
+        motion = motions[k]
+        for c in range(dof):
+            states[k, 2, c] = 0.0
+        if not move(
+            2, parents, joints, plan, rows, states[k], motion, trig, bodies, wrenches, matrices,
+            vectors,
+        ):  # fmt: skip
+            return k
+        _backward_cycle(parents, joints, gravity, 0, motion, applied, trig, bodies, vectors[TORQUE:])
+        mass_matrix_recursion(parents, joints, bodies, composite, M[:n, :n])
+        fill_reduction(plan, matrices, vectors)
+        for a in range(plan[ACTUATED], plan[PASSIVE]):
+            given[plan[a]] = torques[k, a - plan[ACTUATED]]
+        for c in range(dof):
+            weight = rest = 0.0
+            for i in range(n):
+                weight += G[i, c] * bias[i]
+                rest += G[i, c] * (given[i] - bias[i])
+                spread[i] = 0.0
+                for j in range(n):
+                    spread[i] += M[i, j] * G[j, c]
+            results[k, 1, c] = weight
+            vectors[RHS, c] = rest
+            for d in range(dof):
+                entry = 0.0
+                for i in range(n):
+                    entry += G[i, d] * spread[i]
+                reduced[d, c] = entry
+        for c in range(dof):
+            vectors[ROW_SIZE, c] = max(abs(reduced[c, c]), 1e-300)
+            for d in range(dof):
+                factors[c, d] = reduced[c, d]
+        margin, where = factorise(factors, dof, vectors[ROW_SIZE], order)
+        if not margin > 1e-14:
+            report(vectors, NO_INERTIA, where, margin)
+            return k
+        solve(factors, dof, order, vectors[RHS], results[k, 0])
+        for i in range(n):
+            spread[i] = 0.0
+            for c in range(dof):
+                spread[i] += G[i, c] * results[k, 0, c]
+        for c in range(m):
+            d = plan[plan[DEPENDENT] + c]
+            left = bias[d] - given[d]
+            for j in range(n):
+                left += M[d, j] * spread[j]
+            vectors[RHS, c] = left
+        for i in range(n):
+            motion[2, i] += spread[i]
+        solve_transposed(
+            matrices[FACTORS], m, plan[plan[PIVOTS] :], vectors[RHS], vectors[MULTIPLIER]
+        )
+    return states.shape[0]
+
+
+forward_dynamics_cycle = compiled(_forward_dynamics)
