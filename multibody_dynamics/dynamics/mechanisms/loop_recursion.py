@@ -27,9 +27,12 @@ of freedom, the torques of least norm satisfy also A v = 0 with v_a = tau_a, [K1
 
 from __future__ import annotations
 
+from functools import partial
+from typing import NamedTuple
+
 import numpy as np
 
-from ..core import compiled, inlined
+from ..core import Array, Integers, compiled, inlined
 from ..lie.screws import (
     cross,
     dot,
@@ -53,12 +56,14 @@ from .loop_rows import DIRECTION, KIND, MEMBER, PLANE, VALUE
 from .square_systems import factorise, solve, solve_transposed
 
 forward_recursion = spatial.forward_recursion
+uncounted = partial(inlined, uncounted=True)
 _backward_cycle = backward_cycle("spatial")
 
 ITERATIONS = 50
 CONVERGED = 1e-13  # rad or m; a Newton step, whose square is the remaining error
 ROUNDING = 1e-9  # smaller steps that no longer shrink consist of rounding error
 LONGEST_STEP = 0.5  # rad or m
+INERTIAL = 1e-14  # a smaller pivot of the reduced mass matrix, over its diagonal, counts as zero
 
 BINOMIAL = np.array([[1.0, 0, 0, 0], [1, 1, 0, 0], [1, 2, 1, 0], [1, 3, 3, 1]])
 
@@ -125,15 +130,41 @@ REDUCED_INERTIA = 7  # G^T M G
 MATRICES = 8
 
 
-@inlined
-def report(vectors, problem, where, amount):
-    vectors[REPORT, PROBLEM] = problem
-    vectors[REPORT, WHERE] = where
-    vectors[REPORT, AMOUNT] = amount
+class Work(NamedTuple):
+    """Views of the scratch arrays. They are made once, since each costs some 10 ns."""
+
+    vectors: Array
+    jacobians: Array  # A, A', A''
+    factors: Array  # of A_d
+    motor_factors: Array
+    order: Integers  # of the rows of the factors
+    motor_order: Integers
+    residual: Array
+    step: Array
+    row_size: Array
+    spread: Array
+    rhs: Array
 
 
 @inlined
-def place_rows(plan, rows, bodies, wrenches, vectors):
+def work(plan, matrices, vectors):
+    first = plan[PIVOTS]
+    second = first + plan[DOF] + plan[KEPT]
+    return Work(
+        vectors, matrices, matrices[FACTORS], matrices[MOTOR_FACTORS], plan[first:], plan[second:],
+        vectors[RESIDUAL], vectors[STEP], vectors[ROW_SIZE], vectors[SPREAD], vectors[RHS],
+    )  # fmt: skip
+
+
+@uncounted
+def report(w, problem, where, amount):
+    w.vectors[REPORT, PROBLEM] = problem
+    w.vectors[REPORT, WHERE] = where
+    w.vectors[REPORT, AMOUNT] = amount
+
+
+@uncounted
+def place_rows(plan, rows, bodies, wrenches, w):
     """Residuals f, and the rows u, x, w of `wrenches`, from the poses in `bodies`."""
     sides = plan[SIDES]
     for r in range(rows.shape[0]):
@@ -149,13 +180,13 @@ def place_rows(plan, rows, bodies, wrenches, vectors):
             load_vector(bodies, b2, POSITION),
             rotate(load_rotation(bodies, b2, POSE), load_vector(rows, r, MEMBER)),
         )
-        vectors[RESIDUAL, r] = dot(u, subtract(x, c)) - rows[r, VALUE]
+        w.residual[r] = dot(u, subtract(x, c)) - rows[r, VALUE]
         store_vector(wrenches, r, MEMBERS, u)
         store_vector(wrenches, r, MEMBERS + 12, x)
         store_screw(wrenches, r, 0, (cross(x, u), scale(kind, u)))
 
 
-@inlined
+@uncounted
 def move_rows(k, plan, rows, bodies, wrenches):
     """The k-th derivatives of u, x and w, k > 0, from the twists in `bodies` to order k - 1."""
     sides = plan[SIDES]
@@ -180,104 +211,101 @@ def move_rows(k, plan, rows, bodies, wrenches):
         store_screw(wrenches, r, 6 * k, (moment, scale(kind, u)))
 
 
-@inlined
-def fill_jacobian(k, plan, joints, bodies, wrenches, A):
+@uncounted
+def fill_jacobian(k, plan, joints, bodies, wrenches, w):
     """A^(k) (m, n), from the joint screws and the rows to order k."""
     sides, count = plan[SIDES], plan[DOF] + plan[KEPT]
     for r in range(plan[KEPT]):
         for c in range(count):
-            A[r, c] = 0.0
+            w.jacobians[k, r, c] = 0.0
         for e in range(plan[sides + 4 * r + 2], plan[sides + 4 * r + 3], 2):
             i = plan[e]
             entry = 0.0
             for j in range(k + 1):
                 S = load_screw(bodies, i + 1, SCREW + 6 * (k - j))
                 entry += BINOMIAL[k, j] * pair(S, load_screw(wrenches, r, 6 * j))
-            A[r, coordinate(joints, i)] += plan[e + 1] * entry
+            w.jacobians[k, r, coordinate(joints, i)] += plan[e + 1] * entry
 
 
-@inlined
-def factorise_columns(plan, columns, A, F, order, vectors):
+@uncounted
+def factorise_columns(plan, columns, F, order, w):
     """Factorise the columns of A (m, n) that are listed at plan[columns]; see `factorise`."""
     m, n = plan[KEPT], plan[DOF] + plan[KEPT]
     for r in range(m):
         size = 1e-300
         for c in range(n):
-            size = max(size, abs(A[r, c]))
-        vectors[ROW_SIZE, r] = size
+            size = max(size, abs(w.jacobians[0, r, c]))
+        w.row_size[r] = size
         for c in range(m):
-            F[r, c] = A[r, plan[columns + c]]
-    return factorise(F, m, vectors[ROW_SIZE], order)
+            F[r, c] = w.jacobians[0, r, plan[columns + c]]
+    return factorise(F, m, w.row_size, order)
 
 
-@inlined
-def close(parents, joints, plan, rows, motion, trig, bodies, wrenches, matrices, vectors):
+@uncounted
+def close(parents, joints, plan, rows, motion, trig, bodies, wrenches, w):
     """Newton's method for q_d in `motion`[0]; leaves A and its factors, and returns success.
 
     The step after the last factorisation is at most of the size CONVERGED, or of rounding error.
     """
-    m, A = plan[KEPT], matrices[JACOBIANS]
-    dependent, pivots = plan[DEPENDENT], plan[PIVOTS]
-    order = plan[pivots:]
+    m, dependent = plan[KEPT], plan[DEPENDENT]
     previous = 1e300
     is_closed = False
     for _ in range(ITERATIONS):
         store_trig(joints, motion, trig)
         forward_recursion(parents, joints, trig, motion, 0, bodies)
-        place_rows(plan, rows, bodies, wrenches, vectors)
-        fill_jacobian(0, plan, joints, bodies, wrenches, A)
-        margin, where = factorise_columns(plan, dependent, A, matrices[FACTORS], order, vectors)
-        vectors[REPORT, MARGIN] = margin
-        if not margin > vectors[REPORT, SINGULAR]:
-            report(vectors, SINGULAR_POSE, where, margin)
+        place_rows(plan, rows, bodies, wrenches, w)
+        fill_jacobian(0, plan, joints, bodies, wrenches, w)
+        margin, where = factorise_columns(plan, dependent, w.factors, w.order, w)
+        w.vectors[REPORT, MARGIN] = margin
+        if not margin > w.vectors[REPORT, SINGULAR]:
+            report(w, SINGULAR_POSE, where, margin)
             return False
-        solve(matrices[FACTORS], m, order, vectors[RESIDUAL], vectors[STEP])
+        solve(w.factors, m, w.order, w.residual, w.step)
         length = 0.0
         for c in range(m):
-            length = max(length, abs(vectors[STEP, c]))
+            length = max(length, abs(w.step[c]))
         is_closed = length <= CONVERGED or (length <= ROUNDING and length > 0.25 * previous)
         if is_closed or not length < 1e300:
             break
         previous = length
         share = min(1.0, LONGEST_STEP / length)
         for c in range(m):
-            motion[0, plan[dependent + c]] -= share * vectors[STEP, c]
+            motion[0, plan[dependent + c]] -= share * w.step[c]
     worst = 0
     first = m if is_closed else 0
     for r in range(first, rows.shape[0]):
-        if r == first or abs(vectors[RESIDUAL, r]) > abs(vectors[RESIDUAL, worst]):
+        if r == first or abs(w.residual[r]) > abs(w.residual[worst]):
             worst = r
     if not is_closed:
-        report(vectors, NOT_CLOSED, worst, vectors[RESIDUAL, worst])
+        report(w, NOT_CLOSED, worst, w.residual[worst])
         return False
-    if worst >= m and not abs(vectors[RESIDUAL, worst]) <= vectors[REPORT, OPENING]:
-        report(vectors, DEPENDENT_ROW, worst, vectors[RESIDUAL, worst])
+    if worst >= m and not abs(w.residual[worst]) <= w.vectors[REPORT, OPENING]:
+        report(w, DEPENDENT_ROW, worst, w.residual[worst])
         return False
     return True
 
 
-@inlined
-def predict(plan, motion, matrices, vectors):
+@uncounted
+def predict(plan, motion, w):
     """Start from the last configuration, and follow the independent joints along its tangent."""
     m, dependent, independent = plan[KEPT], plan[DEPENDENT], plan[INDEPENDENT]
     for c in range(m):
-        motion[0, plan[dependent + c]] = vectors[LAST, plan[dependent + c]]
+        motion[0, plan[dependent + c]] = w.vectors[LAST, plan[dependent + c]]
     if plan[CLOSED]:
-        A, order = matrices[JACOBIANS], plan[plan[PIVOTS] :]
         for r in range(m):
             left = 0.0
             for c in range(plan[DOF]):
                 i = plan[independent + c]
-                left += A[r, i] * (motion[0, i] - vectors[LAST, i])
-            vectors[RESIDUAL, r] = left
-        solve(matrices[FACTORS], m, order, vectors[RESIDUAL], vectors[STEP])
+                left += w.jacobians[0, r, i] * (motion[0, i] - w.vectors[LAST, i])
+            w.residual[r] = left
+        solve(w.factors, m, w.order, w.residual, w.step)
         for c in range(m):
-            motion[0, plan[dependent + c]] -= vectors[STEP, c]
+            motion[0, plan[dependent + c]] -= w.step[c]
     plan[CLOSED] = 0
 
 
-@inlined
-def find_rate(k, parents, joints, plan, rows, motion, bodies, wrenches, matrices, vectors):
+@uncounted
+def find_rate(k, parents, joints, plan, rows, motion, bodies, wrenches, w):
     """q_d^(k) into `motion`, and its share into the twists, which `bodies` has without it."""
     m = plan[KEPT]
     dependent, sides = plan[DEPENDENT], plan[SIDES]
@@ -288,29 +316,26 @@ def find_rate(k, parents, joints, plan, rows, motion, bodies, wrenches, matrices
             at = TWIST + 6 * (k - 1 - j)
             between = subtract_screw(load_screw(bodies, b2, at), load_screw(bodies, b1, at))
             left += BINOMIAL[k - 1, j] * pair(between, load_screw(wrenches, r, 6 * j))
-        vectors[RESIDUAL, r] = left
-    order = plan[plan[PIVOTS] :]
-    solve(matrices[FACTORS], m, order, vectors[RESIDUAL], vectors[STEP])
+        w.residual[r] = left
+    solve(w.factors, m, w.order, w.residual, w.step)
     for c in range(plan[DOF] + m):
-        vectors[SPREAD, c] = 0.0
+        w.spread[c] = 0.0
     for c in range(m):
         i = plan[dependent + c]
-        vectors[SPREAD, i] = motion[k, i] = -vectors[STEP, c]
+        w.spread[i] = motion[k, i] = -w.step[c]
     at = TWIST + 6 * (k - 1)
     for j in range(6):
         bodies[0, WRENCH + j] = 0.0
     for i in range(parents.shape[0]):
         S = load_screw(bodies, i + 1, SCREW)
         above = load_screw(bodies, parents[i] + 1, WRENCH)
-        change = muladd_screw(vectors[SPREAD, coordinate(joints, i)], S, above)
+        change = muladd_screw(w.spread[coordinate(joints, i)], S, above)
         store_screw(bodies, i + 1, WRENCH, change)
         store_screw(bodies, i + 1, at, muladd_screw(1.0, load_screw(bodies, i + 1, at), change))
 
 
-@inlined
-def move(
-    order, parents, joints, plan, rows, state, motion, trig, bodies, wrenches, matrices, vectors
-):  # fmt: skip
+@uncounted
+def move(order, parents, joints, plan, rows, state, motion, trig, bodies, wrenches, w):
     """q ... q^(order) of all joints from those of the independent ones in `state`; order 2 or 4.
 
     `bodies` then has the twists to order - 1, `wrenches` and A their derivatives to order - 2.
@@ -320,26 +345,24 @@ def move(
             motion[k, plan[plan[DEPENDENT] + c]] = 0.0
         for c in range(plan[DOF]):
             motion[k, plan[plan[INDEPENDENT] + c]] = state[k, c]
-    predict(plan, motion, matrices, vectors)
-    if not close(
-        parents, joints, plan, rows, motion, trig, bodies, wrenches, matrices, vectors
-    ):  # fmt: skip
+    predict(plan, motion, w)
+    if not close(parents, joints, plan, rows, motion, trig, bodies, wrenches, w):
         return False
     for k in range(1, order + 1):
         if k > 1:
             forward_recursion(parents, joints, trig, motion, max(k - 2, 0), bodies)
             move_rows(k - 1, plan, rows, bodies, wrenches)
-        find_rate(k, parents, joints, plan, rows, motion, bodies, wrenches, matrices, vectors)
+        find_rate(k, parents, joints, plan, rows, motion, bodies, wrenches, w)
     for k in range(1, order - 1):
-        fill_jacobian(k, plan, joints, bodies, wrenches, matrices[JACOBIANS + k])
+        fill_jacobian(k, plan, joints, bodies, wrenches, w)
     for c in range(plan[DOF] + plan[KEPT]):
-        vectors[LAST, c] = motion[0, c]
+        w.vectors[LAST, c] = motion[0, c]
     plan[CLOSED] = 1
-    vectors[REPORT, PROBLEM] = NONE
+    w.vectors[REPORT, PROBLEM] = NONE
     return True
 
 
-@inlined
+@uncounted
 def least_norm_system(plan, A, K):
     """K = [[A^T, 1_a], [A, 0]] for the unknowns lambda and v, transposed."""
     m, n = plan[KEPT], plan[DOF] + plan[KEPT]
@@ -348,80 +371,72 @@ def least_norm_system(plan, A, K):
             K[r, c] = 0.0
     for r in range(m):
         for c in range(n):
-            K[r, c] = K[m + c, n + r] = A[r, c]
+            K[r, c] = K[m + c, n + r] = A[0, r, c]
     for c in range(plan[ACTUATED], plan[PASSIVE]):
         K[m + plan[c], plan[c]] = 1.0
 
 
-@inlined
-def prepare_motors(plan, matrices, vectors):
+@uncounted
+def prepare_motors(plan, w):
     """Factorise the conditions for the multipliers; False if motors cannot hold the mechanism."""
-    A, F, pivots = matrices[JACOBIANS], matrices[MOTOR_FACTORS], plan[PIVOTS]
-    m, n = plan[KEPT], plan[DOF] + plan[KEPT]
+    m, n, F = plan[KEPT], plan[DOF] + plan[KEPT], w.motor_factors
     if plan[LEAST] == SHARED_FACTORS:
         return True
-    order = plan[pivots + m + n :]
     if plan[LEAST] == OWN_FACTORS:
-        margin, where = factorise_columns(plan, plan[PASSIVE], A, F, order, vectors)
+        margin, where = factorise_columns(plan, plan[PASSIVE], F, w.motor_order, w)
     else:
-        least_norm_system(plan, A, F)
+        least_norm_system(plan, w.jacobians, F)
         for r in range(m + n):
-            vectors[ROW_SIZE, r] = 1e-300
+            w.row_size[r] = 1e-300
             for c in range(m + n):
-                vectors[ROW_SIZE, r] = max(vectors[ROW_SIZE, r], abs(F[r, c]))
-        margin, where = factorise(F, m + n, vectors[ROW_SIZE], order)
-    if not margin > vectors[REPORT, SINGULAR]:
-        report(vectors, MOTORS_LOCKED, where, margin)
+                w.row_size[r] = max(w.row_size[r], abs(F[r, c]))
+        margin, where = factorise(F, m + n, w.row_size, w.motor_order)
+    if not margin > w.vectors[REPORT, SINGULAR]:
+        report(w, MOTORS_LOCKED, where, margin)
         return False
     return True
 
 
-@inlined
-def distribute(k, plan, matrices, vectors, result):
+@uncounted
+def distribute(k, plan, w, result):
     """lambda^(k) and the k-th rates of the actuated torques, from those of the tree."""
     m, n = plan[KEPT], plan[DOF] + plan[KEPT]
     first_actuated, passive = plan[ACTUATED], plan[PASSIVE]
-    order = plan[plan[PIVOTS] :]
-    needed, rhs = vectors[SPREAD], vectors[RHS]
+    vectors, needed = w.vectors, w.spread
     for c in range(n):
         total = vectors[TORQUE + k, c] - vectors[PASSIVE_TORQUE + k, c]
         for j in range(1, k + 1):
             for r in range(m):
-                entry = matrices[JACOBIANS + j, r, c] * vectors[MULTIPLIER + k - j, r]
+                entry = w.jacobians[j, r, c] * vectors[MULTIPLIER + k - j, r]
                 total -= BINOMIAL[k, j] * entry
         needed[c] = total
-    found = vectors[MULTIPLIER + k]
     if plan[LEAST] == LEAST_NORM:
         for c in range(n):
-            rhs[c] = needed[c]
+            w.rhs[c] = needed[c]
         for r in range(m):
             total = 0.0
             for j in range(1, k + 1):
                 for c in range(n):
-                    entry = matrices[JACOBIANS + j, r, c] * vectors[FLOW + k - j, c]
+                    entry = w.jacobians[j, r, c] * vectors[FLOW + k - j, c]
                     total -= BINOMIAL[k, j] * entry
-            rhs[n + r] = total
-        both = vectors[STEP]
-        solve_transposed(matrices[MOTOR_FACTORS], m + n, order[m + n :], rhs, both)
-        for r in range(m):
-            found[r] = both[r]
+            w.rhs[n + r] = total
+        solve_transposed(w.motor_factors, m + n, w.motor_order, w.rhs, w.step)
         for c in range(n):
-            vectors[FLOW + k, c] = both[m + c]
-        for a in range(first_actuated, passive):
-            result[k, a - first_actuated] = vectors[FLOW + k, plan[a]]
-        return
-    if plan[LEAST] == SHARED_FACTORS:
+            vectors[FLOW + k, c] = w.step[m + c]
+    elif plan[LEAST] == SHARED_FACTORS:
         for c in range(m):
-            rhs[c] = needed[plan[plan[DEPENDENT] + c]]
-        solve_transposed(matrices[FACTORS], m, order, rhs, found)
+            w.rhs[c] = needed[plan[plan[DEPENDENT] + c]]
+        solve_transposed(w.factors, m, w.order, w.rhs, w.step)
     else:
         for c in range(m):
-            rhs[c] = needed[plan[passive + c]]
-        solve_transposed(matrices[MOTOR_FACTORS], m, order[m + n :], rhs, found)
+            w.rhs[c] = needed[plan[passive + c]]
+        solve_transposed(w.motor_factors, m, w.motor_order, w.rhs, w.step)
+    for r in range(m):
+        vectors[MULTIPLIER + k, r] = w.step[r]
     for a in range(first_actuated, passive):
         total = needed[plan[a]]
         for r in range(m):
-            total -= matrices[JACOBIANS, r, plan[a]] * found[r]
+            total -= w.jacobians[0, r, plan[a]] * w.step[r]
         result[k, a - first_actuated] = total
 
 
@@ -434,39 +449,83 @@ def _inverse_dynamics(
 
     Returns the number of states before the first one that fails, as the row REPORT of `vectors` says.
     """
+    w, torques = work(plan, matrices, vectors), vectors[TORQUE:]
     for k in range(states.shape[0]):
-        motion = motions[k]
         if not move(
-            4, parents, joints, plan, rows, states[k], motion, trig, bodies, wrenches, matrices,
-            vectors,
-        ) or not prepare_motors(plan, matrices, vectors):  # fmt: skip
+            4, parents, joints, plan, rows, states[k], motions[k], trig, bodies, wrenches, w
+        ) or not prepare_motors(plan, w):  # fmt: skip
             return k
-        torques = vectors[TORQUE:]
-        _backward_cycle(parents, joints, gravity, 2, motion, applied, trig, bodies, torques)
+        _backward_cycle(parents, joints, gravity, 2, motions[k], applied, trig, bodies, torques)
         for order in range(3):
-            distribute(order, plan, matrices, vectors, results[k])
+            distribute(order, plan, w, results[k])
     return states.shape[0]
 
 
 inverse_dynamics_cycle = compiled(_inverse_dynamics)
 
 
-@inlined
-def fill_reduction(plan, matrices, vectors):
+@uncounted
+def fill_reduction(plan, G, w):
     """G (n, dof) with q' = G s'."""
-    m, A, G = plan[KEPT], matrices[JACOBIANS], matrices[REDUCTION]
-    independent, dependent = plan[INDEPENDENT], plan[DEPENDENT]
-    order = plan[plan[PIVOTS] :]
+    m, independent, dependent = plan[KEPT], plan[INDEPENDENT], plan[DEPENDENT]
     for c in range(plan[DOF]):
         i = plan[independent + c]
         for d in range(plan[DOF]):
             G[plan[independent + d], c] = 0.0
         G[i, c] = 1.0
         for r in range(m):
-            vectors[RESIDUAL, r] = A[r, i]
-        solve(matrices[FACTORS], m, order, vectors[RESIDUAL], vectors[STEP])
+            w.residual[r] = w.jacobians[0, r, i]
+        solve(w.factors, m, w.order, w.residual, w.step)
         for d in range(m):
-            G[plan[dependent + d], c] = -vectors[STEP, d]
+            G[plan[dependent + d], c] = -w.step[d]
+
+
+@uncounted
+def solve_reduced(plan, M, G, reduced, torque, result, motion, w):
+    """s'' and the multipliers, from M and b of the tree and the torques of the motors."""
+    m, n, dof = plan[KEPT], plan[DOF] + plan[KEPT], plan[DOF]
+    vectors, factors = w.vectors, w.motor_factors
+    for a in range(plan[ACTUATED], plan[PASSIVE]):
+        vectors[PASSIVE_TORQUE, plan[a]] = torque[a - plan[ACTUATED]]
+    for c in range(dof):
+        weight = rest = 0.0
+        for i in range(n):
+            weight += G[i, c] * vectors[TORQUE, i]
+            rest += G[i, c] * (vectors[PASSIVE_TORQUE, i] - vectors[TORQUE, i])
+            w.spread[i] = 0.0
+            for j in range(n):
+                w.spread[i] += M[i, j] * G[j, c]
+        result[1, c] = weight
+        w.rhs[c] = rest
+        for d in range(dof):
+            entry = 0.0
+            for i in range(n):
+                entry += G[i, d] * w.spread[i]
+            reduced[d, c] = factors[d, c] = entry
+    for c in range(dof):
+        w.row_size[c] = max(abs(reduced[c, c]), 1e-300)
+    margin, where = factorise(factors, dof, w.row_size, w.motor_order)
+    if not margin > INERTIAL:
+        report(w, NO_INERTIA, where, margin)
+        return False
+    solve(factors, dof, w.motor_order, w.rhs, w.step)
+    for c in range(dof):
+        result[0, c] = w.step[c]
+    for i in range(n):
+        w.spread[i] = 0.0
+        for c in range(dof):
+            w.spread[i] += G[i, c] * result[0, c]
+        motion[2, i] += w.spread[i]
+    for c in range(m):
+        d = plan[plan[DEPENDENT] + c]
+        left = vectors[TORQUE, d] - vectors[PASSIVE_TORQUE, d]
+        for j in range(n):
+            left += M[d, j] * w.spread[j]
+        w.rhs[c] = left
+    solve_transposed(w.factors, m, w.order, w.rhs, w.step)
+    for r in range(m):
+        vectors[MULTIPLIER, r] = w.step[r]
+    return True
 
 
 # Plain arrays, as above
@@ -478,63 +537,20 @@ def _forward_dynamics(
 
     `results` (count, 2, dof) receives s'' and the bias G^T b: the reduced torques at s'' = 0.
     """
-    m, n, dof = plan[KEPT], plan[DOF] + plan[KEPT], plan[DOF]
+    w, dof, n = work(plan, matrices, vectors), plan[DOF], plan[DOF] + plan[KEPT]
     M, G, reduced = matrices[INERTIA], matrices[REDUCTION], matrices[REDUCED_INERTIA]
-    factors, order = matrices[MOTOR_FACTORS], plan[plan[PIVOTS] + m + n :]
-    bias, given, spread = vectors[TORQUE], vectors[PASSIVE_TORQUE], vectors[SPREAD]
+    M_tree, torques_of_tree = M[:n, :n], vectors[TORQUE:]
     for k in range(states.shape[0]):
-        motion = motions[k]
         for c in range(dof):
             states[k, 2, c] = 0.0
-        if not move(
-            2, parents, joints, plan, rows, states[k], motion, trig, bodies, wrenches, matrices,
-            vectors,
-        ):  # fmt: skip
+        motion = motions[k]
+        if not move(2, parents, joints, plan, rows, states[k], motion, trig, bodies, wrenches, w):
             return k
-        _backward_cycle(parents, joints, gravity, 0, motion, applied, trig, bodies, vectors[TORQUE:])
-        mass_matrix_recursion(parents, joints, bodies, composite, M[:n, :n])
-        fill_reduction(plan, matrices, vectors)
-        for a in range(plan[ACTUATED], plan[PASSIVE]):
-            given[plan[a]] = torques[k, a - plan[ACTUATED]]
-        for c in range(dof):
-            weight = rest = 0.0
-            for i in range(n):
-                weight += G[i, c] * bias[i]
-                rest += G[i, c] * (given[i] - bias[i])
-                spread[i] = 0.0
-                for j in range(n):
-                    spread[i] += M[i, j] * G[j, c]
-            results[k, 1, c] = weight
-            vectors[RHS, c] = rest
-            for d in range(dof):
-                entry = 0.0
-                for i in range(n):
-                    entry += G[i, d] * spread[i]
-                reduced[d, c] = entry
-        for c in range(dof):
-            vectors[ROW_SIZE, c] = max(abs(reduced[c, c]), 1e-300)
-            for d in range(dof):
-                factors[c, d] = reduced[c, d]
-        margin, where = factorise(factors, dof, vectors[ROW_SIZE], order)
-        if not margin > 1e-14:
-            report(vectors, NO_INERTIA, where, margin)
+        _backward_cycle(parents, joints, gravity, 0, motion, applied, trig, bodies, torques_of_tree)
+        mass_matrix_recursion(parents, joints, bodies, composite, M_tree)
+        fill_reduction(plan, G, w)
+        if not solve_reduced(plan, M_tree, G, reduced, torques[k], results[k], motion, w):
             return k
-        solve(factors, dof, order, vectors[RHS], results[k, 0])
-        for i in range(n):
-            spread[i] = 0.0
-            for c in range(dof):
-                spread[i] += G[i, c] * results[k, 0, c]
-        for c in range(m):
-            d = plan[plan[DEPENDENT] + c]
-            left = bias[d] - given[d]
-            for j in range(n):
-                left += M[d, j] * spread[j]
-            vectors[RHS, c] = left
-        for i in range(n):
-            motion[2, i] += spread[i]
-        solve_transposed(
-            matrices[FACTORS], m, plan[plan[PIVOTS] :], vectors[RHS], vectors[MULTIPLIER]
-        )
     return states.shape[0]
 
 

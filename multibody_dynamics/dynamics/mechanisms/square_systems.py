@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..core import inlined
 
 
-@inlined
+@partial(inlined, uncounted=True)
 def factorise(F, size, scale, order):
     """Replace F (size, size) by its factors L U, rows permuted, and return its smallest pivot.
 
@@ -44,7 +46,7 @@ def factorise(F, size, scale, order):
     return share, where
 
 
-@inlined
+@partial(inlined, uncounted=True)
 def solve(F, size, order, b, x):
     """x with A x = b, from the factors of A; `b` and `x` are different arrays."""
     for r in range(size):
@@ -58,7 +60,7 @@ def solve(F, size, order, b, x):
         x[r] /= F[r, r]
 
 
-@inlined
+@partial(inlined, uncounted=True)
 def solve_transposed(F, size, order, b, x):
     """x with A^T x = b, from the factors of A; `b` is overwritten."""
     for r in range(size):
