@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..codegen import GUARD_STEP, Calls
 from ..core import (
     STATE_ROWS,
     Array,
@@ -23,7 +24,7 @@ from ..core import (
     as_state,
 )
 from ..model.records import BODY_ROW
-from ..rigid import COMPOSITE_ROW, ModelSolver
+from ..rigid import COMPOSITE_ROW, ModelSolver, body_rows, spatial_jacobians
 from . import loop_recursion as at
 from .assembly import assemble
 from .constraints import independent_rows
@@ -178,6 +179,10 @@ class LoopSolver(ModelSolver):
         )
         return list(names) or [c.name for c in self.system.constraints]
 
+    def _run(self) -> None:
+        if not self.update():
+            raise self._fail()
+
     def _fail(self, state: str = "") -> DynamicsError:
         return DynamicsError(f"robot '{self.model.name}'{state}: {self.problem()}")
 
@@ -209,6 +214,7 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
     """
 
     update: Callable[[], int]
+    _call: Callable[..., Any] | None = None  # in machine code, see :class:`.Calls`
 
     def __init__(
         self, system: ConstrainedModel, q: Any, *, independent: Sequence[str] | None = None
@@ -227,11 +233,31 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
             at.PASSIVE_TORQUE : at.PASSIVE_TORQUE + 3, : self.model.n
         ]
         self._results = tuple(self.result)
-        self._checked = CheckedRows(STATE_ROWS, self.independent, self.state)
+        is_direct = Calls.available()
+        self._checked = CheckedRows(
+            STATE_ROWS, self.independent, self.state, is_fallback=is_direct
+        )
         self.update = self._bound(self.state[None], self._motions, self.result[None])
         self.state[0] = self._vectors[at.LAST, system.indices(self.independent)]
-        if not self.update():
-            raise self._fail()
+        self._run()
+        if is_direct:
+            self._call_directly()
+
+    def _call_directly(self) -> None:
+        unguarded = np.zeros(GUARD_STEP)
+        calls = Calls(self._run, self.state, self._results, (self.state,), unguarded)
+        self.__dict__["_call"] = calls.call
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the built-in function, which is bound to these buffers."""
+        state = super().__getstate__()
+        state.pop("_call", None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if Calls.available():
+            self._call_directly()
 
     def _bound(self, states: Array, motions: Array, results: Array) -> Callable[[], int]:
         return partial(
@@ -247,9 +273,12 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
         Raises InputError for a wrong length, NaN or infinity, and leaves all buffers unchanged;
         DynamicsError if the loops cannot be closed or the pose is singular.
         """
+        if self._call is not None:
+            results = self._call(q, qd, qdd, qddd, qdddd)
+            if results is not None:
+                return results  # type: ignore[no-any-return]
         self._checked.take((q, qd, qdd, qddd, qdddd))
-        if not self.update():
-            raise self._fail()
+        self._run()
         return self._results  # type: ignore[return-value]
 
     def batch(
@@ -338,8 +367,7 @@ class ConstrainedForwardDynamicsSolver(LoopSolver):
         self._checked[0].take((q, qd))
         self._checked[1].take((tau,))
         self.state[:], self.torque[:] = self._given[0], self._given[1][0]
-        if not self.update():
-            raise self._fail()
+        self._run()
         return self.result
 
 
@@ -395,8 +423,6 @@ def _independent_columns(system: ConstrainedModel, A: Array) -> Indices:
 
 def _jacobian(system: ConstrainedModel, rows: Sequence[Row], q: Array) -> Array:
     """A (rows, n) at q, each row relative to its largest possible entry."""
-    from ..rigid import body_rows, spatial_jacobians
-
     tree = system.tree
     bodies = body_rows(tree, (q,))[0]
     result = np.zeros((len(rows), tree.n))
