@@ -19,6 +19,7 @@ ConstraintMatrix              constraint A(q) q' = 0 given by user-supplied func
 constraint_residual           f(q) (..., m); zero if the mechanism is closed
 constraint_matrices           A, A', A'', A''' (..., m, n)
 redundant_constraints         names of the rows of A that depend on the others
+load_mechanism                a tree and the loops in a YAML file, such as that of the springs
 assemble                      closes the loops: finds a configuration with f = 0 near a given one
 consistent_motion             nearest motion up to q'''' that obeys the constraints
 
@@ -50,6 +51,7 @@ from .constrained_solvers import (
 )
 from .constraints import constraint_matrices, constraint_residual, redundant_constraints
 from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
+from .mechanism_description import load_mechanism
 from .motion_subspaces import CompositeJoint, ExponentialJoint, Joint, SphericalJoint
 from .multi_dof import MultiDofModel
 
@@ -57,7 +59,7 @@ __all__ = [
     # joints with several degrees of freedom
     "Joint", "CompositeJoint", "SphericalJoint", "ExponentialJoint", "MultiDofModel",
     # closed mechanisms
-    "ConstrainedModel", "LoopClosure", "ConstraintMatrix", "constraint_residual",
+    "ConstrainedModel", "LoopClosure", "ConstraintMatrix", "load_mechanism", "constraint_residual",
     "constraint_matrices", "redundant_constraints", "assemble", "consistent_motion",
     # dynamics of closed mechanisms
     "constrained_inverse_dynamics", "ConstrainedInverseDynamics", "constrained_forward_dynamics",
