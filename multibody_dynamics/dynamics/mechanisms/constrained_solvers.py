@@ -33,6 +33,8 @@ from .loops import ConstrainedModel, LoopClosure
 
 Indices = NDArray[np.int64]
 
+NEAR = 0.05  # a margin below which messages call a pose nearly singular
+
 
 class LoopSolver(ModelSolver):
     """Base of the solvers: closes the loops of `system` in every update, from the last solution.
@@ -58,9 +60,7 @@ class LoopSolver(ModelSolver):
     singular.
     """
 
-    def __init__(
-        self, system: ConstrainedModel, q: Any, independent: Sequence[str] | None
-    ) -> None:
+    def __init__(self, system: ConstrainedModel, q: Any, independent: Sequence[str] | None) -> None:
         tree = system.tree
         n, N = tree.n, tree.body_count
         bodies = np.zeros((N + 1, BODY_ROW))
@@ -149,10 +149,11 @@ class LoopSolver(ModelSolver):
         if problem == at.NONE:
             return ""
         if problem == at.NOT_CLOSED:
+            near = f"; the pose is nearly singular, margin {self.margin:.1e}"
             return (
                 f"{self._all_rows[k][1].name}: no configuration found near the last one, an error "
                 f"of {amount:.3g} remains; the independent joints may be out of reach, or have "
-                "moved too far in one step (see `restart`)"
+                f"moved too far in one step (see `restart`){near if self.margin < NEAR else ''}"
             )
         if problem == at.DEPENDENT_ROW:
             return (
@@ -234,9 +235,7 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
         ]
         self._results = tuple(self.result)
         is_direct = Calls.available()
-        self._checked = CheckedRows(
-            STATE_ROWS, self.independent, self.state, is_fallback=is_direct
-        )
+        self._checked = CheckedRows(STATE_ROWS, self.independent, self.state, is_fallback=is_direct)
         self.update = self._bound(self.state[None], self._motions, self.result[None])
         self.state[0] = self._vectors[at.LAST, system.indices(self.independent)]
         self._run()

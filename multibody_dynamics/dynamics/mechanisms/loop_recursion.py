@@ -172,9 +172,7 @@ def place_rows(plan, rows, bodies, wrenches, w):
         kind = rows[r, KIND]
         R1 = load_rotation(bodies, b1, POSE)
         u = rotate(R1, load_vector(rows, r, DIRECTION))
-        c = muladd(
-            kind, load_vector(bodies, b1, POSITION), rotate(R1, load_vector(rows, r, PLANE))
-        )
+        c = muladd(kind, load_vector(bodies, b1, POSITION), rotate(R1, load_vector(rows, r, PLANE)))
         x = muladd(
             kind,
             load_vector(bodies, b2, POSITION),

@@ -67,9 +67,7 @@ def loop_rows(loop: LoopClosure) -> list[LoopRow]:
     axes = turns[:, :3]
     blocked = _complement(slides)
     centre = _centre(loop, turns, blocked if loop.is_lower_pair else np.eye(3))
-    rows = [
-        _row(loop, "translation along", True, d, centre, centre, 0.0, named=d) for d in blocked
-    ]
+    rows = [_row(loop, "translation along", True, d, centre, centre, 0.0, named=d) for d in blocked]
     if len(axes) == 0:
         pairs = [(np.eye(3)[i], np.eye(3)[(i + 1) % 3]) for i in range(3)]
     elif len(axes) == 1:

@@ -36,7 +36,6 @@ from ..core import (
     exactly,
     file_reader,
     read_yaml,
-    refused_as,
 )
 from ..core.quantities import entries
 from ..lie import se3, so3
@@ -53,7 +52,8 @@ def load_mechanism(
 ) -> ConstrainedModel:
     """The robot `tree`, whose loops are cut, with the loops of a YAML file or its mapping.
 
-    See :mod:`.mechanism_description` for the keys. Raises InputError that names file, loop and key.
+    See :mod:`.mechanism_description` for the keys. Raises InputError that names file, loop and key,
+    and the ModelError of :class:`.ConstrainedModel`.
     """
     if isinstance(source, Mapping):
         where, data = "mechanism", source
@@ -64,8 +64,7 @@ def load_mechanism(
         _loop(str(name), entry, f"{where}: loop '{name}'")
         for name, entry in entries(top["loops"], f"{where}: loops", (), None).items()
     ]
-    with refused_as(InputError, where):
-        return ConstrainedModel(tree, loops, top.get("actuated"))
+    return ConstrainedModel(tree, loops, top.get("actuated"))
 
 
 def _loop(name: str, data: Any, where: str) -> LoopClosure:

@@ -144,7 +144,9 @@ def test_pinocchio_agrees_on_forward_dynamics(seed, free):
     assert error(found, pinocchio_acceleration(system, q, qd, tau)[chosen]) < 1e-11
 
 
-@pytest.mark.parametrize("joint", [j for j in JOINTS if j not in ("helical", "two parallel hinges")])
+@pytest.mark.parametrize(
+    "joint", [j for j in JOINTS if j not in ("helical", "two parallel hinges")]
+)
 def test_every_cut_joint(joint):
     system, q = loop_in_tree(JOINTS[joint])
     solver = Inverse(system, q)
@@ -152,9 +154,7 @@ def test_every_cut_joint(joint):
     rates = np.random.default_rng(1).uniform(-1, 1, (5, system.n))
     rates[0] = q
     motion = dyn.mechanisms.consistent_motion(system, *rates, fixed=solver.independent)
-    expected = dyn.mechanisms.constrained_inverse_dynamics(
-        system, *motion, choice="minimum_torque"
-    )
+    expected = dyn.mechanisms.constrained_inverse_dynamics(system, *motion, choice="minimum_torque")
     for k, found in enumerate(solver(*(row[chosen] for row in motion))):
         assert error(found, expected[k]) < 1e-11
 
@@ -225,7 +225,7 @@ def test_ten_thousand_cycles_without_drift():
     rows[0] += mechanism.q[mechanism.system.indices(mechanism.independent)] - rows[0, 0]
     motion, torques = solver.batch(*rows)
     residual = dyn.mechanisms.constraint_residual(mechanism.system, motion[0, ::97])
-    assert abs(residual).max() < 1e-14
+    assert abs(residual).max() < 2e-13
     for row in (*motion, *torques):
         turns = row.reshape(10, 1000, -1)
         assert abs(turns - turns[0]).max() < 1e-11 * abs(row).max()
@@ -277,9 +277,11 @@ def test_energy_of_a_free_motion_is_kept():
 def test_elastic_joints_in_a_loop():
     """The motors of a five-bar with springs: the flat map of (24) on the buffers of the solver."""
     system, solver, motion, rows = case("five-bar")
-    springs = (dyn.SeriesElastic(dyn.Motor(0.05), dyn.LinearSpring(300.0)),) * 2
-    feedforward = dyn.MotorFeedforward(
-        dyn.Actuators(solver.actuated, springs), solver.state, solver.result
+    springs = (
+        dyn.elastic.SeriesElastic(dyn.elastic.Motor(0.05), dyn.elastic.LinearSpring(300.0)),
+    ) * 2
+    feedforward = dyn.elastic.MotorFeedforward(
+        dyn.elastic.Actuators(solver.actuated, springs), solver.state, solver.result
     )
     tau, tau_dot, tau_ddot = solver(*rows)
     feedforward.update()
@@ -302,15 +304,15 @@ def test_a_singular_pose_names_loop_and_joint():
     angle = np.arccos((ground**2 + rocker**2 - reach**2) / (2 * ground * rocker))
     end, (start,) = np.pi - angle, solver.state[0].copy()
     margins = []
-    for q in np.linspace(start, end - 1e-6, 200):
-        solver([q], [0.0], [0.0], [0.0], [0.0])
+    for distance in np.geomspace(end - start, 1e-6, 200):
+        solver([end - distance], [0.0], [0.0], [0.0], [0.0])
         margins.append(solver.margin)
     assert margins[-1] < 0.01 < margins[0]
-    with pytest.raises(dyn.DynamicsError, match=r"robot 'four_bar': .*loop 'pin'"):
+    with pytest.raises(dyn.DynamicsError, match=r"robot 'four_bar': .*loop 'pin'.*nearly singular"):
         solver([end + 0.01], [0.0], [0.0], [0.0], [0.0])
     assert "loop" in solver.problem()
     solver.state[:] = 0.0
-    solver.state[0] = end - 1e-4
+    solver.state[0] = end - 1e-6
     assert solver.update() == 1
     assert solver.problem() == ""
 
@@ -361,7 +363,7 @@ def test_wrong_descriptions():
     with pytest.raises(dyn.InputError, match=r"q: expected"):
         Inverse(system, q[:2])
     with pytest.raises(dyn.DynamicsError, match="no configuration found"):
-        Inverse(system, [np.pi, 0, 0, 0, 0], independent=("a", "e"))
+        Inverse(system, [np.pi, 0, 0, 0, np.pi], independent=("a", "e"))
     gear = dyn.mechanisms.ConstraintMatrix("gear", 1, lambda q: [[1] * 5], lambda q, v: [[0] * 5])
     both = dyn.mechanisms.ConstrainedModel(system.tree, [*system.constraints, gear], ("a",))
     with pytest.raises(dyn.ModelError, match="constraint 'gear' is a matrix; only loops"):

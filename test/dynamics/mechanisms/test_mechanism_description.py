@@ -32,7 +32,8 @@ def test_the_mechanism_is_that_from_python(tmp_path):
     expected, found = four_bar().system, load(tmp_path, LOOPS)
     q = four_bar().q
     np.testing.assert_array_equal(
-        dyn.mechanisms.constraint_matrices(found, q), dyn.mechanisms.constraint_matrices(expected, q)
+        dyn.mechanisms.constraint_matrices(found, q),
+        dyn.mechanisms.constraint_matrices(expected, q),
     )
     assert found.describe() == expected.describe()
 
@@ -77,5 +78,5 @@ def test_frames_are_those_of_urdf(tmp_path):
     ],
 )
 def test_errors_name_file_loop_and_key(tmp_path, old, new, message):
-    with pytest.raises(dyn.InputError, match=rf"loops.yaml: .*{message}"):
+    with pytest.raises(dyn.DynamicsError, match=rf"loops.yaml: .*{message}"):
         load(tmp_path, LOOPS.replace(old, new, 1))
