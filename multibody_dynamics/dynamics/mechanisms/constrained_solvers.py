@@ -275,10 +275,10 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
         if self._call is not None:
             results = self._call(q, qd, qdd, qddd, qdddd)
             if results is not None:
-                return results  # type: ignore[no-any-return]
+                return results
         self._checked.take((q, qd, qdd, qddd, qdddd))
         self._run()
-        return self._results  # type: ignore[return-value]
+        return self._results
 
     def batch(
         self, q: Any, qd: Any, qdd: Any, qddd: Any, qdddd: Any

@@ -7,7 +7,7 @@ The independent coordinates s of a closed mechanism determine the others. Every 
 :mod:`.loop_rows` is an equation f(q) = 0 with f' = w . (V_2 - V_1), where u and x are now in
 inertial axes, u turns with the first body, x moves with the second, and
 
-    w = (x × u, kind u)    is the wrench on the second body for a unit multiplier.
+    w = (cross(x, u), kind u)    is the wrench on the second body for a unit multiplier.
 
 With A = df/dq, A_d its columns of the dependent joints, and the Leibniz rule,
 
@@ -443,9 +443,13 @@ def _inverse_dynamics(
     parents, joints, gravity, plan, rows, states, applied, motions, trig, bodies, wrenches,
     matrices, vectors, results,
 ):  # fmt: skip
-    """Inverse dynamics with rates of states that follow each other; see `LoopArrays`.
+    """Inverse dynamics with rates of states (count, 5, dof) that follow each other.
 
-    Returns the number of states before the first one that fails, as the row REPORT of `vectors` says.
+    The other arrays are those of :class:`.LoopSolver`; `motions` (count, 5, n) and `results`
+    (count, 3, motors) are written.
+
+    Returns the number of states before the first one that fails; the row REPORT of `vectors` says
+    why.
     """
     w, torques = work(plan, matrices, vectors), vectors[TORQUE:]
     for k in range(states.shape[0]):

@@ -8,10 +8,11 @@ With the pose (R, p) of the second frame in the first one, each row is
     u . (R x + p - c) = 0    the point x of the second body stays in a plane through c, normal to u
     u . R x = value          the direction x keeps its angle to the direction u of the first body
 
-and both have the form w . (V_second - V_first) for their rate, with the wrench w = (x × u, u) or
-(x × u, 0) in inertial axes; see :mod:`.loop_recursion`. The rows cover every cut joint that first
-slides along fixed directions of the first frame and then turns about axes through one point: weld,
-revolute, prismatic, cylindrical, planar, universal and spherical joints, and a ball that slides.
+and both have the form w . (V_second - V_first) for their rate, with the wrench w = (cross(x, u), u)
+or (cross(x, u), 0) in inertial axes; see :mod:`.loop_recursion`. The rows cover every cut joint
+that first slides along fixed directions of the first frame and then turns about axes through one
+point: weld, revolute, prismatic, cylindrical, planar, universal and spherical joints, and a ball
+that slides.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def _centre(loop: LoopClosure, turns: Array, blocked: Array) -> Array:
     """The point (3,) through which all axes pass, up to translations that are free anyway."""
     if not len(turns):
         return np.zeros(3)
-    # Velocity of the origin, v = c × a
+    # Velocity of the origin, v = cross(c, a)
     matrix = np.concatenate([-blocked @ _skew(a) for a in turns[:, :3]])
     wanted = np.concatenate([blocked @ v for v in turns[:, 3:]])
     centre = np.linalg.lstsq(matrix, wanted, rcond=None)[0]

@@ -14,7 +14,7 @@ from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.mechanisms.loop_rows import loop_rows
 
 SUPPORTED = {
-    **{name: free for name, free in JOINTS.items() if name not in ("helical", "two parallel hinges")},
+    **{name: X for name, X in JOINTS.items() if name not in ("helical", "two parallel hinges")},
     "slides and cross": np.vstack(
         [dyn.prismatic((1, 0.2, 0)), dyn.prismatic((0, 1, 0.1)), JOINTS["universal"]]
     ),
@@ -22,7 +22,7 @@ SUPPORTED = {
         [dyn.revolute((1, 2, 3), point) for point in ((0, 0, 0), (1, 0, 0), (0, 1, 0.5))]
     ),
     "slide, and a hinge at an angle": np.vstack([dyn.prismatic((1, 0, 0)), JOINTS["revolute"]]),
-}  # fmt: skip
+}
 
 
 def loop(free):

@@ -45,10 +45,13 @@ def test_the_mechanism_is_that_from_python(tmp_path):
         ("type: spherical, point: [0.1, 0, 0]", dyn.spherical((0.1, 0, 0))),
         ("type: prismatic, axis: [0, 1, 0]", [dyn.prismatic((0, 1, 0))]),
         ("type: helical, axis: [0, 1, 0], pitch: 0.01", [dyn.helical((0, 1, 0), (0, 0, 0), 0.01)]),
-        ("type: universal, axis: [1, 0, 0], second_axis: [0, 1, 0]", dyn.universal((0, 0, 0), (1, 0, 0), (0, 1, 0))),
+        (
+            "type: universal, axis: [1, 0, 0], second_axis: [0, 1, 0]",
+            dyn.universal((0, 0, 0), (1, 0, 0), (0, 1, 0)),
+        ),
         ("type: screws, screws: [[0, 0, 1, 0, 0, 0]]", [dyn.revolute((0, 0, 1))]),
     ],
-)  # fmt: skip
+)
 def test_types_of_joints(tmp_path, joint, free):
     system = load(tmp_path, f"loops: {{a: {{first: crank_bar, second: rocker_bar, {joint}}}}}")
     np.testing.assert_array_equal(system.constraints[0].free, free)
