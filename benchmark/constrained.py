@@ -52,7 +52,7 @@ def forward(system: dyn.mechanisms.ConstrainedModel) -> Callable[[], object]:
 
 def delta_robot() -> dyn.mechanisms.ConstrainedModel:
     """A delta robot whose pairs of rods are one rod each, with a platform that stays level."""
-    arm, rod, base, platform, drop = 0.25, 0.6, 0.12, 0.05, 0.5
+    arm, base, platform, drop = 0.25, 0.12, 0.05, 0.5
     body = dyn.spatial_inertia(0.3, (0, 0, 0), 0.01 * np.eye(3))
     parents, screws, wrists = [-1], [np.stack([dyn.prismatic(e) for e in np.eye(3)])], []
     for k in range(3):
@@ -111,8 +111,13 @@ def cycle_rows() -> list[Row]:
         joint = system.tree.body_index(loop.second) + 1
         models.append(
             pin.RigidConstraintModel(
-                pin.ContactType.CONTACT_3D, robot, 0, pin.SE3(loop.first_pose), joint,
-                pin.SE3.Identity(), pin.ReferenceFrame.LOCAL,
+                pin.ContactType.CONTACT_3D,
+                robot,
+                0,
+                pin.SE3(loop.first_pose),
+                joint,
+                pin.SE3.Identity(),
+                pin.ReferenceFrame.LOCAL,
             )  # fmt: skip
         )
     works = pin.StdVec_RigidConstraintData()
@@ -126,7 +131,9 @@ def cycle_rows() -> list[Row]:
         cycles(five_bar(["left_shoulder", "right_shoulder"]), np.radians([-150, 110, -30, -110])),
         cycles(delta_robot(), np.zeros(12)),
         cycles(rods(), np.zeros(21)),
-        Row(f"{name}, Pinocchio", harness.loop(lambda: pin.constraintDynamics(*arguments), 100), 100),
+        Row(
+            f"{name}, Pinocchio", harness.loop(lambda: pin.constraintDynamics(*arguments), 100), 100
+        ),
         Row(name, harness.loop(lambda: solver(state, state, tau), 100), 100),
     ]
 

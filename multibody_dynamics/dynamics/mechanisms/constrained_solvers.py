@@ -24,7 +24,7 @@ from ..core import (
     as_state,
 )
 from ..model.records import BODY_ROW
-from ..rigid import COMPOSITE_ROW, ModelSolver, body_rows, spatial_jacobians
+from ..rigid import ModelSolver, body_rows, spatial_jacobians
 from . import loop_recursion as at
 from .assembly import assemble
 from .constraints import independent_rows
@@ -74,14 +74,13 @@ class LoopSolver(ModelSolver):
         self.redundant = tuple(row.name for _, row in dropped)
         self.independent = tuple(tree.joint_names[i] for i in chosen)
         self.actuated, self.passive = tuple(system.actuated or ()), system.passive
-        size = max(n + m, at.REPORT_COLUMNS)
+        size = max(n + m, N, at.REPORT_COLUMNS)
         self._plan, numbers = _plan(system, self._all_rows, m, chosen)
         self._vectors = np.zeros((at.VECTORS, size))
         self._vectors[at.REPORT, at.SINGULAR] = system.rank_tolerance
         self._vectors[at.REPORT, at.OPENING] = system.consistency_tolerance
         self._matrices = np.zeros((at.MATRICES, size, size))
         self._wrenches = np.zeros((len(rows), at.WRENCHES_ROW))
-        self._trig = np.empty((2, N))
         self._motions = np.zeros((1, 5, n))
         self.motion: Array = self._motions[0]
         self.multipliers: Array = self._vectors[at.MULTIPLIER, :m]
@@ -91,6 +90,7 @@ class LoopSolver(ModelSolver):
         self._start(start)
 
     def _start(self, q: Array) -> None:
+        self._vectors[at.LAST : at.LAST + 3] = 0.0
         self._vectors[at.LAST, : self.model.n] = q
         self._plan[at.CLOSED] = 0
 
@@ -141,6 +141,25 @@ class LoopSolver(ModelSolver):
         return result
 
     _has_rates = True
+    _call: Callable[..., Any] | None = None  # checks and runs in machine code, see `Calls`
+    state: Array
+    _results: tuple[Array, ...]
+
+    def _call_directly(self) -> None:
+        if Calls.available():
+            unguarded = np.zeros(GUARD_STEP)
+            calls = Calls(self._run, self.state, self._results, (self.state,), unguarded)
+            self.__dict__["_call"] = calls.call
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the built-in function, which is bound to these buffers."""
+        state = super().__getstate__()
+        state.pop("_call", None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._call_directly()
 
     def problem(self) -> str:
         """Why the last update has failed; empty if it has not."""
@@ -215,7 +234,6 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
     """
 
     update: Callable[[], int]
-    _call: Callable[..., Any] | None = None  # in machine code, see :class:`.Calls`
 
     def __init__(
         self, system: ConstrainedModel, q: Any, *, independent: Sequence[str] | None = None
@@ -228,7 +246,7 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
                 "`actuated` joints, or use ConstrainedForwardDynamicsSolver"
             )
         count = len(self.actuated)
-        self.state: Array = np.zeros((5, self.dof))
+        self.state = np.zeros((5, self.dof))
         self.result: Array = np.zeros((3, count))
         self.passive_torque: Array = self._vectors[
             at.PASSIVE_TORQUE : at.PASSIVE_TORQUE + 3, : self.model.n
@@ -239,29 +257,12 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
         self.update = self._bound(self.state[None], self._motions, self.result[None])
         self.state[0] = self._vectors[at.LAST, system.indices(self.independent)]
         self._run()
-        if is_direct:
-            self._call_directly()
-
-    def _call_directly(self) -> None:
-        unguarded = np.zeros(GUARD_STEP)
-        calls = Calls(self._run, self.state, self._results, (self.state,), unguarded)
-        self.__dict__["_call"] = calls.call
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the built-in function, which is bound to these buffers."""
-        state = super().__getstate__()
-        state.pop("_call", None)
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if Calls.available():
-            self._call_directly()
+        self._call_directly()
 
     def _bound(self, states: Array, motions: Array, results: Array) -> Callable[[], int]:
         return partial(
             at.inverse_dynamics_cycle, *self._arguments, states, self._applied, motions,
-            self._trig, *self._scratch, results,
+            *self._scratch, results,
         )  # fmt: skip
 
     def __call__(
@@ -336,26 +337,30 @@ class ConstrainedForwardDynamicsSolver(LoopSolver):
         super().__init__(system, q, independent)
         n, dof, count = self.model.n, self.dof, len(self.actuated)
         states, results = np.zeros((1, 3, dof)), np.zeros((1, 2, dof))
-        self.state: Array = states[0, :2]
+        self.state = states[0, :2]
         self.torque: Array = np.zeros(count)
         self.passive_torque: Array = self._vectors[at.PASSIVE_TORQUE, :n]
         self.result: Array = results[0, 0]
         self.bias: Array = results[0, 1]
         self.mass_matrix: Array = self._matrices[at.REDUCED_INERTIA, :dof, :dof]
         self.reduction: Array = self._matrices[at.REDUCTION, :n, :dof]
-        self._given = np.zeros((2, dof)), np.zeros((1, count))
-        self._checked = (
-            CheckedRows(STATE_ROWS[:2], self.independent, self._given[0]),
-            CheckedRows(("tau",), self.actuated, self._given[1]),
+        self._given = np.zeros(count)
+        self._checked_torque = CheckedRows(("tau",), self.actuated, self._given[None])
+        self._checked = CheckedRows(
+            STATE_ROWS[:2], self.independent, self.state, is_fallback=Calls.available()
         )
+        self._results = (self.result,)
         self.update = partial(
             at.forward_dynamics_cycle, *self._arguments, states, self._applied, self._motions,
-            self._trig, *self._scratch, self.torque[None],
-            np.zeros((self.model.body_count + 1, COMPOSITE_ROW)), results,
+            *self._scratch, self.torque[None], results,
         )  # fmt: skip
         self.state[0] = self._vectors[at.LAST, system.indices(self.independent)]
-        if not self.update():
-            raise self._fail()
+        self._run()
+        self._call_directly()
+
+    def _run(self) -> None:
+        self.torque[:] = self._given
+        super()._run()
 
     def __call__(self, q: Any, qd: Any, tau: Any) -> Array:
         """q'' (dof,) as a view of `result`, for q, q' (dof,) and tau (motors,).
@@ -363,10 +368,10 @@ class ConstrainedForwardDynamicsSolver(LoopSolver):
         Raises InputError for a wrong length, NaN or infinity, and leaves all buffers unchanged;
         DynamicsError if the loops cannot be closed, or the pose or the mass matrix is singular.
         """
-        self._checked[0].take((q, qd))
-        self._checked[1].take((tau,))
-        self.state[:], self.torque[:] = self._given[0], self._given[1][0]
-        self._run()
+        self._checked_torque.take((tau,))
+        if self._call is None or self._call(q, qd) is None:
+            self._checked.take((q, qd))
+            self._run()
         return self.result
 
 

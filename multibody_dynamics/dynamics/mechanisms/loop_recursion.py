@@ -86,18 +86,19 @@ OWN_FACTORS = 1
 LEAST_NORM = 2
 
 # Rows of `vectors` (VECTORS, s)
-LAST = 0  # q of the last closed configuration
-RESIDUAL = 1
-STEP = 2
-ROW_SIZE = 3
-SPREAD = 4
-RHS = 5
-TORQUE = 6  # three: of the tree, with rates
-PASSIVE_TORQUE = 9  # three, given
-MULTIPLIER = 12  # three
-FLOW = 15  # three: v
-REPORT = 18
-VECTORS = 19
+LAST = 0  # three: q, q', q'' of the last closed configuration
+RESIDUAL = 3
+STEP = 4
+ROW_SIZE = 5
+SPREAD = 6
+RHS = 7
+TORQUE = 8  # three: of the tree, with rates
+PASSIVE_TORQUE = 11  # three, given
+MULTIPLIER = 14  # three
+FLOW = 17  # three: v
+REPORT = 20
+TRIG = 21  # two
+VECTORS = 23
 
 # Columns of the row REPORT
 PROBLEM = 0
@@ -285,16 +286,29 @@ def close(parents, joints, plan, rows, motion, trig, bodies, wrenches, w):
 
 @uncounted
 def predict(plan, motion, w):
-    """Start from the last configuration, and follow the independent joints along its tangent."""
-    m, dependent, independent = plan[KEPT], plan[DEPENDENT], plan[INDEPENDENT]
+    """Start from the last configuration, and follow the independent joints to second order.
+
+    With the step ds of the independent joints, and the time dt in which they made it along the last
+    motion, A_d dq_d = -A_i ds + A q'' dt^2 / 2, because A q'' = -A' q'.
+    """
+    m, n, last = plan[KEPT], plan[DOF] + plan[KEPT], w.vectors
+    dependent, independent = plan[DEPENDENT], plan[INDEPENDENT]
     for c in range(m):
-        motion[0, plan[dependent + c]] = w.vectors[LAST, plan[dependent + c]]
+        motion[0, plan[dependent + c]] = last[LAST, plan[dependent + c]]
     if plan[CLOSED]:
+        along, square = 0.0, 1e-300
+        for c in range(independent, dependent):
+            i = plan[c]
+            along += (motion[0, i] - last[LAST, i]) * last[LAST + 1, i]
+            square += last[LAST + 1, i] * last[LAST + 1, i]
+        dt = along / square
         for r in range(m):
             left = 0.0
-            for c in range(plan[DOF]):
-                i = plan[independent + c]
-                left += w.jacobians[0, r, i] * (motion[0, i] - w.vectors[LAST, i])
+            for c in range(independent, dependent):
+                i = plan[c]
+                left += w.jacobians[0, r, i] * (motion[0, i] - last[LAST, i])
+            for i in range(n):
+                left -= 0.5 * dt * dt * w.jacobians[0, r, i] * last[LAST + 2, i]
             w.residual[r] = left
         solve(w.factors, m, w.order, w.residual, w.step)
         for c in range(m):
@@ -353,8 +367,9 @@ def move(order, parents, joints, plan, rows, state, motion, trig, bodies, wrench
         find_rate(k, parents, joints, plan, rows, motion, bodies, wrenches, w)
     for k in range(1, order - 1):
         fill_jacobian(k, plan, joints, bodies, wrenches, w)
-    for c in range(plan[DOF] + plan[KEPT]):
-        w.vectors[LAST, c] = motion[0, c]
+    for k in range(3):
+        for c in range(plan[DOF] + plan[KEPT]):
+            w.vectors[LAST + k, c] = motion[k, c]
     plan[CLOSED] = 1
     w.vectors[REPORT, PROBLEM] = NONE
     return True
@@ -440,8 +455,8 @@ def distribute(k, plan, w, result):
 
 # Plain arrays; a named tuple would add 0.2 us per field to every call from Python
 def _inverse_dynamics(
-    parents, joints, gravity, plan, rows, states, applied, motions, trig, bodies, wrenches,
-    matrices, vectors, results,
+    parents, joints, gravity, plan, rows, states, applied, motions, bodies, wrenches, matrices,
+    vectors, results,
 ):  # fmt: skip
     """Inverse dynamics with rates of states (count, 5, dof) that follow each other.
 
@@ -451,7 +466,7 @@ def _inverse_dynamics(
     Returns the number of states before the first one that fails; the row REPORT of `vectors` says
     why.
     """
-    w, torques = work(plan, matrices, vectors), vectors[TORQUE:]
+    w, torques, trig = work(plan, matrices, vectors), vectors[TORQUE:], vectors[TRIG:]
     for k in range(states.shape[0]):
         if not move(
             4, parents, joints, plan, rows, states[k], motions[k], trig, bodies, wrenches, w
@@ -532,8 +547,8 @@ def solve_reduced(plan, M, G, reduced, torque, result, motion, w):
 
 # Plain arrays, as above
 def _forward_dynamics(
-    parents, joints, gravity, plan, rows, states, applied, motions, trig, bodies, wrenches,
-    matrices, vectors, torques, composite, results,
+    parents, joints, gravity, plan, rows, states, applied, motions, bodies, wrenches, matrices,
+    vectors, torques, results,
 ):  # fmt: skip
     """Forward dynamics of states in the independent coordinates; returns as `_inverse_dynamics`.
 
@@ -541,7 +556,8 @@ def _forward_dynamics(
     """
     w, dof, n = work(plan, matrices, vectors), plan[DOF], plan[DOF] + plan[KEPT]
     M, G, reduced = matrices[INERTIA], matrices[REDUCTION], matrices[REDUCED_INERTIA]
-    M_tree, torques_of_tree = M[:n, :n], vectors[TORQUE:]
+    M_tree, torques_of_tree, trig = M[:n, :n], vectors[TORQUE:], vectors[TRIG:]
+    composite = bodies[:, WRENCH:]  # unused after the backward pass
     for k in range(states.shape[0]):
         for c in range(dof):
             states[k, 2, c] = 0.0

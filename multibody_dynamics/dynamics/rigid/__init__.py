@@ -124,7 +124,6 @@ traced_motion                     poses and twists of frames of a traced robot
 CYCLES                            {representation: compiled inverse dynamics of one state}
 backward_cycle                    its second half, for compiled code that calls it
 mass_matrix_recursion             M from the poses and joint screws of all bodies, the same
-COMPOSITE_ROW                     numbers that it needs for each body
 forward_dynamics_cycle            compiled forward dynamics of a batch of states
 plain_forward_dynamics_cycle      the same for one state, for compiled code that calls it
 forward_dynamics_scratch          its scratch arrays
@@ -167,13 +166,7 @@ from .articulated_inertia import (
 from .batch_inverse_dynamics import BatchInverseDynamics
 from .christoffel import christoffel_symbols, christoffel_symbols_binet
 from .coriolis import coriolis_matrix, mass_matrix_dot
-from .crba import (
-    COMPOSITE_ROW,
-    gravity_forces,
-    mass_matrix,
-    mass_matrix_recursion,
-    trace_mass_matrix,
-)
+from .crba import gravity_forces, mass_matrix, mass_matrix_recursion, trace_mass_matrix
 from .derivatives import (
     ForwardDynamicsDerivatives,
     InverseDynamicsDerivatives,
@@ -277,7 +270,7 @@ __all__ = [
     "twists_in_frame",
     # building blocks for the packages above
     "vector_batch", "traced_robot", "TracedRobot", "traced_motion",
-    "CYCLES", "backward_cycle", "mass_matrix_recursion", "COMPOSITE_ROW", "forward_dynamics_cycle",
+    "CYCLES", "backward_cycle", "mass_matrix_recursion", "forward_dynamics_cycle",
     "plain_forward_dynamics_cycle", "forward_dynamics_scratch",
     "ModelSolver", "pseudo_inertias", "base_rows", "body_rows", "joint_poses", "spatial_jacobians",
     "spatial_bodies", "subtree_sums",
