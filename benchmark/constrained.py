@@ -109,17 +109,9 @@ def cycle_rows() -> list[Row]:
     data, models = robot.createData(), pin.StdVec_RigidConstraintModel()
     for loop in system.constraints:
         joint = system.tree.body_index(loop.second) + 1
-        models.append(
-            pin.RigidConstraintModel(
-                pin.ContactType.CONTACT_3D,
-                robot,
-                0,
-                pin.SE3(loop.first_pose),
-                joint,
-                pin.SE3.Identity(),
-                pin.ReferenceFrame.LOCAL,
-            )  # fmt: skip
-        )
+        place, body = pin.SE3(loop.first_pose), pin.SE3.Identity()
+        kind, axes = pin.ContactType.CONTACT_3D, pin.ReferenceFrame.LOCAL
+        models.append(pin.RigidConstraintModel(kind, robot, 0, place, joint, body, axes))
     works = pin.StdVec_RigidConstraintData()
     works.extend([model.createData() for model in models])
     pin.initConstraintDynamics(robot, data, models, works)

@@ -279,7 +279,7 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
                 return results
         self._checked.take((q, qd, qdd, qddd, qdddd))
         self._run()
-        return self._results
+        return self._results  # type: ignore[return-value]
 
     def batch(
         self, q: Any, qd: Any, qdd: Any, qddd: Any, qdddd: Any
