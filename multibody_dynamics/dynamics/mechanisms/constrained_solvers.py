@@ -226,7 +226,7 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
     applied_wrenches, set_base, move_base, set_model : as in :class:`.InverseDynamicsSolver`.
 
     Every update closes the loops by Newton's method, starting from the last solution and its
-    tangent: successive poses must be close to each other compared with the distance to a singular
+    motion: successive poses must be close to each other compared with the distance to a singular
     pose. `update()` returns 1, or 0 if it fails; then `problem()` says why, the results are
     invalid, and the next update starts from the last solution. Use an instance from one thread
     only. Parameters, other attributes and errors are those of :class:`.LoopSolver`; ModelError
