@@ -1,21 +1,27 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Forward dynamics of mechanisms with n joints and m constraints: O(n) + O(m^3)."""
+"""Mechanisms with loops: in the control cycle, and for n joints and m constraints in NumPy."""
 
 from __future__ import annotations
 
 import argparse
+import runpy
 from collections.abc import Callable
 from functools import partial
+from itertools import cycle
+from pathlib import Path
 
 import harness
 import numpy as np
+import pinocchio as pin
 from harness import Group, Row
-from scaling import chain
+from scaling import chain, pinocchio_chain
 
 from multibody_dynamics import dynamics as dyn
 
+EXAMPLES = Path(__file__).parents[1] / "examples"
+PERIOD, STATES = 0.5, 500  # s, of a motion of all independent joints at 1 kHz
 LENGTHS = (10, 30, 100, 300, 1000)
 PINNED = (1, 2, 5, 10, 20, 40)
 
@@ -44,6 +50,86 @@ def forward(system: dyn.mechanisms.ConstrainedModel) -> Callable[[], object]:
     return run
 
 
+def delta_robot() -> dyn.mechanisms.ConstrainedModel:
+    """A delta robot whose pairs of rods are one rod each, with a platform that stays level."""
+    arm, base, platform, drop = 0.25, 0.12, 0.05, 0.5
+    body = dyn.spatial_inertia(0.3, (0, 0, 0), 0.01 * np.eye(3))
+    parents, screws, wrists = [-1], [np.stack([dyn.prismatic(e) for e in np.eye(3)])], []
+    for k in range(3):
+        out, side, _ = dyn.so3.exp([0, 0, 2 * np.pi / 3 * k]).T
+        shoulder, elbow = base * out, (base + arm) * out
+        wrist = platform * out + [0, 0, -drop]
+        along = np.cross(side, wrist - elbow)
+        parents += [-1, len(parents)]
+        screws += [dyn.revolute(side, shoulder), dyn.universal(elbow, side, along)]
+        wrists.append(wrist)
+    names = ["place", *(f"{part}{k}" for k in range(3) for part in ("motor", "elbow"))]
+    tree = dyn.model_from_screws(
+        parents, screws, [np.eye(4)] * 7, [body] * 7, joint_names=names, name="delta",
+        body_names=names,
+    )  # fmt: skip
+    loops = [
+        dyn.mechanisms.LoopClosure.at(
+            tree, f"wrist{k}", f"elbow{k}", "place", dyn.spherical(), point=p
+        )
+        for k, p in enumerate(wrists)
+    ]
+    return dyn.mechanisms.ConstrainedModel(tree, loops, ["motor0", "motor1", "motor2"])
+
+
+def cycles(system: dyn.mechanisms.ConstrainedModel, q: list[float]) -> Row:
+    """Q, Q' and Q'' along a motion at 1 kHz, in which every state is another one."""
+    solver = dyn.mechanisms.ConstrainedInverseDynamicsSolver(system, q)
+    order, omega = np.arange(5)[:, None, None], 2 * np.pi / PERIOD
+    t = PERIOD * np.arange(STATES)[:, None] / STATES + 0.1 * np.arange(solver.dof)
+    motion = 0.2 * omega**order * np.sin(omega * t + order * np.pi / 2)
+    motion[0] += solver.state[0] - motion[0, 0]
+    full, torques = solver.batch(*motion)
+    expected = dyn.mechanisms.constrained_inverse_dynamics(system, *full)
+    for k in range(3):
+        row = expected[k][:, system.actuated_indices]
+        harness.require(f"torques of {system.tree.name}", torques[k], row, 1e-11)
+    rows = cycle([tuple(motion[:, k].copy()) for k in range(STATES)])
+    name = f"Q, Q', Q'' of {system.tree.name}: {system.n} joints, {len(solver.multipliers)} rows"
+    return Row(name, harness.loop(lambda: solver(*next(rows)), 100), 100)
+
+
+def cycle_rows() -> list[Row]:
+    """The control cycle, and the forward dynamics by this package and by Pinocchio."""
+    five_bar = runpy.run_path(str(EXAMPLES / "10_five_bar.py"))["five_bar"]
+    rods = runpy.run_path(str(EXAMPLES / "11_delta_robot.py"))["delta_robot"]
+    system = pinned_chain(10, 2)
+    name = f"forward dynamics, {system.n} joints, {system.m} constraints"
+    n, tau = system.n, np.random.default_rng(1).normal(size=10)
+    zero = np.zeros(n)
+    solver = dyn.mechanisms.ConstrainedForwardDynamicsSolver(system, zero)
+    state = np.zeros(solver.dof)
+    found = solver(state, state, tau).copy()
+    robot = pinocchio_chain(system.tree)
+    data, models = robot.createData(), pin.StdVec_RigidConstraintModel()
+    for loop in system.constraints:
+        joint = system.tree.body_index(loop.second) + 1
+        place, body = pin.SE3(loop.first_pose), pin.SE3.Identity()
+        kind, axes = pin.ContactType.CONTACT_3D, pin.ReferenceFrame.LOCAL
+        models.append(pin.RigidConstraintModel(kind, robot, 0, place, joint, body, axes))
+    works = pin.StdVec_RigidConstraintData()
+    works.extend([model.createData() for model in models])
+    pin.initConstraintDynamics(robot, data, models, works)
+    settings = pin.ProximalSettings(1e-12, 1e-12, 10)
+    arguments = robot, data, zero, zero, tau, models, works, settings
+    expected = pin.constraintDynamics(*arguments)[system.indices(solver.independent)]
+    harness.require("forward dynamics of the pinned chain", found, expected, 1e-6)
+    return [
+        cycles(five_bar(["left_shoulder", "right_shoulder"]), np.radians([-150, 110, -30, -110])),
+        cycles(delta_robot(), np.zeros(12)),
+        cycles(rods(), np.zeros(21)),
+        Row(
+            f"{name}, Pinocchio", harness.loop(lambda: pin.constraintDynamics(*arguments), 100), 100
+        ),
+        Row(name, harness.loop(lambda: solver(state, state, tau), 100), 100),
+    ]
+
+
 def groups(_: argparse.Namespace) -> list[Group]:
     sizes = [(n, 2) for n in LENGTHS] + [(300, pins) for pins in PINNED if pins != 2]
     rows = [
@@ -56,4 +142,5 @@ def groups(_: argparse.Namespace) -> list[Group]:
         for n, pins in sizes
     ]
     title = "forward dynamics of a chain with loops, one state, from Python"
-    return [Group("constrained", title, rows)]
+    in_cycle = "mechanisms with loops in the control cycle, one state, from Python"
+    return [Group("loops", in_cycle, cycle_rows()), Group("constrained", title, rows)]

@@ -91,22 +91,21 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     tree = robot.tree
     print(f"{robot.n} joints, {robot.m} constraints, motors {', '.join(robot.actuated)}")
 
-    # The pose of the platform is given with four derivatives; all else follows from it.
+    # The motion of the platform is given with four derivatives; all else follows from it.
     times = np.linspace(0.0, PERIOD, 100, endpoint=False)
     omega, order = 2 * np.pi / PERIOD, np.arange(5)[:, None]
     angle = omega * times + order * np.pi / 2
-    rates = np.zeros((5, len(times), robot.n))
     circle = [RADIUS * np.cos(angle), RADIUS * np.sin(angle), HEIGHT * np.cos(angle)]
-    rates[:, :, robot.indices(PLACE)] = np.moveaxis(circle, 0, -1) * omega ** order[..., None]
-    state = dyn.mechanisms.consistent_motion(robot, *rates, fixed=PLACE)
-    q, qd = state[:2]
+    given = np.moveaxis(circle, 0, -1) * omega ** order[..., None]
+    start = np.zeros(robot.n)
+    start[robot.indices(PLACE)] = given[0, 0]
+    solver = dyn.mechanisms.ConstrainedInverseDynamicsSolver(robot, start, independent=PLACE)
+    (q, qd, *_), Q = solver.batch(*given)  # in a control cycle: one state after the other
     tilt = np.abs(q[:, robot.indices(ATTITUDE)]).max()
     print(f"the platform stays level to {tilt:.0e} rad")
 
-    torques = dyn.mechanisms.constrained_inverse_dynamics(robot, *state)
-    Q = [row[:, robot.actuated_indices] for row in torques[:3]]
     print(f"{'peak of':<10}{'Q  [N m]':>12}{'Q_dot':>12}{'Q_ddot':>12}")
-    for motor, *peaks in zip(robot.actuated, *np.abs(Q).max(axis=1), strict=True):
+    for motor, *peaks in zip(robot.actuated, *(abs(row).max(axis=0) for row in Q), strict=True):
         print(f"{motor:<10}" + "".join(f"{peak:12.3f}" for peak in peaks))
     energy = dyn.rigid.kinetic_energy(tree, q, qd) + dyn.rigid.potential_energy(tree, q)
     power = (Q[0] * qd[:, robot.actuated_indices]).sum(axis=1)

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 
 import mpmath as mp
 import numpy as np
+import pinocchio as pin
 
 import reference as ref
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3, so3
 from multibody_dynamics.dynamics.core.inputs import Array
-from robots import random_inertia, random_tree
+from robots import random_inertia, random_tree, to_pinocchio
 
 X, Y, Z = np.eye(3)
 EYE = np.eye(4)
@@ -191,6 +192,34 @@ def delta() -> Mechanism:
     start = np.array([0.15 if name in motors else 0.0 for name in tree.joint_names])
     start[0] = -0.1
     return Mechanism(dyn.mechanisms.ConstrainedModel(tree, loops, motors), start, motors, held)
+
+
+def bricard(theta: float) -> dyn.mechanisms.ConstrainedModel:
+    """The trihedral loop of Bricard, six hinges at right angles, closed at q = 0; link 6 is cut.
+
+    It has six closure equations for six joints, and moves nevertheless: every other joint turns
+    alike, and cos theta cos psi + cos theta + cos psi = 0 for neighbours. `theta` is that of joint
+    1 at q = 0.
+    """
+    psi = np.arccos(-np.cos(theta) / (1 + np.cos(theta)))
+    frames = [EYE]
+    for k, angle in enumerate((theta, psi) * 3):
+        turn = so3.exp((0, 0, angle)), so3.exp(((-1) ** k * np.pi / 2, 0, 0))
+        step = se3.from_rotation_translation(turn[0] @ turn[1], turn[0] @ X)
+        frames.append(frames[-1] @ step)
+    np.testing.assert_allclose(frames[-1], EYE, atol=1e-12)
+    rng = np.random.default_rng(3)
+    tree = dyn.model_from_screws(
+        range(-1, 4),
+        [dyn.revolute(C[:3, 2], C[:3, 3]) for C in frames[:5]],
+        [EYE] * 5,
+        [random_inertia(rng) for _ in range(5)],
+        name="bricard",
+    )
+    hinge = dyn.mechanisms.LoopClosure.at(
+        tree, "hinge", "body5", "base", dyn.revolute(frames[5][:3, 2]), point=frames[5][:3, 3]
+    )
+    return dyn.mechanisms.ConstrainedModel(tree, [hinge], ("joint1",))
 
 
 def none(C1: np.ndarray, C2: np.ndarray) -> list[np.ndarray]:
@@ -385,3 +414,28 @@ def loop_in_tree(free, seed=0, n=9):
         tree, "loop", other, n - 1, free, point=(0.3, 0.1, -0.2), q=q
     )
     return dyn.mechanisms.ConstrainedModel(tree, [loop]), q
+
+
+def pinocchio_acceleration(system, q, qd, tau):
+    """By Pinocchio's proximal solver, which supports welds and balls."""
+    twin = to_pinocchio(system.tree)
+    model = twin.model
+    constraints, work = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    for loop in system.constraints:
+        sides = []
+        for body, pose in ((loop.first, loop.first_pose), (loop.second, loop.second_pose)):
+            index, offset = system.tree.frame(body)
+            frame = model.frames[model.getFrameId(system.tree.body_names[index])]
+            if index < 0:
+                sides += [0, pin.SE3(offset @ pose)]
+            else:
+                sides += [frame.parentJoint, frame.placement * pin.SE3(offset @ pose)]
+        kind = pin.ContactType.CONTACT_3D if len(loop.free) else pin.ContactType.CONTACT_6D
+        local = pin.ReferenceFrame.LOCAL
+        constraints.append(pin.RigidConstraintModel(kind, model, *sides, local))
+        work.append(constraints[-1].createData())
+    data = model.createData()
+    pin.initConstraintDynamics(model, data, constraints, work)
+    state = (twin.to_pin(row) for row in (q, qd, tau))
+    settings = pin.ProximalSettings(1e-14, 1e-12, 50)
+    return twin.from_pin(pin.constraintDynamics(model, data, *state, constraints, work, settings))

@@ -306,6 +306,12 @@ def test_yaml_blocks_can_be_read(tmp_path, ros_domain_id):
             elif content.keys() & {"couplings", "transmission"}:
                 assert len(content) == 1
                 assert dyn.model.load_couplings(file)
+            elif "loops" in content:
+                rods = dyn.model_from_screws(
+                    [-1, -1], [dyn.revolute((0, 0, 1))] * 2, [np.eye(4)] * 2, [np.eye(6)] * 2,
+                    joint_names=("left", "right"), body_names=("left_rod", "right_rod"),
+                )  # fmt: skip
+                assert dyn.mechanisms.load_mechanism(file, rods).constraints
             elif "effects" in content:
                 dyn.plant.load_effects(file)
             elif "bodies" in content:

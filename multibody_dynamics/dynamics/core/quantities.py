@@ -134,9 +134,8 @@ def joint_entries(
         where, data = what, source
     else:
         where, data = str(source), read_yaml(source)
-    top = entries(
-        data, where, required=("joints",), optional=("description", "couplings", "transmission")
-    )
+    others = ("description", "couplings", "transmission", "loops", "actuated")
+    top = entries(data, where, required=("joints",), optional=others)
     joints = entries(top["joints"], f"{where}: joints", required=(), optional=None)
     for name in joints:
         if name not in joint_names and name not in locked:

@@ -46,24 +46,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Array, DynamicsError, InputError, as_array, exactly, file_reader, read_yaml
+from ..core import Array, DynamicsError, InputError, exactly, file_reader, read_yaml
 from ..core.quantities import entries
 from ..lie import se3, so3
-from ..model import joints as kinds
 from ..model.inertia import spatial_inertia
+from ..model.joints import FREE_SCREWS
 from .absolute_systems import AbsoluteSystem, BodyJoint, RigidBody, SpringDamper
 
-_FREE: Mapping[str, tuple[tuple[str, ...], Callable[..., Array]]] = {
-    "weld": ((), lambda: np.zeros((0, 6))),
-    "revolute": (("axis", "point"), kinds.revolute),
-    "prismatic": (("axis",), kinds.prismatic),
-    "helical": (("axis", "point", "pitch"), kinds.helical),
-    "cylindrical": (("axis", "point"), kinds.cylindrical),
-    "spherical": (("point",), kinds.spherical),
-    "planar": (("axis", "point"), kinds.planar),
-    "universal": (("point", "axis", "second_axis"), kinds.universal),
-    "screws": (("screws",), lambda screws: as_array("screws", screws, (6,))),
-}
 _VECTORS = ("com", "position", "rotation", "omega", "velocity")
 _SPRING = ("first", "second", "first_point", "second_point", "stiffness")
 
@@ -125,9 +114,9 @@ def _body(name: str, data: Any, where: str) -> RigidBody:
 
 def _joint(name: str, data: Any, where: str) -> BodyJoint:
     kind = entries(data, where, ("type", "first", "second"), None)["type"]
-    if not isinstance(kind, str) or kind not in _FREE:
-        raise InputError(f"{where}.type: unknown type {kind!r}; known: {', '.join(_FREE)}")
-    needed, screws = _FREE[kind]
+    if not isinstance(kind, str) or kind not in FREE_SCREWS:
+        raise InputError(f"{where}.type: unknown type {kind!r}; known: {', '.join(FREE_SCREWS)}")
+    needed, screws = FREE_SCREWS[kind]
     optional = () if "point" in needed else ("point",)
     entry = entries(data, where, ("type", "first", "second", *needed), optional)
     values = {key: entry[key] for key in needed}

@@ -19,6 +19,7 @@ ConstraintMatrix              constraint A(q) q' = 0 given by user-supplied func
 constraint_residual           f(q) (..., m); zero if the mechanism is closed
 constraint_matrices           A, A', A'', A''' (..., m, n)
 redundant_constraints         names of the rows of A that depend on the others
+load_mechanism                a tree and the loops in a YAML file, such as that of the springs
 assemble                      closes the loops: finds a configuration with f = 0 near a given one
 consistent_motion             nearest motion up to q'''' that obeys the constraints
 
@@ -29,6 +30,11 @@ ConstrainedInverseDynamics    result: torques, multipliers and loop wrenches
 constrained_forward_dynamics  joint accelerations under given torques
 constrained_hybrid_dynamics   accelerations of some joints and torques of the others
 ConstrainedMotion             result: accelerations, torques, multipliers and loop wrenches
+
+The same for the control cycle, compiled:
+
+ConstrainedInverseDynamicsSolver  Q, Q', Q'' of the motors from a motion of the independent joints
+ConstrainedForwardDynamicsSolver  accelerations of the independent joints from torques of the motors
 """
 
 from .assembly import assemble, consistent_motion
@@ -39,8 +45,13 @@ from .constrained_dynamics import (
     constrained_hybrid_dynamics,
     constrained_inverse_dynamics,
 )
+from .constrained_solvers import (
+    ConstrainedForwardDynamicsSolver,
+    ConstrainedInverseDynamicsSolver,
+)
 from .constraints import constraint_matrices, constraint_residual, redundant_constraints
 from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
+from .mechanism_description import load_mechanism
 from .motion_subspaces import CompositeJoint, ExponentialJoint, Joint, SphericalJoint
 from .multi_dof import MultiDofModel
 
@@ -48,11 +59,13 @@ __all__ = [
     # joints with several degrees of freedom
     "Joint", "CompositeJoint", "SphericalJoint", "ExponentialJoint", "MultiDofModel",
     # closed mechanisms
-    "ConstrainedModel", "LoopClosure", "ConstraintMatrix", "constraint_residual",
+    "ConstrainedModel", "LoopClosure", "ConstraintMatrix", "load_mechanism", "constraint_residual",
     "constraint_matrices", "redundant_constraints", "assemble", "consistent_motion",
     # dynamics of closed mechanisms
     "constrained_inverse_dynamics", "ConstrainedInverseDynamics", "constrained_forward_dynamics",
     "constrained_hybrid_dynamics", "ConstrainedMotion",
+    # for the control cycle
+    "ConstrainedInverseDynamicsSolver", "ConstrainedForwardDynamicsSolver",
 ]  # fmt: skip
 
 

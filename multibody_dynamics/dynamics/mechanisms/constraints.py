@@ -392,13 +392,13 @@ def _row_name(wrench: Array) -> str:
     """The relative motion that a unit wrench prevents, in the first frame."""
     m, f = wrench[:3], wrench[3:]
     if not np.any(abs(m) > PRINTED):
-        return f"translation along {_direction(f)}"
+        return f"translation along {direction_name(f)}"
     if not np.any(abs(f) > PRINTED):
-        return f"rotation about {_direction(m)}"
-    return f"motion against the wrench {_direction(m)}, {_direction(f)}"
+        return f"rotation about {direction_name(m)}"
+    return f"motion against the wrench {direction_name(m)}, {direction_name(f)}"
 
 
-def _direction(v: Array) -> str:
+def direction_name(v: Array) -> str:
     for axis, e in zip("xyz", np.eye(3), strict=True):
         if np.all(abs(v - e) < PRINTED):
             return axis

@@ -11,6 +11,7 @@ massless bodies in between: exp(Y_1 q_1) ... exp(Y_k q_k), [M21] section II.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,20 @@ def floating(point: Any = ORIGIN) -> Array:
     to the dynamics as their argument `base` instead.
     """
     return np.concatenate([np.stack([prismatic(axis) for axis in (X, Y, Z)]), spherical(point)])
+
+
+# The joints of files, by name: the arguments, and the function of them
+FREE_SCREWS: Mapping[str, tuple[tuple[str, ...], Callable[..., Array]]] = {
+    "weld": ((), lambda: np.zeros((0, 6))),
+    "revolute": (("axis", "point"), revolute),
+    "prismatic": (("axis",), prismatic),
+    "helical": (("axis", "point", "pitch"), helical),
+    "cylindrical": (("axis", "point"), cylindrical),
+    "spherical": (("point",), spherical),
+    "planar": (("axis", "point"), planar),
+    "universal": (("point", "axis", "second_axis"), universal),
+    "screws": (("screws",), lambda screws: as_array("screws", screws, (6,))),
+}
 
 
 def unit(name: str, value: Any) -> Array:

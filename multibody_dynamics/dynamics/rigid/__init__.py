@@ -125,6 +125,8 @@ traced_robot                      a robot over expressions, on which the recursi
 TracedRobot                       result: arguments of the recursions
 traced_motion                     poses and twists of frames of a traced robot
 CYCLES                            {representation: compiled inverse dynamics of one state}
+backward_cycle                    its second half, for compiled code that calls it
+mass_matrix_recursion             M from the poses and joint screws of all bodies, the same
 forward_dynamics_cycle            compiled forward dynamics of a batch of states
 plain_forward_dynamics_cycle      the same for one state, for compiled code that calls it
 forward_dynamics_scratch          its scratch arrays
@@ -167,7 +169,7 @@ from .articulated_inertia import (
 from .batch_inverse_dynamics import BatchInverseDynamics
 from .christoffel import christoffel_symbols, christoffel_symbols_binet
 from .coriolis import coriolis_matrix, mass_matrix_dot
-from .crba import gravity_forces, mass_matrix, trace_mass_matrix
+from .crba import gravity_forces, mass_matrix, mass_matrix_recursion, trace_mass_matrix
 from .derivatives import (
     ForwardDynamicsDerivatives,
     InverseDynamicsDerivatives,
@@ -221,6 +223,7 @@ from .rigid_body import (
 from .rnea import (
     CYCLES,
     InverseDynamics,
+    backward_cycle,
     base_wrench,
     generic_inverse_dynamics,
     interbody_wrenches,
@@ -272,7 +275,8 @@ __all__ = [
     "twists_in_frame",
     # building blocks for the packages above
     "vector_batch", "traced_robot", "TracedRobot", "traced_motion",
-    "CYCLES", "forward_dynamics_cycle", "plain_forward_dynamics_cycle", "forward_dynamics_scratch",
+    "CYCLES", "backward_cycle", "mass_matrix_recursion", "forward_dynamics_cycle",
+    "plain_forward_dynamics_cycle", "forward_dynamics_scratch",
     "ModelSolver", "pseudo_inertias", "base_rows", "body_rows", "joint_poses", "spatial_jacobians",
     "spatial_bodies", "subtree_sums",
     "along_paths", "with_rates", "wrench_rows", "prescribed_joints", "singular", "ROUNDING",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,16 +54,13 @@ class InverseDynamics(NamedTuple):
     tau_ddot: Array | None
 
 
-def _cycle(recursion: ModuleType) -> Callable[..., None]:
-    """The inverse dynamics of one state: trigonometry, forward pass, loads, backward pass."""
-    forward_recursion = recursion.forward_recursion
+def backward_cycle(representation: str) -> Callable[..., None]:
+    """Loads and backward pass of one state, after the forward recursion, for compiled code."""
+    recursion = RECURSIONS[representation]
     apply_wrenches = recursion.apply_wrenches
     backward_recursion = recursion.backward_recursion
 
-    # Plain arrays; a named tuple would add 0.2 us per field to every call from Python
-    def cycle(parents, joints, gravity, order, state, applied, trig, bodies, result):
-        store_trig(joints, state, trig)
-        forward_recursion(parents, joints, trig, state, order, bodies)
+    def backward(parents, joints, gravity, order, state, applied, trig, bodies, result):
         is_loaded = False
         for b in range(parents.shape[0] + 1):
             for k in range(6 * order + 6):
@@ -75,12 +72,26 @@ def _cycle(recursion: ModuleType) -> Callable[..., None]:
             apply_wrenches(parents, joints, gravity, trig, state, order, applied, bodies)
         backward_recursion(parents, joints, gravity, state, order, bodies, result)
 
+    return inlined(backward)
+
+
+def _cycle(representation: str) -> Callable[..., None]:
+    """The inverse dynamics of one state: trigonometry, forward pass, loads, backward pass."""
+    forward_recursion = RECURSIONS[representation].forward_recursion
+    backward = backward_cycle(representation)
+
+    # Plain arrays; a named tuple would add 0.2 us per field to every call from Python
+    def cycle(parents, joints, gravity, order, state, applied, trig, bodies, result):
+        store_trig(joints, state, trig)
+        forward_recursion(parents, joints, trig, state, order, bodies)
+        backward(parents, joints, gravity, order, state, applied, trig, bodies, result)
+
     return inlined(cycle)
 
 
 LARGE_BATCH = 2**17  # states; from here on vector code is used. The general code is fast, too
 
-PLAIN_CYCLES = MappingProxyType({name: _cycle(module) for name, module in RECURSIONS.items()})
+PLAIN_CYCLES = MappingProxyType({name: _cycle(name) for name in RECURSIONS})
 CYCLES = MappingProxyType({name: compiled(cycle, name) for name, cycle in PLAIN_CYCLES.items()})
 
 

@@ -136,6 +136,12 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "CompositeJoint": lambda: mechanisms.CompositeJoint(
         dyn.universal((0, 0, 0), (1, 0, 0), (0, 1, 0))
     ),
+    "ConstrainedForwardDynamicsSolver": lambda: mechanisms.ConstrainedForwardDynamicsSolver(
+        four_bar().system, four_bar().q
+    ),
+    "ConstrainedInverseDynamicsSolver": lambda: mechanisms.ConstrainedInverseDynamicsSolver(
+        four_bar().system, four_bar().q
+    ),
     "ConstrainedModel": lambda: four_bar().system,
     "ControllerSettings": lambda: control.ControllerSettings(position=REST),
     "Eccentricity": lambda: plant.Eccentricity(np.full(N, 1e-3), np.zeros(N)),

@@ -9,7 +9,6 @@ from functools import cache
 
 import mpmath as mp
 import numpy as np
-import pinocchio as pin
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +21,7 @@ from mechanisms import (
     five_bar,
     four_bar,
     loop_in_tree,
+    pinocchio_acceleration,
     reference_motion,
     reference_torques,
     spatial_loop,
@@ -29,7 +29,7 @@ from mechanisms import (
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.mechanisms.constraints import constraint_terms
 from reference import error
-from robots import random_base, random_tree, to_pinocchio
+from robots import random_base, random_tree
 
 CHOICES = ("unique", "minimum_force", "minimum_torque")
 MINIMA = CHOICES[1:]
@@ -233,31 +233,6 @@ def test_batches_of_inverse_dynamics():
 
 
 # forward dynamics
-
-
-def pinocchio_acceleration(system, q, qd, tau):
-    """By Pinocchio's proximal solver, which supports welds and balls."""
-    twin = to_pinocchio(system.tree)
-    model = twin.model
-    constraints, work = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
-    for loop in system.constraints:
-        sides = []
-        for body, pose in ((loop.first, loop.first_pose), (loop.second, loop.second_pose)):
-            index, offset = system.tree.frame(body)
-            frame = model.frames[model.getFrameId(system.tree.body_names[index])]
-            if index < 0:
-                sides += [0, pin.SE3(offset @ pose)]
-            else:
-                sides += [frame.parentJoint, frame.placement * pin.SE3(offset @ pose)]
-        kind = pin.ContactType.CONTACT_3D if len(loop.free) else pin.ContactType.CONTACT_6D
-        local = pin.ReferenceFrame.LOCAL
-        constraints.append(pin.RigidConstraintModel(kind, model, *sides, local))
-        work.append(constraints[-1].createData())
-    data = model.createData()
-    pin.initConstraintDynamics(model, data, constraints, work)
-    state = (twin.to_pin(row) for row in (q, qd, tau))
-    settings = pin.ProximalSettings(1e-14, 1e-12, 50)
-    return twin.from_pin(pin.constraintDynamics(model, data, *state, constraints, work, settings))
 
 
 @pytest.mark.parametrize("free", [(), dyn.spherical()], ids=["weld", "ball"])

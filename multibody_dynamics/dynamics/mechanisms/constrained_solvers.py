@@ -1,0 +1,480 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Inverse and forward dynamics of mechanisms with loops for the control cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..codegen import GUARD_STEP, Calls
+from ..core import (
+    STATE_ROWS,
+    Array,
+    CheckedRows,
+    DynamicsError,
+    InputError,
+    ModelError,
+    as_array,
+    as_state,
+)
+from ..model.records import BODY_ROW
+from ..rigid import ModelSolver, body_rows, spatial_jacobians
+from . import loop_recursion as at
+from .assembly import assemble
+from .constraints import independent_rows
+from .loop_rows import LOOP_ROW, LoopRow, frames_in_joints, loop_rows
+from .loops import ConstrainedModel, LoopClosure
+
+Indices = NDArray[np.int64]
+
+NEAR = 0.05  # a margin below which messages call a pose nearly singular
+
+
+class LoopSolver(ModelSolver):
+    """Base of the solvers: closes the loops of `system` in every update, from the last solution.
+
+    Parameters
+    ----------
+    system : the mechanism. Its cut joints are those of :mod:`.loop_rows`; a ConstraintMatrix is not
+        supported.
+    q : (n,) a configuration that is closed or nearly so, and not singular, rad or m. It decides
+        between the ways in which the mechanism can be assembled.
+    independent : names of as many joints as there are degrees of freedom. Default: the actuated
+        joints as far as they are independent.
+
+    Attributes
+    ----------
+    independent, actuated, passive : names of joints, in the order of the tree.
+    redundant : names of the rows that depend on the others, and are only checked.
+    motion : (5, n) q ... q'''' of all joints after an update; forward dynamics write three rows.
+    multipliers : (m,) of the rows that are not redundant, N m or N.
+
+    Raises ModelError for constraints that are not supported, InputError for unknown joints and a
+    wrong number of independent ones, DynamicsError if the loops cannot be closed near q, or q is
+    singular.
+    """
+
+    def __init__(self, system: ConstrainedModel, q: Any, independent: Sequence[str] | None) -> None:
+        tree = system.tree
+        n, N = tree.n, tree.body_count
+        bodies = np.zeros((N + 1, BODY_ROW))
+        super().__init__(tree, bodies)
+        self.system = system
+        start, chosen, rows, kept = _assembled(system, q, independent)
+        m = len(kept)
+        self._rows_kept = tuple(rows[k] for k in kept)
+        dropped = tuple(row for k, row in enumerate(rows) if k not in kept)
+        self._all_rows = (*self._rows_kept, *dropped)
+        self.redundant = tuple(row.name for _, row in dropped)
+        self.independent = tuple(tree.joint_names[i] for i in chosen)
+        self.actuated, self.passive = tuple(system.actuated or ()), system.passive
+        size = max(n + m, N, at.REPORT_COLUMNS)
+        self._plan, numbers = _plan(system, self._all_rows, m, chosen)
+        self._vectors = np.zeros((at.VECTORS, size))
+        self._vectors[at.REPORT, at.SINGULAR] = system.rank_tolerance
+        self._vectors[at.REPORT, at.OPENING] = system.consistency_tolerance
+        self._matrices = np.zeros((at.MATRICES, size, size))
+        self._wrenches = np.zeros((len(rows), at.WRENCHES_ROW))
+        self._motions = np.zeros((1, 5, n))
+        self.motion: Array = self._motions[0]
+        self.multipliers: Array = self._vectors[at.MULTIPLIER, :m]
+        self._arguments: tuple[Any, ...] = (*self._constants, self._plan, numbers)
+        self._applied = self.applied_wrenches.reshape(N, 18)
+        self._scratch = (bodies, self._wrenches, self._matrices, self._vectors)
+        self._start(start)
+
+    def _start(self, q: Array) -> None:
+        self._vectors[at.LAST : at.LAST + 3] = 0.0
+        self._vectors[at.LAST, : self.model.n] = q
+        self._plan[at.CLOSED] = 0
+
+    def restart(self, q: Any) -> Array:
+        """Close the loops near q (n,) once more, for instance in another assembly mode.
+
+        The independent joints keep their values. Returns the closed configuration (n,), from which
+        the next update starts. Raises the errors of :func:`.assemble`; allocates.
+        """
+        closed = assemble(self.system, q, fixed=self.independent)
+        if closed.ndim != 1:
+            raise InputError(f"q: expected shape ({self.model.n},), got {closed.shape}")
+        self._start(closed)
+        return closed
+
+    @property
+    def dof(self) -> int:
+        """The number of degrees of freedom."""
+        return len(self.independent)
+
+    @property
+    def margin(self) -> float:
+        """How far the last pose was from a singular one: the smallest pivot of A_d over its row.
+
+        It falls to zero where the independent joints no longer determine the others; an update
+        fails below `system.rank_tolerance`.
+        """
+        return float(self._vectors[at.REPORT, at.MARGIN])
+
+    @property
+    def loop_wrenches(self) -> Mapping[str, Array]:
+        """{loop: (3, 6)} the wrench that each cut joint applies to its second body, with two rates.
+
+        In inertial axes about the inertial origin; with the opposite sign, it acts on the first
+        body. Forward dynamics have no rates: their rows 1 and 2 are zero. Redundant rows transmit
+        nothing here, see :class:`.ConstrainedInverseDynamics`.
+        """
+        m = len(self._rows_kept)
+        w = self._wrenches[:m, :18].reshape(m, 3, 6)
+        multipliers = self._vectors[at.MULTIPLIER : at.MULTIPLIER + 3, :m]
+        result = {c.name: np.zeros((3, 6)) for c in self.system.constraints}
+        rates = 3 if self._has_rates else 1
+        for r, (loop, _) in enumerate(self._rows_kept):
+            for k in range(rates):
+                for j in range(k + 1):
+                    share = at.BINOMIAL[k, j] * multipliers[k - j, r]
+                    result[loop.name][k] += share * w[r, j]
+        return result
+
+    _has_rates = True
+    _call: Callable[..., Any] | None = None  # checks and runs in machine code, see `Calls`
+    state: Array
+    _results: tuple[Array, ...]
+
+    def _call_directly(self) -> None:
+        if Calls.available():
+            unguarded = np.zeros(GUARD_STEP)
+            calls = Calls(self._run, self.state, self._results, (self.state,), unguarded)
+            self.__dict__["_call"] = calls.call
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the built-in function, which is bound to these buffers."""
+        state = super().__getstate__()
+        state.pop("_call", None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._call_directly()
+
+    def problem(self) -> str:
+        """Why the last update has failed; empty if it has not."""
+        problem, where, amount = self._vectors[at.REPORT, : at.MARGIN]
+        k, tree = int(where), self.model
+        if problem == at.NONE:
+            return ""
+        if problem == at.NOT_CLOSED:
+            near = f"; the pose is nearly singular, margin {self.margin:.1e}"
+            return (
+                f"{self._all_rows[k][1].name}: no configuration found near the last one, an error "
+                f"of {amount:.3g} remains; the independent joints may be out of reach, or have "
+                f"moved too far in one step (see `restart`){near if self.margin < NEAR else ''}"
+            )
+        if problem == at.DEPENDENT_ROW:
+            return (
+                f"{self._all_rows[k][1].name}: violated by {amount:.3g}, although it depended on "
+                "the other rows at the start: the mechanism has left its assembly mode"
+            )
+        if problem == at.NO_INERTIA:
+            joint = self.independent[k]
+            return f"joint '{joint}' has no inertia to accelerate"
+        columns = at.DEPENDENT if problem == at.SINGULAR_POSE else at.PASSIVE
+        joint = tree.joint_names[min(self._plan[self._plan[columns] + k], tree.n - 1)]
+        loops = ", ".join(f"'{name}'" for name in self._loops_of(joint))
+        held = ", ".join(self.independent if problem == at.SINGULAR_POSE else self.actuated)
+        return (
+            f"singular pose of loop {loops}: with {held} locked, joint '{joint}' can still move "
+            f"(pivot {amount:.1e} of its row)"
+        )
+
+    def _loops_of(self, joint: str) -> list[str]:
+        i = self.model.joint_index(joint)
+        A = self._matrices[at.JACOBIANS, : len(self._rows_kept), i]
+        names = dict.fromkeys(
+            loop.name for (loop, _), entry in zip(self._rows_kept, A, strict=True) if entry
+        )
+        return list(names) or [c.name for c in self.system.constraints]
+
+    def _run(self) -> None:
+        if not self.update():
+            raise self._fail()
+
+    def _fail(self, state: str = "") -> DynamicsError:
+        return DynamicsError(f"robot '{self.model.name}'{state}: {self.problem()}")
+
+
+class ConstrainedInverseDynamicsSolver(LoopSolver):
+    """Q, Q' and Q'' of the motors of a mechanism with loops, for the control cycle: compiled.
+
+    >>> solver = ConstrainedInverseDynamicsSolver(system, q)
+    >>> tau, tau_dot, tau_ddot = solver(q, qd, qdd, qddd, qdddd)
+
+    The motion is that of the independent joints; all other joints follow from the loops. To avoid
+    all copies, fill `solver.state` (5, dof), call `solver.update()` and read `solver.result`
+    (3, motors). The results are views that the next call overwrites. With more motors than degrees
+    of freedom, the torques are those of least norm, "minimum_torque" in
+    :func:`.constrained_inverse_dynamics`.
+
+    state : (5, dof) rows q ... q'''' of the joints `independent`, rad or m and per s^k.
+    result : (3, motors) rows Q, Q', Q'' of the joints `actuated`, N m or N and per s^k.
+    passive_torque : (3, n) torques of springs or friction in the passive joints, with two rates;
+        other entries must be zero. It keeps its values between calls.
+    applied_wrenches, set_base, move_base, set_model : as in :class:`.InverseDynamicsSolver`.
+
+    Every update closes the loops by Newton's method, starting from the last solution and its
+    motion: successive poses must be close to each other compared with the distance to a singular
+    pose. `update()` returns 1, or 0 if it fails; then `problem()` says why, the results are
+    invalid, and the next update starts from the last solution. Use an instance from one thread
+    only. Parameters, other attributes and errors are those of :class:`.LoopSolver`; ModelError
+    also for fewer motors than degrees of freedom.
+    """
+
+    update: Callable[[], int]
+
+    def __init__(
+        self, system: ConstrainedModel, q: Any, *, independent: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(system, q, independent)
+        if len(self.actuated) < self.dof:
+            raise ModelError(
+                f"robot '{self.model.name}': {self.dof} degrees of freedom, but motors on only "
+                f"{len(self.actuated)} joints: no torques give every motion; name further "
+                "`actuated` joints, or use ConstrainedForwardDynamicsSolver"
+            )
+        count = len(self.actuated)
+        self.state = np.zeros((5, self.dof))
+        self.result: Array = np.zeros((3, count))
+        self.passive_torque: Array = self._vectors[
+            at.PASSIVE_TORQUE : at.PASSIVE_TORQUE + 3, : self.model.n
+        ]
+        self._results = tuple(self.result)
+        is_direct = Calls.available()
+        self._checked = CheckedRows(STATE_ROWS, self.independent, self.state, is_fallback=is_direct)
+        self.update = self._bound(self.state[None], self._motions, self.result[None])
+        self.state[0] = self._vectors[at.LAST, system.indices(self.independent)]
+        self._run()
+        self._call_directly()
+
+    def _bound(self, states: Array, motions: Array, results: Array) -> Callable[[], int]:
+        return partial(
+            at.inverse_dynamics_cycle, *self._arguments, states, self._applied, motions,
+            *self._scratch, results,
+        )  # fmt: skip
+
+    def __call__(
+        self, q: Any, qd: Any, qdd: Any, qddd: Any, qdddd: Any
+    ) -> tuple[Array, Array, Array]:
+        """Q, Q' and Q'' (motors,) as views of `result`; all arguments are (dof,).
+
+        Raises InputError for a wrong length, NaN or infinity, and leaves all buffers unchanged;
+        DynamicsError if the loops cannot be closed or the pose is singular.
+        """
+        if self._call is not None:
+            results = self._call(q, qd, qdd, qddd, qdddd)
+            if results is not None:
+                return results
+        self._checked.take((q, qd, qdd, qddd, qdddd))
+        self._run()
+        return self._results  # type: ignore[return-value]
+
+    def batch(
+        self, q: Any, qd: Any, qdd: Any, qddd: Any, qdddd: Any
+    ) -> tuple[Array, tuple[Array, Array, Array]]:
+        """A motion of the independent joints, (count, dof) each, whose states follow each other.
+
+        Returns q ... q'''' of all joints (5, count, n), and Q, Q', Q'' (count, motors). The first
+        state starts from the last solution of the solver, every other one from that before it.
+        Errors are those of a call, and name the state.
+        """
+        states, shape, given = as_state(self.independent, q, qd, qdd, qddd, qdddd)
+        if len(shape) != 1 or given < 5:
+            raise InputError(
+                f"expected q ... qdddd of shape (count, {self.dof}), got {given} rows of shape "
+                f"{(*shape, self.dof)}"
+            )
+        states = np.ascontiguousarray(states)
+        motions = np.zeros((len(states), 5, self.model.n))
+        results = np.zeros((len(states), 3, len(self.actuated)))
+        done = self._bound(states, motions, results)()
+        if done < len(states):
+            raise self._fail(f", state {done}")
+        tau, tau_dot, tau_ddot = np.swapaxes(results, 0, 1)
+        return np.swapaxes(motions, 0, 1), (tau, tau_dot, tau_ddot)
+
+
+class ConstrainedForwardDynamicsSolver(LoopSolver):
+    """q'' of the independent joints of a mechanism with loops, for the control cycle: compiled.
+
+    >>> solver = ConstrainedForwardDynamicsSolver(system, q)
+    >>> qdd = solver(q, qd, tau)
+
+    Fill `solver.state` (2, dof) and `solver.torque` (motors,), call `solver.update()`, and read
+    `solver.result` (dof,). The loops are closed in every update: integrating the independent
+    coordinates does not open them.
+
+    state : (2, dof) rows q, q' of the joints `independent`, rad or m and per s.
+    torque : (motors,) of the joints `actuated`, N m or N.
+    passive_torque : (n,) torques of the passive joints; other entries are overwritten.
+    result : (dof,) q'' of the joints `independent`, rad/s^2 or m/s^2.
+    mass_matrix : (dof, dof) G^T M G, where q' = G s' for the independent coordinates s.
+    bias : (dof,) the torques of the independent joints at s'' = 0, without those of other joints.
+    reduction : (n, dof) G.
+
+    In other respects as :class:`ConstrainedInverseDynamicsSolver`; any number of motors is
+    accepted.
+    """
+
+    update: Callable[[], int]
+    _has_rates = False
+
+    def __init__(
+        self, system: ConstrainedModel, q: Any, *, independent: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(system, q, independent)
+        n, dof, count = self.model.n, self.dof, len(self.actuated)
+        states, results = np.zeros((1, 3, dof)), np.zeros((1, 2, dof))
+        self.state = states[0, :2]
+        self.torque: Array = np.zeros(count)
+        self.passive_torque: Array = self._vectors[at.PASSIVE_TORQUE, :n]
+        self.result: Array = results[0, 0]
+        self.bias: Array = results[0, 1]
+        self.mass_matrix: Array = self._matrices[at.REDUCED_INERTIA, :dof, :dof]
+        self.reduction: Array = self._matrices[at.REDUCTION, :n, :dof]
+        self._given = np.zeros(count)
+        self._checked_torque = CheckedRows(("tau",), self.actuated, self._given[None])
+        self._checked = CheckedRows(
+            STATE_ROWS[:2], self.independent, self.state, is_fallback=Calls.available()
+        )
+        self._results = (self.result,)
+        self.update = partial(
+            at.forward_dynamics_cycle, *self._arguments, states, self._applied, self._motions,
+            *self._scratch, self.torque[None], results,
+        )  # fmt: skip
+        self.state[0] = self._vectors[at.LAST, system.indices(self.independent)]
+        self._run()
+        self._call_directly()
+
+    def _run(self) -> None:
+        self.torque[:] = self._given
+        super()._run()
+
+    def __call__(self, q: Any, qd: Any, tau: Any) -> Array:
+        """q'' (dof,) as a view of `result`, for q, q' (dof,) and tau (motors,).
+
+        Raises InputError for a wrong length, NaN or infinity, and leaves all buffers unchanged;
+        DynamicsError if the loops cannot be closed, or the pose or the mass matrix is singular.
+        """
+        self._checked_torque.take((tau,))
+        if self._call is None or self._call(q, qd) is None:
+            self._checked.take((q, qd))
+            self._run()
+        return self.result
+
+
+Row = tuple[LoopClosure, LoopRow]
+
+
+def _assembled(
+    system: ConstrainedModel, q: Any, independent: Sequence[str] | None
+) -> tuple[Array, Indices, list[Row], Indices]:
+    """A closed configuration, the independent joints, all rows, and the independent rows."""
+    tree = system.tree
+    q = as_array("q", q, (tree.n,), tree.joint_names)
+    if q.ndim != 1:
+        raise InputError(f"q: expected shape ({tree.n},), got {q.shape}")
+    rows = []
+    for constraint in system.constraints:
+        if not isinstance(constraint, LoopClosure):
+            raise ModelError(
+                f"constraint '{constraint.name}' is a matrix; only loops are closed in the control "
+                "cycle: use a coupling of the tree (with_couplings) where it is linear in q"
+            )
+        rows += [(constraint, row) for row in loop_rows(constraint)]
+    fixed = () if independent is None else tuple(independent)
+    q = assemble(system, q, fixed=fixed)
+    A = _jacobian(system, rows, q)
+    kept = independent_rows(system, A, np.ones(len(A)))
+    dof = tree.n - len(kept)
+    if independent is None:
+        free = _independent_columns(system, A[kept])
+    else:
+        free = system.indices(independent, "independent")
+        if len(free) != dof:
+            raise InputError(
+                f"independent: robot '{tree.name}' has {dof} degrees of freedom at q ({tree.n} "
+                f"joints, {len(kept)} independent constraints), got {len(free)} joints: "
+                f"{', '.join(tree.joint_names[i] for i in free)}"
+            )
+    return q, free, rows, kept
+
+
+def _independent_columns(system: ConstrainedModel, A: Array) -> Indices:
+    """Joints that determine all others; passive and then later joints are dependent if possible."""
+    dependent: list[int] = []
+    rest = A.copy()
+    for joints in (system.passive_indices, system.actuated_indices):
+        columns = rest[:, joints].T
+        found = joints[independent_rows(system, columns, np.ones(len(columns)))]
+        dependent += found.tolist()
+        basis = np.linalg.qr(A[:, dependent])[0]
+        rest = A - basis @ (basis.T @ A)
+    return np.setdiff1d(np.arange(system.n), dependent)
+
+
+def _jacobian(system: ConstrainedModel, rows: Sequence[Row], q: Array) -> Array:
+    """A (rows, n) at q, each row relative to its largest possible entry."""
+    tree = system.tree
+    bodies = body_rows(tree, (q,))[0]
+    result = np.zeros((len(rows), tree.n))
+    for r, (loop, row) in enumerate(rows):
+        (C1, J1), (C2, J2) = (
+            (C[0] @ offset, J[0, 0])
+            for (C, J, _), offset in (
+                (spatial_jacobians(tree, bodies, loop.first, 1), loop.first_pose),
+                (spatial_jacobians(tree, bodies, loop.second, 1), loop.second_pose),
+            )
+        )
+        u = C1[:3, :3] @ row.u
+        x = C2[:3, :3] @ row.x + row.is_point * C2[:3, 3]
+        w = np.concatenate([np.cross(x, u), row.is_point * u])
+        size = max(abs(w @ J1).max(), abs(w @ J2).max(), np.finfo(float).tiny)
+        result[r] = w @ (J2 - J1) / size
+    return result
+
+
+def _plan(
+    system: ConstrainedModel, rows: Sequence[Row], m: int, independent: Indices
+) -> tuple[Indices, Array]:
+    """The lists of :mod:`.loop_recursion`, and the numbers of the rows."""
+    tree = system.tree
+    actuated, passive = system.actuated_indices, system.passive_indices
+    dependent = np.setdiff1d(np.arange(tree.n), independent)
+    if np.array_equal(np.sort(passive), dependent):
+        mode, dependent = at.SHARED_FACTORS, passive
+    else:
+        mode = at.OWN_FACTORS if len(passive) == m else at.LEAST_NORM
+    lists = [independent, dependent, actuated, passive]
+    begins = at.HEADER + np.cumsum([0, *(len(x) for x in lists)])
+    sides_at = int(begins[-1])
+    paths_at = sides_at + 4 * len(rows)
+    sides: list[int] = []
+    paths: list[int] = []
+    numbers = np.zeros((len(rows), LOOP_ROW))
+    seen: dict[str, tuple[int, int]] = {}
+    for r, (loop, row) in enumerate(rows):
+        (first, pose1), (second, pose2) = frames_in_joints(tree, loop)
+        if loop.name not in seen:
+            one, two = (list(tree.path(b)) if b >= 0 else [] for b in (first, second))
+            begin = paths_at + len(paths)
+            paths += [x for i in one if i not in two for x in (i, -1)]
+            paths += [x for i in two if i not in one for x in (i, 1)]
+            seen[loop.name] = begin, paths_at + len(paths)
+        sides += [first + 1, second + 1, *seen[loop.name]]
+        numbers[r] = row.numbers(pose1, pose2)
+    pivots = [0] * (2 * (tree.n + m))
+    header = [tree.n - m, m, mode, *begins[:4].tolist(), sides_at, paths_at + len(paths), 0]
+    return np.array([*header, *np.concatenate(lists), *sides, *paths, *pivots], np.int64), numbers

@@ -1,0 +1,575 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Kinematics and dynamics of mechanisms with loops, compiled: one tree recursion, one Jacobian.
+
+The independent coordinates s of a closed mechanism determine the others. Every row of
+:mod:`.loop_rows` is an equation f(q) = 0 with f' = w . (V_2 - V_1), where u and x are now in
+inertial axes, u turns with the first body, x moves with the second, and
+
+    w = (cross(x, u), kind u)    is the wrench on the second body for a unit multiplier.
+
+With A = df/dq, A_d its columns of the dependent joints, and the Leibniz rule,
+
+    A_d dq_d = -f                                            positions, by Newton's method
+    A_d q_d^(k) = -f^(k) with q_d^(k) = 0                    k = 1 ... 4
+    f^(k) = sum_j C(k-1, j) w^(j) . (V_2 - V_1)^(k-1-j)
+    A^(k) = sum_j C(k, j) w^(j) . S^(k-j)
+
+so that one factorisation serves all derivatives. The torques Q of the tree, from its recursion, are
+distributed to the actuated joints by multipliers lambda: with passive joints p, [K12] (56), (57),
+
+    A_p^T lambda = Q_p - tau_p,    tau_a = Q_a - A_a^T lambda,
+
+and their time derivatives, again with one factorisation. If the loops have more motors than degrees
+of freedom, the torques of least norm satisfy also A v = 0 with v_a = tau_a, [K12] (62)-(64).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core import Array, Integers, compiled, inlined
+from ..lie.screws import (
+    cross,
+    dot,
+    load_rotation,
+    load_screw,
+    load_vector,
+    muladd,
+    muladd_screw,
+    pair,
+    rotate,
+    scale,
+    store_screw,
+    store_vector,
+    subtract,
+    subtract_screw,
+)
+from ..model.records import POSE, POSITION, SCREW, TWIST, WRENCH
+from ..recursions import coordinate, spatial, store_trig
+from ..rigid import backward_cycle, mass_matrix_recursion
+from .loop_rows import DIRECTION, KIND, MEMBER, PLANE, VALUE
+from .square_systems import factorise, solve, solve_transposed
+
+forward_recursion = spatial.forward_recursion
+uncounted = partial(inlined, uncounted=True)
+_backward_cycle = backward_cycle("spatial")
+
+ITERATIONS = 50
+CONVERGED = 1e-13  # rad or m; a Newton step, whose square is the remaining error
+ROUNDING = 1e-9  # smaller steps that no longer shrink consist of rounding error
+LONGEST_STEP = 0.5  # rad or m
+INERTIAL = 1e-14  # a smaller pivot of the reduced mass matrix, over its diagonal, counts as zero
+
+BINOMIAL = np.array([[1.0, 0, 0, 0], [1, 1, 0, 0], [1, 2, 1, 0], [1, 3, 3, 1]])
+
+# The header of `plan`: counts, and where the lists behind it begin
+DOF = 0  # independent coordinates
+KEPT = 1  # independent rows, m; the other rows are only checked
+LEAST = 2  # how the torques are distributed
+INDEPENDENT = 3
+DEPENDENT = 4
+ACTUATED = 5
+PASSIVE = 6
+SIDES = 7  # for each row: the rows of its two bodies, and where its path begins and ends
+PIVOTS = 8  # (2, s) scratch
+CLOSED = 9  # whether the last update has succeeded
+HEADER = 10
+
+# How the torques are distributed
+SHARED_FACTORS = 0  # the passive joints are the dependent ones
+OWN_FACTORS = 1
+LEAST_NORM = 2
+
+# Rows of `vectors` (VECTORS, s)
+LAST = 0  # three: q, q', q'' of the last closed configuration
+RESIDUAL = 3
+STEP = 4
+ROW_SIZE = 5
+SPREAD = 6
+RHS = 7
+TORQUE = 8  # three: of the tree, with rates
+PASSIVE_TORQUE = 11  # three, given
+MULTIPLIER = 14  # three
+FLOW = 17  # three: v
+REPORT = 20
+TRIG = 21  # two
+VECTORS = 23
+
+# Columns of the row REPORT
+PROBLEM = 0
+WHERE = 1  # the row, or the column of the dependent joint
+AMOUNT = 2
+MARGIN = 3  # the smallest pivot of the last factorisation, relative to its row
+SINGULAR = 4  # the smallest pivot that is accepted
+OPENING = 5  # the largest residual of the dependent rows that is accepted
+REPORT_COLUMNS = 6
+
+# Problems
+NONE = 0
+SINGULAR_POSE = 1
+NOT_CLOSED = 2
+DEPENDENT_ROW = 3
+MOTORS_LOCKED = 4
+NO_INERTIA = 5
+
+# Row of `wrenches`: w ... w''', then u ... u''' and x ... x''', in inertial axes
+MEMBERS = 24
+WRENCHES_ROW = 48
+
+# Blocks of `matrices` (MATRICES, s, s)
+JACOBIANS = 0  # A, A', A''
+FACTORS = 3  # of A_d
+MOTOR_FACTORS = 4
+INERTIA = 5  # M
+REDUCTION = 6  # G with q' = G s'
+REDUCED_INERTIA = 7  # G^T M G
+MATRICES = 8
+
+
+class Work(NamedTuple):
+    """Views of the scratch arrays. They are made once, since each costs some 10 ns."""
+
+    vectors: Array
+    jacobians: Array  # A, A', A''
+    factors: Array  # of A_d
+    motor_factors: Array
+    order: Integers  # of the rows of the factors
+    motor_order: Integers
+    residual: Array
+    step: Array
+    row_size: Array
+    spread: Array
+    rhs: Array
+
+
+@inlined
+def work(plan, matrices, vectors):
+    first = plan[PIVOTS]
+    second = first + plan[DOF] + plan[KEPT]
+    return Work(
+        vectors, matrices, matrices[FACTORS], matrices[MOTOR_FACTORS], plan[first:], plan[second:],
+        vectors[RESIDUAL], vectors[STEP], vectors[ROW_SIZE], vectors[SPREAD], vectors[RHS],
+    )  # fmt: skip
+
+
+@uncounted
+def report(w, problem, where, amount):
+    w.vectors[REPORT, PROBLEM] = problem
+    w.vectors[REPORT, WHERE] = where
+    w.vectors[REPORT, AMOUNT] = amount
+
+
+@uncounted
+def place_rows(plan, rows, bodies, wrenches, w):
+    """Residuals f, and the rows u, x, w of `wrenches`, from the poses in `bodies`."""
+    sides = plan[SIDES]
+    for r in range(rows.shape[0]):
+        b1, b2 = plan[sides + 4 * r], plan[sides + 4 * r + 1]
+        kind = rows[r, KIND]
+        R1 = load_rotation(bodies, b1, POSE)
+        u = rotate(R1, load_vector(rows, r, DIRECTION))
+        c = muladd(kind, load_vector(bodies, b1, POSITION), rotate(R1, load_vector(rows, r, PLANE)))
+        x = muladd(
+            kind,
+            load_vector(bodies, b2, POSITION),
+            rotate(load_rotation(bodies, b2, POSE), load_vector(rows, r, MEMBER)),
+        )
+        w.residual[r] = dot(u, subtract(x, c)) - rows[r, VALUE]
+        store_vector(wrenches, r, MEMBERS, u)
+        store_vector(wrenches, r, MEMBERS + 12, x)
+        store_screw(wrenches, r, 0, (cross(x, u), scale(kind, u)))
+
+
+@uncounted
+def move_rows(k, plan, rows, bodies, wrenches):
+    """The k-th derivatives of u, x and w, k > 0, from the twists in `bodies` to order k - 1."""
+    sides = plan[SIDES]
+    for r in range(plan[KEPT]):
+        b1, b2 = plan[sides + 4 * r], plan[sides + 4 * r + 1]
+        kind = rows[r, KIND]
+        u = (0.0, 0.0, 0.0)
+        x = scale(kind, load_vector(bodies, b2, TWIST + 6 * k - 3))
+        for j in range(k):
+            c = BINOMIAL[k - 1, j]
+            u1 = load_vector(wrenches, r, MEMBERS + 3 * (k - 1 - j))
+            x1 = load_vector(wrenches, r, MEMBERS + 12 + 3 * (k - 1 - j))
+            u = muladd(c, cross(load_vector(bodies, b1, TWIST + 6 * j), u1), u)
+            x = muladd(c, cross(load_vector(bodies, b2, TWIST + 6 * j), x1), x)
+        store_vector(wrenches, r, MEMBERS + 3 * k, u)
+        store_vector(wrenches, r, MEMBERS + 12 + 3 * k, x)
+        moment = (0.0, 0.0, 0.0)
+        for j in range(k + 1):
+            uj = load_vector(wrenches, r, MEMBERS + 3 * (k - j))
+            xj = load_vector(wrenches, r, MEMBERS + 12 + 3 * j)
+            moment = muladd(BINOMIAL[k, j], cross(xj, uj), moment)
+        store_screw(wrenches, r, 6 * k, (moment, scale(kind, u)))
+
+
+@uncounted
+def fill_jacobian(k, plan, joints, bodies, wrenches, w):
+    """A^(k) (m, n), from the joint screws and the rows to order k."""
+    sides, count = plan[SIDES], plan[DOF] + plan[KEPT]
+    for r in range(plan[KEPT]):
+        for c in range(count):
+            w.jacobians[k, r, c] = 0.0
+        for e in range(plan[sides + 4 * r + 2], plan[sides + 4 * r + 3], 2):
+            i = plan[e]
+            entry = 0.0
+            for j in range(k + 1):
+                S = load_screw(bodies, i + 1, SCREW + 6 * (k - j))
+                entry += BINOMIAL[k, j] * pair(S, load_screw(wrenches, r, 6 * j))
+            w.jacobians[k, r, coordinate(joints, i)] += plan[e + 1] * entry
+
+
+@uncounted
+def factorise_columns(plan, columns, F, order, w):
+    """Factorise the columns of A (m, n) that are listed at plan[columns]; see `factorise`."""
+    m, n = plan[KEPT], plan[DOF] + plan[KEPT]
+    for r in range(m):
+        size = 1e-300
+        for c in range(n):
+            size = max(size, abs(w.jacobians[0, r, c]))
+        w.row_size[r] = size
+        for c in range(m):
+            F[r, c] = w.jacobians[0, r, plan[columns + c]]
+    return factorise(F, m, w.row_size, order)
+
+
+@uncounted
+def close(parents, joints, plan, rows, motion, trig, bodies, wrenches, w):
+    """Newton's method for q_d in `motion`[0]; leaves A and its factors, and returns success.
+
+    The step after the last factorisation is at most of the size CONVERGED, or of rounding error.
+    """
+    m, dependent = plan[KEPT], plan[DEPENDENT]
+    previous = 1e300
+    is_closed = False
+    for _ in range(ITERATIONS):
+        store_trig(joints, motion, trig)
+        forward_recursion(parents, joints, trig, motion, 0, bodies)
+        place_rows(plan, rows, bodies, wrenches, w)
+        fill_jacobian(0, plan, joints, bodies, wrenches, w)
+        margin, where = factorise_columns(plan, dependent, w.factors, w.order, w)
+        w.vectors[REPORT, MARGIN] = margin
+        if not margin > w.vectors[REPORT, SINGULAR]:
+            report(w, SINGULAR_POSE, where, margin)
+            return False
+        solve(w.factors, m, w.order, w.residual, w.step)
+        length = 0.0
+        for c in range(m):
+            length = max(length, abs(w.step[c]))
+        is_closed = length <= CONVERGED or (length <= ROUNDING and length > 0.25 * previous)
+        if is_closed or not length < 1e300:
+            break
+        previous = length
+        share = min(1.0, LONGEST_STEP / length)
+        for c in range(m):
+            motion[0, plan[dependent + c]] -= share * w.step[c]
+    worst = 0
+    first = m if is_closed else 0
+    for r in range(first, rows.shape[0]):
+        if r == first or abs(w.residual[r]) > abs(w.residual[worst]):
+            worst = r
+    if not is_closed:
+        report(w, NOT_CLOSED, worst, w.residual[worst])
+        return False
+    if worst >= m and not abs(w.residual[worst]) <= w.vectors[REPORT, OPENING]:
+        report(w, DEPENDENT_ROW, worst, w.residual[worst])
+        return False
+    return True
+
+
+@uncounted
+def predict(plan, motion, w):
+    """Start from the last configuration, and follow the independent joints to second order.
+
+    With the step ds of the independent joints, and the time dt in which they made it along the last
+    motion, A_d dq_d = -A_i ds + A q'' dt^2 / 2, because A q'' = -A' q'.
+    """
+    m, n, last = plan[KEPT], plan[DOF] + plan[KEPT], w.vectors
+    dependent, independent = plan[DEPENDENT], plan[INDEPENDENT]
+    for c in range(m):
+        motion[0, plan[dependent + c]] = last[LAST, plan[dependent + c]]
+    if plan[CLOSED]:
+        along, square = 0.0, 1e-300
+        for c in range(independent, dependent):
+            i = plan[c]
+            along += (motion[0, i] - last[LAST, i]) * last[LAST + 1, i]
+            square += last[LAST + 1, i] * last[LAST + 1, i]
+        dt = along / square
+        for r in range(m):
+            left = 0.0
+            for c in range(independent, dependent):
+                i = plan[c]
+                left += w.jacobians[0, r, i] * (motion[0, i] - last[LAST, i])
+            for i in range(n):
+                left -= 0.5 * dt * dt * w.jacobians[0, r, i] * last[LAST + 2, i]
+            w.residual[r] = left
+        solve(w.factors, m, w.order, w.residual, w.step)
+        for c in range(m):
+            motion[0, plan[dependent + c]] -= w.step[c]
+    plan[CLOSED] = 0
+
+
+@uncounted
+def find_rate(k, parents, joints, plan, rows, motion, bodies, wrenches, w):
+    """q_d^(k) into `motion`, and its share into the twists, which `bodies` has without it."""
+    m = plan[KEPT]
+    dependent, sides = plan[DEPENDENT], plan[SIDES]
+    for r in range(m):
+        b1, b2 = plan[sides + 4 * r], plan[sides + 4 * r + 1]
+        left = 0.0
+        for j in range(k):
+            at = TWIST + 6 * (k - 1 - j)
+            between = subtract_screw(load_screw(bodies, b2, at), load_screw(bodies, b1, at))
+            left += BINOMIAL[k - 1, j] * pair(between, load_screw(wrenches, r, 6 * j))
+        w.residual[r] = left
+    solve(w.factors, m, w.order, w.residual, w.step)
+    for c in range(plan[DOF] + m):
+        w.spread[c] = 0.0
+    for c in range(m):
+        i = plan[dependent + c]
+        w.spread[i] = motion[k, i] = -w.step[c]
+    at = TWIST + 6 * (k - 1)
+    for j in range(6):
+        bodies[0, WRENCH + j] = 0.0
+    for i in range(parents.shape[0]):
+        S = load_screw(bodies, i + 1, SCREW)
+        above = load_screw(bodies, parents[i] + 1, WRENCH)
+        change = muladd_screw(w.spread[coordinate(joints, i)], S, above)
+        store_screw(bodies, i + 1, WRENCH, change)
+        store_screw(bodies, i + 1, at, muladd_screw(1.0, load_screw(bodies, i + 1, at), change))
+
+
+@uncounted
+def move(order, parents, joints, plan, rows, state, motion, trig, bodies, wrenches, w):
+    """q ... q^(order) of all joints from those of the independent ones in `state`; order 2 or 4.
+
+    `bodies` then has the twists to order - 1, `wrenches` and A their derivatives to order - 2.
+    """
+    for k in range(order + 1):
+        for c in range(plan[KEPT]):
+            motion[k, plan[plan[DEPENDENT] + c]] = 0.0
+        for c in range(plan[DOF]):
+            motion[k, plan[plan[INDEPENDENT] + c]] = state[k, c]
+    predict(plan, motion, w)
+    if not close(parents, joints, plan, rows, motion, trig, bodies, wrenches, w):
+        return False
+    for k in range(1, order + 1):
+        if k > 1:
+            forward_recursion(parents, joints, trig, motion, max(k - 2, 0), bodies)
+            move_rows(k - 1, plan, rows, bodies, wrenches)
+        find_rate(k, parents, joints, plan, rows, motion, bodies, wrenches, w)
+    for k in range(1, order - 1):
+        fill_jacobian(k, plan, joints, bodies, wrenches, w)
+    for k in range(3):
+        for c in range(plan[DOF] + plan[KEPT]):
+            w.vectors[LAST + k, c] = motion[k, c]
+    plan[CLOSED] = 1
+    w.vectors[REPORT, PROBLEM] = NONE
+    return True
+
+
+@uncounted
+def least_norm_system(plan, A, K):
+    """K = [[A^T, 1_a], [A, 0]] for the unknowns lambda and v, transposed."""
+    m, n = plan[KEPT], plan[DOF] + plan[KEPT]
+    for r in range(m + n):
+        for c in range(m + n):
+            K[r, c] = 0.0
+    for r in range(m):
+        for c in range(n):
+            K[r, c] = K[m + c, n + r] = A[0, r, c]
+    for c in range(plan[ACTUATED], plan[PASSIVE]):
+        K[m + plan[c], plan[c]] = 1.0
+
+
+@uncounted
+def prepare_motors(plan, w):
+    """Factorise the conditions for the multipliers; False if motors cannot hold the mechanism."""
+    m, n, F = plan[KEPT], plan[DOF] + plan[KEPT], w.motor_factors
+    if plan[LEAST] == SHARED_FACTORS:
+        return True
+    if plan[LEAST] == OWN_FACTORS:
+        margin, where = factorise_columns(plan, plan[PASSIVE], F, w.motor_order, w)
+    else:
+        least_norm_system(plan, w.jacobians, F)
+        for r in range(m + n):
+            w.row_size[r] = 1e-300
+            for c in range(m + n):
+                w.row_size[r] = max(w.row_size[r], abs(F[r, c]))
+        margin, where = factorise(F, m + n, w.row_size, w.motor_order)
+    if not margin > w.vectors[REPORT, SINGULAR]:
+        report(w, MOTORS_LOCKED, where, margin)
+        return False
+    return True
+
+
+@uncounted
+def distribute(k, plan, w, result):
+    """lambda^(k) and the k-th rates of the actuated torques, from those of the tree."""
+    m, n = plan[KEPT], plan[DOF] + plan[KEPT]
+    first_actuated, passive = plan[ACTUATED], plan[PASSIVE]
+    vectors, needed = w.vectors, w.spread
+    for c in range(n):
+        total = vectors[TORQUE + k, c] - vectors[PASSIVE_TORQUE + k, c]
+        for j in range(1, k + 1):
+            for r in range(m):
+                entry = w.jacobians[j, r, c] * vectors[MULTIPLIER + k - j, r]
+                total -= BINOMIAL[k, j] * entry
+        needed[c] = total
+    if plan[LEAST] == LEAST_NORM:
+        for c in range(n):
+            w.rhs[c] = needed[c]
+        for r in range(m):
+            total = 0.0
+            for j in range(1, k + 1):
+                for c in range(n):
+                    entry = w.jacobians[j, r, c] * vectors[FLOW + k - j, c]
+                    total -= BINOMIAL[k, j] * entry
+            w.rhs[n + r] = total
+        solve_transposed(w.motor_factors, m + n, w.motor_order, w.rhs, w.step)
+        for c in range(n):
+            vectors[FLOW + k, c] = w.step[m + c]
+    elif plan[LEAST] == SHARED_FACTORS:
+        for c in range(m):
+            w.rhs[c] = needed[plan[plan[DEPENDENT] + c]]
+        solve_transposed(w.factors, m, w.order, w.rhs, w.step)
+    else:
+        for c in range(m):
+            w.rhs[c] = needed[plan[passive + c]]
+        solve_transposed(w.motor_factors, m, w.motor_order, w.rhs, w.step)
+    for r in range(m):
+        vectors[MULTIPLIER + k, r] = w.step[r]
+    for a in range(first_actuated, passive):
+        total = needed[plan[a]]
+        for r in range(m):
+            total -= w.jacobians[0, r, plan[a]] * w.step[r]
+        result[k, a - first_actuated] = total
+
+
+# Plain arrays; a named tuple would add 0.2 us per field to every call from Python
+def _inverse_dynamics(
+    parents, joints, gravity, plan, rows, states, applied, motions, bodies, wrenches, matrices,
+    vectors, results,
+):  # fmt: skip
+    """Inverse dynamics with rates of states (count, 5, dof) that follow each other.
+
+    The other arrays are those of :class:`.LoopSolver`; `motions` (count, 5, n) and `results`
+    (count, 3, motors) are written.
+
+    Returns the number of states before the first one that fails; the row REPORT of `vectors` says
+    why.
+    """
+    w, torques, trig = work(plan, matrices, vectors), vectors[TORQUE:], vectors[TRIG:]
+    for k in range(states.shape[0]):
+        if not move(
+            4, parents, joints, plan, rows, states[k], motions[k], trig, bodies, wrenches, w
+        ) or not prepare_motors(plan, w):  # fmt: skip
+            return k
+        _backward_cycle(parents, joints, gravity, 2, motions[k], applied, trig, bodies, torques)
+        for order in range(3):
+            distribute(order, plan, w, results[k])
+    return states.shape[0]
+
+
+inverse_dynamics_cycle = compiled(_inverse_dynamics)
+
+
+@uncounted
+def fill_reduction(plan, G, w):
+    """G (n, dof) with q' = G s'."""
+    m, independent, dependent = plan[KEPT], plan[INDEPENDENT], plan[DEPENDENT]
+    for c in range(plan[DOF]):
+        i = plan[independent + c]
+        for d in range(plan[DOF]):
+            G[plan[independent + d], c] = 0.0
+        G[i, c] = 1.0
+        for r in range(m):
+            w.residual[r] = w.jacobians[0, r, i]
+        solve(w.factors, m, w.order, w.residual, w.step)
+        for d in range(m):
+            G[plan[dependent + d], c] = -w.step[d]
+
+
+@uncounted
+def solve_reduced(plan, M, G, reduced, torque, result, motion, w):
+    """s'' and the multipliers, from M and b of the tree and the torques of the motors."""
+    m, n, dof = plan[KEPT], plan[DOF] + plan[KEPT], plan[DOF]
+    vectors, factors = w.vectors, w.motor_factors
+    for a in range(plan[ACTUATED], plan[PASSIVE]):
+        vectors[PASSIVE_TORQUE, plan[a]] = torque[a - plan[ACTUATED]]
+    for c in range(dof):
+        weight = rest = 0.0
+        for i in range(n):
+            weight += G[i, c] * vectors[TORQUE, i]
+            rest += G[i, c] * (vectors[PASSIVE_TORQUE, i] - vectors[TORQUE, i])
+            w.spread[i] = 0.0
+            for j in range(n):
+                w.spread[i] += M[i, j] * G[j, c]
+        result[1, c] = weight
+        w.rhs[c] = rest
+        for d in range(dof):
+            entry = 0.0
+            for i in range(n):
+                entry += G[i, d] * w.spread[i]
+            reduced[d, c] = factors[d, c] = entry
+    for c in range(dof):
+        w.row_size[c] = max(abs(reduced[c, c]), 1e-300)
+    margin, where = factorise(factors, dof, w.row_size, w.motor_order)
+    if not margin > INERTIAL:
+        report(w, NO_INERTIA, where, margin)
+        return False
+    solve(factors, dof, w.motor_order, w.rhs, w.step)
+    for c in range(dof):
+        result[0, c] = w.step[c]
+    for i in range(n):
+        w.spread[i] = 0.0
+        for c in range(dof):
+            w.spread[i] += G[i, c] * result[0, c]
+        motion[2, i] += w.spread[i]
+    for c in range(m):
+        d = plan[plan[DEPENDENT] + c]
+        left = vectors[TORQUE, d] - vectors[PASSIVE_TORQUE, d]
+        for j in range(n):
+            left += M[d, j] * w.spread[j]
+        w.rhs[c] = left
+    solve_transposed(w.factors, m, w.order, w.rhs, w.step)
+    for r in range(m):
+        vectors[MULTIPLIER, r] = w.step[r]
+    return True
+
+
+# Plain arrays, as above
+def _forward_dynamics(
+    parents, joints, gravity, plan, rows, states, applied, motions, bodies, wrenches, matrices,
+    vectors, torques, results,
+):  # fmt: skip
+    """Forward dynamics of states in the independent coordinates; returns as `_inverse_dynamics`.
+
+    `results` (count, 2, dof) receives s'' and the bias G^T b: the reduced torques at s'' = 0.
+    """
+    w, dof, n = work(plan, matrices, vectors), plan[DOF], plan[DOF] + plan[KEPT]
+    M, G, reduced = matrices[INERTIA], matrices[REDUCTION], matrices[REDUCED_INERTIA]
+    M_tree, torques_of_tree, trig = M[:n, :n], vectors[TORQUE:], vectors[TRIG:]
+    composite = bodies[:, WRENCH:]  # unused after the backward pass
+    for k in range(states.shape[0]):
+        for c in range(dof):
+            states[k, 2, c] = 0.0
+        motion = motions[k]
+        if not move(2, parents, joints, plan, rows, states[k], motion, trig, bodies, wrenches, w):
+            return k
+        _backward_cycle(parents, joints, gravity, 0, motion, applied, trig, bodies, torques_of_tree)
+        mass_matrix_recursion(parents, joints, bodies, composite, M_tree)
+        fill_reduction(plan, G, w)
+        if not solve_reduced(plan, M_tree, G, reduced, torques[k], results[k], motion, w):
+            return k
+    return states.shape[0]
+
+
+forward_dynamics_cycle = compiled(_forward_dynamics)

@@ -1,0 +1,95 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The YAML description of the loops of a robot; SI units, rad. It may be the file of the springs.
+
+    loops:
+      pin: {type: revolute, axis: [0, 0, 1],
+            first: left_rod, first_frame: {xyz: [0.5, 0, 0]},
+            second: right_rod, second_frame: {xyz: [0.5, 0, 0], rpy: [0, 0, 0]}}
+    actuated: [left, right]             # optional; otherwise all joints have a motor
+
+The frames are given in those of the links `first` and `second`, as in URDF; axes and points are in
+the first frame, and a point that is not given is its origin. The types, and their keys besides
+`point`, are
+
+    weld, spherical                     none
+    revolute, cylindrical, planar       axis (the normal of a plane)
+    prismatic                           axis
+    helical                             axis, pitch in m/rad
+    universal                           axis, second_axis
+    screws                              screws: [[w1, w2, w3, v1, v2, v3], ...], the free motions
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from ..core import (
+    Array,
+    DynamicsError,
+    InputError,
+    exactly,
+    file_reader,
+    read_yaml,
+)
+from ..core.quantities import entries
+from ..lie import se3, so3
+from ..model import MultibodyModel
+from ..model.joints import FREE_SCREWS
+from .loops import ConstrainedModel, LoopClosure
+
+_FRAMES = ("first_frame", "second_frame")
+
+
+@file_reader
+def load_mechanism(
+    source: str | PathLike[str] | Mapping[str, Any], tree: MultibodyModel
+) -> ConstrainedModel:
+    """The robot `tree`, whose loops are cut, with the loops of a YAML file or its mapping.
+
+    See :mod:`.mechanism_description` for the keys. Raises InputError that names file, loop and key,
+    and the ModelError of :class:`.ConstrainedModel`.
+    """
+    if isinstance(source, Mapping):
+        where, data = "mechanism", source
+    else:
+        where, data = str(source), read_yaml(source)
+    top = entries(data, where, ("loops",), None)
+    loops = [
+        _loop(str(name), entry, f"{where}: loop '{name}'")
+        for name, entry in entries(top["loops"], f"{where}: loops", (), None).items()
+    ]
+    return ConstrainedModel(tree, loops, top.get("actuated"))
+
+
+def _loop(name: str, data: Any, where: str) -> LoopClosure:
+    kind = entries(data, where, ("type", "first", "second"), None)["type"]
+    if not isinstance(kind, str) or kind not in FREE_SCREWS:
+        raise InputError(f"{where}: unknown type {kind!r}; known: {', '.join(FREE_SCREWS)}")
+    keys, screws = FREE_SCREWS[kind]
+    needed = tuple(key for key in keys if key != "point")
+    optional = ("point", *_FRAMES) if "point" in keys else _FRAMES
+    entry = entries(data, where, ("type", "first", "second", *needed), optional)
+    values = {"point": [0.0, 0.0, 0.0], **entry}
+    try:
+        if "pitch" in keys:
+            values["pitch"] = exactly("pitch", values["pitch"], ()).item()
+        free = screws(*(values[key] for key in keys))
+        poses = [_pose(entry.get(key), key) for key in _FRAMES]
+        return LoopClosure(name, str(entry["first"]), str(entry["second"]), free, *poses)
+    except DynamicsError as error:
+        text = str(error).removeprefix(f"loop '{name}': ")
+        raise InputError(f"{where}: {text}") from None
+
+
+def _pose(data: Any, where: str) -> Array:
+    frame = entries(data, where, (), ("xyz", "rpy"))
+    place = exactly(f"{where}: xyz", frame.get("xyz", np.zeros(3)), (3,))
+    roll, pitch, yaw = exactly(f"{where}: rpy", frame.get("rpy", np.zeros(3)), (3,))
+    turns = so3.exp(np.array([[0, 0, yaw], [0, pitch, 0], [roll, 0, 0]]))
+    return se3.from_rotation_translation(turns[0] @ turns[1] @ turns[2], place)

@@ -1,0 +1,414 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Mechanisms in the control cycle against 40 digits, NumPy, Pinocchio and laws of mechanics."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from mechanisms import (
+    FOUR_BAR,
+    JOINTS,
+    delta,
+    five_bar,
+    four_bar,
+    loop_in_tree,
+    pinocchio_acceleration,
+    reference_motion,
+    reference_torques,
+    spatial_loop,
+)
+from multibody_dynamics import dynamics as dyn
+from reference import error
+from robots import random_base, random_tree
+
+Inverse = dyn.mechanisms.ConstrainedInverseDynamicsSolver
+Forward = dyn.mechanisms.ConstrainedForwardDynamicsSolver
+
+MECHANISMS = {
+    "four-bar": four_bar(),
+    "four-bar, 3 motors": four_bar().with_motors("crank", "coupler", "rocker"),
+    "five-bar": five_bar("a", "e"),
+    "five-bar, motors at other joints": five_bar("b", "d"),
+    "five-bar, 3 motors": five_bar("a", "c", "e"),
+    "cut at the ball": spatial_loop(),
+    "cut at the cross": spatial_loop("universal"),
+    "delta": delta(),
+    "delta, 5 motors": delta().with_motors("motor0", "motor1", "motor2", "elbow0_1", "wrist0_2"),
+}
+
+
+def solver_for(name, kind=Inverse):
+    mechanism = MECHANISMS[name]
+    return kind(mechanism.system, mechanism.q, independent=mechanism.independent)
+
+
+def case(name, seed=1):
+    """The mechanism, its solver, a motion, and the rows of the independent joints."""
+    mechanism = MECHANISMS[name]
+    motion = mechanism.motion(seed)
+    rows = [row[mechanism.system.indices(mechanism.independent)] for row in motion]
+    return mechanism.system, solver_for(name), motion, rows
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_torques_and_rates_with_40_digits(name):
+    mechanism, solver = MECHANISMS[name], solver_for(name)
+    system = mechanism.system
+    rates = np.random.default_rng(1).uniform(-1, 1, (4, system.n))
+    exact = reference_motion(mechanism, mechanism.q, rates)
+    passive = np.random.default_rng(2).normal(size=(3, len(system.passive)))
+    solver.passive_torque[:, system.passive_indices] = passive
+    found = solver(*exact.astype(float)[:, system.indices(mechanism.independent)])
+    expected = reference_torques(mechanism, exact, "minimum_torque", passive)
+    for k in range(3):
+        assert error(found[k], expected[k].astype(float)) < 1e-12
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_loop_wrenches_with_rates(name):
+    """The wrenches, and their rates as slopes along the motion."""
+    system, solver, motion, rows = case(name)
+    solver(*rows)
+    found = solver.loop_wrenches
+    choice = "minimum_torque"
+    expected = dyn.mechanisms.constrained_inverse_dynamics(system, *motion, choice=choice)
+    for loop, W in expected.loop_wrenches.items():
+        np.testing.assert_allclose(found[loop][0], W, atol=1e-11 * (1 + abs(W).max()))
+    taylor = np.array(rows) / np.array([[1], [1], [2], [6], [24]])
+    h, around = 1e-3, []
+    for t in (-h, h):
+        at = [sum(taylor[k] * np.prod(range(k - j + 1, k + 1)) * t ** (k - j)
+                  for k in range(j, 5)) for j in range(5)]  # fmt: skip
+        solver(*at)
+        around.append(solver.loop_wrenches)
+    for loop, W in found.items():
+        for k in (0, 1):
+            slope = (around[1][loop][k] - around[0][loop][k]) / (2 * h)
+            np.testing.assert_allclose(W[k + 1], slope, atol=1e-4 * (1 + abs(W).max()))
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_forward_dynamics_inverts_inverse_dynamics(name):
+    system, solver, motion, rows = case(name)
+    forward = solver_for(name, Forward)
+    tau = solver(*rows)[0]
+    np.testing.assert_allclose(forward(*rows[:2], tau), rows[2], atol=1e-11)
+    assert error(forward.motion[2], motion[2]) < 1e-11
+    s1, s2 = rows[1:3]
+    reduced = forward.mass_matrix @ s2 + forward.bias
+    full = np.zeros(system.n)
+    full[system.actuated_indices] = tau
+    assert error(reduced, forward.reduction.T @ full) < 1e-11
+    energy = dyn.rigid.kinetic_energy(system.tree, *motion[:2])
+    assert s1 @ forward.mass_matrix @ s1 / 2 == pytest.approx(energy, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_loop_wrenches_of_forward_dynamics(name):
+    system, solver, motion, rows = case(name)
+    forward = solver_for(name, Forward)
+    forward(*rows[:2], solver(*rows)[0])
+    full = np.zeros(system.n)
+    full[system.actuated_indices] = solver.result[0]
+    expected = dyn.mechanisms.constrained_forward_dynamics(system, *motion[:2], full)
+    for loop, W in expected.loop_wrenches.items():
+        found = forward.loop_wrenches[loop]
+        np.testing.assert_allclose(found[0], W, atol=1e-10 * (1 + abs(W).max()))
+        assert not found[1:].any()
+
+
+@pytest.mark.parametrize("free", [(), dyn.spherical()], ids=["weld", "ball"])
+@pytest.mark.parametrize("seed", range(3))
+def test_pinocchio_agrees_on_forward_dynamics(seed, free):
+    rng = np.random.default_rng(seed)
+    tree = random_tree(9, seed, branching=0.3)
+    ends = [name for i, name in enumerate(tree.body_names) if i not in tree.parents]
+    q, qd, tau = rng.uniform(-1, 1, (3, 9))
+    other = ends[0] if len(ends) > 1 else "base"
+    loop = dyn.mechanisms.LoopClosure.at(tree, "loop", other, 8, free, point=(0.3, 0.2, 0.1), q=q)
+    loop = dyn.mechanisms.LoopClosure(
+        "loop", other, "body9", free, loop.first_pose, loop.second_pose
+    )
+    system = dyn.mechanisms.ConstrainedModel(tree, [loop])
+    q, qd = dyn.mechanisms.consistent_motion(system, q, qd)
+    solver = Forward(system, q)
+    chosen = system.indices(solver.independent)
+    found = solver(q[chosen], qd[chosen], tau)
+    assert error(found, pinocchio_acceleration(system, q, qd, tau)[chosen]) < 1e-11
+
+
+@pytest.mark.parametrize(
+    "joint", [j for j in JOINTS if j not in ("helical", "two parallel hinges")]
+)
+def test_every_cut_joint(joint):
+    system, q = loop_in_tree(JOINTS[joint])
+    solver = Inverse(system, q)
+    chosen = system.indices(solver.independent)
+    rates = np.random.default_rng(1).uniform(-1, 1, (5, system.n))
+    rates[0] = q
+    motion = dyn.mechanisms.consistent_motion(system, *rates, fixed=solver.independent)
+    expected = dyn.mechanisms.constrained_inverse_dynamics(system, *motion, choice="minimum_torque")
+    for k, found in enumerate(solver(*(row[chosen] for row in motion))):
+        assert error(found, expected[k]) < 1e-11
+
+
+@pytest.mark.parametrize("name", ["five-bar", "cut at the cross", "delta"])
+def test_moving_base_and_applied_wrenches(name):
+    system, solver, motion, rows = case(name)
+    rng = np.random.default_rng(5)
+    base = random_base(rng)
+    body = system.tree.body_names[-1]
+    W = rng.normal(size=(3, 6))
+    solver.applied_wrenches[-1] = W
+    solver.set_base(base)
+    found = solver(*rows)
+    expected = dyn.mechanisms.constrained_inverse_dynamics(
+        system, *motion, wrenches={body: W}, base=base
+    )
+    for k in range(3):
+        assert error(found[k], expected[k][system.actuated_indices]) < 1e-11
+    for loop, wrench in expected.loop_wrenches.items():
+        assert error(solver.loop_wrenches[loop][0], wrench) < 1e-10
+
+
+def test_coupled_joints_in_a_loop():
+    """The left elbow follows the right one: a mimic joint on the path of a loop."""
+    mechanism = five_bar("a")
+    tree = mechanism.system.tree.with_couplings({"c": ({"b": 0.6}, -0.9)})
+    weld = mechanism.system.constraints
+    system = dyn.mechanisms.ConstrainedModel(tree, weld, ("a",))
+    start = mechanism.start[[0, 1, 3, 4]]
+    q = dyn.mechanisms.assemble(system, start)
+    solver = Inverse(system, q)
+    rates = np.random.default_rng(3).uniform(-1, 1, (5, 4))
+    rates[0] = q
+    motion = dyn.mechanisms.consistent_motion(system, *rates, fixed=("a",))
+    expected = dyn.mechanisms.constrained_inverse_dynamics(system, *motion)
+    found = solver(*(row[:1] for row in motion))
+    for k in range(3):
+        assert error(found[k], expected[k][:1]) < 1e-11
+    np.testing.assert_allclose(solver.motion, motion, atol=1e-11)
+
+
+def test_independent_joints_need_no_motors():
+    """The delta robot by two elbows and a motor: motion and torques are the same."""
+    mechanism = MECHANISMS["delta"]
+    system, motion = mechanism.system, mechanism.motion(1)
+    plain = case("delta")[1]
+    torques = plain(*(row[system.indices(mechanism.independent)] for row in motion))
+    others = ("elbow0_1", "elbow0_2", "motor2")
+    solver = Inverse(system, motion[0], independent=others)
+    found = solver(*(row[system.indices(others)] for row in motion))
+    for k in range(3):
+        assert error(found[k], torques[k]) < 1e-11
+
+
+def circle(t, radius=0.2, rate=2 * np.pi):
+    """Two joints of the five-bar on a circle, with four derivatives, (5, count, 2)."""
+    order = np.arange(5)[:, None]
+    angle = rate * t + order * np.pi / 2
+    return radius * rate ** order[..., None] * np.stack([np.sin(angle), np.cos(angle)], axis=-1)
+
+
+def test_ten_thousand_cycles_without_drift():
+    """Ten turns at 1 kHz: the loop stays closed, and every turn repeats the first one."""
+    mechanism = MECHANISMS["five-bar"]
+    solver = solver_for("five-bar")
+    rows = circle(np.arange(10_000) / 1000.0)
+    rows[0] += mechanism.q[mechanism.system.indices(mechanism.independent)] - rows[0, 0]
+    motion, torques = solver.batch(*rows)
+    residual = dyn.mechanisms.constraint_residual(mechanism.system, motion[0, ::97])
+    assert abs(residual).max() < 2e-13
+    for row in (*motion, *torques):
+        turns = row.reshape(10, 1000, -1)
+        assert abs(turns - turns[0]).max() < 1e-11 * abs(row).max()
+    expected = dyn.mechanisms.constrained_inverse_dynamics(
+        mechanism.system, *motion[:, ::97], choice="unique"
+    )
+    for k in range(3):
+        assert error(torques[k][::97], expected[k][:, [0, 4]]) < 1e-11
+
+
+def test_a_call_per_cycle_is_the_batch():
+    mechanism = MECHANISMS["five-bar"]
+    rows = circle(np.arange(50) / 1000.0)
+    rows[0] += mechanism.q[mechanism.system.indices(mechanism.independent)] - rows[0, 0]
+    motion, torques = solver_for("five-bar").batch(*rows)
+    solver = solver_for("five-bar")
+    for k in range(50):
+        found = solver(*rows[:, k])
+        np.testing.assert_array_equal(found, [row[k] for row in torques])
+        np.testing.assert_array_equal(solver.motion, motion[:, k])
+
+
+def test_energy_of_a_free_motion_is_kept():
+    """A four-bar without motors that swings; the loop is closed at every step by itself."""
+    system = four_bar().with_motors().system
+    solver = Forward(system, four_bar().q)
+    tree = system.tree
+
+    def energy():
+        q, qd = solver.motion[:2]
+        return dyn.rigid.kinetic_energy(tree, q, qd) + dyn.rigid.potential_energy(tree, q)
+
+    none, h = np.zeros(0), 1e-3
+    s, v = four_bar().q[:1].copy(), np.array([1.0])
+    solver(s, v, none)
+    before = energy()
+    for _ in range(300):  # Runge-Kutta of order 4
+        k1 = solver(s, v, none).copy()
+        k2 = solver(s + h / 2 * v, v + h / 2 * k1, none).copy()
+        k3 = solver(s + h / 2 * v + h**2 / 4 * k1, v + h / 2 * k2, none).copy()
+        k4 = solver(s + h * v + h**2 / 2 * k2, v + h * k3, none).copy()
+        s = s + h * v + h**2 / 6 * (k1 + k2 + k3)
+        v = v + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    solver(s, v, none)
+    assert abs(v - 1).max() > 0.1
+    assert energy() == pytest.approx(before, rel=1e-9)
+
+
+def test_elastic_joints_in_a_loop():
+    """The motors of a five-bar with springs: the flat map of (24) on the buffers of the solver."""
+    _, solver, _, rows = case("five-bar")
+    springs = (
+        dyn.elastic.SeriesElastic(dyn.elastic.Motor(0.05), dyn.elastic.LinearSpring(300.0)),
+    ) * 2
+    feedforward = dyn.elastic.MotorFeedforward(
+        dyn.elastic.Actuators(solver.actuated, springs), solver.state, solver.result
+    )
+    tau, tau_dot, tau_ddot = solver(*rows)
+    feedforward.update()
+    theta, theta_dot, _, torque = feedforward.result
+    np.testing.assert_allclose(theta, rows[0] + tau / 300.0, rtol=1e-13)
+    np.testing.assert_allclose(theta_dot, rows[1] + tau_dot / 300.0, rtol=1e-13)
+    np.testing.assert_allclose(torque, 0.05 * (rows[2] + tau_ddot / 300.0) + tau, rtol=1e-13)
+
+
+# failures
+
+
+def test_a_singular_pose_names_loop_and_joint():
+    """A four-bar whose crank and coupler are in line: the rocker, as the input, is at an end."""
+    crank, coupler, rocker, ground = FOUR_BAR
+    mechanism = four_bar()
+    system = mechanism.with_motors("rocker").system
+    solver = Inverse(system, mechanism.q)
+    reach = crank + coupler
+    angle = np.arccos((ground**2 + rocker**2 - reach**2) / (2 * ground * rocker))
+    end, (start,) = np.pi - angle, solver.state[0].copy()
+    margins = []
+    for distance in np.geomspace(start - end, 1e-6, 200):
+        solver([end + distance], [0.0], [0.0], [0.0], [0.0])
+        margins.append(solver.margin)
+    assert margins[-1] < 0.02 * margins[0]
+    with pytest.raises(dyn.DynamicsError, match=r"robot 'four_bar': .*loop 'pin'.*nearly singular"):
+        solver([end - 0.01], [0.0], [0.0], [0.0], [0.0])
+    assert "loop" in solver.problem()
+    solver.state[:] = 0.0
+    solver.state[0] = end + 1e-6
+    assert solver.update() == 1
+    assert solver.problem() == ""
+
+
+def test_an_exactly_singular_pose():
+    """Two equal bars that are folded: the slider no longer determines their angle."""
+    tree = dyn.model_from_screws(
+        (-1, 0, -1), [dyn.revolute((0, 0, 1)), dyn.revolute((0, 0, 1), (1, 0, 0)),
+                      dyn.prismatic((1, 0, 0))],
+        [np.eye(4)] * 3, [dyn.spatial_inertia(1.0, (0.5, 0, 0), np.eye(3))] * 3,
+        joint_names=("crank", "rod", "slider"), body_names=("bar", "link", "block"), name="slider",
+    )  # fmt: skip
+    pin = dyn.mechanisms.LoopClosure.at(
+        tree, "wrist", "link", "block", dyn.revolute((0, 0, 1)), point=(2, 0, 0)
+    )
+    system = dyn.mechanisms.ConstrainedModel(tree, [pin], ("slider",))
+    solver = Inverse(system, dyn.mechanisms.assemble(system, [0.5, -1.0, -0.2]))
+    solver.restart([1.5, -3.0, -1.9])  # almost folded
+    for x in np.geomspace(-0.1, -1e-6, 50):
+        solver([-2 - x], [0.0], [0.0], [0.0], [0.0])
+    with pytest.raises(dyn.DynamicsError, match=r"'slider': .*loop 'wrist'"):
+        solver([-2.0], [0.0], [0.0], [0.0], [0.0])
+
+
+@pytest.mark.parametrize("row", range(5))
+def test_numbers_that_are_not_finite_change_nothing(row):
+    _, solver, _, rows = case("five-bar")
+    before = solver.state.copy()
+    rows = [r.copy() for r in rows]
+    rows[row][1] = np.nan
+    with pytest.raises(dyn.InputError, match="finite"):
+        solver(*rows)
+    np.testing.assert_array_equal(solver.state, before)
+    solver.state[row] = np.nan  # `update` checks nothing
+    failed = not solver.update()
+    assert failed == (row == 0)
+
+
+def test_wrong_descriptions():
+    mechanism = MECHANISMS["five-bar"]
+    system, q = mechanism.system, mechanism.q
+    with pytest.raises(dyn.InputError, match=r"has 2 degrees of freedom at q .*got 1 joints: a"):
+        Inverse(system, q, independent=("a",))
+    with pytest.raises(dyn.InputError, match="no joint 'z'"):
+        Inverse(system, q, independent=("a", "z"))
+    with pytest.raises(dyn.ModelError, match=r"2 degrees of freedom, but motors on only 1 joints"):
+        Inverse(mechanism.with_motors("a").system, q)
+    with pytest.raises(dyn.InputError, match=r"q: expected"):
+        Inverse(system, q[:2])
+    with pytest.raises(dyn.DynamicsError, match="no configuration found"):
+        Inverse(system, [np.pi, 0, 0, 0, np.pi], independent=("a", "e"))
+    gear = dyn.mechanisms.ConstraintMatrix("gear", 1, lambda q: [[1] * 5], lambda q, v: [[0] * 5])
+    both = dyn.mechanisms.ConstrainedModel(system.tree, [*system.constraints, gear], ("a",))
+    with pytest.raises(dyn.ModelError, match="constraint 'gear' is a matrix; only loops"):
+        Inverse(both, q)
+    solver = Inverse(system, q)
+    with pytest.raises(dyn.InputError, match=r"expected q ... qdddd of shape \(count, 2\)"):
+        solver.batch(*solver.state)
+    far = solver.state[:, None].repeat(3, axis=1)
+    far[0, 1] += 20.0
+    far[0, 2] = [0.0, 0.0]
+    with pytest.raises(dyn.DynamicsError, match=r"state [12]: loop 'weld'"):
+        solver.batch(*far)
+    with pytest.raises(AttributeError, match="state is fixed"):
+        solver.state = far[:, 0]
+
+
+def test_restart_changes_the_assembly_mode():
+    mechanism = MECHANISMS["four-bar"]
+    solver = solver_for("four-bar")
+    mirrored = solver.restart([mechanism.q[0], -3.0, -2.5])
+    assert abs(mirrored - mechanism.q).max() > 0.5
+    assert solver.update() == 1
+    np.testing.assert_allclose(solver.motion[0], mirrored, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [Inverse, Forward])
+def test_copies_share_nothing(kind):
+    _, _, _, rows = case("five-bar")
+    solver = solver_for("five-bar", kind)
+    given = rows if kind is Inverse else [*rows[:2], np.ones(2)]
+    first = np.array(solver(*given))
+    for other in (copy.deepcopy(solver), pickle.loads(pickle.dumps(solver))):
+        np.testing.assert_array_equal(other(*given), first)
+        other.state[:] = 0.0
+        solver.update()
+        np.testing.assert_array_equal(solver.result, first)
+
+
+def test_no_memory_is_allocated():
+    solver = solver_for("five-bar")
+    solver.update()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(100):
+        solver.update()
+    after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert after - before < 100

@@ -1,0 +1,85 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Loops from a YAML file, and the errors in it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mechanisms import FOUR_BAR, four_bar, move
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import so3
+
+_, COUPLER, ROCKER, _ = FOUR_BAR
+LOOPS = f"""
+loops:
+  pin: {{type: revolute, axis: [0, 0, 2],
+        first: coupler_bar, first_frame: {{xyz: [{COUPLER}, 0, 0]}},
+        second: rocker_bar, second_frame: {{xyz: [{ROCKER}, 0, 0]}}}}
+actuated: [crank]
+"""
+
+
+def load(tmp_path, text):
+    file = tmp_path / "loops.yaml"
+    file.write_text(text)
+    return dyn.mechanisms.load_mechanism(file, four_bar().system.tree)
+
+
+def test_the_mechanism_is_that_from_python(tmp_path):
+    expected, found = four_bar().system, load(tmp_path, LOOPS)
+    q = four_bar().q
+    np.testing.assert_array_equal(
+        dyn.mechanisms.constraint_matrices(found, q),
+        dyn.mechanisms.constraint_matrices(expected, q),
+    )
+    assert found.describe() == expected.describe()
+
+
+@pytest.mark.parametrize(
+    ("joint", "free"),
+    [
+        ("type: weld", np.zeros((0, 6))),
+        ("type: spherical, point: [0.1, 0, 0]", dyn.spherical((0.1, 0, 0))),
+        ("type: prismatic, axis: [0, 1, 0]", [dyn.prismatic((0, 1, 0))]),
+        ("type: helical, axis: [0, 1, 0], pitch: 0.01", [dyn.helical((0, 1, 0), (0, 0, 0), 0.01)]),
+        (
+            "type: universal, axis: [1, 0, 0], second_axis: [0, 1, 0]",
+            dyn.universal((0, 0, 0), (1, 0, 0), (0, 1, 0)),
+        ),
+        ("type: screws, screws: [[0, 0, 1, 0, 0, 0]]", [dyn.revolute((0, 0, 1))]),
+    ],
+)
+def test_types_of_joints(tmp_path, joint, free):
+    system = load(tmp_path, f"loops: {{a: {{first: crank_bar, second: rocker_bar, {joint}}}}}")
+    np.testing.assert_array_equal(system.constraints[0].free, free)
+    assert system.actuated == system.tree.joint_names
+
+
+def test_frames_are_those_of_urdf(tmp_path):
+    text = LOOPS.replace("0, 0]}}", "0, 0], rpy: [0.1, 0.2, 0.3]}}", 1)
+    frame = load(tmp_path, text).constraints[0].second_pose
+    R = so3.exp((0, 0, 0.3)) @ so3.exp((0, 0.2, 0)) @ so3.exp((0.1, 0, 0))
+    np.testing.assert_allclose(frame[:3, :3], R, atol=1e-15)
+    np.testing.assert_array_equal(frame[:, 3], move((ROCKER, 0, 0))[:, 3])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("loops:", "loop:", "key 'loops' is missing"),
+        ("revolute", "hinge", "loop 'pin': unknown type 'hinge'; known: weld, revolute"),
+        ("axis", "axes", "loop 'pin': unknown key 'axes'"),
+        ("axis: [0, 0, 2],", "", "loop 'pin': key 'axis' is missing"),
+        ("[0, 0, 2]", "[0, 0, 0]", "loop 'pin': axis"),
+        ("xyz", "position", "loop 'pin': first_frame: unknown key 'position'"),
+        ("coupler_bar", "copler_bar", "loop 'pin': no body or frame 'copler_bar'"),
+        ("[crank]", "[motor]", "actuated: .*'motor'"),
+        ("first: coupler_bar", "first: rocker_bar", "loop 'pin': .*same rigid body"),
+    ],
+)
+def test_errors_name_file_loop_and_key(tmp_path, old, new, message):
+    with pytest.raises(dyn.DynamicsError, match=rf"loops.yaml: .*{message}"):
+        load(tmp_path, LOOPS.replace(old, new, 1))
