@@ -30,6 +30,10 @@ constexpr double DIAGNOSTICS_PERIOD = 1.0; /* s; changes are published at once *
 constexpr double RATE_TOLERANCE = 0.01;
 constexpr std::size_t MOST_WAITING = 10; /* messages of a topic */
 constexpr double SHORTEST_CHANGE = 0.1; /* s, of a stiffness */
+constexpr std::size_t MOST_TARGETS = 20; /* messages of a stream that may arrive within a cycle */
+constexpr const char * TARGETS_TOPIC = "joint_targets";
+constexpr const char * COMMANDS_TOPIC = "position_commands";
+constexpr const char * TRAJECTORY_TOPIC = "joint_trajectory";
 
 //INTERFACES//
 constexpr const char * ANSWERS[] = {
@@ -185,6 +189,9 @@ void ElasticJointController::take_requests()
       leave_motion();
     }
     report_.stopped = std::max(report_.stopped, report_.motion);
+    for (Targets * targets; targets_.pop(targets); ) {
+      targets->is_used.store(false);
+    }
     robot_stop(&core_);
   }
   if (clearing_is_requested_.exchange(false)) {
@@ -209,6 +216,57 @@ void ElasticJointController::leave_motion()
   }
   motion_ = nullptr;
   next_point_ = 0;
+}
+
+/* Pass one message of a stream to the core, positions of continuous joints in the turn nearest the
+ * present motion. */
+void ElasticJointController::take_targets()
+{
+  Targets * targets = nullptr;
+  if (!targets_.pop(targets)) {
+    return;
+  }
+  for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
+    const double turn = core_parameters_.link_turn[i];
+    const double distance = targets->positions.front().value[i] - output_.desired[0][i];
+    const double whole = turn > 0.0 ? turn * std::floor(distance / turn + 0.5) : 0.0;
+    for (auto & row : targets->positions) {
+      row.value[i] -= whole;
+    }
+  }
+  robot_answer answer = ROBOT_ACCEPTED;
+  const bool is_passed = core_.streams != 0 || is_near(*targets);
+  if (is_passed) {
+    if (core_.streams == 0) {
+      core_.stream_limits = stream_limits_; /* of which the last stream has widened the positions */
+    }
+    answer = robot_follow(
+      &core_, targets->is_stamped ? &targets->start : nullptr,
+      static_cast<int>(targets->times.size()), targets->times.data(),
+      &targets->positions.front().value, &targets->velocities.front().value);
+  }
+  targets->is_used.store(false);
+  report_.stream_messages += 1;
+  if (!is_passed || answer != ROBOT_ACCEPTED) {
+    report_.stream_refusals += 1;
+    report_.stream_refusal = answer;
+  }
+}
+
+/* Whether the arm, and the first target, are near the present motion: where a stream may begin. */
+bool ElasticJointController::is_near(const Targets & targets)
+{
+  for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
+    const double desired = output_.desired[0][i];
+    const double distance = std::fmax(
+      std::fabs(targets.positions.front().value[i] - desired), std::fabs(output_.q[i] - desired));
+    if (distance > parameters_.start_tolerance) {
+      report_.far_joint = i;
+      report_.far_distance = distance;
+      return false;
+    }
+  }
+  return true;
 }
 
 /* A known external torque ends when it is no longer renewed. */
@@ -345,6 +403,9 @@ void ElasticJointController::tell(double now, bool is_urgent)
     report_.output.state != output_.state || report_.output.fault != output_.fault;
   report_.output = output_;
   report_.time = now;
+  report_.is_streaming = core_.streams != 0 && output_.state == ROBOT_FOLLOWING;
+  report_.stream_interval = core_.stream.interval[0];
+  report_.stream_delay = core_.stream.delay[0];
   cycle_time_.store(now);
   for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
     report_.largest_error[i] =
@@ -384,6 +445,7 @@ return_type ElasticJointController::update(const rclcpp::Time & time, const rclc
   take_requests();
   take_external_torque(now);
   follow_second(now);
+  take_targets();
   take_point(now);
   tell(now, false);
   return return_type::OK;
@@ -457,6 +519,9 @@ CallbackReturn ElasticJointController::on_activate(const rclcpp_lifecycle::State
   cycle_time_.store(0.0);
   for (leave_motion(); upcoming_ != nullptr || motions_.pop(upcoming_); leave_motion()) {
     take_motion();
+  }
+  for (Targets * targets; targets_.pop(targets); ) {
+    targets->is_used.store(false);
   }
   while (external_torques_.pop(external_) || second_targets_.pop(target_)) {
   }
@@ -541,6 +606,30 @@ robot_parameters ElasticJointController::chosen_parameters() const
   return c;
 }
 
+/* Limits of streams; returns an empty text, or which parameter is wrong. */
+std::string ElasticJointController::choose_stream()
+{
+  const auto & p = parameters_;
+  robot_stream_limits & s = stream_limits_;
+  const std::size_t count = p.stream_acceleration.size();
+  if (count > 1 && count != ROBOT_JOINTS) {
+    return "stream_acceleration has " + std::to_string(count) + " numbers; expected none, one, or " +
+           std::to_string(ROBOT_JOINTS);
+  }
+  s = robot_default_stream;
+  s.delay = p.stream_delay;
+  s.smoothing = p.stream_smoothing > 0.0 ? p.stream_smoothing : s.smoothing;
+  for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
+    s.lower[i] = core_parameters_.lower[i];
+    s.upper[i] = core_parameters_.upper[i];
+    s.velocity[i] = std::fmin(s.velocity[i], core_parameters_.velocity[i]);
+    if (count > 0) {
+      s.acceleration[i] = p.stream_acceleration[count > 1 ? i : 0];
+    }
+  }
+  return "";
+}
+
 CallbackReturn ElasticJointController::on_configure(const rclcpp_lifecycle::State &)
 {
   const auto logger = get_node()->get_logger();
@@ -561,6 +650,11 @@ CallbackReturn ElasticJointController::on_configure(const rclcpp_lifecycle::Stat
       robot_wrong_parameter(&core_parameters_));
     return CallbackReturn::FAILURE;
   }
+  const std::string wrong = choose_stream();
+  if (!wrong.empty()) {
+    RCLCPP_ERROR(logger, "%s", wrong.c_str());
+    return CallbackReturn::FAILURE;
+  }
   robot_parameters designed;
   robot_default_parameters(&designed);
   if (std::fabs(core_parameters_.period / designed.period - 1.0) > RATE_TOLERANCE) {
@@ -569,6 +663,7 @@ CallbackReturn ElasticJointController::on_configure(const rclcpp_lifecycle::Stat
       get_update_rate(), 1.0 / designed.period);
   }
   reader_.set(parameters_.links, core_parameters_);
+  target_reader_.set(parameters_.links);
   const double rate = parameters_.state_rate;
   cycles_per_report_ = static_cast<unsigned int>(
     std::max(1.0, std::round(1.0 / (rate * core_parameters_.period))));
@@ -582,13 +677,15 @@ void ElasticJointController::open_topics()
 {
   using std_srvs::srv::Trigger;
   subscription_ = get_node()->create_subscription<trajectory_msgs::msg::JointTrajectory>(
-    "~/joint_trajectory", rclcpp::QoS(MOST_WAITING).reliable(), /* a long motion comes in parts */
+    std::string("~/") + TRAJECTORY_TOPIC,
+    rclcpp::QoS(MOST_WAITING).reliable(), /* a long motion comes in parts */
     [this](const trajectory_msgs::msg::JointTrajectory::ConstSharedPtr message) {
       receive(*message);
     });
   stop_service_ = get_node()->create_service<Trigger>(
     "~/stop", [this](Trigger::Request::ConstSharedPtr, Trigger::Response::SharedPtr response) {
       request(stop_is_requested_, *response);
+      stream_is_stopped_ = true;
     });
   clear_service_ = get_node()->create_service<Trigger>(
     "~/clear_fault",
@@ -596,6 +693,22 @@ void ElasticJointController::open_topics()
       request(clearing_is_requested_, *response);
     });
   using sensor_msgs::msg::JointState;
+  using std_msgs::msg::Float64MultiArray;
+  const auto targets_qos = rclcpp::QoS(MOST_TARGETS).best_effort();
+  if (streams(TARGETS_TOPIC)) {
+    targets_subscription_ = get_node()->create_subscription<JointState>(
+      std::string("~/") + TARGETS_TOPIC, targets_qos,
+      [this](const JointState::ConstSharedPtr message) {
+        receive_targets(*message, message->header.stamp);
+      });
+  }
+  if (streams(COMMANDS_TOPIC)) {
+    commands_subscription_ = get_node()->create_subscription<Float64MultiArray>(
+      std::string("~/") + COMMANDS_TOPIC, targets_qos,
+      [this](const Float64MultiArray::ConstSharedPtr message) {
+        receive_targets(*message, builtin_interfaces::msg::Time());
+      });
+  }
   external_subscription_ = get_node()->create_subscription<JointState>(
     "~/external_torque", rclcpp::QoS(MOST_WAITING),
     [this](const JointState::ConstSharedPtr message) {receive_external_torque(*message);});
@@ -611,7 +724,7 @@ void ElasticJointController::open_topics()
     [this](const trajectory_msgs::msg::JointTrajectory & message, Pursuit & pursuit) {
       return accept(message, pursuit);
     },
-    [this]() {stop_is_requested_.store(true);});
+    [this]() {stop();});
   state_publisher_ =
     get_node()->create_publisher<control_msgs::msg::JointTrajectoryControllerState>(
     "~/controller_state", rclcpp::QoS(MOST_WAITING));
@@ -659,6 +772,8 @@ void ElasticJointController::close_topics()
   timer_.reset();
   action_.close();
   subscription_.reset();
+  targets_subscription_.reset();
+  commands_subscription_.reset();
   external_subscription_.reset();
   second_subscription_.reset();
   stop_service_.reset();
@@ -688,6 +803,9 @@ Verdict ElasticJointController::accept(
   using Result = FollowJointTrajectory::Result;
   if (!is_active_.load()) {
     return {Result::INVALID_GOAL, "the controller is not active"};
+  }
+  if (is_streaming_) {
+    return {Result::INVALID_GOAL, "the arm follows a stream, which has not come to rest"};
   }
   const auto slot = std::find_if(
     slots_.begin(), slots_.end(), [](const Motion & each) {return !each.is_used.load();});
@@ -719,11 +837,83 @@ Verdict ElasticJointController::accept(
 
 void ElasticJointController::receive(const trajectory_msgs::msg::JointTrajectory & message)
 {
+  if (message.points.empty()) {
+    stop();
+    return;
+  }
+  if (streams(TRAJECTORY_TOPIC)) {
+    receive_targets(message, message.header.stamp);
+    return;
+  }
   Pursuit unused;
   const Verdict verdict = accept(message, unused);
   if (!verdict.text.empty()) {
     RCLCPP_ERROR(get_node()->get_logger(), "trajectory refused: %s", verdict.text.c_str());
   }
+}
+
+bool ElasticJointController::streams(const std::string & topic) const
+{
+  const auto & topics = parameters_.stream_topics;
+  return std::find(topics.begin(), topics.end(), topic) != topics.end();
+}
+
+void ElasticJointController::stop()
+{
+  stop_is_requested_.store(is_active_.load());
+  stream_is_stopped_ = true;
+}
+
+template<typename Message>
+void ElasticJointController::receive_targets(
+  const Message & message, const builtin_interfaces::msg::Time & stamp)
+{
+  const std::string wrong = pass_targets(message, stamp);
+  if (!wrong.empty()) {
+    RCLCPP_ERROR_THROTTLE(
+      get_node()->get_logger(), steady_clock_, 1000, "targets refused: %s", wrong.c_str());
+  }
+}
+
+/* Returns an empty text, or why the targets are refused. After a stop, this is until the stream has
+ * paused: the messages of those who do not know of the stop must not move the arm again. */
+template<typename Message>
+std::string ElasticJointController::pass_targets(
+  const Message & message, const builtin_interfaces::msg::Time & stamp)
+{
+  const double arrival = steady_clock_.now().seconds();
+  stream_is_stopped_ = stream_is_stopped_ && arrival - last_targets_ <= LONGEST_INTERVAL;
+  last_targets_ = arrival;
+  if (!is_active_.load()) {
+    return "the controller is not active";
+  }
+  if (stream_is_stopped_) {
+    return "the arm was stopped; let the stream pause for " + std::to_string(LONGEST_INTERVAL) +
+           " s to begin again";
+  }
+  const auto slot = std::find_if(
+    target_slots_.begin(), target_slots_.end(),
+    [](const Targets & each) {return !each.is_used.load();});
+  if (slot == target_slots_.end()) {
+    return "too many are waiting";
+  }
+  const std::string wrong = target_reader_.read(message, *slot);
+  if (!wrong.empty()) {
+    return wrong;
+  }
+  slot->is_stamped = stamp.sec != 0 || stamp.nanosec != 0;
+  slot->start = cycle_time_of(stamp);
+  const double now = cycle_time_of(builtin_interfaces::msg::Time());
+  const double late = now - slot->start - slot->times.back();
+  if (late > LONGEST_INTERVAL) {
+    return "the last one was due " + std::to_string(late) + " s ago";
+  }
+  slot->is_used.store(true);
+  if (!targets_.push(&*slot)) {
+    slot->is_used.store(false);
+    return "too many are waiting";
+  }
+  return "";
 }
 
 void ElasticJointController::receive_external_torque(const sensor_msgs::msg::JointState & message)
@@ -837,6 +1027,25 @@ void ElasticJointController::announce(const Report & report)
       action_.end(FollowJointTrajectory::Result::INVALID_GOAL, ANSWERS[report.refusal]);
     }
   }
+  is_streaming_ = report.is_streaming;
+  if (is_streaming_) {
+    action_.end(FollowJointTrajectory::Result::INVALID_GOAL, "replaced by a stream");
+  }
+  if (report.stream_refusals != announced_refusals_) {
+    announced_refusals_ = report.stream_refusals;
+    if (report.stream_refusal == ROBOT_ACCEPTED) {
+      RCLCPP_ERROR_THROTTLE(
+        logger, steady_clock_, 1000, "targets refused: '%s' or its target is %.4g from the present "
+        "motion; allowed: %g (start_tolerance)", parameters_.links[report.far_joint].c_str(),
+        report.far_distance, parameters_.start_tolerance);
+    } else {
+      RCLCPP_ERROR_THROTTLE(
+        logger, steady_clock_, 1000, "targets refused: %s",
+        report.stream_refusal == ROBOT_POINT_FULL ?
+        "some are out of order, or too many are waiting" :
+        "the arm is neither holding its position nor following a stream");
+    }
+  }
   if (report.is_overdue) {
     RCLCPP_ERROR(
       logger, "not activated within start_timeout (%g s): %s", parameters_.start_timeout,
@@ -914,6 +1123,10 @@ void ElasticJointController::publish_diagnostics(const Report & report)
     entry("cycles with unread states", std::to_string(report.lost_reads)),
     entry("cycles with unwritten torques", std::to_string(report.lost_writes)),
     entry("lost reports", std::to_string(report.lost_reports)),
+    entry("stream: messages", std::to_string(report.stream_messages)),
+    entry("stream: refused in the cycle", std::to_string(report.stream_refusals)),
+    entry("stream: interval [s]", std::to_string(report.stream_interval)),
+    entry("stream: delay [s]", std::to_string(report.stream_delay)),
     entry(
       "longest time to torque, us", std::to_string(std::lround(1e6 * longest_time_to_torque_)))};
   diagnostic_msgs::msg::DiagnosticArray message;

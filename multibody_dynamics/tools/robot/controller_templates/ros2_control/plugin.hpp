@@ -19,12 +19,14 @@
 #include "rclcpp/rclcpp.hpp"
 #include "realtime_tools/lock_free_queue.hpp"
 #include "sensor_msgs/msg/joint_state.hpp"
+#include "std_msgs/msg/float64_multi_array.hpp"
 #include "std_srvs/srv/trigger.hpp"
 #include "trajectory_msgs/msg/joint_trajectory.hpp"
 
 #include "robot_controller/robot_ros2_control_parameters.hpp"
 #include "action.hpp"
 #include "robot_controller.h"
+#include "targets.hpp"
 #include "trajectory.hpp"
 
 namespace robot_ros2_control
@@ -47,7 +49,7 @@ struct SecondTarget
  * efforts of the motors out.
  *
  * update() runs in the real-time thread of the controller manager. It allocates nothing, waits for
- * nothing, throws nothing, and prints nothing. Motions come in, and reports go out, through
+ * nothing, throws nothing, and prints nothing. Motions and targets come in, and reports go out, through
  * lock-free queues; everything else happens in the callbacks of the node. on_activate() and
  * on_deactivate() run in the real-time thread if switches are requested "as soon as possible", and
  * beside it otherwise.
@@ -88,6 +90,13 @@ private:
     unsigned long lost_reads; /* cycles in which a state interface could not be read */
     unsigned long lost_writes;
     unsigned long lost_reports; /* before this one: refusals, changes or periodic reports */
+    unsigned long stream_messages;
+    unsigned long stream_refusals; /* messages that were refused, or some of their points */
+    bool is_streaming;
+    double stream_interval, stream_delay; /* s */
+    robot_answer stream_refusal; /* the last one; if accepted: `far_joint` was too far away */
+    std::size_t far_joint;
+    double far_distance; /* rad or m */
     robot_answer refusal;
     std::size_t refused_point;
     double largest_error[ROBOT_JOINTS]; /* |desired - q| since the last report */
@@ -109,6 +118,8 @@ private:
   void take_point(double now);
   void take_motion();
   void leave_motion();
+  void take_targets();
+  bool is_near(const Targets & targets);
   void take_external_torque(double now);
   void follow_second(double now);
   robot_answer begin_motion(double now);
@@ -118,11 +129,18 @@ private:
 
   /* The callbacks */
   robot_parameters chosen_parameters() const;
+  std::string choose_stream();
   Tolerances tolerances() const;
   bool can_read_interfaces();
   void open_topics();
   Verdict accept(const trajectory_msgs::msg::JointTrajectory & message, Pursuit & pursuit);
   void receive(const trajectory_msgs::msg::JointTrajectory & message);
+  template<typename Message>
+  void receive_targets(const Message & message, const builtin_interfaces::msg::Time & stamp);
+  template<typename Message>
+  std::string pass_targets(const Message & message, const builtin_interfaces::msg::Time & stamp);
+  bool streams(const std::string & topic) const;
+  void stop();
   void receive_external_torque(const sensor_msgs::msg::JointState & message);
   void receive_second(const trajectory_msgs::msg::JointTrajectory & message);
   double cycle_time_of(const builtin_interfaces::msg::Time & stamp) const;
@@ -137,6 +155,7 @@ private:
   std::shared_ptr<robot_ros2_control_parameters::ParamListener> listener_;
   robot_ros2_control_parameters::Params parameters_;
   robot_parameters core_parameters_{};
+  robot_stream_limits stream_limits_{};
   std::vector<std::string> state_names_;
   std::array<std::size_t, ROBOT_JOINTS> link_index_{};
   std::array<std::size_t, ROBOT_MOTORS> motor_index_{};
@@ -183,7 +202,9 @@ private:
   std::atomic<bool> stop_is_requested_{false};
   std::atomic<bool> clearing_is_requested_{false};
   std::array<Motion, 8> slots_; /* more than may wait, and two for the cycle */
+  std::array<Targets, 8> target_slots_;
   realtime_tools::LockFreeSPSCQueue<Motion *, 4> motions_;
+  realtime_tools::LockFreeSPSCQueue<Targets *, 4> targets_;
   realtime_tools::LockFreeSPSCQueue<ExternalTorque, 4> external_torques_;
   realtime_tools::LockFreeSPSCQueue<SecondTarget, 4> second_targets_;
   realtime_tools::LockFreeSPSCQueue<Report, 16> reports_;
@@ -191,13 +212,20 @@ private:
   /* The callbacks */
   rclcpp::Clock steady_clock_{RCL_STEADY_TIME};
   TrajectoryReader reader_;
+  TargetReader target_reader_;
   TrajectoryAction action_;
+  bool is_streaming_ = false; /* as last reported */
+  bool stream_is_stopped_ = false; /* until it pauses */
+  double last_targets_ = 0.0; /* s, on the steady clock */
+  unsigned long announced_refusals_ = 0; /* of streams */
   std::uint64_t motion_count_ = 0;
   robot_state announced_state_ = ROBOT_INACTIVE;
   robot_fault announced_fault_ = ROBOT_NO_FAULT;
   double longest_time_to_torque_ = 0.0; /* s, since the last diagnostics */
   rclcpp::Time next_diagnostics_{0, 0, RCL_STEADY_TIME};
   rclcpp::Subscription<trajectory_msgs::msg::JointTrajectory>::SharedPtr subscription_;
+  rclcpp::Subscription<sensor_msgs::msg::JointState>::SharedPtr targets_subscription_;
+  rclcpp::Subscription<std_msgs::msg::Float64MultiArray>::SharedPtr commands_subscription_;
   rclcpp::Subscription<sensor_msgs::msg::JointState>::SharedPtr external_subscription_;
   rclcpp::Subscription<trajectory_msgs::msg::JointTrajectory>::SharedPtr second_subscription_;
   rclcpp::Service<std_srvs::srv::Trigger>::SharedPtr stop_service_;
