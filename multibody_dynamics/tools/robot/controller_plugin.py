@@ -33,7 +33,8 @@ TEMPLATES = Path(__file__).parent / "controller_templates" / FOLDER
 FROM_TEMPLATES = (
     *(f"{FOLDER}/{file}" for file in ("plugin.hpp", "plugin.cpp", "action.hpp", "action.cpp",
                                       "trajectory.hpp", "trajectory.cpp", "targets.hpp",
-                                      "targets.cpp", "rehearsal.cpp", "simulated_arm.cpp",
+                                      "targets.cpp", "stream_input.hpp", "stream_input.cpp",
+                                      "rehearsal.cpp", "simulated_arm.cpp",
                                       "plugin.cmake", "plugin.xml", "hardware.xml")),
     "launch/controller.launch.py", "package.xml",
     *(f"test/{file}" for file in ("bench.hpp", "plugin_test.cpp", "plugin_timing.cpp",
@@ -43,6 +44,7 @@ PARAMETERS_MARK = "//PARAMETERS//"
 TABLES_MARK = "//TABLES//"
 INTERFACES_MARK = "//INTERFACES//"
 MOTOR_STATES_MARK = "//MOTOR_STATES//"
+PAUSE_MARK = "//PAUSE//"
 MOTOR_STATES = "motor_state_broadcaster"
 HARDWARE = {"simulated_arm": "SimulatedArm", "mock_hardware": "mock_components/GenericSystem"}
 STATE_RATE = 50.0  # Hz
@@ -108,6 +110,7 @@ def plugin_files(design: ControllerDesign, name: str, sources: Sequence[str]) ->
         TABLES_MARK: _test_tables(design),
         INTERFACES_MARK: _limits(design),
         MOTOR_STATES_MARK: _motor_states(design),
+        PAUSE_MARK: _pause(),
     }
     for place, text in texts.items():
         for mark, table in tables.items():
@@ -354,8 +357,7 @@ def _motor_states(design: ControllerDesign) -> str:
 
 
 def _limits(design: ControllerDesign) -> str:
-    """What requests are checked against: torques of the joints, ranges of second outputs, the pause
-    that ends a stream."""
+    """What requests are checked against: torques of the joints, ranges of second outputs."""
     model, actuators = design.model, design.actuators
     least, largest = StiffnessReference(actuators).bounds(np.zeros(model.n))
     tables = {
@@ -364,11 +366,13 @@ def _limits(design: ControllerDesign) -> str:
         "LARGEST_SECOND": np.append(largest, 0.0),
         "VARIABLE_JOINT": [*map(model.joint_names.index, actuators.variable_joints), 0],
     }
+    return "".join(c_types.table_definition(name, np.array(row)) for name, row in tables.items())
+
+
+def _pause() -> str:
+    """What ends a stream."""
     pause = c_source.literal(streams.LONGEST_INTERVAL, "double")
-    return "".join(
-        [f"static const double LONGEST_INTERVAL = {pause}; /* s */\n"]
-        + [c_types.table_definition(name, np.array(row)) for name, row in tables.items()]
-    )
+    return f"constexpr double LONGEST_INTERVAL = {pause}; /* s */\n"
 
 
 def _test_tables(design: ControllerDesign) -> str:

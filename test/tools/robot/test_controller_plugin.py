@@ -181,8 +181,9 @@ def test_the_diagnostics_have_every_count(package):
     )
     assert shown == fields
     report = re.search(r"struct Report\s*\{(.*?)\n  \};", files["ros2_control/plugin.hpp"], re.S)
-    lost = re.findall(r"unsigned long (\w+);", report[1])
-    assert re.findall(r"std::to_string\(report\.(\w+)\)", files["ros2_control/plugin.cpp"]) == lost
+    own = re.findall(r"(?:unsigned long (\w+)|double (stream_\w+), (\w+));", report[1])
+    shown = re.findall(r"std::to_string\(report\.(\w+)\)", files["ros2_control/plugin.cpp"])
+    assert shown == [name for names in own for name in names if name]
 
 
 @pytest.mark.parametrize("file", ["mock_hardware", "simulated_arm"])
@@ -566,7 +567,7 @@ def test_parameters_of_streams_are_those_of_the_nodes(package):
     (topics,) = tree["stream_topics"]["validation"]["subset_of<>"]
     assert tuple(topics) == FollowingParameters.streams
     for topic in topics:
-        assert f'_TOPIC = "{topic}";' in files["ros2_control/plugin.cpp"]
+        assert f'has("{topic}")' in files["ros2_control/stream_input.cpp"]
 
 
 INTERRUPTED = """

@@ -32,7 +32,8 @@ generate_parameter_library(ROBOT_ros2_control_parameters ros2_control/parameters
 
 add_library(ROBOT_controller_plugin SHARED
   ros2_control/action.cpp ros2_control/plugin.cpp ros2_control/rehearsal.cpp ros2_control/simulated_arm.cpp
-  ros2_control/targets.cpp ros2_control/trajectory.cpp ros2_control/simulated_arm.c)
+  ros2_control/stream_input.cpp ros2_control/targets.cpp ros2_control/trajectory.cpp
+  ros2_control/simulated_arm.c)
 target_compile_features(ROBOT_controller_plugin PUBLIC cxx_std_17)
 target_compile_options(ROBOT_controller_plugin PRIVATE -Wall -Wextra -Wshadow)
 target_include_directories(ROBOT_controller_plugin PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/ros2_control)

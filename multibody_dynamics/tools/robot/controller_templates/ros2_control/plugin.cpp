@@ -30,10 +30,6 @@ constexpr double DIAGNOSTICS_PERIOD = 1.0; /* s; changes are published at once *
 constexpr double RATE_TOLERANCE = 0.01;
 constexpr std::size_t MOST_WAITING = 10; /* messages of a topic */
 constexpr double SHORTEST_CHANGE = 0.1; /* s, of a stiffness */
-constexpr std::size_t MOST_TARGETS = 20; /* messages of a stream that may arrive within a cycle */
-constexpr const char * TARGETS_TOPIC = "joint_targets";
-constexpr const char * COMMANDS_TOPIC = "position_commands";
-constexpr const char * TRAJECTORY_TOPIC = "joint_trajectory";
 
 //INTERFACES//
 constexpr const char * ANSWERS[] = {
@@ -189,9 +185,7 @@ void ElasticJointController::take_requests()
       leave_motion();
     }
     report_.stopped = std::max(report_.stopped, report_.motion);
-    for (Targets * targets; targets_.pop(targets); ) {
-      targets->is_used.store(false);
-    }
+    stream_input_.drop();
     robot_stop(&core_);
   }
   if (clearing_is_requested_.exchange(false)) {
@@ -222,8 +216,8 @@ void ElasticJointController::leave_motion()
  * present motion. */
 void ElasticJointController::take_targets()
 {
-  Targets * targets = nullptr;
-  if (!targets_.pop(targets)) {
+  Targets * const targets = stream_input_.next();
+  if (targets == nullptr) {
     return;
   }
   for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
@@ -520,9 +514,7 @@ CallbackReturn ElasticJointController::on_activate(const rclcpp_lifecycle::State
   for (leave_motion(); upcoming_ != nullptr || motions_.pop(upcoming_); leave_motion()) {
     take_motion();
   }
-  for (Targets * targets; targets_.pop(targets); ) {
-    targets->is_used.store(false);
-  }
+  stream_input_.drop();
   while (external_torques_.pop(external_) || second_targets_.pop(target_)) {
   }
   is_pushed_ = is_changing_ = false;
@@ -663,7 +655,6 @@ CallbackReturn ElasticJointController::on_configure(const rclcpp_lifecycle::Stat
       get_update_rate(), 1.0 / designed.period);
   }
   reader_.set(parameters_.links, core_parameters_);
-  target_reader_.set(parameters_.links);
   const double rate = parameters_.state_rate;
   cycles_per_report_ = static_cast<unsigned int>(
     std::max(1.0, std::round(1.0 / (rate * core_parameters_.period))));
@@ -677,15 +668,14 @@ void ElasticJointController::open_topics()
 {
   using std_srvs::srv::Trigger;
   subscription_ = get_node()->create_subscription<trajectory_msgs::msg::JointTrajectory>(
-    std::string("~/") + TRAJECTORY_TOPIC,
-    rclcpp::QoS(MOST_WAITING).reliable(), /* a long motion comes in parts */
+    "~/joint_trajectory", rclcpp::QoS(MOST_WAITING).reliable(), /* a long motion comes in parts */
     [this](const trajectory_msgs::msg::JointTrajectory::ConstSharedPtr message) {
       receive(*message);
     });
   stop_service_ = get_node()->create_service<Trigger>(
     "~/stop", [this](Trigger::Request::ConstSharedPtr, Trigger::Response::SharedPtr response) {
       request(stop_is_requested_, *response);
-      stream_is_stopped_ = true;
+      stream_input_.stop();
     });
   clear_service_ = get_node()->create_service<Trigger>(
     "~/clear_fault",
@@ -693,22 +683,6 @@ void ElasticJointController::open_topics()
       request(clearing_is_requested_, *response);
     });
   using sensor_msgs::msg::JointState;
-  using std_msgs::msg::Float64MultiArray;
-  const auto targets_qos = rclcpp::QoS(MOST_TARGETS).best_effort();
-  if (streams(TARGETS_TOPIC)) {
-    targets_subscription_ = get_node()->create_subscription<JointState>(
-      std::string("~/") + TARGETS_TOPIC, targets_qos,
-      [this](const JointState::ConstSharedPtr message) {
-        receive_targets(*message, message->header.stamp);
-      });
-  }
-  if (streams(COMMANDS_TOPIC)) {
-    commands_subscription_ = get_node()->create_subscription<Float64MultiArray>(
-      std::string("~/") + COMMANDS_TOPIC, targets_qos,
-      [this](const Float64MultiArray::ConstSharedPtr message) {
-        receive_targets(*message, builtin_interfaces::msg::Time());
-      });
-  }
   external_subscription_ = get_node()->create_subscription<JointState>(
     "~/external_torque", rclcpp::QoS(MOST_WAITING),
     [this](const JointState::ConstSharedPtr message) {receive_external_torque(*message);});
@@ -719,6 +693,10 @@ void ElasticJointController::open_topics()
         receive_second(*message);
       });
   }
+  stream_input_.open(
+    get_node(), parameters_.links, parameters_.stream_topics,
+    [this](const builtin_interfaces::msg::Time & stamp) {return cycle_time_of(stamp);},
+    [this]() {return is_active_.load();});
   action_.open(
     get_node(), parameters_.links, tolerances(),
     [this](const trajectory_msgs::msg::JointTrajectory & message, Pursuit & pursuit) {
@@ -772,8 +750,7 @@ void ElasticJointController::close_topics()
   timer_.reset();
   action_.close();
   subscription_.reset();
-  targets_subscription_.reset();
-  commands_subscription_.reset();
+  stream_input_.close();
   external_subscription_.reset();
   second_subscription_.reset();
   stop_service_.reset();
@@ -841,8 +818,8 @@ void ElasticJointController::receive(const trajectory_msgs::msg::JointTrajectory
     stop();
     return;
   }
-  if (streams(TRAJECTORY_TOPIC)) {
-    receive_targets(message, message.header.stamp);
+  if (stream_input_.takes_trajectories()) {
+    stream_input_.receive(message);
     return;
   }
   Pursuit unused;
@@ -852,68 +829,10 @@ void ElasticJointController::receive(const trajectory_msgs::msg::JointTrajectory
   }
 }
 
-bool ElasticJointController::streams(const std::string & topic) const
-{
-  const auto & topics = parameters_.stream_topics;
-  return std::find(topics.begin(), topics.end(), topic) != topics.end();
-}
-
 void ElasticJointController::stop()
 {
   stop_is_requested_.store(is_active_.load());
-  stream_is_stopped_ = true;
-}
-
-template<typename Message>
-void ElasticJointController::receive_targets(
-  const Message & message, const builtin_interfaces::msg::Time & stamp)
-{
-  const std::string wrong = pass_targets(message, stamp);
-  if (!wrong.empty()) {
-    RCLCPP_ERROR_THROTTLE(
-      get_node()->get_logger(), steady_clock_, 1000, "targets refused: %s", wrong.c_str());
-  }
-}
-
-/* Returns an empty text, or why the targets are refused. After a stop, this is until the stream has
- * paused: the messages of those who do not know of the stop must not move the arm again. */
-template<typename Message>
-std::string ElasticJointController::pass_targets(
-  const Message & message, const builtin_interfaces::msg::Time & stamp)
-{
-  const double arrival = steady_clock_.now().seconds();
-  stream_is_stopped_ = stream_is_stopped_ && arrival - last_targets_ <= LONGEST_INTERVAL;
-  last_targets_ = arrival;
-  if (!is_active_.load()) {
-    return "the controller is not active";
-  }
-  if (stream_is_stopped_) {
-    return "the arm was stopped; let the stream pause for " + std::to_string(LONGEST_INTERVAL) +
-           " s to begin again";
-  }
-  const auto slot = std::find_if(
-    target_slots_.begin(), target_slots_.end(),
-    [](const Targets & each) {return !each.is_used.load();});
-  if (slot == target_slots_.end()) {
-    return "too many are waiting";
-  }
-  const std::string wrong = target_reader_.read(message, *slot);
-  if (!wrong.empty()) {
-    return wrong;
-  }
-  slot->is_stamped = stamp.sec != 0 || stamp.nanosec != 0;
-  slot->start = cycle_time_of(stamp);
-  const double now = cycle_time_of(builtin_interfaces::msg::Time());
-  const double late = now - slot->start - slot->times.back();
-  if (late > LONGEST_INTERVAL) {
-    return "the last one was due " + std::to_string(late) + " s ago";
-  }
-  slot->is_used.store(true);
-  if (!targets_.push(&*slot)) {
-    slot->is_used.store(false);
-    return "too many are waiting";
-  }
-  return "";
+  stream_input_.stop();
 }
 
 void ElasticJointController::receive_external_torque(const sensor_msgs::msg::JointState & message)

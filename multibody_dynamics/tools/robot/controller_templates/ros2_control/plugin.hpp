@@ -19,14 +19,13 @@
 #include "rclcpp/rclcpp.hpp"
 #include "realtime_tools/lock_free_queue.hpp"
 #include "sensor_msgs/msg/joint_state.hpp"
-#include "std_msgs/msg/float64_multi_array.hpp"
 #include "std_srvs/srv/trigger.hpp"
 #include "trajectory_msgs/msg/joint_trajectory.hpp"
 
 #include "robot_controller/robot_ros2_control_parameters.hpp"
 #include "action.hpp"
 #include "robot_controller.h"
-#include "targets.hpp"
+#include "stream_input.hpp"
 #include "trajectory.hpp"
 
 namespace robot_ros2_control
@@ -135,11 +134,6 @@ private:
   void open_topics();
   Verdict accept(const trajectory_msgs::msg::JointTrajectory & message, Pursuit & pursuit);
   void receive(const trajectory_msgs::msg::JointTrajectory & message);
-  template<typename Message>
-  void receive_targets(const Message & message, const builtin_interfaces::msg::Time & stamp);
-  template<typename Message>
-  std::string pass_targets(const Message & message, const builtin_interfaces::msg::Time & stamp);
-  bool streams(const std::string & topic) const;
   void stop();
   void receive_external_torque(const sensor_msgs::msg::JointState & message);
   void receive_second(const trajectory_msgs::msg::JointTrajectory & message);
@@ -202,9 +196,8 @@ private:
   std::atomic<bool> stop_is_requested_{false};
   std::atomic<bool> clearing_is_requested_{false};
   std::array<Motion, 8> slots_; /* more than may wait, and two for the cycle */
-  std::array<Targets, 8> target_slots_;
   realtime_tools::LockFreeSPSCQueue<Motion *, 4> motions_;
-  realtime_tools::LockFreeSPSCQueue<Targets *, 4> targets_;
+  StreamInput stream_input_;
   realtime_tools::LockFreeSPSCQueue<ExternalTorque, 4> external_torques_;
   realtime_tools::LockFreeSPSCQueue<SecondTarget, 4> second_targets_;
   realtime_tools::LockFreeSPSCQueue<Report, 16> reports_;
@@ -212,11 +205,8 @@ private:
   /* The callbacks */
   rclcpp::Clock steady_clock_{RCL_STEADY_TIME};
   TrajectoryReader reader_;
-  TargetReader target_reader_;
   TrajectoryAction action_;
   bool is_streaming_ = false; /* as last reported */
-  bool stream_is_stopped_ = false; /* until it pauses */
-  double last_targets_ = 0.0; /* s, on the steady clock */
   unsigned long announced_refusals_ = 0; /* of streams */
   std::uint64_t motion_count_ = 0;
   robot_state announced_state_ = ROBOT_INACTIVE;
@@ -224,8 +214,6 @@ private:
   double longest_time_to_torque_ = 0.0; /* s, since the last diagnostics */
   rclcpp::Time next_diagnostics_{0, 0, RCL_STEADY_TIME};
   rclcpp::Subscription<trajectory_msgs::msg::JointTrajectory>::SharedPtr subscription_;
-  rclcpp::Subscription<sensor_msgs::msg::JointState>::SharedPtr targets_subscription_;
-  rclcpp::Subscription<std_msgs::msg::Float64MultiArray>::SharedPtr commands_subscription_;
   rclcpp::Subscription<sensor_msgs::msg::JointState>::SharedPtr external_subscription_;
   rclcpp::Subscription<trajectory_msgs::msg::JointTrajectory>::SharedPtr second_subscription_;
   rclcpp::Service<std_srvs::srv::Trigger>::SharedPtr stop_service_;
