@@ -398,8 +398,8 @@ void ElasticJointController::tell(double now, bool is_urgent)
   report_.output = output_;
   report_.time = now;
   report_.is_streaming = core_.streams != 0 && output_.state == ROBOT_FOLLOWING;
-  report_.stream_interval = core_.stream.interval[0];
-  report_.stream_delay = core_.stream.delay[0];
+  report_.stream_interval = core_.stream.interval;
+  report_.stream_delay = core_.stream.delay;
   cycle_time_.store(now);
   for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
     report_.largest_error[i] =
@@ -607,6 +607,10 @@ std::string ElasticJointController::choose_stream()
   if (count > 1 && count != ROBOT_JOINTS) {
     return "stream_acceleration has " + std::to_string(count) + " numbers; expected none, one, or " +
            std::to_string(ROBOT_JOINTS);
+  }
+  if (p.stream_smoothing > 0.0 && p.stream_smoothing < core_parameters_.period) {
+    return "stream_smoothing is " + std::to_string(p.stream_smoothing) +
+           " s, less than a cycle; expected more, or 0";
   }
   s = robot_default_stream;
   s.delay = p.stream_delay;
