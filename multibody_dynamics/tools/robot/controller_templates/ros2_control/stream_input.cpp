@@ -71,6 +71,11 @@ void StreamInput::take(const Message & message, const Stamp & stamp)
   }
 }
 
+void StreamInput::receive(const trajectory_msgs::msg::JointTrajectory & message)
+{
+  take(message, message.header.stamp);
+}
+
 /* Returns an empty text, or why the targets are refused. */
 template<typename Message>
 std::string StreamInput::pass(const Message & message, const Stamp & stamp)

@@ -39,10 +39,7 @@ public:
 
   /* Whether trajectories are targets, and to be received here. */
   bool takes_trajectories() const {return takes_trajectories_;}
-  void receive(const trajectory_msgs::msg::JointTrajectory & message)
-  {
-    take(message, message.header.stamp);
-  }
+  void receive(const trajectory_msgs::msg::JointTrajectory & message);
 
   /* Refuse targets until the stream has paused: the messages of those who do not know that the arm
    * was stopped must not move it again. */
