@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -21,8 +22,9 @@ import yaml
 
 from ... import __version__
 from ...dynamics.codegen import c_source, c_types
-from ...dynamics.control import CycleSettings, StiffnessReference
+from ...dynamics.control import CycleSettings, StiffnessReference, StreamSettings
 from ...dynamics.core import record_fields
+from ...dynamics.motion import streams
 from .generated_design import ControllerDesign, motors_at_rest, rest_of_motors, start_position
 from .urdf_text import add
 
@@ -30,9 +32,10 @@ FOLDER = "ros2_control"
 TEMPLATES = Path(__file__).parent / "controller_templates" / FOLDER
 FROM_TEMPLATES = (
     *(f"{FOLDER}/{file}" for file in ("plugin.hpp", "plugin.cpp", "action.hpp", "action.cpp",
-                                      "trajectory.hpp", "trajectory.cpp", "rehearsal.cpp",
-                                      "simulated_arm.cpp", "plugin.cmake",
-                                      "plugin.xml", "hardware.xml")),
+                                      "trajectory.hpp", "trajectory.cpp", "targets.hpp",
+                                      "targets.cpp", "stream_input.hpp", "stream_input.cpp",
+                                      "rehearsal.cpp", "simulated_arm.cpp",
+                                      "plugin.cmake", "plugin.xml", "hardware.xml")),
     "launch/controller.launch.py", "package.xml",
     *(f"test/{file}" for file in ("bench.hpp", "plugin_test.cpp", "plugin_timing.cpp",
                                   "interruptions.h")),
@@ -41,6 +44,7 @@ PARAMETERS_MARK = "//PARAMETERS//"
 TABLES_MARK = "//TABLES//"
 INTERFACES_MARK = "//INTERFACES//"
 MOTOR_STATES_MARK = "//MOTOR_STATES//"
+PAUSE_MARK = "//PAUSE//"
 MOTOR_STATES = "motor_state_broadcaster"
 HARDWARE = {"simulated_arm": "SimulatedArm", "mock_hardware": "mock_components/GenericSystem"}
 STATE_RATE = 50.0  # Hz
@@ -53,9 +57,12 @@ TOLERANCES = {  # as those of the nodes
                        " of its last point; 0: at any distance"),
     "stopped_velocity_tolerance": (0.01, "rad/s or m/s; and when the velocities of all joints are"
                                    " below this; 0: at any velocity"),
+    "start_tolerance": (0.1, "rad or m; a stream is refused if the measured position, or its first"
+                        " target, is further than this from the present motion"),
     "goal_time_tolerance": (0.0, "s; a goal is aborted if it is not reached within this time after"
                             " its last point; 0: wait forever"),
 }  # fmt: skip
+STREAM_TOPICS = ("joint_targets", "position_commands", "joint_trajectory")
 # Refuses zero in arrays: generate_parameter_library has no strict bounds for elements.
 SMALLEST = float(np.finfo(float).tiny)
 # Settings that are not parameters of the plugin: the period is that of the controller manager, and
@@ -103,6 +110,7 @@ def plugin_files(design: ControllerDesign, name: str, sources: Sequence[str]) ->
         TABLES_MARK: _test_tables(design),
         INTERFACES_MARK: _limits(design),
         MOTOR_STATES_MARK: _motor_states(design),
+        PAUSE_MARK: _pause(),
     }
     for place, text in texts.items():
         for mark, table in tables.items():
@@ -201,6 +209,26 @@ def _number_definition(design: ControllerDesign, number: Number) -> dict[str, An
     return _definition("double_array", row, text, **rules)
 
 
+def _stream_parameters() -> dict[str, Any]:
+    """How streams are followed, as by the nodes."""
+    topics = _definition(
+        "string_array", [], "topics that bring streams of targets: joint_targets"
+        " (sensor_msgs/JointState), position_commands (std_msgs/Float64MultiArray, in the order of"
+        " links), joint_trajectory, each of whose messages is a trajectory otherwise",
+        subset_of=[list(STREAM_TOPICS)], unique=None,
+    )  # fmt: skip
+    found = {"stream_topics": topics}
+    for each in fields(StreamSettings):
+        text = f"{each.metadata['unit']}; {each.metadata['description']}"
+        if bounds := each.metadata["bounds"]:
+            found[each.name] = _definition("double", each.default, text, bounds=list(bounds))
+        else:
+            found[each.name] = _definition(
+                "double_array", list(each.default), text, lower_element_bounds=[SMALLEST]
+            )
+    return found
+
+
 def _motor_interfaces(design: ControllerDesign) -> tuple[str, str]:
     """Position and velocity. Links and motors have different interfaces if they share a name in
     ros2_control."""
@@ -239,6 +267,7 @@ def _parameters(design: ControllerDesign, name: str) -> str:
                                                gt=[0.0]),
         **{key: _definition("double", value, text, gt_eq=[0.0])
            for key, (value, text) in TOLERANCES.items()},
+        **_stream_parameters(),
     }  # fmt: skip
     for number in numbers():
         group, _, last = number.name.rpartition(".")
@@ -338,6 +367,12 @@ def _limits(design: ControllerDesign) -> str:
         "VARIABLE_JOINT": [*map(model.joint_names.index, actuators.variable_joints), 0],
     }
     return "".join(c_types.table_definition(name, np.array(row)) for name, row in tables.items())
+
+
+def _pause() -> str:
+    """What ends a stream."""
+    pause = c_source.literal(streams.LONGEST_INTERVAL, "double")
+    return f"constexpr double LONGEST_INTERVAL = {pause}; /* s */\n"
 
 
 def _test_tables(design: ControllerDesign) -> str:

@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 from shutil import which
 from xml.etree import ElementTree
@@ -21,14 +22,15 @@ import yaml
 
 from elastic_arms import antagonistic_arm, elastic_panda, mixed_panda
 from generated_controllers import designed, generated, six_joints
+from multibody_dynamics.dynamics.control import StreamSettings
 from multibody_dynamics.tools.robot.c_package import write
 from multibody_dynamics.tools.robot.controller_package import controller_package
 from multibody_dynamics.tools.robot.controller_plugin import NOT_PARAMETERS, TEMPLATES
 
 HEADERS = Path(sys.prefix) / "include"
 MESSAGES = (
-    "trajectory_msgs", "std_msgs", "builtin_interfaces", "geometry_msgs", "rosidl_runtime_cpp",
-    "rosidl_runtime_c", "rosidl_typesupport_interface", "rcutils",
+    "trajectory_msgs", "sensor_msgs", "std_msgs", "builtin_interfaces", "geometry_msgs",
+    "rosidl_runtime_cpp", "rosidl_runtime_c", "rosidl_typesupport_interface", "rcutils",
 )  # fmt: skip
 needs_messages = pytest.mark.skipif(
     which("c++") is None or not (HEADERS / "trajectory_msgs").is_dir(),
@@ -179,8 +181,9 @@ def test_the_diagnostics_have_every_count(package):
     )
     assert shown == fields
     report = re.search(r"struct Report\s*\{(.*?)\n  \};", files["ros2_control/plugin.hpp"], re.S)
-    lost = re.findall(r"unsigned long (\w+);", report[1])
-    assert re.findall(r"std::to_string\(report\.(\w+)\)", files["ros2_control/plugin.cpp"]) == lost
+    own = re.findall(r"(?:unsigned long (\w+)|double (stream_\w+), (\w+));", report[1])
+    shown = re.findall(r"std::to_string\(report\.(\w+)\)", files["ros2_control/plugin.cpp"])
+    assert shown == [name for names in own for name in names if name]
 
 
 @pytest.mark.parametrize("file", ["mock_hardware", "simulated_arm"])
@@ -225,6 +228,7 @@ def test_the_hardware_has_the_interfaces_that_are_claimed(package, file):
 
 WRAPPER = """
 #include <cstring>
+#include "targets.hpp"
 #include "trajectory.hpp"
 
 extern "C" int read_points(int points, int has_rates, const double * time, const double * rows,
@@ -270,13 +274,76 @@ extern "C" int read_points(int points, int has_rates, const double * time, const
   }
   return static_cast<int>(motion->points.size());
 }
+
+static const arm_ros2_control::TargetReader & target_reader()
+{
+  static arm_ros2_control::TargetReader reader;
+  reader.set({"a", "b", "c", "d", "e", "f"});
+  return reader;
+}
+
+static int shown(
+  const std::string & refusal, const arm_ros2_control::Targets & targets, double * times,
+  double * positions, double * velocities, char * why)
+{
+  std::strcpy(why, refusal.c_str());
+  const std::size_t count = refusal.empty() ? targets.times.size() : 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    times[k] = targets.times[k];
+    std::memcpy(positions + k * ARM_JOINTS, targets.positions[k].value, 8 * ARM_JOINTS);
+    std::memcpy(velocities + k * ARM_JOINTS, targets.velocities[k].value, 8 * ARM_JOINTS);
+  }
+  return static_cast<int>(count);
+}
+
+/* Joints of one letter each in `names`; `kind`: of the message. */
+extern "C" int read_targets(int kind, int points, const char * names, int width,
+  const double * time, const double * q, const double * qd, double * times, double * positions,
+  double * velocities, char * why)
+{
+  arm_ros2_control::Targets targets;
+  std::vector<std::string> joints;
+  for (; *names != 0; ++names) {
+    joints.emplace_back(1, *names);
+  }
+  std::string refusal;
+  const auto row = [width](const double * table, int k) {
+      return table == nullptr ? std::vector<double>() :
+             std::vector<double>(table + k * width, table + (k + 1) * width);
+    };
+  if (kind == 0) {
+    trajectory_msgs::msg::JointTrajectory message;
+    message.joint_names = joints;
+    message.points.resize(points);
+    for (int k = 0; k < points; ++k) {
+      message.points[k].time_from_start.nanosec = static_cast<unsigned int>(1e9 * time[k] + 0.5);
+      message.points[k].positions = row(q, k);
+      message.points[k].velocities = row(qd, k);
+    }
+    refusal = target_reader().read(message, targets);
+  } else if (kind == 1) {
+    sensor_msgs::msg::JointState message;
+    message.name = joints;
+    message.position = row(q, 0);
+    message.velocity = row(qd, 0);
+    refusal = target_reader().read(message, targets);
+  } else {
+    std_msgs::msg::Float64MultiArray message;
+    for (const auto & joint : joints) {
+      message.layout.dim.emplace_back();
+      message.layout.dim.back().label = joint;
+    }
+    message.data = row(q, 0);
+    refusal = target_reader().read(message, targets);
+  }
+  return shown(refusal, targets, times, positions, velocities, why);
+}
 """
 
 
 @pytest.fixture(scope="module")
-def reader(tmp_path_factory):
-    """read(times, rows (points, 6, 3)) gives times and states (points, 5, 6), or raises
-    ValueError."""
+def library(tmp_path_factory):
+    """The C++ that reads messages."""
     folder = generated(designed(six_joints()), tmp_path_factory.mktemp("reader"))
     (folder / "wrapper.cpp").write_text(WRAPPER)
     library = folder / "reader.so"
@@ -284,13 +351,24 @@ def reader(tmp_path_factory):
     flags = ["-Wall", "-Wextra", "-Werror", "-Wshadow", "-fPIC", "-O1"]
     for compiler, language, sources in (
         ("cc", "-std=c99", ["arm_reference.c"]),
-        ("c++", "-std=c++17", ["ros2_control/trajectory.cpp", "wrapper.cpp"]),
+        (
+            "c++",
+            "-std=c++17",
+            ["ros2_control/trajectory.cpp", "ros2_control/targets.cpp", "wrapper.cpp"],
+        ),
     ):
         command = [compiler, language, *flags, "-I.", "-Iros2_control", *includes, "-c", *sources]
         subprocess.run(command, check=True, cwd=folder)
-    objects = ["arm_reference.o", "trajectory.o", "wrapper.o"]
+    objects = ["arm_reference.o", "trajectory.o", "targets.o", "wrapper.o"]
     subprocess.run(["c++", "-shared", *objects, "-lm", "-o", library], check=True, cwd=folder)
-    call = ctypes.CDLL(str(library)).read_points
+    return ctypes.CDLL(str(library))
+
+
+@pytest.fixture(scope="module")
+def reader(library):
+    """read(times, rows (points, 6, 3)) gives times and states (points, 5, 6), or raises
+    ValueError."""
+    call = library.read_points
 
     def read(time, rows, *, has_rates=True, first_joint="a"):
         time = np.ascontiguousarray(time, dtype=np.float64)
@@ -400,6 +478,96 @@ def test_unusable_messages_are_refused_with_their_reason(reader):
     fast[1:, 0, 0] = 2.5
     refused("between points 0 and 1 it exceeds a limit", [0.5, 0.7, 1.5], fast)
     reader([0.5, 1.5, 2.5], fast)
+
+
+# Streams
+
+TRAJECTORY, STATE, ARRAY = range(3)
+
+
+@pytest.fixture(scope="module")
+def targets(library):
+    """read(kind, q (points, width), qd, names, time) gives times (points,), positions and
+    velocities (points, 6), or raises ValueError."""
+
+    def read(kind, q, qd=None, names="abcdef", time=(0.0,)):
+        q = np.ascontiguousarray(q, dtype=np.float64)
+        points, width = q.shape
+        tables = [np.ascontiguousarray(x, dtype=np.float64) for x in (time, q)]
+        if qd is not None:
+            tables.append(np.ascontiguousarray(qd, dtype=np.float64))
+        found = [np.empty(points), np.empty((points, JOINTS)), np.empty((points, JOINTS))]
+        pointers = [ctypes.c_void_p(x.ctypes.data) for x in tables] + (3 - len(tables)) * [None]
+        why = ctypes.create_string_buffer(1000)
+        count = library.read_targets(
+            kind, points, names.encode(), width, *pointers,
+            *(ctypes.c_void_p(x.ctypes.data) for x in found), why,
+        )  # fmt: skip
+        if why.value:
+            raise ValueError(why.value.decode())
+        return [x[:count] for x in found]
+
+    return read
+
+
+@needs_messages
+def test_targets_are_read_in_the_order_of_the_core(targets):
+    q = 0.1 * np.arange(1, 8)
+    times, positions, velocities = targets(STATE, [q], [10.0 * q], names="gfedcba")
+    assert times.tolist() == [0.0]
+    np.testing.assert_array_equal(positions, [q[:0:-1]])
+    np.testing.assert_array_equal(velocities, [10.0 * q[:0:-1]])
+    for names in ("", "abcdef"):
+        _, positions, velocities = targets(ARRAY, [q[:6]], names=names)
+        np.testing.assert_array_equal(positions, [q[:6]])
+        assert np.isnan(velocities).all()
+
+
+@needs_messages
+def test_a_trajectory_brings_targets_with_or_without_velocities(targets):
+    q = np.arange(12.0).reshape(2, 6)
+    times, positions, velocities = targets(TRAJECTORY, q, names="bacdef", time=(0.0, 0.05))
+    assert times.tolist() == [0.0, 0.05]
+    np.testing.assert_array_equal(positions[:, [1, 0, 2, 3, 4, 5]], q)
+    assert np.isnan(velocities).all()
+    *_, velocities = targets(TRAJECTORY, q, -q, time=(0.0, 0.05))
+    np.testing.assert_array_equal(velocities, -q)
+
+
+@needs_messages
+def test_unusable_targets_are_refused_with_their_reason(targets):
+    q = np.zeros((2, 6))
+
+    def refused(text, kind, *arguments, **more):
+        with pytest.raises(ValueError, match=text):
+            targets(kind, *arguments, **more)
+
+    refused("point 1: is not later than the point before", TRAJECTORY, q, time=(0.1, 0.1))
+    refused("point 0: joint 'f' is missing", TRAJECTORY, q, names="abcdeg", time=(0.0, 0.1))
+    refused("joint 'c' is missing", STATE, q[:1], names="abdefg")
+    refused("5 positions and 0 velocities of 6 joints", STATE, q[:1, :5])
+    refused("7 positions and 0 velocities of 6 joints", ARRAY, np.zeros((1, 7)), names="")
+    refused("labels are not the names", ARRAY, q[:1], names="bacdef")
+    for bad in (np.nan, np.inf):
+        q[1, 2] = bad
+        refused("point 1: a number of 'c' is not finite", TRAJECTORY, q, time=(0.0, 0.1))
+        refused("a number of 'c' is not finite", STATE, np.zeros((1, 6)), q[1:])
+
+
+@needs_messages
+def test_parameters_of_streams_are_those_of_the_nodes(package):
+    from multibody_dynamics.nodes.following.following_parameters import FollowingParameters
+
+    _, files = package
+    tree = yaml.safe_load(files["ros2_control/parameters.yaml"])["arm_ros2_control_parameters"]
+    nodes = {each.name: each for each in fields(FollowingParameters)}
+    for name in ("start_tolerance", *(each.name for each in fields(StreamSettings))):
+        own, node = tree[name], nodes[name]
+        assert own["default_value"] == (list(node.default) if node.default == () else node.default)
+    (topics,) = tree["stream_topics"]["validation"]["subset_of<>"]
+    assert tuple(topics) == FollowingParameters.streams
+    for topic in topics:
+        assert f'has("{topic}")' in files["ros2_control/stream_input.cpp"]
 
 
 INTERRUPTED = """

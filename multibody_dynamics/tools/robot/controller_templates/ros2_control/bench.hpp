@@ -38,7 +38,7 @@ inline void expect(bool is_true, const char * what)
 class Bench
 {
 public:
-  explicit Bench(bool with_rehearsals)
+  explicit Bench(bool with_rehearsals, const std::vector<std::string> & stream_topics = {})
   : rehearses(with_rehearsals)
   {
     std::copy_n(START, ROBOT_JOINTS, q);
@@ -50,6 +50,7 @@ public:
     is_good = plugin.init(params) == controller_interface::return_type::OK;
     /* an ideal arm does not show what disturbs it */
     plugin.get_node()->set_parameter({"disturbance_bandwidth", 0.0});
+    plugin.get_node()->set_parameter({"stream_topics", stream_topics});
     is_good = is_good && plugin.configure().label() == "inactive";
     for (const auto & name : plugin.state_interface_configuration().names) {
       states.push_back(std::make_shared<hardware_interface::StateInterface>(description(name)));
@@ -190,8 +191,16 @@ public:
   void send(const trajectory_msgs::msg::JointTrajectory & message)
   {
     publish(message);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
-    spin_until([end]() {return std::chrono::steady_clock::now() >= end;});
+    wait(0.3);
+  }
+
+  /* Let the callbacks run for some s. */
+  void wait(double duration)
+  {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(duration);
+    while (std::chrono::steady_clock::now() < end) {
+      executor.spin_once(std::chrono::milliseconds(1));
+    }
   }
 
   bool call(const std::string & service)

@@ -22,7 +22,7 @@ enable_language(CXX)
 find_package(ament_cmake REQUIRED)
 set(PLUGIN_DEPENDS
   control_msgs controller_interface diagnostic_msgs generate_parameter_library hardware_interface
-  pluginlib rclcpp rclcpp_action rclcpp_lifecycle realtime_tools sensor_msgs std_srvs
+  pluginlib rclcpp rclcpp_action rclcpp_lifecycle realtime_tools sensor_msgs std_msgs std_srvs
   trajectory_msgs)
 foreach(package IN LISTS PLUGIN_DEPENDS)
   find_package(${package} REQUIRED)
@@ -32,7 +32,8 @@ generate_parameter_library(ROBOT_ros2_control_parameters ros2_control/parameters
 
 add_library(ROBOT_controller_plugin SHARED
   ros2_control/action.cpp ros2_control/plugin.cpp ros2_control/rehearsal.cpp ros2_control/simulated_arm.cpp
-  ros2_control/trajectory.cpp ros2_control/simulated_arm.c)
+  ros2_control/stream_input.cpp ros2_control/targets.cpp ros2_control/trajectory.cpp
+  ros2_control/simulated_arm.c)
 target_compile_features(ROBOT_controller_plugin PUBLIC cxx_std_17)
 target_compile_options(ROBOT_controller_plugin PRIVATE -Wall -Wextra -Wshadow)
 target_include_directories(ROBOT_controller_plugin PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/ros2_control)
@@ -49,6 +50,7 @@ target_link_libraries(ROBOT_controller_plugin PUBLIC
   ${control_msgs_TARGETS}
   ${diagnostic_msgs_TARGETS}
   ${sensor_msgs_TARGETS}
+  ${std_msgs_TARGETS}
   ${std_srvs_TARGETS}
   ${trajectory_msgs_TARGETS})
 

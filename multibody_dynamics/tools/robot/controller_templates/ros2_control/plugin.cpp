@@ -185,6 +185,7 @@ void ElasticJointController::take_requests()
       leave_motion();
     }
     report_.stopped = std::max(report_.stopped, report_.motion);
+    stream_input_.drop();
     robot_stop(&core_);
   }
   if (clearing_is_requested_.exchange(false)) {
@@ -209,6 +210,57 @@ void ElasticJointController::leave_motion()
   }
   motion_ = nullptr;
   next_point_ = 0;
+}
+
+/* Pass one message of a stream to the core, positions of continuous joints in the turn nearest the
+ * present motion. */
+void ElasticJointController::take_targets()
+{
+  Targets * const targets = stream_input_.next();
+  if (targets == nullptr) {
+    return;
+  }
+  for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
+    const double turn = core_parameters_.link_turn[i];
+    const double distance = targets->positions.front().value[i] - output_.desired[0][i];
+    const double whole = turn > 0.0 ? turn * std::floor(distance / turn + 0.5) : 0.0;
+    for (auto & row : targets->positions) {
+      row.value[i] -= whole;
+    }
+  }
+  robot_answer answer = ROBOT_ACCEPTED;
+  const bool is_passed = core_.streams != 0 || is_near(*targets);
+  if (is_passed) {
+    if (core_.streams == 0) {
+      core_.stream_limits = stream_limits_; /* of which the last stream has widened the positions */
+    }
+    answer = robot_follow(
+      &core_, targets->is_stamped ? &targets->start : nullptr,
+      static_cast<int>(targets->times.size()), targets->times.data(),
+      &targets->positions.front().value, &targets->velocities.front().value);
+  }
+  targets->is_used.store(false);
+  report_.stream_messages += 1;
+  if (!is_passed || answer != ROBOT_ACCEPTED) {
+    report_.stream_refusals += 1;
+    report_.stream_refusal = answer;
+  }
+}
+
+/* Whether the arm, and the first target, are near the present motion: where a stream may begin. */
+bool ElasticJointController::is_near(const Targets & targets)
+{
+  for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
+    const double desired = output_.desired[0][i];
+    const double distance = std::fmax(
+      std::fabs(targets.positions.front().value[i] - desired), std::fabs(output_.q[i] - desired));
+    if (distance > parameters_.start_tolerance) {
+      report_.far_joint = i;
+      report_.far_distance = distance;
+      return false;
+    }
+  }
+  return true;
 }
 
 /* A known external torque ends when it is no longer renewed. */
@@ -345,6 +397,9 @@ void ElasticJointController::tell(double now, bool is_urgent)
     report_.output.state != output_.state || report_.output.fault != output_.fault;
   report_.output = output_;
   report_.time = now;
+  report_.is_streaming = core_.streams != 0 && output_.state == ROBOT_FOLLOWING;
+  report_.stream_interval = core_.stream.interval;
+  report_.stream_delay = core_.stream.delay;
   cycle_time_.store(now);
   for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
     report_.largest_error[i] =
@@ -384,6 +439,7 @@ return_type ElasticJointController::update(const rclcpp::Time & time, const rclc
   take_requests();
   take_external_torque(now);
   follow_second(now);
+  take_targets();
   take_point(now);
   tell(now, false);
   return return_type::OK;
@@ -458,6 +514,7 @@ CallbackReturn ElasticJointController::on_activate(const rclcpp_lifecycle::State
   for (leave_motion(); upcoming_ != nullptr || motions_.pop(upcoming_); leave_motion()) {
     take_motion();
   }
+  stream_input_.drop();
   while (external_torques_.pop(external_) || second_targets_.pop(target_)) {
   }
   is_pushed_ = is_changing_ = false;
@@ -541,6 +598,34 @@ robot_parameters ElasticJointController::chosen_parameters() const
   return c;
 }
 
+/* Limits of streams; returns an empty text, or which parameter is wrong. */
+std::string ElasticJointController::choose_stream()
+{
+  const auto & p = parameters_;
+  robot_stream_limits & s = stream_limits_;
+  const std::size_t count = p.stream_acceleration.size();
+  if (count > 1 && count != ROBOT_JOINTS) {
+    return "stream_acceleration has " + std::to_string(count) + " numbers; expected none, one, or " +
+           std::to_string(ROBOT_JOINTS);
+  }
+  if (p.stream_smoothing > 0.0 && p.stream_smoothing < core_parameters_.period) {
+    return "stream_smoothing is " + std::to_string(p.stream_smoothing) +
+           " s, less than a cycle; expected more, or 0";
+  }
+  s = robot_default_stream;
+  s.delay = p.stream_delay;
+  s.smoothing = p.stream_smoothing > 0.0 ? p.stream_smoothing : s.smoothing;
+  for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
+    s.lower[i] = core_parameters_.lower[i];
+    s.upper[i] = core_parameters_.upper[i];
+    s.velocity[i] = std::fmin(s.velocity[i], core_parameters_.velocity[i]);
+    if (count > 0) {
+      s.acceleration[i] = p.stream_acceleration[count > 1 ? i : 0];
+    }
+  }
+  return "";
+}
+
 CallbackReturn ElasticJointController::on_configure(const rclcpp_lifecycle::State &)
 {
   const auto logger = get_node()->get_logger();
@@ -559,6 +644,11 @@ CallbackReturn ElasticJointController::on_configure(const rclcpp_lifecycle::Stat
     RCLCPP_ERROR(
       logger, "the parameter %s is out of range; see robot_controller.h",
       robot_wrong_parameter(&core_parameters_));
+    return CallbackReturn::FAILURE;
+  }
+  const std::string wrong = choose_stream();
+  if (!wrong.empty()) {
+    RCLCPP_ERROR(logger, "%s", wrong.c_str());
     return CallbackReturn::FAILURE;
   }
   robot_parameters designed;
@@ -589,6 +679,7 @@ void ElasticJointController::open_topics()
   stop_service_ = get_node()->create_service<Trigger>(
     "~/stop", [this](Trigger::Request::ConstSharedPtr, Trigger::Response::SharedPtr response) {
       request(stop_is_requested_, *response);
+      stream_input_.stop();
     });
   clear_service_ = get_node()->create_service<Trigger>(
     "~/clear_fault",
@@ -606,12 +697,16 @@ void ElasticJointController::open_topics()
         receive_second(*message);
       });
   }
+  stream_input_.open(
+    get_node(), parameters_.links, parameters_.stream_topics,
+    [this](const builtin_interfaces::msg::Time & stamp) {return cycle_time_of(stamp);},
+    [this]() {return is_active_.load();});
   action_.open(
     get_node(), parameters_.links, tolerances(),
     [this](const trajectory_msgs::msg::JointTrajectory & message, Pursuit & pursuit) {
       return accept(message, pursuit);
     },
-    [this]() {stop_is_requested_.store(true);});
+    [this]() {stop();});
   state_publisher_ =
     get_node()->create_publisher<control_msgs::msg::JointTrajectoryControllerState>(
     "~/controller_state", rclcpp::QoS(MOST_WAITING));
@@ -659,6 +754,7 @@ void ElasticJointController::close_topics()
   timer_.reset();
   action_.close();
   subscription_.reset();
+  stream_input_.close();
   external_subscription_.reset();
   second_subscription_.reset();
   stop_service_.reset();
@@ -688,6 +784,9 @@ Verdict ElasticJointController::accept(
   using Result = FollowJointTrajectory::Result;
   if (!is_active_.load()) {
     return {Result::INVALID_GOAL, "the controller is not active"};
+  }
+  if (is_streaming_) {
+    return {Result::INVALID_GOAL, "the arm follows a stream, which has not come to rest"};
   }
   const auto slot = std::find_if(
     slots_.begin(), slots_.end(), [](const Motion & each) {return !each.is_used.load();});
@@ -719,11 +818,25 @@ Verdict ElasticJointController::accept(
 
 void ElasticJointController::receive(const trajectory_msgs::msg::JointTrajectory & message)
 {
+  if (message.points.empty()) {
+    stop();
+    return;
+  }
+  if (stream_input_.takes_trajectories()) {
+    stream_input_.receive(message);
+    return;
+  }
   Pursuit unused;
   const Verdict verdict = accept(message, unused);
   if (!verdict.text.empty()) {
     RCLCPP_ERROR(get_node()->get_logger(), "trajectory refused: %s", verdict.text.c_str());
   }
+}
+
+void ElasticJointController::stop()
+{
+  stop_is_requested_.store(is_active_.load());
+  stream_input_.stop();
 }
 
 void ElasticJointController::receive_external_torque(const sensor_msgs::msg::JointState & message)
@@ -837,6 +950,25 @@ void ElasticJointController::announce(const Report & report)
       action_.end(FollowJointTrajectory::Result::INVALID_GOAL, ANSWERS[report.refusal]);
     }
   }
+  is_streaming_ = report.is_streaming;
+  if (is_streaming_) {
+    action_.end(FollowJointTrajectory::Result::INVALID_GOAL, "replaced by a stream");
+  }
+  if (report.stream_refusals != announced_refusals_) {
+    announced_refusals_ = report.stream_refusals;
+    if (report.stream_refusal == ROBOT_ACCEPTED) {
+      RCLCPP_ERROR_THROTTLE(
+        logger, steady_clock_, 1000, "targets refused: '%s' or its target is %.4g from the present "
+        "motion; allowed: %g (start_tolerance)", parameters_.links[report.far_joint].c_str(),
+        report.far_distance, parameters_.start_tolerance);
+    } else {
+      RCLCPP_ERROR_THROTTLE(
+        logger, steady_clock_, 1000, "targets refused: %s",
+        report.stream_refusal == ROBOT_POINT_FULL ?
+        "some are out of order, or too many are waiting" :
+        "the arm is neither holding its position nor following a stream");
+    }
+  }
   if (report.is_overdue) {
     RCLCPP_ERROR(
       logger, "not activated within start_timeout (%g s): %s", parameters_.start_timeout,
@@ -914,6 +1046,10 @@ void ElasticJointController::publish_diagnostics(const Report & report)
     entry("cycles with unread states", std::to_string(report.lost_reads)),
     entry("cycles with unwritten torques", std::to_string(report.lost_writes)),
     entry("lost reports", std::to_string(report.lost_reports)),
+    entry("stream: messages", std::to_string(report.stream_messages)),
+    entry("stream: refused in the cycle", std::to_string(report.stream_refusals)),
+    entry("stream: interval [s]", std::to_string(report.stream_interval)),
+    entry("stream: delay [s]", std::to_string(report.stream_delay)),
     entry(
       "longest time to torque, us", std::to_string(std::lround(1e6 * longest_time_to_torque_)))};
   diagnostic_msgs::msg::DiagnosticArray message;

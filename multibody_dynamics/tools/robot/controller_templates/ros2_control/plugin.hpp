@@ -25,6 +25,7 @@
 #include "robot_controller/robot_ros2_control_parameters.hpp"
 #include "action.hpp"
 #include "robot_controller.h"
+#include "stream_input.hpp"
 #include "trajectory.hpp"
 
 namespace robot_ros2_control
@@ -47,7 +48,7 @@ struct SecondTarget
  * efforts of the motors out.
  *
  * update() runs in the real-time thread of the controller manager. It allocates nothing, waits for
- * nothing, throws nothing, and prints nothing. Motions come in, and reports go out, through
+ * nothing, throws nothing, and prints nothing. Motions and targets come in, and reports go out, through
  * lock-free queues; everything else happens in the callbacks of the node. on_activate() and
  * on_deactivate() run in the real-time thread if switches are requested "as soon as possible", and
  * beside it otherwise.
@@ -88,6 +89,13 @@ private:
     unsigned long lost_reads; /* cycles in which a state interface could not be read */
     unsigned long lost_writes;
     unsigned long lost_reports; /* before this one: refusals, changes or periodic reports */
+    unsigned long stream_messages;
+    unsigned long stream_refusals; /* messages that were refused, or some of their points */
+    bool is_streaming;
+    double stream_interval, stream_delay; /* s */
+    robot_answer stream_refusal; /* the last one; if accepted: `far_joint` was too far away */
+    std::size_t far_joint;
+    double far_distance; /* rad or m */
     robot_answer refusal;
     std::size_t refused_point;
     double largest_error[ROBOT_JOINTS]; /* |desired - q| since the last report */
@@ -109,6 +117,8 @@ private:
   void take_point(double now);
   void take_motion();
   void leave_motion();
+  void take_targets();
+  bool is_near(const Targets & targets);
   void take_external_torque(double now);
   void follow_second(double now);
   robot_answer begin_motion(double now);
@@ -118,11 +128,13 @@ private:
 
   /* The callbacks */
   robot_parameters chosen_parameters() const;
+  std::string choose_stream();
   Tolerances tolerances() const;
   bool can_read_interfaces();
   void open_topics();
   Verdict accept(const trajectory_msgs::msg::JointTrajectory & message, Pursuit & pursuit);
   void receive(const trajectory_msgs::msg::JointTrajectory & message);
+  void stop();
   void receive_external_torque(const sensor_msgs::msg::JointState & message);
   void receive_second(const trajectory_msgs::msg::JointTrajectory & message);
   double cycle_time_of(const builtin_interfaces::msg::Time & stamp) const;
@@ -137,6 +149,7 @@ private:
   std::shared_ptr<robot_ros2_control_parameters::ParamListener> listener_;
   robot_ros2_control_parameters::Params parameters_;
   robot_parameters core_parameters_{};
+  robot_stream_limits stream_limits_{};
   std::vector<std::string> state_names_;
   std::array<std::size_t, ROBOT_JOINTS> link_index_{};
   std::array<std::size_t, ROBOT_MOTORS> motor_index_{};
@@ -184,6 +197,7 @@ private:
   std::atomic<bool> clearing_is_requested_{false};
   std::array<Motion, 8> slots_; /* more than may wait, and two for the cycle */
   realtime_tools::LockFreeSPSCQueue<Motion *, 4> motions_;
+  StreamInput stream_input_;
   realtime_tools::LockFreeSPSCQueue<ExternalTorque, 4> external_torques_;
   realtime_tools::LockFreeSPSCQueue<SecondTarget, 4> second_targets_;
   realtime_tools::LockFreeSPSCQueue<Report, 16> reports_;
@@ -192,6 +206,8 @@ private:
   rclcpp::Clock steady_clock_{RCL_STEADY_TIME};
   TrajectoryReader reader_;
   TrajectoryAction action_;
+  bool is_streaming_ = false; /* as last reported */
+  unsigned long announced_refusals_ = 0; /* of streams */
   std::uint64_t motion_count_ = 0;
   robot_state announced_state_ = ROBOT_INACTIVE;
   robot_fault announced_fault_ = ROBOT_NO_FAULT;

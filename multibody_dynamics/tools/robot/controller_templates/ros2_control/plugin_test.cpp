@@ -183,6 +183,124 @@ void test_action()
   }
 }
 
+/* Send targets at 20 Hz by `send(distance of joint 0)`; returns the largest error of the motion
+ * against the targets, as they are delayed, in the last half. */
+template<typename Send>
+double follow_sine(Bench & bench, double start, const Send & send, bool & is_moving)
+{
+  constexpr double AMPLITUDE = 0.02; /* rad or m */
+  constexpr double FREQUENCY = 1.5; /* rad/s */
+  constexpr int CYCLES = 50; /* per message */
+  constexpr int MESSAGES = 60;
+  double error = 0.0;
+  for (int k = 0; k < MESSAGES; ++k) {
+    const double t = 1e-3 * CYCLES * k;
+    send(AMPLITUDE * (1.0 - std::cos(FREQUENCY * t)));
+    bench.wait(0.005);
+    for (int i = 0; i < CYCLES; ++i) {
+      bench.run(1);
+      const double due = t + 1e-3 * (i - CYCLES); /* one interval late */
+      const double target = start + AMPLITUDE * (1.0 - std::cos(FREQUENCY * due));
+      if (k > MESSAGES / 2) {
+        error = std::fmax(error, std::fabs(bench.q[0] - target));
+        is_moving = is_moving && bench.state() == ROBOT_FOLLOWING;
+      }
+    }
+  }
+  return error / AMPLITUDE;
+}
+
+void test_streams()
+{
+  Bench bench(false, {"joint_targets", "position_commands", "joint_trajectory"});
+  bench.measure(true);
+  (void)bench.activate();
+  bench.run(3000);
+  const auto targets = bench.node->create_publisher<sensor_msgs::msg::JointState>(
+    "/robot_controller/joint_targets", rclcpp::QoS(20));
+  const auto commands = bench.node->create_publisher<std_msgs::msg::Float64MultiArray>(
+    "/robot_controller/position_commands", rclcpp::QoS(20));
+  expect(
+    bench.spin_until(
+      [&]() {
+        return targets->get_subscription_count() == 1 && commands->get_subscription_count() == 1;
+      }), "the plugin subscribes to targets");
+  const std::vector<double> start(bench.q, bench.q + ROBOT_JOINTS);
+  const auto send_targets = [&](double distance) {
+      sensor_msgs::msg::JointState message;
+      message.name = {"another"};
+      message.position = {0.0};
+      for (std::size_t i = ROBOT_JOINTS; i-- > 0; ) {
+        message.name.push_back(robot_joint_names[i]);
+        message.position.push_back(start[i] + (i == 0 ? distance : 0.0));
+      }
+      targets->publish(message);
+    };
+  const auto send_commands = [&](double distance) {
+      std_msgs::msg::Float64MultiArray message;
+      message.data = start;
+      message.data[0] += distance;
+      commands->publish(message);
+    };
+  const auto send_chunk = [&](double distance) {
+      auto message = bench.goal(0.0, 0.0);
+      for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
+        message.points[0].positions[ROBOT_JOINTS - 1 - i] = start[i] + (i == 0 ? distance : 0.0);
+      }
+      message.header.stamp = builtin_interfaces::msg::Time();
+      bench.publisher->publish(message);
+    };
+  send_targets(1.0);
+  bench.wait(0.3);
+  bench.run(100);
+  expect(bench.state() == ROBOT_HOLDING, "a stream that begins far away is refused");
+  bench.run(600);
+  bool is_moving = true;
+  expect(
+    follow_sine(bench, start[0], send_targets, is_moving) < 0.02 && is_moving,
+    "it follows targets, one interval late");
+  bench.run(1500);
+  expect(bench.state() == ROBOT_HOLDING, "and holds the arm after the last one");
+  expect(
+    std::fabs(
+      bench.q[0] - start[0] - 0.02 * (1.0 - std::cos(1.5 * 2.95))) < 1e-9, "where that was");
+  send_commands(0.0);
+  bench.wait(0.1);
+  bench.run(2000);
+  expect(std::fabs(bench.q[0] - start[0]) < 1e-9, "and goes back by a single target");
+  is_moving = true;
+  expect(
+    follow_sine(bench, start[0], send_commands, is_moving) < 0.02 && is_moving,
+    "it follows arrays of positions");
+  bench.run(1500);
+  send_commands(0.0);
+  bench.wait(0.1);
+  bench.run(2000);
+  is_moving = true;
+  expect(
+    follow_sine(bench, start[0], send_chunk, is_moving) < 0.02 && is_moving,
+    "it follows trajectories as targets");
+
+  expect(bench.call("stop"), "the service stop answers");
+  bench.run(2);
+  expect(bench.state() == ROBOT_BRAKING, "it brakes on request");
+  for (int k = 0; k < 40; ++k) {
+    send_chunk(0.03);
+    bench.wait(0.01);
+    bench.run(50);
+  }
+  expect(bench.state() == ROBOT_HOLDING, "and holds the arm, though the stream goes on");
+  const double stopped = bench.q[0];
+  bench.wait(0.7);
+  send_chunk(0.03);
+  bench.wait(0.1);
+  bench.run(2000);
+  expect(
+    std::fabs(bench.q[0] - stopped) > 1e-3 && std::fabs(bench.q[0] - start[0] - 0.03) < 1e-9,
+    "a stream begins again after a pause");
+  expect(bench.is_good && allocations == 0, "no cycle of a stream has allocated memory");
+}
+
 void test_faults(Bench & bench)
 {
   bench.run(100, false);
@@ -274,6 +392,7 @@ int main(int argc, char ** argv)
   const auto torques = test_all(false);
   expect(torques == test_all(true), "rehearsals change no torque");
   test_action();
+  test_streams();
   test_switches_beside_rehearsals();
   test_component();
   rclcpp::shutdown();

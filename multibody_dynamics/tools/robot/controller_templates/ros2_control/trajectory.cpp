@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "targets.hpp"
+
 namespace robot_ros2_control
 {
 namespace
@@ -127,14 +129,7 @@ std::string TrajectoryReader::match(const std::vector<std::string> & names)
     return "it names " + std::to_string(names.size()) + " joints instead of " +
            std::to_string(names_.size());
   }
-  for (std::size_t i = 0; i < names_.size(); ++i) {
-    const auto found = std::find(names.begin(), names.end(), names_[i]);
-    if (found == names.end()) {
-      return "joint '" + names_[i] + "' is missing";
-    }
-    column_[i] = static_cast<std::size_t>(found - names.begin());
-  }
-  return "";
+  return find_columns(names_, names, column_);
 }
 
 std::string TrajectoryReader::check(Motion & motion)

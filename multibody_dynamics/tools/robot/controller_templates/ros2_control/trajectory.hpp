@@ -66,7 +66,7 @@ private:
 
   std::vector<std::string> names_;
   robot_parameters parameters_{};
-  std::array<std::size_t, ROBOT_JOINTS> column_{}; /* of each joint in the message */
+  std::size_t column_[ROBOT_JOINTS] = {}; /* of each joint in the message */
   std::unique_ptr<robot_reference> scratch_ = std::make_unique<robot_reference>();
 };
 
