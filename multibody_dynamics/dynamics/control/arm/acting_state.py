@@ -31,8 +31,8 @@ class ActingState(IndependentCopies):
     Attributes
     ----------
     state : (n,), (n,), (m,), (m,), overwritten by :meth:`update`; without predictions, the measured
-    one itself. past : the measured state and the
-    torque that acted up to it, for observers of disturbances; None without known delays.
+    one itself. past : the measured state and the torque that acted up to it, for observers of
+    disturbances; None without known delays.
     is_predicted : whether `state` is a prediction. diverged : why there is no prediction.
     predictor : of `state`. sent : the torques that may still be on their way.
     """
