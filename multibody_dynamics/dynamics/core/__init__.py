@@ -92,6 +92,7 @@ inlined_exactly   as `inlined`, for functions that `compiled_exactly` code calls
 copy_row          copies a vector in compiled code, without compiling an error message
 IS_COMPILED       whether Numba is installed and enabled
 when_compiling    context manager that reports once if the code inside must be compiled first
+cache_directory     folder of the machine code, None if no folder is writable
 load_machine_code   a file of the cache of machine code, None if missing or damaged
 store_machine_code  writes a file of the cache of machine code
 kept_result         the result of a slow computation, kept on disk for the next process
@@ -109,6 +110,7 @@ from .baumgarte import Baumgarte
 from .checked_rows import CheckedRows
 from .compilation import (
     IS_COMPILED,
+    cache_directory,
     compiled,
     compiled_exactly,
     copy_row,
@@ -180,7 +182,7 @@ __all__ = [
     "BackgroundProcess", "BackgroundThread", "worker_processes", "in_order",
     # compilation
     "compiled", "inlined", "compiled_exactly", "inlined_exactly", "copy_row", "IS_COMPILED",
-    "when_compiling", "load_machine_code", "store_machine_code", "kept_result",
+    "when_compiling", "cache_directory", "load_machine_code", "store_machine_code", "kept_result",
 ]  # fmt: skip
 
 

@@ -182,12 +182,12 @@ from .derivatives_solver import ForwardDynamicsDerivativesSolver, InverseDynamic
 from .energy import center_of_mass, kinetic_energy, potential_energy, spatial_momentum
 from .forward_dynamics_solver import ForwardDynamicsSolver
 from .generalised_momentum import MomentumSolver, trace_gravity_forces, trace_momentum
-from .held_position import held_joints, held_position, holding_shares
 from .higher_order import (
     generic_higher_order_inverse_dynamics,
     higher_order_inverse_dynamics,
     higher_order_kinematics,
 )
+from .holding import held_joints, held_position, holding_shares
 from .inverse_dynamics_solver import InverseDynamicsSolver, specialise_solvers
 from .jacobians import jacobian, jacobian_dot, spatial_jacobians
 from .kinematics import (

@@ -232,8 +232,7 @@ def _assumed_drives(links: Mapping[str, Any]) -> str:
     """The path of a file with motors for a robot of which only the links are known: without rotors,
     directions of an arm that hardly has inertia there could not be controlled. The file is in the
     cache, one for each robot, because nodes that outlive this process may read it again."""
-    from ...dynamics.core import ModelWarning
-    from ...dynamics.core.compilation import cache_directory
+    from ...dynamics.core import ModelWarning, cache_directory
     from ...nodes.base.robot import RobotParameters, load_model
     from ..base.generated_drives import generated_drives
 
