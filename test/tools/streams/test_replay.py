@@ -60,5 +60,5 @@ def test_a_replay_is_viewed_with_its_motors_and_errors():
     np.testing.assert_array_equal(motion.q[k], run.q[10 * k])
     np.testing.assert_array_equal(motion.error[k], run.desired[10 * k, 0] - run.q[10 * k])
     needed = motors_along(SPRINGS, run.desired[::10], motion.torque)
-    np.testing.assert_allclose(motion.motor, needed, atol=1e-3)
-    assert np.abs(motion.motor - motion.q).max() > 0.02
+    np.testing.assert_allclose(motion.motor, needed, atol=5e-4)
+    assert np.abs(motion.motor - motion.q).max() > 5e-3
