@@ -12,6 +12,7 @@ import yaml
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.integration import system_description
+from multibody_dynamics.dynamics.model.joints import FREE_SCREWS
 
 ROOT = Path(__file__).parents[3]
 PAGE = yaml.safe_load(
@@ -62,7 +63,7 @@ def test_all_types_of_joints():
     entry = {"axis": [0, 0, 1], "second_axis": [1, 0, 0], "point": [0, 1, 0], "pitch": 0.1,
              "screws": [[0, 0, 1, 0, 0, 0]]}  # fmt: skip
     free = {}
-    for kind, (needed, _) in system_description._FREE.items():
+    for kind, (needed, _) in FREE_SCREWS.items():
         data = copy.deepcopy(TOP)
         ends = {"type": kind, "first": "top", "second": "ground"}
         data["joints"]["pivot"] = {**ends, **{key: entry[key] for key in needed}}

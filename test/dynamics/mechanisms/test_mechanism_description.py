@@ -20,6 +20,12 @@ loops:
         second: rocker_bar, second_frame: {{xyz: [{ROCKER}, 0, 0]}}}}
 actuated: [crank]
 """
+SPRING = """
+joints:
+  crank:
+    spring: {law: linear, stiffness: {value: 300, unit: N m/rad, side: link}}
+    motor: {gear_ratio: 100, inertia: {value: 0.4, unit: kg cm^2, side: motor}}
+"""
 
 
 def load(tmp_path, text):
@@ -83,3 +89,11 @@ def test_frames_are_those_of_urdf(tmp_path):
 def test_errors_name_file_loop_and_key(tmp_path, old, new, message):
     with pytest.raises(dyn.DynamicsError, match=rf"loops.yaml: .*{message}"):
         load(tmp_path, LOOPS.replace(old, new, 1))
+
+
+def test_springs_of_the_motors_in_the_same_file(tmp_path):
+    file = tmp_path / "loops.yaml"
+    file.write_text(LOOPS + SPRING)
+    system = dyn.mechanisms.load_mechanism(file, four_bar().system.tree)
+    actuators = dyn.load_actuators(file, system.actuated)
+    assert actuators.joint_names == ("crank",)
