@@ -94,7 +94,10 @@ class MeasuredArm(IndependentCopies):
         self.announced: Array = np.zeros(model.n)
         self.link_friction: Array = np.zeros(model.n)
         self._links_have_friction = bool(actuators.has_link_friction.any())
-        self._follows_terms = self._links_have_friction or actuators.slip_count > 0
+        # An estimator that is given filters both positions, and needs no springs to do so.
+        self._follows_terms = estimator is None and (
+            self._links_have_friction or actuators.slip_count > 0
+        )
         self._at_rest = actuators.link_friction_offset
         self.restart()
 

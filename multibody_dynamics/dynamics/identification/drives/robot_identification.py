@@ -36,12 +36,11 @@ from .filtered_rows import (
     without_outliers,
 )
 from .friction_profiles import Widening, friction_widenings, searched_friction
-from .friction_terms import NODES
 from .identified_robot import IdentifiedCovariance, IdentifiedRobot, IdentifiedValue
 from .identified_values import Reader
 from .measured_run import CarriedPayload, MeasuredRun
 from .prior_parameters import IdentificationSettings, PriorParameters
-from .sensor_errors import SensorErrors, recognised, shifted, unexplained
+from .sensor_errors import SensorErrors, recognised, shifted
 from .spring_effects import SLIP
 
 LOWEST_CUTOFF, HIGHEST_CUTOFF = 2.0, 25.0  # Hz, range of cut-offs chosen from the data
@@ -56,7 +55,6 @@ HARDLY = 0.005  # of the rms velocity of the fastest joint: slower ones count as
 STEPS = 9  # that `progress` counts: the first fits, six more steps, and the values
 LOWERINGS = 2  # of a cut-off chosen from the data, by half, for delays that are too long for it
 RECOGNITIONS = 8  # fits after each of which errors of the encoders are corrected
-LOADED = 0.9  # of the squares of residuals, that friction by load must leave at most
 SLOW = 0.2  # of the rms velocity, below which a joint counts as reversing
 WORSE = 1.5  # mean square of residuals there, relative to the others
 BETTER = 0.95  # of the squares of residuals, that bristles must leave at most
@@ -154,9 +152,6 @@ def identify_robot(
                 better = tried.better_than(found)
                 found = tried if better == presliding else begun(better)
                 presliding = better
-            if found.depends_on_load:
-                chosen = chosen._replace(load_friction=True)
-                continue
         if lowerings and found.has_delay_at_bound():
             lowerings -= 1
             chosen = chosen._replace(cutoff=max(found.cutoff / 2.0, LOWEST_CUTOFF))
@@ -254,30 +249,6 @@ class _Identification:
             if power[slow].mean() > WORSE * power[~slow].mean():
                 found.add(self.equations.site_of(channel))
         return frozenset(found)
-
-    @property
-    def depends_on_load(self) -> bool:
-        """Whether Coulomb friction in proportion to the torque would explain much of a residual."""
-        if self.settings.load_friction:
-            return False
-        for k, channel in enumerate(self.equations.channels):
-            if channel.kind == "spring" or not self.coefficients.seeks_friction(channel):
-                continue
-            rows = [block.rows[block.used[:, k]] for block in self.blocks]
-            columns = np.concatenate(rows)[:, self.equations.places[k]]
-            if len(columns) < channel.unknowns:
-                continue
-            error, block = columns @ self.fit.z[k], channel.blocks
-            torque = columns @ left_side(channel, self.fit.z[k])
-            middle = columns[:, block["coulomb"].start + NODES // 2]
-            own = [middle, columns[:, block["viscous"].start], np.ones(len(middle))]
-            without, with_load = (
-                unexplained(np.stack(shapes, axis=1), error)
-                for shapes in (own, [*own, middle * np.abs(torque)])
-            )
-            if with_load < LOADED * without:
-                return True
-        return False
 
     def better_than(self, other: _Identification) -> frozenset[str]:
         """The sites with bristles whose equations are more accurate than without."""

@@ -28,6 +28,8 @@ def test_the_record_has_the_numbers_of_the_actuators(make):
         assert not row.flags.writeable
         if each.name == "link_friction":
             np.testing.assert_array_equal(row, [a.link_friction.row for a in actuators.actuators])
+        elif each.name == "has_one_motor":
+            np.testing.assert_array_equal(row, [len(a.motors) == 1 for a in actuators.actuators])
         elif each.name != "motor_rows":
             np.testing.assert_array_equal(row, getattr(actuators, each.name))
     velocity = np.linspace(-1.0, 1.0, sizes["m"])
