@@ -31,7 +31,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Array, Field, Integers, record_fields
+from ...core import Array, Field, IndependentCopies, Integers, record_fields
 from ...elastic import Actuators, SpringSolver, actuator_rows, resting_second_outputs
 from ...elastic.flat_map import compiled_springs
 from ...model import MultibodyModel
@@ -296,7 +296,7 @@ class Implausible(NamedTuple):
         return f"{text}; allowed: {self.allowed:.4g}. Likely cause: {self.cause}"
 
 
-class RestingArm:
+class RestingArm(IndependentCopies):
     """What springs carry at rest, and whether that agrees with the model.
 
     allowed : (n,) N m or N, external torques that are believed; see :func:`external_loads`.
