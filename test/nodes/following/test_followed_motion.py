@@ -150,7 +150,7 @@ def test_the_status_has_events_and_the_largest_error(bench):
     bench.events.add("a test")
     status = bench.followed.status("holding", {"more": 1})
     assert (status.part, status.text) == ("reference", "holding")
-    assert list(status.values) == ["a test", "last", "enabled", "more"]
+    assert list(status.values) == ["a test", "last", "topics of streams", "enabled", "more"]
 
 
 def test_a_joint_outside_its_limits_is_warned_of(bench, monkeypatch):
