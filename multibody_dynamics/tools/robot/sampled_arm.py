@@ -367,15 +367,7 @@ class SampledArm:
         may_begin = bool(self.filters.samples.is_started[0])
         if self.state is Mode.INACTIVE:  # velocities decide how it begins
             may_begin = self.filters.is_settled
-        own = self.filters.samples
-        given = Sample(
-            self._stamp,
-            signals if may_begin else None,
-            missing,
-            external=self.external,
-            interval=max(own.link_interval[0], own.motor_interval[0]),
-            is_complete=bool(own.is_complete[0]),
-        )
+        given = Sample(self._stamp, signals if may_begin else None, missing, external=self.external)
         command = self.arm.respond(given)
         if command.torque is None and command.mode is not Mode.INACTIVE:
             command = self.arm.rest(self._stamp)

@@ -86,9 +86,7 @@ class Sample(NamedTuple):
     states have timed out, "", LINKS, MOTORS or BOTH, and `why`, for messages. external : (n,) known
     external joint torques in N m. is_late : whether there should be new signals, but are none: the
     arm is taken to follow its reference as closely as before. age : s, from `stamp` to the time at
-    which its cycle begins. interval : s, between the last two states of the side that is measured
-    less often, or since the last one, if cycles do not wait for states; 0: by the stamps.
-    is_complete : whether both sides are new since this was so last.
+    which its cycle begins.
     """
 
     stamp: int
@@ -98,8 +96,6 @@ class Sample(NamedTuple):
     external: Array | None = None
     is_late: bool = False
     age: float = 0.0
-    interval: float = 0.0
-    is_complete: bool = True
 
 
 def _without(sample: Sample, missing: str, why: str) -> Sample:
@@ -206,7 +202,6 @@ class Arm(IndependentCopies):
         self.times = CycleTimes(settings.controllers[settings.law].period, MAX_STEP)
         self._period = self._lead = 0.0
         self._share = 1.0  # of the feedback
-        self._state_at, self._interval = 0, 0.0  # ns of the last state, s since that before it
         self._stop_distances = np.full((2, model.n), np.inf)
         self._missed = ""  # what the last sample lacked
         self._believed_at = 0  # ns, stamp of the last sample that counted in full; 0: none yet
@@ -312,7 +307,7 @@ class Arm(IndependentCopies):
         self._flat_map.settle()
         self._release()
         self.second.release()
-        self._stamp = self._believed_at = self._state_at = 0
+        self._stamp = self._believed_at = 0
 
     def _release(self) -> None:
         """End the motion; sides without samples are then carried along nothing."""
@@ -488,7 +483,7 @@ class Arm(IndependentCopies):
             if self.motion.is_there:
                 contact = self._supervise(sample, step)
                 if sample.signals is not None and self.supervisor.mode is not Mode.LOST:
-                    torque = self._act(step, sample)
+                    torque = self._act(step, sample.age)
                 elif sample.signals is not None and sample.missing in ("", LINKS):
                     torque = self._damp(sample, step)
         except DynamicsError as error:
@@ -691,15 +686,7 @@ class Arm(IndependentCopies):
             return LAWS_OF_REACTIONS[self.cycle.collision_reaction]
         return ON_LINKS if self.supervisor.on_links else "hold"
 
-    def _note_interval(self, sample: Sample) -> None:
-        """Note the time between the last two states, or since the last one if that is longer."""
-        passed = 1e-9 * (sample.stamp - self._state_at) if self._state_at else 0.0
-        if sample.is_late:
-            self._interval = max(self._interval, passed)
-        else:
-            self._interval, self._state_at = sample.interval or passed, sample.stamp
-
-    def _act(self, step: float, sample: Sample) -> Array:
+    def _act(self, step: float, age: float) -> Array:
         """The torque of the acting law, within the limits. Raises DynamicsError if it has none."""
         acting, transfer, law = self.acting, self.transfer, self.transfer.law
         assert law is not None
@@ -708,10 +695,7 @@ class Arm(IndependentCopies):
         elif acting.diverged:
             raise DynamicsError(acting.diverged)
         dt = torque_step(self.times, step, self._period)
-        self._note_interval(sample)
-        self._share = feedback_share(
-            self.times, max(step, sample.age), self._interval, dt, self._share
-        )
+        self._share = feedback_share(self.times, max(step, age), dt, self._share)
         self._wanted.update()
         self._ahead.update()
         if self._links_have_friction:
@@ -734,7 +718,6 @@ class Arm(IndependentCopies):
             computed=Computed(self._wanted.result, self._ahead.result, self.measured.springs),
             elapsed=step,
             feedback_share=self._share,
-            observes=sample.is_complete and not sample.is_late,
         )
         if law.has_oscillated and not had_oscillated:
             self._slowed = SLOWED
