@@ -21,10 +21,9 @@ import numpy as np
 
 from ...core import Array
 from ...elastic import Actuator, Actuators, Identified, Motor, Spring
-from ..bodies.joint_friction import COULOMB_VELOCITY, JointFriction
+from ..bodies.joint_friction import JointFriction
 from ..bodies.regressor import base_parameters, with_inertial_parameters
 from .drive_parameters import Coefficients, body_names
-from .effect_sizes import EffectSizes
 from .equation_sums import Fit, LeastSquares, Uncertainty
 from .friction_profiles import Widening
 from .identified_robot import IdentifiedCovariance, IdentifiedRobot, IdentifiedValue
@@ -49,7 +48,6 @@ class Reader:
         self._equations, self._parameters = coefficients.equations, coefficients.parameters
         self._widenings, self._friction_before = widenings, friction
         self._theta, self._index = fit.theta, self._parameters.index
-        self._coefficients = coefficients
         self._gains, self._solver, self._fit = coefficients.gains, solver, fit
         self._model = self._equations.model
 
@@ -159,13 +157,7 @@ class Reader:
         names = ["viscous", "coulomb", "coulomb_velocity", "offset"]
         names += [name for name in ("stribeck", "stribeck_velocity", "load")
                   if self._is_free(f"{site}.{name}")]  # fmt: skip
-        numbers = self._numbers([f"{site}.{name}" for name in names])
-        return dict(zip(self._renamed(site, names), numbers, strict=True))
-
-    def _renamed(self, site: str, names: Sequence[str]) -> list[str]:
-        """Friction with bristles has a presliding distance in place of the Coulomb velocity."""
-        has_bristles = site in self._equations.options.presliding
-        return ["presliding" if has_bristles and x == "coulomb_velocity" else x for x in names]
+        return dict(zip(names, self._numbers([f"{site}.{name}" for name in names]), strict=True))
 
     def _springs(self, joint: str, j: int) -> dict[str, dict[str, IdentifiedValue]]:
         """The springs of a joint, by joint or by the motors of an antagonistic one."""
@@ -178,10 +170,6 @@ class Reader:
         for name, value in zip(names, self._numbers(names), strict=True):
             owner, _, own = name.rpartition(".")
             found.setdefault(owner, {})[own] = value
-        if j in self._equations.effects:
-            effects = self._equations.effects[j]
-            sizes = EffectSizes(effects, j, self._coefficients, self._solver, self._fit)
-            found[joint] |= sizes.found()
         return found
 
     def _with_links(self, links: bool, motors: dict[str, dict[str, IdentifiedValue]]) -> Any:
@@ -247,8 +235,7 @@ class Reader:
             and name.rpartition(".")[2] not in ("log gain", "command delay", "sensor delay")
         ]  # fmt: skip
         more, slopes = self._rows(drives)
-        parts = [name.rpartition(".") for name in drives]
-        public = [_public(f"{site}.{self._renamed(site, [own])[0]}") for site, _, own in parts]
+        public = [_public(name) for name in drives]
         covariance = self._solver.covariance(self._fit, np.concatenate([rows, slopes]))
         factors = np.array([1.0] * len(names) + [each.factor for each in self._wide(drives)])
         covariance *= np.outer(factors, factors)
@@ -373,10 +360,7 @@ def _link_friction(
             rows[4, j] = 0.0
             rows[0, j], rows[1, j] = found["viscous"].value, found["offset"].value
             rows[2, j] = 2.0 * found["coulomb"].value
-            if "coulomb_velocity" in found:
-                rows[3, j] = 2.0 / found["coulomb_velocity"].value
-            elif not rows[3, j]:
-                rows[3, j] = 2.0 / COULOMB_VELOCITY
+            rows[3, j] = 2.0 / found["coulomb_velocity"].value
     return JointFriction(*rows)
 
 
