@@ -22,15 +22,17 @@ from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from ..dynamics.core import Array, InputError
+from ..dynamics.core import InputError
 from ..dynamics.model import MultibodyModel
 from ..dynamics.motion import (
     DERIVATIVES,
+    MOST_POINTS,
     MOTIONS,
     Points,
     Reference,
     Trajectory,
     approach_time,
+    approached,
     exciting_motion,
     interpolate,
     match_joints,
@@ -46,7 +48,6 @@ from .base.robot import RobotParameters, load_model
 from .base.runtime import ManagedNode, run
 
 POLL_PERIOD = 0.02  # s
-MOST_POINTS = 200_000  # an hour at the default sample_period; interpolating them takes seconds
 
 
 @dataclass(frozen=True)
@@ -333,19 +334,6 @@ def _motion_and_points(
     error = reproduction_error(motion, points)
     deviations = (f"{x:.1e} in {name}" for x, name in zip(error, DERIVATIVES, strict=True))
     return motion, points, "; interpolating them deviates by " + ", ".join(deviations)
-
-
-def approached(model: MultibodyModel, q: Array, duration: float, motion: Trajectory) -> Points:
-    """The points of a motion after an approach from q (n,) to its first one, reached at rest.
-
-    The approach has points as close together as those of the motion: a spline whose intervals
-    differ much swings beyond them.
-    """
-    way = interpolate(model.joint_names, [0.0, duration], [q, motion.states[0, 0]])
-    count = int(np.clip(duration / np.diff(motion.knots).min(), 1, MOST_POINTS))
-    times = np.linspace(0.0, duration, count, endpoint=False)[1:]
-    rows = np.concatenate((way.sample(times), motion.states))[:, :3].swapaxes(0, 1)
-    return Points(np.concatenate((times, duration + motion.knots)), *rows)
 
 
 def _require_few(count: float, remedy: str) -> None:

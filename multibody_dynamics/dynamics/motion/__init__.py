@@ -49,6 +49,8 @@ exciting_motion      demo motion: a sum of sines within the limits of a robot
 rest_to_rest_motion  demo motion: through waypoints within the limits of a robot
 MOTIONS              names of the demo motions
 approach_time        duration in s of a motion from rest to rest over given distances
+approached           points of a motion, after an approach of its first one
+MOST_POINTS          largest number of points of a trajectory
 sampled              a motion as points at equal intervals
 Points               points of a motion, as in trajectory_msgs/JointTrajectory
 reproduction_error   largest error of a motion interpolated from its points, (5,)
@@ -59,9 +61,11 @@ from . import braking, segments, streams
 from .braking import brake
 from .demo_motions import (
     DERIVATIVES,
+    MOST_POINTS,
     MOTIONS,
     Points,
     approach_time,
+    approached,
     exciting_motion,
     reproduction_error,
     rest_to_rest_motion,
@@ -105,8 +109,8 @@ __all__ = [
     # limits
     "JointCommandLimits", "LimitEvent", "check_reference", "distance_to_limits",
     # demo motions
-    "exciting_motion", "rest_to_rest_motion", "MOTIONS", "approach_time",
-    "sampled", "Points", "reproduction_error", "DERIVATIVES",
+    "exciting_motion", "rest_to_rest_motion", "MOTIONS", "approach_time", "approached",
+    "MOST_POINTS", "sampled", "Points", "reproduction_error", "DERIVATIVES",
 ]  # fmt: skip
 
 

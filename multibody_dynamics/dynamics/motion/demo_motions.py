@@ -17,8 +17,9 @@ import numpy as np
 from ..core import Array, InputError, TrajectoryError
 from ..model import MultibodyModel
 from ..rigid import held_position, inverse_dynamics
-from .trajectories import Reference, interpolate, sum_of_sines
+from .trajectories import Reference, Trajectory, interpolate, sum_of_sines
 
+MOST_POINTS = 200_000  # in a trajectory; interpolating them takes seconds
 DERIVATIVES = ("q", "q'", "q''", "q'''", "q''''")
 MOTIONS = ("sum_of_sines", "rest_to_rest")
 HARMONICS = 5
@@ -131,6 +132,19 @@ def reproduction_error(motion: Reference, points: Points) -> Array:
     times = np.linspace(0.0, motion.duration, 8 * len(points.times) + 1)
     difference = again.sample(times) - motion.sample(motion.start_time + times)
     return np.abs(difference).max(axis=(0, 2))
+
+
+def approached(model: MultibodyModel, q: Array, duration: float, motion: Trajectory) -> Points:
+    """The points of a motion after an approach from q (n,) to its first one, reached at rest.
+
+    The approach, of `duration` s, has points as close together as those of the motion: a spline
+    whose intervals differ much swings beyond them.
+    """
+    way = interpolate(model.joint_names, [0.0, duration], [q, motion.states[0, 0]])
+    count = int(np.clip(duration / np.diff(motion.knots).min(), 1, MOST_POINTS))
+    times = np.linspace(0.0, duration, count, endpoint=False)[1:]
+    rows = np.concatenate((way.sample(times), motion.states))[:, :3].swapaxes(0, 1)
+    return Points(np.concatenate((times, duration + motion.knots)), *rows)
 
 
 def approach_time(model: MultibodyModel, distance: Array, speed: float) -> float:

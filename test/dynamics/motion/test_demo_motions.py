@@ -17,6 +17,7 @@ from multibody_dynamics.dynamics.core.errors import InputError, TrajectoryError
 from multibody_dynamics.dynamics.model.multibody_model import JointLimits, MultibodyModel
 from multibody_dynamics.dynamics.motion.demo_motions import (
     approach_time,
+    approached,
     exciting_motion,
     reproduction_error,
     rest_to_rest_motion,
@@ -89,15 +90,16 @@ def test_rest_to_rest_passes_through_its_points():
 
 
 def test_the_motion_of_the_demo_of_controllers_is_fast_and_within_the_limits():
-    """As the controller plans it: from rest at the current position through the given points."""
+    """As the node sends it, and the controller plans it, from rest at the first point."""
     file = share_directory() / "config" / "controllers_demo.yaml"
     nodes = yaml.safe_load(file.read_text(encoding="utf-8"))
     p = nodes["/**/trajectory_node"]["ros__parameters"]
     model = panda()
-    points = rest_to_rest_motion(model, duration=p["duration"], waypoints=p["waypoints"])
-    q = points.states[:, 0]
-    times = np.r_[0.0, p["shortest_approach"] + points.knots]
-    planned = interpolate(model.joint_names, times, np.vstack([q[0], q]))
+    motion = rest_to_rest_motion(model, duration=p["duration"], waypoints=p["waypoints"])
+    start = motion.states[0]
+    times, *rows = approached(model, start[0], p["shortest_approach"], motion)
+    rows = (np.vstack([own, row]) for own, row in zip(start, rows, strict=False))
+    planned = interpolate(model.joint_names, np.r_[0.0, times], *rows)
     assert 0.9 < (planned.peak_values()[1] / model.limits.velocity).max() < 1.0
 
 
